@@ -1,0 +1,46 @@
+"""A conversation: the tree as a whole, its title, assistant, status and version. The entries are in the log."""
+
+from pydantic import Field
+
+from threadkeep.conversation.entry import Status
+from threadkeep.conversation.ids import Id
+from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.value import JsonObject, Moment, Text, Value
+
+
+class NewConversation(Value):
+    """What a caller may decide when a conversation is created."""
+
+    id: Id | None = None
+    assistant: Id | None = None
+    title: Text | None = Field(default=None, max_length=500)
+    system: Text | None = None
+    model: Text | None = Field(default=None, max_length=200)
+    metadata: JsonObject = Field(default_factory=dict)
+
+
+class Conversation(Value):
+    """A stored conversation. `head` is the entry that the next message continues; `entries` counts the whole log."""
+
+    scope: Scope
+    id: str
+    assistant: str | None = None
+    title: str | None = None
+    system: str | None = None
+    model: str | None = None
+    metadata: JsonObject = Field(default_factory=dict)
+    status: Status = Status.ACTIVE
+    archived: bool = False
+    version: int = 1
+    head: int | None = None
+    entries: int = 0
+    created_at: Moment
+    updated_at: Moment
+
+
+class Branch(Value):
+    """A branch by its newest entry, and the entry where it parted from an older branch (none for a first one)."""
+
+    head: int
+    fork: int | None = None
+    is_current: bool = False

@@ -1,0 +1,79 @@
+"""An entry: one node of a conversation's log, with its place in it.
+
+Messages and state changes continue the branch and become its head; the others are remarks about an entry (`parent`) and
+never move along a branch, but they are in the log and have a `seq` like every entry.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from threadkeep.conversation.message import Message
+from threadkeep.conversation.state import StateChange
+from threadkeep.conversation.turn import TurnChange
+from threadkeep.conversation.value import JsonObject, Moment, Text, Value
+
+
+class Status(StrEnum):
+    """The status of a conversation."""
+
+    ACTIVE = "active"
+    COMPLETED = "completed"
+    ABANDONED = "abandoned"
+
+
+class Summary(Value):
+    """A digest of the branch up to and including the entry that it remarks on. The originals stay."""
+
+    kind: Literal["summary"] = "summary"
+    content: Text
+    tokens: int | None = Field(default=None, ge=0)
+
+
+class Approval(Value):
+    """A person's answer to a tool call that waits for one."""
+
+    kind: Literal["approval"] = "approval"
+    tool_call_id: Text
+    approved: bool
+    reason: Text | None = None
+
+
+class Update(Value):
+    """What was changed about the conversation as a whole. A field that is not set was not changed."""
+
+    kind: Literal["update"] = "update"
+    title: Text | None = Field(default=None, max_length=500)
+    metadata: JsonObject | None = None
+    status: Status | None = None
+    archived: bool | None = None
+    model: Text | None = Field(default=None, max_length=200)
+
+
+class HeadChoice(Value):
+    """Another branch was chosen: its head is the entry that this remarks on, or the root where there is none."""
+
+    kind: Literal["head"] = "head"
+
+
+PathBody = Message | StateChange
+Body = Annotated[
+    Message | StateChange | Summary | Approval | Update | TurnChange | HeadChoice, Field(discriminator="kind")
+]
+
+
+class Entry(Value):
+    """A body with its place: `seq` counts all entries of a conversation from 1, `parent` is another entry's seq."""
+
+    conversation: str
+    seq: int
+    parent: int | None
+    turn: int | None = None
+    created_at: Moment
+    body: Body
+
+    @property
+    def continues_branch(self) -> bool:
+        """Whether this entry is part of a branch, not a remark."""
+        return isinstance(self.body, PathBody)

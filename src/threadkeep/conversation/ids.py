@@ -1,0 +1,47 @@
+"""Ids: UUIDv7 made here, or brought by the caller if they are harmless in paths, URLs and log lines."""
+
+import re
+import threading
+import time
+from collections.abc import Callable
+from secrets import randbits
+from typing import Annotated
+
+from pydantic import BeforeValidator
+
+from threadkeep.errors import InvalidId
+
+IdSource = Callable[[], str]
+
+_SHAPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,127}")
+
+
+def check_id(text: object) -> str:
+    """Return `text` if it may be the id of a tenant, a user, a conversation or a message."""
+    if not isinstance(text, str) or not _SHAPE.fullmatch(text):
+        raise InvalidId
+    return text
+
+
+Id = Annotated[str, BeforeValidator(check_id)]
+
+
+class Uuid7:
+    """A source of UUIDv7 strings that rise strictly within a process, also when the clock stands still."""
+
+    def __init__(self, milliseconds: Callable[[], int] = lambda: time.time_ns() // 1_000_000) -> None:
+        self._milliseconds = milliseconds
+        self._lock = threading.Lock()
+        self._last = 0
+
+    def __call__(self) -> str:
+        # 48 bits of time and the 12 bits after the version count as one rising number.
+        with self._lock:
+            self._last = max(self._last + 1, self._milliseconds() << 12 | randbits(10))
+            stamp = self._last
+        number = (stamp >> 12) << 80 | 0x7 << 76 | (stamp & 0xFFF) << 64 | 0b10 << 62 | randbits(62)
+        text = f"{number:032x}"
+        return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+new_id: IdSource = Uuid7()

@@ -1,0 +1,85 @@
+"""A message: what a person, an assistant, a tool or the instructions said. Not where it stands in the tree: see `entry`."""
+
+from enum import StrEnum
+from typing import Annotated, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from threadkeep.conversation.blocks import AnyBlock
+from threadkeep.conversation.ids import Id, new_id
+from threadkeep.conversation.value import JsonObject, Moment, Text, Value
+from threadkeep.errors import InvalidValue, UnknownRole
+
+
+class Role(StrEnum):
+    """Who speaks."""
+
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+
+
+class MessageStatus(StrEnum):
+    """Whether the message was written to its end."""
+
+    COMPLETE = "complete"
+    INTERRUPTED = "interrupted"
+
+
+def check_role(role: object) -> Role:
+    """Return the role of that name."""
+    try:
+        return Role(role)  # type: ignore[arg-type]
+    except ValueError:
+        raise UnknownRole from None
+
+
+class ToolCall(Value):
+    """An assistant's wish to have a tool run."""
+
+    id: Text = Field(min_length=1, max_length=255)
+    name: Text = Field(min_length=1, max_length=64)
+    args: JsonObject = Field(default_factory=dict)
+
+
+class ToolResult(Value):
+    """Which call a tool message answers, and how the call went; the result itself is the message's content."""
+
+    tool_call_id: Text = Field(min_length=1, max_length=255)
+    duration_ms: int | None = None
+    error: Text | None = None
+
+
+class Usage(Value):
+    """Tokens that a model counted."""
+
+    input_tokens: int = Field(default=0, ge=0)
+    output_tokens: int = Field(default=0, ge=0)
+    cached_tokens: int = Field(default=0, ge=0)
+
+
+class Message(Value):
+    """One message. `tokens` is its size for the context; `started_at` is when its first character was written."""
+
+    kind: Literal["message"] = "message"
+    id: Id = Field(default_factory=new_id)
+    role: Annotated[Role, BeforeValidator(check_role)]
+    content: Text = ""
+    blocks: tuple[AnyBlock, ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_result: ToolResult | None = None
+    tool_trace: tuple[JsonObject, ...] = ()
+    usage: Usage | None = None
+    tokens: int | None = Field(default=None, ge=0)
+    status: MessageStatus = MessageStatus.COMPLETE
+    model: Text | None = None
+    started_at: Moment | None = None
+
+    @model_validator(mode="after")
+    def _roles_fit(self) -> Self:
+        if (self.role is Role.TOOL) != (self.tool_result is not None):
+            raise InvalidValue("A tool message, and no other, has a tool_result.")
+        if self.tool_calls and self.role is not Role.ASSISTANT:
+            raise InvalidValue("Only an assistant message has tool_calls.")
+        return self

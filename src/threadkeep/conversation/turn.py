@@ -1,0 +1,61 @@
+"""A turn: one user message and everything done to answer it. Its number is the `seq` of the entry that opened it."""
+
+from enum import StrEnum
+from typing import Literal
+
+from threadkeep.conversation.message import Message, Usage
+from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.value import Moment, Text, Value
+
+
+class TurnState(StrEnum):
+    """Where a turn stands. The first three are open, the others are final."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    WAITING = "waiting"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the turn can still change."""
+        return self in (TurnState.QUEUED, TurnState.RUNNING, TurnState.WAITING)
+
+
+class TurnChange(Value):
+    """An entry that tells a transition. A queued turn carries its message until it starts, and the entry that it is
+    to continue then, if that is not simply the head."""
+
+    kind: Literal["turn"] = "turn"
+    state: TurnState
+    message: Message | None = None
+    parent: int | None = None
+    usage: Usage | None = None
+    error: Text | None = None
+    detail: Text | None = None
+
+
+class Lease(Value):
+    """The right to write for a running turn. The fencing number rises whenever the turn changes hands."""
+
+    scope: Scope
+    conversation: str
+    turn: int
+    owner: str
+    fence: int
+
+
+class Turn(Value):
+    """A turn that is not settled, as the store knows it. `taken` counts how often another owner took it up."""
+
+    scope: Scope
+    conversation: str
+    number: int
+    state: TurnState
+    owner: str | None = None
+    fence: int = 0
+    taken: int = 0
+    until: Moment | None = None

@@ -1,0 +1,81 @@
+"""What all values share: they are frozen, refuse unknown fields and hold only text and JSON that every store can keep.
+
+The checks raise errors of our own tree, not pydantic's, because they are about input that a user can send.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
+
+from threadkeep.errors import InvalidText, InvalidValue, TooDeep
+
+MAX_DEPTH = 64
+
+
+class Value(BaseModel):
+    """A frozen value that crosses folders."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def check_text(text: object) -> str:
+    """Return `text`, which must be a string that can be written as UTF-8 (U+0000 is fine, a lone surrogate is not)."""
+    if isinstance(text, bytes):
+        try:
+            return text.decode()
+        except UnicodeDecodeError:
+            raise InvalidText from None
+    if not isinstance(text, str):
+        raise InvalidValue(f"Text must be a string, not {type(text).__name__}.")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise InvalidText from None
+    return text
+
+
+def check_json(value: object) -> Any:
+    """Return `value`, which must be plain JSON: finite numbers, string keys, valid text, bounded depth."""
+    level: list[object] = [value]
+    for _ in range(MAX_DEPTH):
+        level = [child for item in level for child in _children(item)]
+        if not level:
+            return value
+    raise TooDeep
+
+
+def _children(item: object) -> list[Any]:
+    """Check one JSON value by itself and return what it holds, to be checked in turn."""
+    match item:
+        case None | bool() | int():
+            return []
+        case str():
+            check_text(item)
+            return []
+        case float():
+            if item != item or item in (float("inf"), float("-inf")):
+                raise InvalidValue("JSON has no NaN and no infinity.")
+            return []
+        case Mapping():
+            for key in item:
+                if not isinstance(key, str):
+                    raise InvalidValue("The keys of a JSON object are strings.")
+                check_text(key)
+            return list(item.values())
+        case list() | tuple():
+            return list(item)
+        case _:
+            raise InvalidValue(f"A {type(item).__name__} is not JSON.")
+
+
+def _aware(moment: datetime) -> datetime:
+    """Return the moment in UTC; a naive one is taken as UTC."""
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+Text = Annotated[str, BeforeValidator(check_text)]
+JsonObject = Annotated[dict[str, Any], BeforeValidator(check_json)]
+Moment = Annotated[datetime, AfterValidator(_aware)]

@@ -1,0 +1,232 @@
+"""Every error that Threadkeep raises on purpose, in one tree.
+
+Each class has a stable `code` for programs and a message that a person can act on; the message is the first line of
+the docstring unless a detail is given. Which HTTP status belongs to a code is decided in `server/` alone. Drivers'
+own exceptions never leave `store/`.
+
+    ThreadkeepError
+    ├── InvalidInput             the caller must change what it sends
+    │   ├── InvalidId, InvalidText, InvalidValue, UnknownRole, ContentTooLarge, TooDeep
+    │   └── InvalidCursor, InvalidLimit, InvalidSearch, InvalidParent, InvalidStoreUrl
+    ├── NotFound                 missing, or somebody else's: the answer is the same
+    │   └── ConversationNotFound, EntryNotFound, TurnNotFound
+    ├── Conflict                 right in itself, but the world moved on
+    │   └── AlreadyExists, StaleHead, StaleVersion, KeyReused, ConversationBusy, LeaseLost, DraftMismatch
+    └── StoreError               the storage, not the request
+        └── StoreUnavailable, StoreBusy, StoreFull, StoreReadOnly, StoreDenied, StoreCorrupt, StoreTooNew, StoreNotMigrated
+"""
+
+
+class ThreadkeepError(Exception):
+    """Something went wrong in Threadkeep."""
+
+    code = "error"
+
+    def __init__(self, detail: str | None = None) -> None:
+        super().__init__(detail or (type(self).__doc__ or "").split("\n", 1)[0])
+
+
+class InvalidInput(ThreadkeepError):
+    """The request is not valid."""
+
+    code = "invalid_input"
+
+
+class InvalidId(InvalidInput):
+    """An id has 1 to 128 letters, digits, '_', '-' or '.', and starts with a letter or digit."""
+
+    code = "invalid_id"
+
+
+class InvalidText(InvalidInput):
+    """The text is not valid Unicode: it holds a lone surrogate or is not UTF-8."""
+
+    code = "invalid_text"
+
+
+class InvalidValue(InvalidInput):
+    """A value has the wrong type or shape."""
+
+    code = "invalid_value"
+
+
+class UnknownRole(InvalidInput):
+    """A role is one of system, user, assistant and tool."""
+
+    code = "unknown_role"
+
+
+class ContentTooLarge(InvalidInput):
+    """The content is larger than the configured limit for one entry."""
+
+    code = "content_too_large"
+
+
+class TooDeep(InvalidInput):
+    """Structured data may be nested at most 64 levels deep."""
+
+    code = "too_deep"
+
+
+class InvalidCursor(InvalidInput):
+    """The cursor is not one that was handed out for this place."""
+
+    code = "invalid_cursor"
+
+
+class InvalidLimit(InvalidInput):
+    """A limit is a whole number from 1 to 1000."""
+
+    code = "invalid_limit"
+
+
+class InvalidSearch(InvalidInput):
+    """The search has no word to look for."""
+
+    code = "invalid_search"
+
+
+class InvalidParent(InvalidInput):
+    """The parent is not an entry of this conversation that can be continued."""
+
+    code = "invalid_parent"
+
+
+class InvalidStoreUrl(InvalidInput):
+    """A store is one of sqlite:///file, postgresql://..., files:///folder and memory: ."""
+
+    code = "invalid_store_url"
+
+
+class NotFound(ThreadkeepError):
+    """There is no such thing."""
+
+    code = "not_found"
+
+
+class ConversationNotFound(NotFound):
+    """There is no such conversation."""
+
+    code = "conversation_not_found"
+
+
+class EntryNotFound(NotFound):
+    """There is no such entry in this conversation."""
+
+    code = "entry_not_found"
+
+
+class TurnNotFound(NotFound):
+    """There is no such open turn in this conversation."""
+
+    code = "turn_not_found"
+
+
+class Conflict(ThreadkeepError):
+    """The request does not fit what is stored by now."""
+
+    code = "conflict"
+
+
+class AlreadyExists(Conflict):
+    """A conversation with this id exists already."""
+
+    code = "already_exists"
+
+
+class StaleHead(Conflict):
+    """The conversation has moved on: its head is not the expected one."""
+
+    code = "stale_head"
+
+    def __init__(self, head: int | None) -> None:
+        super().__init__(f"The conversation has moved on: its head is now {head}.")
+        self.head = head
+
+
+class StaleVersion(Conflict):
+    """The conversation was changed meanwhile: its version is not the expected one."""
+
+    code = "stale_version"
+
+    def __init__(self, version: int) -> None:
+        super().__init__(f"The conversation was changed meanwhile: its version is now {version}.")
+        self.version = version
+
+
+class KeyReused(Conflict):
+    """This idempotency key was used before, with another body."""
+
+    code = "idempotency_key_reused"
+
+
+class ConversationBusy(Conflict):
+    """A turn is running or waiting in this conversation."""
+
+    code = "conversation_busy"
+
+
+class LeaseLost(Conflict):
+    """The turn is no longer owned by this writer: it was settled or taken up by another."""
+
+    code = "lease_lost"
+
+
+class DraftMismatch(Conflict):
+    """The text does not continue what is stored of the message being written."""
+
+    code = "draft_mismatch"
+
+
+class StoreError(ThreadkeepError):
+    """The store failed."""
+
+    code = "store_error"
+
+
+class StoreUnavailable(StoreError):
+    """The store cannot be reached; nothing was written, or the connection was cut before the answer."""
+
+    code = "store_unavailable"
+
+
+class StoreBusy(StoreError):
+    """Another process held the store for too long; nothing was written."""
+
+    code = "store_busy"
+
+
+class StoreFull(StoreError):
+    """The disk is full; nothing was written."""
+
+    code = "store_full"
+
+
+class StoreReadOnly(StoreError):
+    """The store is read-only; nothing was written."""
+
+    code = "store_read_only"
+
+
+class StoreDenied(StoreError):
+    """Permission to the store was denied; nothing was written."""
+
+    code = "store_denied"
+
+
+class StoreCorrupt(StoreError):
+    """Stored data is damaged; it was left as it is."""
+
+    code = "store_corrupt"
+
+
+class StoreTooNew(StoreError):
+    """The store was written by a newer release of Threadkeep; upgrade Threadkeep to open it."""
+
+    code = "store_too_new"
+
+
+class StoreNotMigrated(StoreError):
+    """The database has no current schema; run `threadkeep migrate --store URL` as its owner."""
+
+    code = "store_not_migrated"
