@@ -1,0 +1,320 @@
+"""The contract of a store: what every backend promises. The conformance suite in `threadkeep.testing` checks it.
+
+For all verbs:
+- Everything is scoped. A conversation of another tenant or user answers exactly like a missing one:
+  `ConversationNotFound`.
+- A verb that writes is atomic and durable: when it returns, everything is on disk; when it raises, nothing was written
+  (`StoreUnavailable` alone may leave open whether the very last write arrived; an idempotency key settles that).
+- Invalid input raises an error of `InvalidInput` and changes nothing.
+- `seq` numbers of a conversation start at 1 and have no gaps, whoever writes.
+- `ROOT` (0) stands for the place before the first entry.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator
+from datetime import datetime, timedelta
+from typing import Literal
+
+from pydantic import Field
+
+from threadkeep.conversation.conversation import Conversation, NewConversation
+from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.entry import Approval, Entry, Status, Summary, Update
+from threadkeep.conversation.idempotency import IdempotencyKey
+from threadkeep.conversation.message import Message, Role
+from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.state import State, StateChange
+from threadkeep.conversation.tree import Tree
+from threadkeep.conversation.turn import Lease, Turn, TurnChange
+from threadkeep.conversation.value import Value
+
+ROOT = 0
+MAX_LIMIT = 1000
+MAX_BYTES = 1024 * 1024
+
+Appendable = Message | StateChange | Summary | Approval
+
+
+class Append(Value):
+    """What one append does, all or nothing.
+
+    Messages and state changes continue `parent` (none: the head; `ROOT`: a new beginning; another entry: a branch)
+    and each other; the last one becomes the head. A remark concerns the entry before it in `bodies`, or else `parent`.
+    """
+
+    bodies: tuple[Appendable, ...] = ()
+    parent: int | None = None
+    expected_head: int | None = None
+    expected_version: int | None = None
+    key: IdempotencyKey | None = None
+    lease: Lease | None = None
+    settle: TurnChange | None = None
+
+
+class Begin(Value):
+    """How a turn is to begin. Without a message it answers `parent` again; that entry becomes the head."""
+
+    message: Message | None = None
+    parent: int | None = None
+    expected_head: int | None = None
+    key: IdempotencyKey | None = None
+    owner: str
+    lease_for: timedelta
+    when_busy: Literal["queue", "reject"] = "queue"
+
+
+class Created(Value):
+    """A conversation, and whether a repeated key found it instead of making it."""
+
+    conversation: Conversation
+    replayed: bool = False
+
+
+class Appended(Value):
+    """The stored entries in order, and whether a repeated key found them instead of making them."""
+
+    entries: tuple[Entry, ...]
+    replayed: bool = False
+
+
+class Begun(Value):
+    """A turn that began or was queued: its number, its first entries, and the lease if it runs (none on a replay)."""
+
+    turn: int
+    entries: tuple[Entry, ...]
+    lease: Lease | None = None
+    replayed: bool = False
+
+
+class Draft(Value):
+    """The message that is being written: its text from character `offset` on."""
+
+    message: str
+    turn: int
+    started_at: datetime
+    offset: int
+    text: str
+
+
+class LogPage(Value):
+    """Entries in the order of the log, and what is being written if the page reaches the end of the log."""
+
+    entries: tuple[Entry, ...]
+    draft: Draft | None = None
+
+
+class ConversationPage(Value):
+    """A page of a list, and the cursor of the next page if there is one."""
+
+    items: tuple[Conversation, ...]
+    next: str | None = None
+
+
+class Hit(Value):
+    """An entry that was found. `highlights` are ranges of characters in `snippet`; `branch` is the head of a branch
+    that holds the entry: the current one where it does."""
+
+    conversation: str
+    title: str | None
+    seq: int
+    branch: int
+    role: Role
+    created_at: datetime
+    score: float
+    snippet: str
+    highlights: tuple[tuple[int, int], ...] = ()
+
+
+class HitPage(Value):
+    """Hits, the best first, and the cursor of the next page if there is one."""
+
+    items: tuple[Hit, ...]
+    next: str | None = None
+
+
+class Statistics(Value):
+    """How much is stored: `bytes` counts the UTF-8 text of all entries before compression."""
+
+    conversations: int = 0
+    entries: int = 0
+    bytes: int = Field(default=0)
+
+
+class Store(ABC):
+    """Keeps conversations. Opened by `threadkeep.runtime.open_store`, closed by `close`."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Let everything go that was accepted, then release files and connections. A second call does nothing."""
+
+    @abstractmethod
+    async def ping(self) -> None:
+        """Return if the store can be read and written, else raise the `StoreError` that a write would."""
+
+    # Conversations
+
+    @abstractmethod
+    async def create(self, scope: Scope, new: NewConversation, *, key: IdempotencyKey | None = None) -> Created:
+        """Create a conversation; `AlreadyExists` if the tenant has one with this id (of any user).
+
+        A repeated key returns the conversation of the first time as it is now; with another body it is `KeyReused`.
+        """
+
+    @abstractmethod
+    async def get(self, scope: Scope, conversation: str) -> Conversation:
+        """Return the conversation as it is now."""
+
+    @abstractmethod
+    async def list(
+        self,
+        scope: Scope,
+        *,
+        assistant: str | None = None,
+        status: Status | None = None,
+        limit: int = 20,
+        after: str | None = None,
+    ) -> ConversationPage:
+        """Return the user's conversations, the one with the newest entry first, from the cursor `after` on."""
+
+    @abstractmethod
+    async def update(
+        self, scope: Scope, conversation: str, change: Update, *, expected_version: int | None = None
+    ) -> Conversation:
+        """Change what `change` sets, raise the version and record the change as an entry; `StaleVersion` if the
+        version is not the expected one."""
+
+    @abstractmethod
+    async def delete(self, scope: Scope, conversation: str) -> None:
+        """Delete the conversation and everything that belongs to it: entries, turns, keys, index."""
+
+    # The log and its tree
+
+    @abstractmethod
+    async def append(self, scope: Scope, conversation: str, append: Append) -> Appended:
+        """Append entries in one step.
+
+        `StaleHead` and `StaleVersion` if an expectation fails, `InvalidParent` if the parent is no entry of a branch,
+        `LeaseLost` if the lease is not the turn's present one. A repeated key returns the entries of the first time
+        whatever else is asked; with another body it is `KeyReused`. A state change raises the version. With a lease the
+        entries belong to its turn; a message with the id of the message being written finishes it and removes its
+        text (`DraftMismatch` if it is shorter than that text). `settle` ends or pauses the turn in the same step and
+        adds an entry that says so; it needs that nothing is left being written (`DraftMismatch`).
+        """
+
+    @abstractmethod
+    async def choose_head(
+        self, scope: Scope, conversation: str, head: int, *, expected_version: int | None = None
+    ) -> Conversation:
+        """Make an entry of a branch (or `ROOT`) the head, raise the version, record it as an entry."""
+
+    @abstractmethod
+    async def tree(self, scope: Scope, conversation: str) -> Tree:
+        """Return the shape of the tree: branches, siblings, paths."""
+
+    @abstractmethod
+    async def entry(self, scope: Scope, conversation: str, seq: int) -> Entry:
+        """Return one entry, remark or not; `EntryNotFound` if there is none."""
+
+    @abstractmethod
+    async def newest(
+        self, scope: Scope, conversation: str, *, limit: int = 20, head: int | None = None
+    ) -> tuple[Entry, ...]:
+        """Return the newest entries of the branch that ends in `head` (none: the current one), oldest first, without
+        remarks; `EntryNotFound` if `head` is no entry of a branch."""
+
+    @abstractmethod
+    async def before(self, scope: Scope, conversation: str, seq: int, *, limit: int = 20) -> tuple[Entry, ...]:
+        """Return the entries of the branch that come before the entry `seq` of it, the newest of them, oldest first."""
+
+    @abstractmethod
+    async def after(
+        self, scope: Scope, conversation: str, seq: int, *, limit: int = 20, head: int | None = None
+    ) -> tuple[Entry, ...]:
+        """Return the entries that follow `seq` (or `ROOT`) on the branch that ends in `head`, oldest first;
+        `EntryNotFound` if `seq` is not on that branch."""
+
+    async def walk(self, scope: Scope, conversation: str, *, head: int | None = None) -> AsyncIterator[Entry]:
+        """Yield the whole branch as it is now, oldest first, a page at a time; an append meanwhile is not seen."""
+        if head is None:
+            head = (await self.get(scope, conversation)).head
+        seq = ROOT
+        while head is not None and seq != head:
+            page = await self.after(scope, conversation, seq, limit=MAX_LIMIT, head=head)
+            for entry in page:
+                yield entry
+            seq = page[-1].seq if page else head
+
+    @abstractmethod
+    async def log(self, scope: Scope, conversation: str, after: Cursor, *, limit: int = 100) -> LogPage:
+        """Return what the log holds after the cursor, entries of all branches and remarks, in order, and the text being
+        written beyond the cursor's, all as of one moment. `InvalidCursor` if it lies beyond the end of the log."""
+
+    @abstractmethod
+    async def state(self, scope: Scope, conversation: str, *, at: int | None = None) -> State:
+        """Return the state as of the entry `at` of a branch (none: the head); empty where nothing was set."""
+
+    @abstractmethod
+    async def summary(self, scope: Scope, conversation: str, *, head: int | None = None) -> Entry | None:
+        """Return the newest summary that remarks on an entry of the branch that ends in `head`, if there is one."""
+
+    # Turns
+
+    @abstractmethod
+    async def begin(self, scope: Scope, conversation: str, begin: Begin) -> Begun:
+        """Begin a turn: its message and an entry that it runs, with a lease, in one step.
+
+        While another turn is open the turn is queued instead (its message is kept in the entry that says so) or, by
+        `when_busy`, refused with `ConversationBusy`. Key, parent and expected head are as for `append`; an expected head
+        is checked for a queued turn too.
+        """
+
+    @abstractmethod
+    async def start(self, scope: Scope, conversation: str, owner: str, lease_for: timedelta) -> Begun | None:
+        """Start the oldest queued turn if no turn is running or waiting: its message is appended now. Else None."""
+
+    @abstractmethod
+    async def take(self, turn: Turn, owner: str, lease_for: timedelta) -> Lease:
+        """Take up a running or waiting turn as it was seen: the fencing number rises, an entry says so, and the former
+        owner can write no more. `LeaseLost` if the turn changed hands or was settled since it was seen."""
+
+    @abstractmethod
+    async def extend(self, lease: Lease, lease_for: timedelta) -> None:
+        """Keep a lease for longer, from now on; `LeaseLost` if it is not the present one."""
+
+    @abstractmethod
+    async def turns(self, scope: Scope, conversation: str) -> tuple[Turn, ...]:
+        """Return the open turns of a conversation, oldest first."""
+
+    @abstractmethod
+    async def expired(self, *, limit: int = 100) -> tuple[Turn, ...]:
+        """Return running turns of all tenants whose lease has run out, the longest ago first."""
+
+    @abstractmethod
+    async def write(self, lease: Lease, message: str, offset: int, text: str) -> None:
+        """Add text to the message being written, which begins with offset 0; durable when it returns.
+
+        `DraftMismatch` unless `offset` is the number of characters stored so far and the message is the one being
+        written; `LeaseLost` if the lease is not the present one. The writes of many turns share commits.
+        """
+
+    # Across conversations
+
+    @abstractmethod
+    async def search(
+        self,
+        scope: Scope,
+        text: str,
+        *,
+        conversation: str | None = None,
+        limit: int = 20,
+        after: str | None = None,
+    ) -> HitPage:
+        """Return the user's messages that hold every word of `text` (the last may be a beginning; words in quotes stand
+        together), best first, from the cursor `after` on. Everything that was acknowledged is found.
+
+        The newest `store.words.CANDIDATES` entries that match are ranked. `InvalidSearch` if there is no word to find.
+        """
+
+    @abstractmethod
+    async def statistics(self, tenant: str, *, user: str | None = None) -> Statistics:
+        """Return how much a tenant, or one user of it, has stored."""

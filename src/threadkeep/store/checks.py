@@ -1,0 +1,69 @@
+"""Checks of input that every backend makes before it touches anything."""
+
+from threadkeep.conversation.entry import Body
+from threadkeep.conversation.ids import check_id
+from threadkeep.conversation.turn import TurnState
+from threadkeep.conversation.value import check_text
+from threadkeep.errors import ContentTooLarge, DraftMismatch, InvalidCursor, InvalidLimit, InvalidParent, InvalidValue
+from threadkeep.store.base import MAX_LIMIT, Append, Begin
+from threadkeep.store.codec import Row, encode
+
+MAX_SEQ = 2**53
+
+
+def check_limit(limit: object) -> int:
+    """Return a limit that is a whole number from 1 to `MAX_LIMIT`."""
+    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MAX_LIMIT:
+        raise InvalidLimit
+    return limit
+
+
+def check_parent(parent: int | None) -> None:
+    """Refuse a parent that can be no seq at all."""
+    if parent is not None and not 0 <= parent <= MAX_SEQ:
+        raise InvalidParent
+
+
+def check_position(seq: int, last: int) -> None:
+    """Refuse a cursor that lies beyond the end of the log."""
+    if not 0 <= seq <= last:
+        raise InvalidCursor
+
+
+def encode_within(body: Body, max_bytes: int) -> Row:
+    """Return the columns of a body that is not larger than the limit."""
+    row = encode(body)
+    if len(row.content) + len(row.parts or "") > max_bytes or row.size > max_bytes:
+        raise ContentTooLarge(f"An entry may hold at most {max_bytes} bytes.")
+    return row
+
+
+def check_append(append: Append, max_bytes: int) -> list[Row]:
+    """Return the encoded bodies of an append that makes sense by itself."""
+    check_parent(append.parent)
+    if append.settle is not None:
+        if append.lease is None:
+            raise InvalidValue("Only the holder of a lease can settle a turn.")
+        if append.settle.state in (TurnState.QUEUED, TurnState.RUNNING):
+            raise InvalidValue("A turn is settled as waiting or in a final state.")
+        encode_within(append.settle, max_bytes)
+    elif not append.bodies:
+        raise InvalidValue("There is nothing to append.")
+    return [encode_within(body, max_bytes) for body in append.bodies]
+
+
+def check_begin(begin: Begin, max_bytes: int) -> None:
+    """Refuse a turn that makes no sense by itself."""
+    check_parent(begin.parent)
+    if begin.message is not None:
+        encode_within(begin.message, max_bytes)
+    elif not begin.parent:
+        raise InvalidParent("A turn without a message needs an entry to answer.")
+
+
+def check_chunk(message: str, offset: int, text: str) -> None:
+    """Refuse text that cannot be part of a message."""
+    check_id(message)
+    check_text(text)
+    if offset < 0 or not text:
+        raise DraftMismatch("Text is added at the end of what is written, and is not empty.")

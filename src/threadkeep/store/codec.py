@@ -1,0 +1,158 @@
+"""How an entry's body becomes a row, the same for SQLite and PostgreSQL, and back.
+
+A row has a small number for kind, role and status, the id of a message, its tokens, the content as packed bytes and
+everything else (`parts`) as JSON. Packing is zstd with a dictionary trained on chat text, so that it pays for a short
+message too; the first byte of packed content names the dictionary, and a dictionary is never changed once released.
+"""
+
+import json
+from importlib.resources import files
+from typing import Any, NamedTuple, assert_never
+from uuid import UUID
+
+from pydantic import TypeAdapter
+from zstandard import ZstdCompressionDict, ZstdCompressor, ZstdDecompressor
+
+from threadkeep.conversation.entry import Approval, Body, HeadChoice, Summary, Update
+from threadkeep.conversation.message import Message, MessageStatus, Role
+from threadkeep.conversation.state import StateChange
+from threadkeep.conversation.turn import TurnChange
+from threadkeep.errors import StoreCorrupt
+
+_ROLES = tuple(Role)
+STATE, SUMMARY, APPROVAL, UPDATE, TURN, HEAD = range(8, 14)
+"""Kinds from 0 to 7 are messages: two for each role, complete and interrupted. Kinds above STATE are remarks."""
+
+_RAW, _NEWEST = 0, 1
+_LEVEL = 6
+_BODY: TypeAdapter[Body] = TypeAdapter(Body)
+
+
+def _dictionary(number: int) -> ZstdCompressionDict:
+    return ZstdCompressionDict(files("threadkeep.store").joinpath("dictionaries", f"{number}.zdict").read_bytes())
+
+
+class Packer:
+    """Packs and unpacks bytes. Not safe for use by two threads at once: each thread has its own."""
+
+    def __init__(self) -> None:
+        newest = _dictionary(_NEWEST)
+        newest.precompute_compress(level=_LEVEL)
+        self._pack = ZstdCompressor(dict_data=newest, level=_LEVEL, write_dict_id=False, write_checksum=False)
+        self._unpack = {_NEWEST: ZstdDecompressor(dict_data=newest)}
+
+    def pack(self, text: str) -> bytes | None:
+        """Return the text as packed bytes; nothing for an empty text."""
+        if not text:
+            return None
+        raw = text.encode()
+        packed = self._pack.compress(raw)
+        return b"\x01" + packed if len(packed) < len(raw) else b"\x00" + raw
+
+    def unpack(self, packed: bytes | None) -> str:
+        """Return the text that was packed."""
+        if packed is None:
+            return ""
+        number = packed[0]
+        if number == _RAW:
+            return packed[1:].decode()
+        if number not in self._unpack:
+            raise StoreCorrupt(f"Content was packed with dictionary {number}, which this release does not have.")
+        return self._unpack[number].decompress(packed[1:]).decode()
+
+
+class Row(NamedTuple):
+    """A body as columns: all of it but its place in the log."""
+
+    kind: int
+    id: bytes | None
+    tokens: int | None
+    content: str
+    parts: str | None
+
+    @property
+    def size(self) -> int:
+        """Bytes of text before packing."""
+        return len(self.content.encode()) + len((self.parts or "").encode())
+
+
+def encode(body: Body) -> Row:
+    """Return the columns of a body."""
+    match body:
+        case Message():
+            kind = _ROLES.index(body.role) * 2 + (body.status is MessageStatus.INTERRUPTED)
+            return Row(kind, encode_id(body.id), body.tokens, body.content, _message_parts(body))
+        case Summary():
+            return Row(SUMMARY, None, body.tokens, body.content, None)
+        case StateChange():
+            return Row(STATE, None, None, "", _other_parts(body))
+        case Approval():
+            return Row(APPROVAL, None, None, "", _other_parts(body))
+        case Update():
+            return Row(UPDATE, None, None, "", _other_parts(body))
+        case TurnChange():
+            return Row(TURN, None, None, "", _other_parts(body))
+        case HeadChoice():
+            return Row(HEAD, None, None, "", None)
+        case _:
+            assert_never(body)
+
+
+_PLAIN = {"kind", "id", "role", "content", "tokens", "status"}
+_PARTS = ("blocks", "tool_calls", "tool_result", "tool_trace", "usage", "model", "started_at")
+
+
+def _message_parts(message: Message) -> str | None:
+    # Most messages are plain text: that is seen here without building a dictionary of every field.
+    if not any(getattr(message, name) for name in _PARTS):
+        return None
+    return _dump(message.model_dump(mode="json", exclude=_PLAIN, exclude_unset=False, exclude_defaults=True))
+
+
+def _other_parts(body: StateChange | Approval | Update | TurnChange) -> str:
+    return _dump(body.model_dump(mode="json", exclude={"kind"}, exclude_defaults=True))
+
+
+def _dump(parts: dict[str, Any]) -> str:
+    return json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
+
+
+_NAMES = {STATE: "state", SUMMARY: "summary", APPROVAL: "approval", UPDATE: "update", TURN: "turn", HEAD: "head"}
+
+
+def decode(row: Row) -> Body:
+    """Return the body that these columns were made from."""
+    parts = json.loads(row.parts) if row.parts else {}
+    if row.kind >= STATE:
+        if row.kind == SUMMARY:
+            parts = {"content": row.content, "tokens": row.tokens}
+        return _BODY.validate_python(parts | {"kind": _NAMES[row.kind]})
+    fields: dict[str, Any] = {
+        "kind": "message",
+        "id": decode_id(row.id or b""),
+        "role": _ROLES[row.kind // 2],
+        "content": row.content,
+        "tokens": row.tokens,
+        "status": MessageStatus.INTERRUPTED if row.kind % 2 else MessageStatus.COMPLETE,
+    }
+    # Columns of ours need no second check; what is structured goes through the models again.
+    return Message.model_validate(fields | parts) if parts else Message.model_construct(None, **fields)
+
+
+def encode_id(text: str) -> bytes:
+    """Return an id in 16 bytes if it is a UUID as we write them, else its text after one or two zero bytes."""
+    if len(text) == 36:
+        try:
+            number = UUID(text)
+        except ValueError:
+            pass
+        else:
+            if str(number) == text:
+                return number.bytes
+    raw = b"\x00" + text.encode()
+    return raw if len(raw) != 16 else b"\x00" + raw
+
+
+def decode_id(raw: bytes) -> str:
+    """Return the id that `encode_id` was given."""
+    return str(UUID(bytes=raw)) if len(raw) == 16 else raw.lstrip(b"\x00").decode()

@@ -1,0 +1,76 @@
+"""Pages across conversations, the same for every backend: the cursors of lists and searches, and a page of ranked hits."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from threadkeep.conversation.cursor import seal, unseal
+from threadkeep.conversation.entry import Entry
+from threadkeep.conversation.message import Message
+from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.tree import Tree
+from threadkeep.errors import InvalidCursor
+from threadkeep.store.base import Hit, HitPage
+from threadkeep.store.words import Found, Query, rank, searchable
+
+FIRST_PAGE = (2**62, 2**62)
+
+
+def activity_cursor(scope: Scope, activity: int, key: int) -> str:
+    """Return the cursor behind the conversation with this last activity and key."""
+    return seal(f"{activity:x}.{key:x}", f"list {scope.tenant} {scope.user}")
+
+
+def activity_after(scope: Scope, cursor: str | None) -> tuple[int, int]:
+    """Return activity and key behind which a list goes on."""
+    return FIRST_PAGE if cursor is None else _numbers(cursor, f"list {scope.tenant} {scope.user}")
+
+
+def search_after(scope: Scope, text: str, cursor: str | None) -> tuple[int, int | None]:
+    """Return how many hits were shown, and the position beyond which newer entries are left out; none at first."""
+    return (0, None) if cursor is None else _numbers(cursor, f"search {scope.tenant} {scope.user} {text}")
+
+
+def _numbers(cursor: str, owner: str) -> tuple[int, int]:
+    try:
+        first, second = (int(part, 16) for part in unseal(cursor, owner).split("."))
+    except ValueError:
+        raise InvalidCursor from None
+    return first, second
+
+
+class Candidate(NamedTuple):
+    """An entry that holds the words, with its conversation's title and tree, which are read only if it is shown."""
+
+    entry: Entry
+    title: Callable[[], str | None]
+    tree: Callable[[], Tree]
+
+
+def hit_page(
+    scope: Scope, text: str, query: Query, candidates: Sequence[Candidate], limit: int, offset: int, bound: int
+) -> HitPage:
+    """Rank the candidates (newest first) and return the page of them that begins with hit number `offset`."""
+    ranked = rank(query, (searchable(candidate.entry.body) for candidate in candidates))
+    found = [(hit, candidate) for hit, candidate in zip(ranked, candidates, strict=True) if hit is not None]
+    found.sort(key=lambda pair: -pair[0].score)
+    page = tuple(_hit(candidate, hit) for hit, candidate in found[offset : offset + limit])
+    if len(found) <= offset + limit:
+        return HitPage(items=page)
+    owner = f"search {scope.tenant} {scope.user} {text}"
+    return HitPage(items=page, next=seal(f"{offset + limit:x}.{bound:x}", owner))
+
+
+def _hit(candidate: Candidate, found: Found) -> Hit:
+    entry = candidate.entry
+    assert isinstance(entry.body, Message)
+    return Hit(
+        conversation=entry.conversation,
+        title=candidate.title(),
+        seq=entry.seq,
+        branch=candidate.tree().branch_with(entry.seq),
+        role=entry.body.role,
+        created_at=entry.created_at,
+        score=found.score,
+        snippet=found.snippet,
+        highlights=found.highlights,
+    )

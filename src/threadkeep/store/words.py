@@ -1,0 +1,189 @@
+"""Full-text search as far as it is the same for every backend: words, queries, ranking and snippets.
+
+A backend keeps an index from words to entries and returns the newest entries that match; how text falls into words,
+which entry is the best and what is shown of it is decided here, so that the same search finds the same everywhere.
+"""
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from threadkeep.conversation.entry import Body
+from threadkeep.conversation.message import Message
+from threadkeep.conversation.value import check_text
+from threadkeep.errors import InvalidSearch
+
+CANDIDATES = 200
+"""How many matching entries, the newest, are ranked for one search."""
+INDEXED_CHARACTERS = 100_000
+"""How much of one entry is indexed."""
+MAX_WORD = 64
+MAX_QUERY_WORDS = 32
+
+_WORD = re.compile(r"[^\W_]+")
+# Scripts that are written without spaces: Han, Hiragana, Katakana, Hangul, Thai, Lao, Khmer, Myanmar.
+_DENSE = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
+
+
+class Word(NamedTuple):
+    """A word as it is indexed, and where it stands in the text."""
+
+    text: str
+    start: int
+    end: int
+
+
+def searchable(body: Body) -> str:
+    """Return the text of a body that can be found: content and blocks of messages; nothing of other entries."""
+    if not isinstance(body, Message):
+        return ""
+    if not body.blocks:
+        return body.content[:INDEXED_CHARACTERS]
+    texts = [body.content, *(text for block in body.blocks for text in _texts(block.model_dump(exclude={"type"})))]
+    return "\n".join(text for text in texts if text)[:INDEXED_CHARACTERS]
+
+
+def _texts(value: Any) -> list[str]:
+    """Return every string in a JSON value."""
+    match value:
+        case str():
+            return [value]
+        case dict():
+            return [text for child in value.values() for text in _texts(child)]
+        case list() | tuple():
+            return [text for child in value for text in _texts(child)]
+        case _:
+            return []
+
+
+def words(text: str) -> set[str]:
+    """Return the different words of a text, as they are indexed."""
+    if text.isascii():
+        return {word[:MAX_WORD] for word in _WORD.findall(text.lower())}
+    return {word.text for word in _find(text)}
+
+
+def _find(text: str) -> list[Word]:
+    """Return the words of a text in order; dense scripts give each pair of neighbours, and the last sign alone."""
+    found = []
+    for match in _WORD.finditer(text):
+        start, piece = match.start(), match.group()
+        last = 0
+        for dense in _DENSE.finditer(piece):
+            if dense.start() > last:
+                found.append(Word(_fold(piece[last : dense.start()]), start + last, start + dense.start()))
+            found.extend(
+                Word(piece[at : min(at + 2, dense.end())], start + at, start + min(at + 2, dense.end()))
+                for at in range(dense.start(), dense.end())
+            )
+            last = dense.end()
+        if last < len(piece):
+            found.append(Word(_fold(piece[last:]), start + last, match.end()))
+    return [word for word in found if word.text]
+
+
+def _fold(text: str) -> str:
+    """Return the text in lower case without accents, as one word."""
+    if text.isascii():
+        return text.lower()[:MAX_WORD]
+    plain = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(sign for sign in plain if sign.isalnum())[:MAX_WORD]
+
+
+class Query:
+    """A search as words: `required` must all be there, `prefix` is the beginning of a word, `phrases` stand together."""
+
+    def __init__(self, text: str) -> None:
+        check_text(text)
+        self.phrases = [_terms(part) for part in re.findall(r'"([^"]*)"', text)]
+        loose = _terms(re.sub(r'"[^"]*"', " ", text))
+        # What stands at the very end may still be typed; a sign of a dense script is always a beginning.
+        typing = bool(loose) and text[-1:].isalnum()
+        self.prefix = loose.pop() if typing else None
+        self.required = sorted({*loose, *(word for phrase in self.phrases for word in phrase)})
+        if not self.required and not self.prefix:
+            raise InvalidSearch
+        if len(self.required) > MAX_QUERY_WORDS:
+            raise InvalidSearch(f"A search has at most {MAX_QUERY_WORDS} words.")
+
+    def matches(self, word: str) -> bool:
+        """Whether an indexed word is one that is looked for."""
+        return word in self.required or (self.prefix is not None and word.startswith(self.prefix))
+
+
+def _terms(text: str) -> list[str]:
+    """Return the words of a query; of a dense script the pairs only, because the last sign alone finds too much."""
+    found = _find(text)
+    return [
+        word.text
+        for at, word in enumerate(found)
+        if not (at and len(word.text) == 1 and _DENSE.match(word.text) and found[at - 1].end == word.end)
+    ]
+
+
+class Found(NamedTuple):
+    """A candidate that matches: how well, and what to show."""
+
+    score: float
+    snippet: str
+    highlights: tuple[tuple[int, int], ...]
+
+
+def rank(query: Query, texts: Iterable[str]) -> list[Found | None]:
+    """Return for each text (newest first) how well it answers the query, or None if a phrase is not in it.
+
+    Rare words count more, repeated ones a little more, long texts a little less, and of equals the newer wins.
+    """
+    texts = list(texts)
+    counted = [[word for word in _find(text) if query.matches(word.text)] for text in texts]
+    weight = _weights(query, counted)
+    found: list[Found | None] = []
+    for place, (text, hits) in enumerate(zip(texts, counted, strict=True)):
+        if not hits or not _has_phrases(query, text):
+            found.append(None)
+            continue
+        often = Counter(query.prefix if word.text not in query.required else word.text for word in hits)
+        length = 0.75 + 0.25 * len(text) / 400
+        score = sum(weight[word] * count * 2.2 / (count + 1.2 * length) for word, count in often.items() if word)
+        found.append(Found(round(score - place * 1e-4, 6), *_snippet(text, hits)))
+    return found
+
+
+def _weights(query: Query, counted: list[list[Word]]) -> dict[str, float]:
+    holding: Counter[str] = Counter()
+    for hits in counted:
+        holding.update({word.text if word.text in query.required else query.prefix or "" for word in hits})
+    return {word: math.log(1 + (len(counted) + 1) / (count + 0.5)) for word, count in holding.items()}
+
+
+def _has_phrases(query: Query, text: str) -> bool:
+    if not any(len(phrase) > 1 for phrase in query.phrases):
+        return True
+    spoken = "\x00" + "\x00".join(_terms(text)) + "\x00"
+    return all("\x00" + "\x00".join(phrase) + "\x00" in spoken for phrase in query.phrases)
+
+
+def _snippet(text: str, hits: list[Word], around: int = 80) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """Return the part of the text with most hits close together, on one line, and where the hits are in it."""
+    best = max(hits, key=lambda hit: sum(hit.start <= other.start < hit.start + around for other in hits))
+    start, end = max(0, best.start - around), min(len(text), best.start + 2 * around)
+    if start:
+        start = text.find(" ", start, best.start) + 1 or start
+    before, after = "…" if start else "", "…" if end < len(text) else ""
+    snippet = before + re.sub(r"[\x00-\x1f\x7f]", " ", text[start:end]) + after
+    shift = len(before) - start
+    ranges = _joined((hit.start, hit.end) for hit in hits if hit.start >= start and hit.end <= end)
+    return snippet, tuple((low + shift, high + shift) for low, high in ranges)
+
+
+def _joined(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    joined: list[tuple[int, int]] = []
+    for low, high in ranges:
+        if joined and low < joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(high, joined[-1][1]))
+        else:
+            joined.append((low, high))
+    return joined
