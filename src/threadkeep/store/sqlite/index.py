@@ -1,0 +1,62 @@
+"""What is derived from the log in SQLite: the words for search, and each conversation's last activity and size.
+
+An append writes the log only. The derived columns follow in batches, and always before they are read, so that they are
+exact for every reader and cost little for every writer.
+"""
+
+from threadkeep.conversation.scope import Scope
+from threadkeep.store import words
+from threadkeep.store.codec import Row, decode
+from threadkeep.store.sqlite.connection import Database
+from threadkeep.store.sqlite.reading import Reader
+
+BATCH = 64
+"""How many entries may wait before they are indexed without being asked for."""
+
+
+def catch_up(reader: Reader, limit: int = 512) -> bool:
+    """Take up to `limit` entries that are not derived from yet; return whether there may be more."""
+    db = reader.db
+    reached = db.value("SELECT position FROM caught_up")
+    rows = db.rows(
+        "SELECT e.position, e.conversation, c.user, e.created_at, e.kind, e.tokens, e.content, e.parts "
+        "FROM entry e JOIN conversation c ON c.key = e.conversation WHERE e.position > ? ORDER BY e.position LIMIT ?",
+        (reached, limit),
+    )
+    activity: dict[int, tuple[int, int]] = {}
+    for position, conversation, user, created_at, kind, tokens, content, parts in rows:
+        row = Row(kind, None, tokens, reader.packer.unpack(content), reader.packer.unpack(parts))
+        activity[conversation] = (created_at, activity.get(conversation, (0, 0))[1] + row.size)
+        _add_words(db, position, user, conversation, row)
+    db.executemany(
+        "UPDATE conversation SET updated_at = ?, bytes = bytes + ? WHERE key = ?",
+        [(updated_at, size, key) for key, (updated_at, size) in activity.items()],
+    )
+    if rows:
+        db.execute("UPDATE caught_up SET position = ?", (rows[-1][0],))
+    return len(rows) == limit
+
+
+def _add_words(db: Database, position: int, user: int, conversation: int, row: Row) -> None:
+    text = row.content if not row.parts else words.searchable(decode(row._replace(id=bytes(16))))
+    if row.kind < 8 and text:
+        found = " ".join(words.words(text[: words.INDEXED_CHARACTERS]))
+        db.execute("INSERT INTO word (rowid, words) VALUES (?, ?)", (position, f"¤u{user} ¤c{conversation} {found}"))
+
+
+def candidates(
+    reader: Reader, scope: Scope, query: words.Query, conversation: int | None, bound: int
+) -> list[tuple[int, int]]:
+    """Return position and conversation of the newest entries up to `bound` that hold the words of the query."""
+    keys = reader.scope(scope)
+    if keys is None:
+        return []
+    terms = [f"¤u{keys[1]}" if conversation is None else f"¤c{conversation}", *query.required]
+    match = " AND ".join(f'"{term}"' for term in terms)
+    if query.prefix:
+        match += f' AND "{query.prefix}" *'
+    return reader.db.rows(
+        "SELECT word.rowid, e.conversation FROM word JOIN entry e ON e.position = word.rowid "
+        "WHERE word MATCH ? AND word.rowid <= ? AND e.tenant = ? ORDER BY word.rowid DESC LIMIT ?",
+        (match, bound, keys[0], words.CANDIDATES),
+    )

@@ -1,0 +1,322 @@
+"""Reading the log from SQLite: conversations, entries, branches, open turns and the message being written.
+
+One `Reader` belongs to one connection and one thread. The writer has one too, because it reads before it writes.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+from threadkeep.conversation.conversation import Conversation
+from threadkeep.conversation.entry import Entry, Status
+from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.tree import Jump, Run, Tree
+from threadkeep.conversation.turn import Turn, TurnState
+from threadkeep.errors import ConversationNotFound, EntryNotFound
+from threadkeep.store.base import ROOT, Draft
+from threadkeep.store.codec import STATE, SUMMARY, Packer, Row, decode, decode_id, encode_id
+from threadkeep.store.placement import Tip
+from threadkeep.store.sqlite.connection import Database
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+_ENTRY = "SELECT seq, parent, kind, turn, created_at, id, tokens, content, parts FROM entry"
+_PLACE = "WHERE tenant = ? AND conversation = ?"
+_CONVERSATION = """
+    SELECT c.key, c.tenant, c.id, c.version, c.created_at, c.updated_at, c.status, c.archived,
+           c.assistant, c.title, c.model, c.metadata, c.system FROM conversation c
+"""
+_TURN = "SELECT number, state, owner, until, fence, taken FROM turn"
+
+
+class Place(NamedTuple):
+    """A conversation found for its owner: the keys that its rows begin with, its id and its version."""
+
+    tenant: int
+    conversation: int
+    id: str
+    version: int
+
+
+def microseconds(moment: datetime) -> int:
+    """Return a moment as a whole number."""
+    return (moment - EPOCH) // timedelta(microseconds=1)
+
+
+def moment(number: int) -> datetime:
+    """Return the moment behind the number."""
+    return EPOCH + timedelta(microseconds=number)
+
+
+class Reader:
+    """Reads through one connection."""
+
+    def __init__(self, connection: Database) -> None:
+        self.db = connection
+        self.packer = Packer()
+        self._scopes: dict[Scope, tuple[int, int]] = {}
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Read as of one moment."""
+        self.db.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self.db.execute("COMMIT")
+
+    def forget(self) -> None:
+        """Remember no keys any more: what was read may have been undone."""
+        self._scopes.clear()
+
+    def id(self, conversation: int) -> str:
+        """Return the id of the conversation with this key."""
+        return decode_id(self.db.value("SELECT id FROM conversation WHERE key = ?", (conversation,)))
+
+    def scope(self, scope: Scope) -> tuple[int, int] | None:
+        """Return the keys of tenant and user, if they ever stored something."""
+        if scope not in self._scopes:
+            found = self.db.row(
+                "SELECT u.tenant, u.key FROM user u JOIN tenant t ON t.key = u.tenant WHERE t.name = ? AND u.name = ?",
+                (scope.tenant, scope.user),
+            )
+            if found is None:
+                return None
+            if len(self._scopes) > 10_000:
+                self._scopes.clear()
+            self._scopes[scope] = found
+        return self._scopes[scope]
+
+    def place(self, scope: Scope, conversation: str) -> Place:
+        """Return where a conversation of this user is stored."""
+        keys = self.scope(scope)
+        if keys is not None:
+            found = self.db.row(
+                "SELECT key, version FROM conversation WHERE tenant = ? AND id = ? AND user = ?",
+                (keys[0], encode_id(conversation), keys[1]),
+            )
+            if found is not None:
+                return Place(keys[0], found[0], conversation, found[1])
+        raise ConversationNotFound
+
+    def tip(self, place: Place) -> Tip:
+        """Return the end of the log, known from its last entry alone."""
+        last = self.db.row(f"SELECT seq, kind, head, newest FROM entry {_PLACE} ORDER BY seq DESC LIMIT 1", place[:2])
+        if last is None:
+            return Tip()
+        seq, kind, head, newest = last
+        return Tip(seq, seq, seq) if kind <= STATE else Tip(seq, head, newest)
+
+    # Conversations
+
+    def conversation(self, scope: Scope, place: Place) -> Conversation:
+        """Return the conversation at this place."""
+        return self._conversation(scope, self.db.row(f"{_CONVERSATION} WHERE c.key = ?", place[1:2]))
+
+    def conversations(
+        self, scope: Scope, before: tuple[int, int], assistant: str | None, status: str | None, limit: int
+    ) -> list[tuple[Conversation, int]]:
+        """Return conversations and their keys, the last active first, from before that activity and key."""
+        keys = self.scope(scope)
+        if keys is None:
+            return []
+        rows = self.db.rows(
+            f"{_CONVERSATION} WHERE c.tenant = ? AND c.user = ? AND c.id IS NOT NULL AND (c.updated_at, c.key) < (?, ?) "
+            "AND (?5 IS NULL OR c.assistant = ?5) AND (?6 IS NULL OR c.status = ?6) "
+            "ORDER BY c.updated_at DESC, c.key DESC LIMIT ?7",
+            (*keys, *before, assistant, status, limit),
+        )
+        return [(self._conversation(scope, row), row[0]) for row in rows]
+
+    def _conversation(self, scope: Scope, row: Sequence[Any]) -> Conversation:
+        key, tenant, id, version, created, updated, status, archived, assistant, title, model, metadata, system = row
+        place = Place(tenant, key, "", version)
+        tip = self.tip(place)
+        if tip.last:
+            updated = self.db.value(f"SELECT created_at FROM entry {_PLACE} AND seq = ?", (*place[:2], tip.last))
+        return Conversation.model_construct(
+            scope=scope,
+            id=decode_id(id),
+            assistant=assistant,
+            title=title,
+            system=system,
+            model=model,
+            metadata=json.loads(metadata) if metadata else {},
+            status=Status(status),
+            archived=bool(archived),
+            version=version,
+            head=tip.head or None,
+            entries=tip.last,
+            created_at=moment(created),
+            updated_at=moment(updated),
+        )
+
+    # Entries
+
+    def entry(self, place: Place, seq: int) -> Entry:
+        """Return one entry."""
+        row = self.db.row(f"{_ENTRY} {_PLACE} AND seq = ?", (*place[:2], seq))
+        if row is None:
+            raise EntryNotFound
+        return self._entry(place, row)
+
+    def entries(self, place: Place, after: int, limit: int) -> tuple[Entry, ...]:
+        """Return entries of all branches and remarks in the order of the log."""
+        rows = self.db.execute(f"{_ENTRY} {_PLACE} AND seq > ? ORDER BY seq LIMIT ?", (*place[:2], after, limit))
+        return tuple(self._entry(place, row) for row in rows)
+
+    def between(self, place: Place, first: int, last: int) -> tuple[Entry, ...]:
+        """Return the entries with these numbers."""
+        rows = self.db.execute(f"{_ENTRY} {_PLACE} AND seq BETWEEN ? AND ? ORDER BY seq", (*place[:2], first, last))
+        return tuple(self._entry(place, row) for row in rows)
+
+    def is_on_branch(self, place: Place, seq: int) -> bool:
+        """Whether this is the number of an entry that continues a branch."""
+        kind = self.db.value(f"SELECT kind FROM entry {_PLACE} AND seq = ?", (*place[:2], seq))
+        return kind is not None and kind <= STATE
+
+    def check_on_branch(self, place: Place, seq: int) -> int:
+        """Return the number of an entry that continues a branch; refuse any other."""
+        if not self.is_on_branch(place, seq):
+            raise EntryNotFound
+        return seq
+
+    def backwards(self, place: Place, head: int, limit: int) -> tuple[Entry, ...]:
+        """Return the newest entries of the branch that ends in `head`, oldest first."""
+        rows: list[Any] = []
+        for run in self.path(place, head):
+            rows += self.db.rows(
+                f"{_ENTRY} {_PLACE} AND seq BETWEEN ? AND ? AND kind <= {STATE} ORDER BY seq DESC LIMIT ?",
+                (*place[:2], run.first, run.last, limit - len(rows)),
+            )
+            if len(rows) >= limit:
+                break
+        return tuple(self._entry(place, row) for row in reversed(rows))
+
+    def forwards(self, place: Place, seq: int, head: int, limit: int) -> tuple[Entry, ...]:
+        """Return the entries that follow `seq` on the branch that ends in `head`, oldest first."""
+        runs = []
+        for run in self.path(place, head):
+            runs.append(run)
+            if run.first <= seq:
+                break
+        if seq != ROOT and not runs[-1].first <= seq <= runs[-1].last:
+            raise EntryNotFound
+        rows: list[Any] = []
+        for run in reversed(runs):
+            rows += self.db.rows(
+                f"{_ENTRY} {_PLACE} AND seq BETWEEN ? AND ? AND kind <= {STATE} ORDER BY seq LIMIT ?",
+                (*place[:2], max(run.first, seq + 1), run.last, limit - len(rows)),
+            )
+            if len(rows) >= limit:
+                break
+        return tuple(self._entry(place, row) for row in rows)
+
+    def path(self, place: Place, head: int) -> Iterator[Run]:
+        """Yield the runs of the branch that ends in `head`, the newest first."""
+        while head:
+            found = self.db.row(
+                f"SELECT parent, first FROM jump {_PLACE} AND first <= ? ORDER BY first DESC LIMIT 1",
+                (*place[:2], head),
+            )
+            parent, first = found or (0, 1)
+            yield Run.model_construct(parent=parent, first=first, last=head)
+            head = parent
+
+    def tree(self, place: Place) -> Tree:
+        """Return the shape of the tree."""
+        tip = self.tip(place)
+        rows = self.db.execute(f'SELECT first, parent, "left", beside FROM jump {_PLACE} ORDER BY first', place[:2])
+        jumps = (Jump.model_construct(first=a, parent=b, left=c, beside=d) for a, b, c, d in rows)
+        return Tree(jumps=tuple(jumps), newest=tip.newest, head=tip.head)
+
+    def follower(self, place: Place, parent: int) -> int:
+        """Return the entry that continued `parent` in its own run, or 0."""
+        found = self.db.value(
+            f"SELECT seq FROM entry {_PLACE} AND seq > ? AND kind <= {STATE} ORDER BY seq LIMIT 1", (*place[:2], parent)
+        )
+        jumped = found and self.db.value(f"SELECT 1 FROM jump {_PLACE} AND first = ?", (*place[:2], found))
+        return 0 if found is None or jumped else int(found)
+
+    def state_changes(self, place: Place, at: int) -> Iterator[Entry]:
+        """Yield the state changes of the branch that ends in `at`, the newest first."""
+        for run in self.path(place, at):
+            rows = self.db.execute(
+                f"{_ENTRY} {_PLACE} AND kind = {STATE} AND seq BETWEEN ? AND ? ORDER BY seq DESC",
+                (*place[:2], run.first, run.last),
+            )
+            for row in rows:
+                yield self._entry(place, row)
+
+    def summary(self, place: Place, head: int) -> Entry | None:
+        """Return the newest summary of the branch that ends in `head`."""
+        runs = list(self.path(place, head))
+        for row in self.db.execute(f"{_ENTRY} {_PLACE} AND kind = {SUMMARY} ORDER BY seq DESC", place[:2]):
+            if any(run.first <= row[1] <= run.last for run in runs):
+                return self._entry(place, row)
+        return None
+
+    def _entry(self, place: Place, row: Sequence[Any]) -> Entry:
+        seq, parent, kind, turn, created_at, id, tokens, content, parts = row
+        unpack = self.packer.unpack
+        return Entry.model_construct(
+            conversation=place.id,
+            seq=seq,
+            parent=parent or None,
+            turn=turn,
+            created_at=moment(created_at),
+            body=decode(Row(kind, id, tokens, unpack(content), unpack(parts))),
+        )
+
+    # Turns
+
+    def turns(self, scope: Scope, place: Place) -> tuple[Turn, ...]:
+        """Return the open turns of a conversation."""
+        rows = self.db.execute(f"{_TURN} {_PLACE} ORDER BY number", place[:2])
+        return tuple(_turn(scope, place.id, *row) for row in rows)
+
+    def expired(self, now: datetime, limit: int) -> tuple[Turn, ...]:
+        """Return running turns of all tenants whose lease has run out."""
+        rows = self.db.execute(
+            "SELECT t.name, u.name, c.id, n.number, n.state, n.owner, n.until, n.fence, n.taken FROM turn n "
+            "JOIN conversation c ON c.key = n.conversation JOIN user u ON u.key = c.user JOIN tenant t ON t.key = c.tenant "
+            "WHERE n.state = 'running' AND n.until < ? AND c.id IS NOT NULL ORDER BY n.until LIMIT ?",
+            (microseconds(now), limit),
+        )
+        return tuple(_turn(Scope(tenant=row[0], user=row[1]), decode_id(row[2]), *row[3:]) for row in rows)
+
+    def draft(self, place: Place, message: str | None, offset: int) -> Draft | None:
+        """Return what is being written, from `offset` on if it is this message, else from its beginning."""
+        found = self.db.row(f"SELECT message, turn, started_at FROM draft {_PLACE}", place[:2])
+        if found is None:
+            return None
+        start = offset if found[0] == message else 0
+        chunks = self.db.rows(
+            f'SELECT "offset", text FROM chunk {_PLACE} AND "end" > ? ORDER BY "offset"', (*place[:2], start)
+        )
+        text = "".join(text for _, text in chunks)[start - chunks[0][0] if chunks else 0 :]
+        return Draft(message=found[0], turn=found[1], started_at=moment(found[2]), offset=start, text=text)
+
+
+def _turn(
+    scope: Scope,
+    conversation: str,
+    number: int,
+    state: str,
+    owner: str | None,
+    until: int | None,
+    fence: int,
+    taken: int,
+) -> Turn:
+    return Turn(
+        scope=scope,
+        conversation=conversation,
+        number=number,
+        state=TurnState(state),
+        owner=owner,
+        until=None if until is None else moment(until),
+        fence=fence,
+        taken=taken,
+    )

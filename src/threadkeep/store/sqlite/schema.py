@@ -1,0 +1,58 @@
+"""The schema of the SQLite file: numbered migrations, applied on open under the write lock."""
+
+from importlib.resources import files
+from pathlib import Path
+
+from threadkeep.errors import StoreCorrupt, StoreTooNew
+from threadkeep.store.sqlite.connection import Database, connect, translated
+
+APPLICATION = 0x7468726B
+"""Marks the file as ours ("thrk")."""
+
+
+def migrations() -> list[tuple[int, str, str]]:
+    """Return number, name and SQL of every migration in order."""
+    found = files("threadkeep.store.sqlite").joinpath("migrations").iterdir()
+    named = sorted((path.name, path.read_text(encoding="utf-8")) for path in found if path.name.endswith(".sql"))
+    return [(int(name[:4]), name, sql) for name, sql in named]
+
+
+def migrate(path: Path) -> list[str]:
+    """Bring the file up to date and return the names of the migrations that were applied."""
+    connection = connect(path)
+    try:
+        return apply(connection)
+    finally:
+        connection.close()
+
+
+def apply(connection: Database) -> list[str]:
+    """Apply what is missing, one starter at a time; refuse a file of a newer release or of another program."""
+    known = migrations()
+    with translated():
+        if connection.pragma("user_version") == known[-1][0] and connection.pragma("application_id") == APPLICATION:
+            return []
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            applied = _apply(connection, known)
+            connection.execute("COMMIT")
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+        return applied
+
+
+def _apply(connection: Database, known: list[tuple[int, str, str]]) -> list[str]:
+    version = connection.pragma("user_version")
+    application = connection.pragma("application_id")
+    tables = connection.value("SELECT count(*) FROM sqlite_schema")
+    if application != APPLICATION and (application or version or tables):
+        raise StoreCorrupt("This SQLite file belongs to another program.")
+    if version > known[-1][0]:
+        raise StoreTooNew
+    missing = [(number, name, sql) for number, name, sql in known if number > version]
+    for number, _, sql in missing:
+        connection.execute(sql)
+        connection.pragma("user_version", number)
+    connection.pragma("application_id", APPLICATION)
+    return [name for _, name, _ in missing]

@@ -1,0 +1,283 @@
+"""The SQLite store: one file, one writer that groups commits, reading beside it.
+
+Reading a page takes less time than waking a thread, so reads are made in the event loop, on a connection of their own;
+a search, which may read much, is made in a thread.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Self, TypeVar
+
+from threadkeep.conversation.clock import Clock
+from threadkeep.conversation.conversation import Conversation, NewConversation
+from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.entry import Entry, Status, Update
+from threadkeep.conversation.idempotency import IdempotencyKey
+from threadkeep.conversation.ids import IdSource
+from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.state import State, StateChange, fold
+from threadkeep.conversation.tree import Tree
+from threadkeep.conversation.turn import Lease, Turn
+from threadkeep.errors import StoreError, StoreUnavailable
+from threadkeep.store.base import (
+    Append,
+    Appended,
+    Begin,
+    Begun,
+    ConversationPage,
+    Created,
+    HitPage,
+    LogPage,
+    Statistics,
+    Store,
+)
+from threadkeep.store.checks import check_append, check_begin, check_chunk, check_limit, check_position, encode_within
+from threadkeep.store.paging import activity_after, activity_cursor
+from threadkeep.store.sqlite import index
+from threadkeep.store.sqlite.connection import connect, translated
+from threadkeep.store.sqlite.reading import Place, Reader, microseconds
+from threadkeep.store.sqlite.schema import apply
+from threadkeep.store.sqlite.searching import search
+from threadkeep.store.sqlite.turns import Turns
+from threadkeep.store.sqlite.writer import Writer
+from threadkeep.store.sqlite.writing import Log
+
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+
+
+class SqliteStore(Store):
+    """Conversations in one SQLite file."""
+
+    def __init__(self, path: Path, clock: Clock, ids: IdSource, max_bytes: int) -> None:
+        connection = connect(path)
+        apply(connection)
+        self._log = Log(Reader(connection), clock)
+        self._turns = Turns(self._log)
+        self.writer = Writer(connection, self._log.reader.forget)
+        self._reader = Reader(connect(path))
+        self._searcher = Reader(connect(path))
+        self._searching = asyncio.Lock()
+        self._clock = clock
+        self._ids = ids
+        self._max_bytes = max_bytes
+        self._indexing: asyncio.Task[None] | None = None
+        self._closed = False
+
+    @classmethod
+    async def open(cls, path: Path, clock: Clock, ids: IdSource, max_bytes: int) -> Self:
+        """Open the file; create and migrate it as needed, and finish deletions that were cut off."""
+        store = cls(path, clock, ids, max_bytes)
+        for place in await store._write(store._log.hidden):
+            await store._purge(place)
+        return store
+
+    async def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        if self._indexing is not None:
+            await asyncio.wait([self._indexing])
+        await self.writer.close()
+        async with self._searching:
+            self._reader.db.close()
+            self._searcher.db.close()
+
+    async def ping(self) -> None:
+        await self._write(lambda: self._log.db.rows("UPDATE caught_up SET position = position"))
+
+    # Conversations
+
+    async def create(self, scope: Scope, new: NewConversation, *, key: IdempotencyKey | None = None) -> Created:
+        return await self._write(lambda: self._log.create(scope, new.id or self._ids(), new, key))
+
+    async def get(self, scope: Scope, conversation: str) -> Conversation:
+        return self._read(scope, conversation, lambda here: self._reader.conversation(scope, here))
+
+    async def list(
+        self,
+        scope: Scope,
+        *,
+        assistant: str | None = None,
+        status: Status | None = None,
+        limit: int = 20,
+        after: str | None = None,
+    ) -> ConversationPage:
+        check_limit(limit)
+        before = activity_after(scope, after)
+        await self._catch_up()
+        with translated():
+            found = self._reader.conversations(scope, before, assistant, status, limit + 1)
+        page = [conversation for conversation, _ in found[:limit]]
+        if len(found) <= limit:
+            return ConversationPage(items=tuple(page))
+        last, key = found[limit - 1]
+        return ConversationPage(items=tuple(page), next=activity_cursor(scope, microseconds(last.updated_at), key))
+
+    async def update(
+        self, scope: Scope, conversation: str, change: Update, *, expected_version: int | None = None
+    ) -> Conversation:
+        encode_within(change, self._max_bytes)
+        return await self._write(lambda: self._log.update(scope, conversation, change, expected_version))
+
+    async def delete(self, scope: Scope, conversation: str) -> None:
+        await self._purge(await self._write(lambda: self._log.hide(scope, conversation)))
+
+    async def _purge(self, place: Place) -> None:
+        while await self._write(lambda: self._log.purge(place)):
+            pass
+
+    # The log and its tree
+
+    async def append(self, scope: Scope, conversation: str, append: Append) -> Appended:
+        rows = check_append(append, self._max_bytes)
+        return await self._write(lambda: self._log.append(scope, conversation, append, rows))
+
+    async def choose_head(
+        self, scope: Scope, conversation: str, head: int, *, expected_version: int | None = None
+    ) -> Conversation:
+        return await self._write(lambda: self._log.choose_head(scope, conversation, head, expected_version))
+
+    async def tree(self, scope: Scope, conversation: str) -> Tree:
+        return self._read(scope, conversation, self._reader.tree)
+
+    async def entry(self, scope: Scope, conversation: str, seq: int) -> Entry:
+        return self._read(scope, conversation, lambda here: self._reader.entry(here, seq))
+
+    async def newest(
+        self, scope: Scope, conversation: str, *, limit: int = 20, head: int | None = None
+    ) -> tuple[Entry, ...]:
+        check_limit(limit)
+        return self._read(scope, conversation, lambda here: self._reader.backwards(here, self._head(here, head), limit))
+
+    async def before(self, scope: Scope, conversation: str, seq: int, *, limit: int = 20) -> tuple[Entry, ...]:
+        check_limit(limit)
+
+        def read(here: Place) -> tuple[Entry, ...]:
+            parent = self._reader.entry(here, self._reader.check_on_branch(here, seq)).parent
+            return self._reader.backwards(here, parent or 0, limit)
+
+        return self._read(scope, conversation, read)
+
+    async def after(
+        self, scope: Scope, conversation: str, seq: int, *, limit: int = 20, head: int | None = None
+    ) -> tuple[Entry, ...]:
+        check_limit(limit)
+        return self._read(
+            scope, conversation, lambda here: self._reader.forwards(here, seq, self._head(here, head), limit)
+        )
+
+    async def log(self, scope: Scope, conversation: str, after: Cursor, *, limit: int = 100) -> LogPage:
+        check_limit(limit)
+
+        def read(here: Place) -> LogPage:
+            last = self._reader.tip(here).last
+            check_position(after.seq, last)
+            entries = self._reader.entries(here, after.seq, limit)
+            if (entries[-1].seq if entries else after.seq) < last:
+                return LogPage.model_construct(entries=entries, draft=None)
+            draft = self._reader.draft(here, after.message, after.offset)
+            return LogPage.model_construct(entries=entries, draft=draft)
+
+        return self._read(scope, conversation, read)
+
+    async def state(self, scope: Scope, conversation: str, *, at: int | None = None) -> State:
+        def read(here: Place) -> State:
+            entries = self._reader.state_changes(here, self._head(here, at))
+            return fold(entry.body for entry in entries if isinstance(entry.body, StateChange))
+
+        return self._read(scope, conversation, read)
+
+    async def summary(self, scope: Scope, conversation: str, *, head: int | None = None) -> Entry | None:
+        return self._read(scope, conversation, lambda here: self._reader.summary(here, self._head(here, head)))
+
+    def _head(self, here: Place, head: int | None) -> int:
+        """Return the head that was asked for, or the current one."""
+        return self._reader.tip(here).head if head is None else self._reader.check_on_branch(here, head)
+
+    # Turns
+
+    async def begin(self, scope: Scope, conversation: str, begin: Begin) -> Begun:
+        check_begin(begin, self._max_bytes)
+        return await self._write(lambda: self._turns.begin(scope, conversation, begin))
+
+    async def start(self, scope: Scope, conversation: str, owner: str, lease_for: timedelta) -> Begun | None:
+        return await self._write(lambda: self._turns.start(scope, conversation, owner, lease_for))
+
+    async def take(self, turn: Turn, owner: str, lease_for: timedelta) -> Lease:
+        return await self._write(lambda: self._turns.take(turn, owner, lease_for))
+
+    async def extend(self, lease: Lease, lease_for: timedelta) -> None:
+        await self._write(lambda: self._turns.extend(lease, lease_for))
+
+    async def turns(self, scope: Scope, conversation: str) -> tuple[Turn, ...]:
+        return self._read(scope, conversation, lambda here: self._reader.turns(scope, here))
+
+    async def expired(self, *, limit: int = 100) -> tuple[Turn, ...]:
+        check_limit(limit)
+        with translated():
+            return self._reader.expired(self._clock(), limit)
+
+    async def write(self, lease: Lease, message: str, offset: int, text: str) -> None:
+        check_chunk(message, offset, text)
+        await self._write(lambda: self._turns.write(lease, message, offset, text))
+
+    # Across conversations
+
+    async def search(
+        self,
+        scope: Scope,
+        text: str,
+        *,
+        conversation: str | None = None,
+        limit: int = 20,
+        after: str | None = None,
+    ) -> HitPage:
+        check_limit(limit)
+        await self._catch_up()
+        async with self._searching:
+            return await asyncio.to_thread(search, self._searcher, scope, text, conversation, limit, after)
+
+    async def statistics(self, tenant: str, *, user: str | None = None) -> Statistics:
+        await self._catch_up()
+        with translated():
+            conversations, entries, size = self._reader.db.row(
+                "SELECT count(*), coalesce(sum((SELECT max(seq) FROM entry e "
+                "WHERE e.tenant = c.tenant AND e.conversation = c.key)), 0), coalesce(sum(c.bytes), 0) "
+                "FROM conversation c JOIN tenant t ON t.key = c.tenant JOIN user u ON u.key = c.user "
+                "WHERE t.name = ?1 AND (?2 IS NULL OR u.name = ?2) AND c.id IS NOT NULL",
+                (tenant, user),
+            )
+        return Statistics(conversations=conversations, entries=entries, bytes=size)
+
+    # Seams
+
+    def _read(self, scope: Scope, conversation: str, read: Callable[[Place], T]) -> T:
+        """Read as of one moment."""
+        if self._closed:
+            raise StoreUnavailable("The store is closed.")
+        with translated(), self._reader.snapshot():
+            return read(self._reader.place(scope, conversation))
+
+    async def _write(self, work: Callable[[], T]) -> T:
+        result = await self.writer.run(work)
+        if self._log.added >= index.BATCH and self._indexing is None and not self._closed:
+            self._indexing = asyncio.create_task(self._index())
+        return result
+
+    async def _index(self) -> None:
+        """Catch up with the log while nobody waits for it; what fails is made up for before the next search."""
+        try:
+            await self._catch_up()
+        except StoreError as error:
+            logger.warning("the search index lags behind: %s", error)
+        finally:
+            self._indexing = None
+
+    async def _catch_up(self) -> None:
+        self._log.added = 0
+        while await self.writer.run(lambda: index.catch_up(self._log.reader)):
+            pass
