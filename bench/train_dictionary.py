@@ -2,7 +2,7 @@
 
     .venv/bin/python -m bench.train_dictionary src/threadkeep/store/dictionaries/1.zdict
 
-A released dictionary is never changed: stored content needs it. `bench/chats/heldout.jsonl` is kept out of the training,
+A released dictionary is never changed: stored content needs it. `bench/chats/heldout.jsonl` is kept out of training,
 so that `bench.store` can measure the ratio on text that the dictionary has not seen.
 """
 

@@ -1,4 +1,4 @@
-"""A message: what a person, an assistant, a tool or the instructions said. Not where it stands in the tree: see `entry`."""
+"""A message: what a person, an assistant, a tool or the instructions said. Where it stands: see `entry`."""
 
 from enum import StrEnum
 from typing import Annotated, Literal, Self

@@ -12,10 +12,9 @@ For all verbs:
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
-
-from pydantic import Field
 
 from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.cursor import Cursor
@@ -26,7 +25,6 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State, StateChange
 from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import Lease, Turn, TurnChange
-from threadkeep.conversation.value import Value
 
 ROOT = 0
 MAX_LIMIT = 1000
@@ -35,7 +33,8 @@ MAX_BYTES = 1024 * 1024
 Appendable = Message | StateChange | Summary | Approval
 
 
-class Append(Value):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Append:
     """What one append does, all or nothing.
 
     Messages and state changes continue `parent` (none: the head; `ROOT`: a new beginning; another entry: a branch)
@@ -51,7 +50,8 @@ class Append(Value):
     settle: TurnChange | None = None
 
 
-class Begin(Value):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begin:
     """How a turn is to begin. Without a message it answers `parent` again; that entry becomes the head."""
 
     message: Message | None = None
@@ -63,21 +63,24 @@ class Begin(Value):
     when_busy: Literal["queue", "reject"] = "queue"
 
 
-class Created(Value):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Created:
     """A conversation, and whether a repeated key found it instead of making it."""
 
     conversation: Conversation
     replayed: bool = False
 
 
-class Appended(Value):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Appended:
     """The stored entries in order, and whether a repeated key found them instead of making them."""
 
     entries: tuple[Entry, ...]
     replayed: bool = False
 
 
-class Begun(Value):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
     """A turn that began or was queued: its number, its first entries, and the lease if it runs (none on a replay)."""
 
     turn: int
@@ -86,7 +89,8 @@ class Begun(Value):
     replayed: bool = False
 
 
-class Draft(Value):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
     """The message that is being written: its text from character `offset` on."""
 
     message: str
@@ -96,21 +100,24 @@ class Draft(Value):
     text: str
 
 
-class LogPage(Value):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogPage:
     """Entries in the order of the log, and what is being written if the page reaches the end of the log."""
 
     entries: tuple[Entry, ...]
     draft: Draft | None = None
 
 
-class ConversationPage(Value):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationPage:
     """A page of a list, and the cursor of the next page if there is one."""
 
     items: tuple[Conversation, ...]
     next: str | None = None
 
 
-class Hit(Value):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
     """An entry that was found. `highlights` are ranges of characters in `snippet`; `branch` is the head of a branch
     that holds the entry: the current one where it does."""
 
@@ -125,19 +132,21 @@ class Hit(Value):
     highlights: tuple[tuple[int, int], ...] = ()
 
 
-class HitPage(Value):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HitPage:
     """Hits, the best first, and the cursor of the next page if there is one."""
 
     items: tuple[Hit, ...]
     next: str | None = None
 
 
-class Statistics(Value):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statistics:
     """How much is stored: `bytes` counts the UTF-8 text of all entries before compression."""
 
     conversations: int = 0
     entries: int = 0
-    bytes: int = Field(default=0)
+    bytes: int = 0
 
 
 class Store(ABC):
@@ -264,8 +273,8 @@ class Store(ABC):
         """Begin a turn: its message and an entry that it runs, with a lease, in one step.
 
         While another turn is open the turn is queued instead (its message is kept in the entry that says so) or, by
-        `when_busy`, refused with `ConversationBusy`. Key, parent and expected head are as for `append`; an expected head
-        is checked for a queued turn too.
+        `when_busy`, refused with `ConversationBusy`. Key, parent and expected head are as for `append`, for a queued
+        turn too.
         """
 
     @abstractmethod
@@ -294,7 +303,8 @@ class Store(ABC):
         """Add text to the message being written, which begins with offset 0; durable when it returns.
 
         `DraftMismatch` unless `offset` is the number of characters stored so far and the message is the one being
-        written; `LeaseLost` if the lease is not the present one. The writes of many turns share commits.
+        written; `LeaseLost` if the lease is not the present one; `ContentTooLarge` if the message would become larger
+        than an entry may be. The writes of many turns share commits.
         """
 
     # Across conversations

@@ -1,5 +1,6 @@
 """Checks of input that every backend makes before it touches anything."""
 
+from threadkeep.conversation.cursor import MAX_SEQ
 from threadkeep.conversation.entry import Body
 from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.turn import TurnState
@@ -7,8 +8,6 @@ from threadkeep.conversation.value import check_text
 from threadkeep.errors import ContentTooLarge, DraftMismatch, InvalidCursor, InvalidLimit, InvalidParent, InvalidValue
 from threadkeep.store.base import MAX_LIMIT, Append, Begin
 from threadkeep.store.codec import Row, encode
-
-MAX_SEQ = 2**53
 
 
 def check_limit(limit: object) -> int:

@@ -8,7 +8,6 @@ message too; the first byte of packed content names the dictionary, and a dictio
 import json
 from importlib.resources import files
 from typing import Any, NamedTuple, assert_never
-from uuid import UUID
 
 from pydantic import TypeAdapter
 from zstandard import ZstdCompressionDict, ZstdCompressor, ZstdDecompressor
@@ -24,7 +23,8 @@ STATE, SUMMARY, APPROVAL, UPDATE, TURN, HEAD = range(8, 14)
 """Kinds from 0 to 7 are messages: two for each role, complete and interrupted. Kinds above STATE are remarks."""
 
 _RAW, _NEWEST = 0, 1
-_LEVEL = 6
+_LEVEL = 3
+_NO_HEX = str.maketrans("", "", "0123456789abcdef")
 _BODY: TypeAdapter[Body] = TypeAdapter(Body)
 
 
@@ -98,19 +98,32 @@ def encode(body: Body) -> Row:
             assert_never(body)
 
 
-_PLAIN = {"kind", "id", "role", "content", "tokens", "status"}
-_PARTS = ("blocks", "tool_calls", "tool_result", "tool_trace", "usage", "model", "started_at")
+_BARE: dict[str, Any] = {
+    "blocks": (),
+    "tool_calls": (),
+    "tool_result": None,
+    "tool_trace": (),
+    "usage": None,
+    "model": None,
+    "started_at": None,
+}
+"""What a message of plain text has in place of parts."""
 
 
 def _message_parts(message: Message) -> str | None:
     # Most messages are plain text: that is seen here without building a dictionary of every field.
-    if not any(getattr(message, name) for name in _PARTS):
-        return None
-    return _dump(message.model_dump(mode="json", exclude=_PLAIN, exclude_unset=False, exclude_defaults=True))
+    fields = message.__dict__
+    said = {name for name, nothing in _BARE.items() if fields[name] != nothing}
+    return _dump(message.model_dump(mode="json", include=said)) if said else None
 
 
 def _other_parts(body: StateChange | Approval | Update | TurnChange) -> str:
-    return _dump(body.model_dump(mode="json", exclude={"kind"}, exclude_defaults=True))
+    said = {
+        name
+        for name, field in type(body).model_fields.items()
+        if getattr(body, name) != field.get_default(call_default_factory=True)
+    }
+    return _dump(body.model_dump(mode="json", include=said))
 
 
 def _dump(parts: dict[str, Any]) -> str:
@@ -136,23 +149,24 @@ def decode(row: Row) -> Body:
         "status": MessageStatus.INTERRUPTED if row.kind % 2 else MessageStatus.COMPLETE,
     }
     # Columns of ours need no second check; what is structured goes through the models again.
-    return Message.model_validate(fields | parts) if parts else Message.model_construct(None, **fields)
+    return Message.model_validate(fields | parts) if parts else Message.trusted(**fields, **_BARE)
 
 
 def encode_id(text: str) -> bytes:
     """Return an id in 16 bytes if it is a UUID as we write them, else its text after one or two zero bytes."""
     if len(text) == 36:
-        try:
-            number = UUID(text)
-        except ValueError:
-            pass
-        else:
-            if str(number) == text:
-                return number.bytes
+        digits = text.replace("-", "")
+        if len(digits) == 32 and not digits.translate(_NO_HEX):
+            raw = bytes.fromhex(digits)
+            if decode_id(raw) == text:
+                return raw
     raw = b"\x00" + text.encode()
     return raw if len(raw) != 16 else b"\x00" + raw
 
 
 def decode_id(raw: bytes) -> str:
     """Return the id that `encode_id` was given."""
-    return str(UUID(bytes=raw)) if len(raw) == 16 else raw.lstrip(b"\x00").decode()
+    if len(raw) != 16:
+        return raw.lstrip(b"\x00").decode()
+    digits = raw.hex()
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"

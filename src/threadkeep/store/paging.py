@@ -1,4 +1,4 @@
-"""Pages across conversations, the same for every backend: the cursors of lists and searches, and a page of ranked hits."""
+"""Pages across conversations, the same for every backend: cursors of lists and searches, and pages of ranked hits."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Tree
-from threadkeep.errors import InvalidCursor
+from threadkeep.errors import InvalidCursor, StoreCorrupt
 from threadkeep.store.base import Hit, HitPage
 from threadkeep.store.words import Found, Query, rank, searchable
 
@@ -62,7 +62,8 @@ def hit_page(
 
 def _hit(candidate: Candidate, found: Found) -> Hit:
     entry = candidate.entry
-    assert isinstance(entry.body, Message)
+    if not isinstance(entry.body, Message):
+        raise StoreCorrupt("The search index names an entry that is no message.")
     return Hit(
         conversation=entry.conversation,
         title=candidate.title(),

@@ -22,7 +22,7 @@ class Tip(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """Entries with their places, the jump that the first of them makes if it does, and the end of the log after them."""
+    """Entries with their places, the jump that the first of them makes, if any, and the end of the log after them."""
 
     entries: tuple[Entry, ...]
     jump: Jump | None
@@ -57,7 +57,7 @@ def stamper(conversation: str, turn: int | None, now: datetime) -> Callable[[int
     """Return a function that makes entries of one conversation, one turn and one moment."""
 
     def stamp(seq: int, parent: int, body: Body) -> Entry:
-        return Entry.model_construct(
+        return Entry.trusted(
             conversation=conversation,
             seq=seq,
             parent=None if parent == ROOT else parent,

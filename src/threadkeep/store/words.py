@@ -23,9 +23,17 @@ INDEXED_CHARACTERS = 100_000
 MAX_WORD = 64
 MAX_QUERY_WORDS = 32
 
-_WORD = re.compile(r"[^\W_]+")
-# Scripts that are written without spaces: Han, Hiragana, Katakana, Hangul, Thai, Lao, Khmer, Myanmar.
+_ASCII_WORD = re.compile("[a-z0-9]+")
+# Letters and digits, with the vowel signs of Hebrew, Arabic and the scripts of India, which are no letters to Python.
+_WORD = re.compile("(?:[^\\W_]|[\u0591-\u05c7\u0610-\u061a\u064b-\u0670\u0900-\u0dff])+")
+# Scripts that are written without spaces: Thai, Lao, Myanmar, Khmer, Hiragana, Katakana, Han, Hangul.
 _DENSE = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
+# A word as it stands in a text: with the accents that are written as signs of their own.
+_SPOKEN = re.compile(_WORD.pattern.replace("[\u0591", "[\u0300-\u036f\u0591"))
+_MARKS = re.compile(
+    "[\u00a0-\u00a9\u00ab-\u00b1\u00b6-\u00b8\u00bb\u2000-\u206f\u20a0-\u20cf\u2190-\u245f\u2500-\u2bff\U0001f000-\U0001faff]+"
+)
+_ACCENTS = re.compile("[\u0300-\u036f]+")
 
 
 class Word(NamedTuple):
@@ -61,40 +69,44 @@ def _texts(value: Any) -> list[str]:
 
 def words(text: str) -> set[str]:
     """Return the different words of a text, as they are indexed."""
+    if not text.isascii():
+        # Dashes, quotation marks and pictures are all that keeps most English text from the fast way.
+        text = _MARKS.sub(" ", text)
+    if not text.isascii() and _DENSE.search(text):
+        return {word.text for word in _find(text)}
+    return set(_fold(text))
+
+
+def _fold(text: str) -> list[str]:
+    """Return the words of a text without dense scripts: lower case, no accents, one form of each sign."""
     if text.isascii():
-        return {word[:MAX_WORD] for word in _WORD.findall(text.lower())}
-    return {word.text for word in _find(text)}
+        return [word[:MAX_WORD] for word in _ASCII_WORD.findall(text.lower())]
+    # Accents are taken off, and only then does the text fall into words; what is left is put together again.
+    plain = unicodedata.normalize("NFKC", _ACCENTS.sub("", unicodedata.normalize("NFKD", text.casefold())))
+    return [word[:MAX_WORD] for word in _WORD.findall(plain)]
 
 
 def _find(text: str) -> list[Word]:
     """Return the words of a text in order; dense scripts give each pair of neighbours, and the last sign alone."""
     found = []
-    for match in _WORD.finditer(text):
-        start, piece = match.start(), match.group()
-        last = 0
-        for dense in _DENSE.finditer(piece):
-            if dense.start() > last:
-                found.append(Word(_fold(piece[last : dense.start()]), start + last, start + dense.start()))
-            found.extend(
-                Word(piece[at : min(at + 2, dense.end())], start + at, start + min(at + 2, dense.end()))
-                for at in range(dense.start(), dense.end())
-            )
+    for match in _SPOKEN.finditer(text):
+        last = match.start()
+        for dense in _DENSE.finditer(text, *match.span()):
+            found += _spell(text, last, dense.start())
+            ends = [min(at + 2, dense.end()) for at in range(*dense.span())]
+            found += [Word(text[at:end], at, end) for at, end in zip(range(*dense.span()), ends, strict=True)]
             last = dense.end()
-        if last < len(piece):
-            found.append(Word(_fold(piece[last:]), start + last, match.end()))
-    return [word for word in found if word.text]
+        found += _spell(text, last, match.end())
+    return found
 
 
-def _fold(text: str) -> str:
-    """Return the text in lower case without accents, as one word."""
-    if text.isascii():
-        return text.lower()[:MAX_WORD]
-    plain = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(sign for sign in plain if sign.isalnum())[:MAX_WORD]
+def _spell(text: str, start: int, end: int) -> list[Word]:
+    """Return what a stretch without dense scripts is indexed as: mostly one word, none if it is empty."""
+    return [Word(word, start, end) for word in _fold(text[start:end])]
 
 
 class Query:
-    """A search as words: `required` must all be there, `prefix` is the beginning of a word, `phrases` stand together."""
+    """A search as words: `required` must all be there, `prefix` begins a word, `phrases` stand together."""
 
     def __init__(self, text: str) -> None:
         check_text(text)

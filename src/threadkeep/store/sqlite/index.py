@@ -1,7 +1,7 @@
 """What is derived from the log in SQLite: the words for search, and each conversation's last activity and size.
 
-An append writes the log only. The derived columns follow in batches, and always before they are read, so that they are
-exact for every reader and cost little for every writer.
+An append writes the log only. The rest follows in batches when writing pauses, and always before it is read, so that it
+is exact for every reader and costs little for every writer.
 """
 
 from threadkeep.conversation.scope import Scope
@@ -10,11 +10,13 @@ from threadkeep.store.codec import Row, decode
 from threadkeep.store.sqlite.connection import Database
 from threadkeep.store.sqlite.reading import Reader
 
-BATCH = 64
-"""How many entries may wait before they are indexed without being asked for."""
+IDLE_SECONDS = 0.1
+"""How long nothing must have been written before the log is caught up with unasked."""
+LARGEST_LAG = 4096
+"""How many entries may wait to be caught up with while writing goes on."""
 
 
-def catch_up(reader: Reader, limit: int = 512) -> bool:
+def catch_up(reader: Reader, limit: int = 256) -> bool:
     """Take up to `limit` entries that are not derived from yet; return whether there may be more."""
     db = reader.db
     reached = db.value("SELECT position FROM caught_up")

@@ -10,7 +10,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from threadkeep.conversation.conversation import Conversation
+from threadkeep.conversation.cursor import MAX_SEQ
 from threadkeep.conversation.entry import Entry, Status
+from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Jump, Run, Tree
 from threadkeep.conversation.turn import Turn, TurnState
@@ -56,7 +58,7 @@ class Reader:
     def __init__(self, connection: Database) -> None:
         self.db = connection
         self.packer = Packer()
-        self._scopes: dict[Scope, tuple[int, int]] = {}
+        self._scopes: dict[tuple[str, str], tuple[int, int]] = {}
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -77,20 +79,22 @@ class Reader:
 
     def scope(self, scope: Scope) -> tuple[int, int] | None:
         """Return the keys of tenant and user, if they ever stored something."""
-        if scope not in self._scopes:
-            found = self.db.row(
+        names = (scope.tenant, scope.user)
+        known = self._scopes.get(names)
+        if known is None:
+            known = self.db.row(
                 "SELECT u.tenant, u.key FROM user u JOIN tenant t ON t.key = u.tenant WHERE t.name = ? AND u.name = ?",
-                (scope.tenant, scope.user),
+                names,
             )
-            if found is None:
-                return None
-            if len(self._scopes) > 10_000:
-                self._scopes.clear()
-            self._scopes[scope] = found
-        return self._scopes[scope]
+            if known is not None:
+                if len(self._scopes) > 10_000:
+                    self._scopes.clear()
+                self._scopes[names] = known
+        return known
 
     def place(self, scope: Scope, conversation: str) -> Place:
         """Return where a conversation of this user is stored."""
+        check_id(conversation)
         keys = self.scope(scope)
         if keys is not None:
             found = self.db.row(
@@ -102,7 +106,7 @@ class Reader:
         raise ConversationNotFound
 
     def tip(self, place: Place) -> Tip:
-        """Return the end of the log, known from its last entry alone."""
+        """Return the end of the log, which its last entry alone tells."""
         last = self.db.row(f"SELECT seq, kind, head, newest FROM entry {_PLACE} ORDER BY seq DESC LIMIT 1", place[:2])
         if last is None:
             return Tip()
@@ -123,7 +127,8 @@ class Reader:
         if keys is None:
             return []
         rows = self.db.rows(
-            f"{_CONVERSATION} WHERE c.tenant = ? AND c.user = ? AND c.id IS NOT NULL AND (c.updated_at, c.key) < (?, ?) "
+            f"{_CONVERSATION} WHERE c.tenant = ? AND c.user = ? AND c.id IS NOT NULL "
+            "AND (c.updated_at, c.key) < (?, ?) "
             "AND (?5 IS NULL OR c.assistant = ?5) AND (?6 IS NULL OR c.status = ?6) "
             "ORDER BY c.updated_at DESC, c.key DESC LIMIT ?7",
             (*keys, *before, assistant, status, limit),
@@ -136,7 +141,7 @@ class Reader:
         tip = self.tip(place)
         if tip.last:
             updated = self.db.value(f"SELECT created_at FROM entry {_PLACE} AND seq = ?", (*place[:2], tip.last))
-        return Conversation.model_construct(
+        return Conversation.trusted(
             scope=scope,
             id=decode_id(id),
             assistant=assistant,
@@ -157,7 +162,7 @@ class Reader:
 
     def entry(self, place: Place, seq: int) -> Entry:
         """Return one entry."""
-        row = self.db.row(f"{_ENTRY} {_PLACE} AND seq = ?", (*place[:2], seq))
+        row = self.db.row(f"{_ENTRY} {_PLACE} AND seq = ?", (*place[:2], seq)) if 0 < seq <= MAX_SEQ else None
         if row is None:
             raise EntryNotFound
         return self._entry(place, row)
@@ -174,6 +179,8 @@ class Reader:
 
     def is_on_branch(self, place: Place, seq: int) -> bool:
         """Whether this is the number of an entry that continues a branch."""
+        if not 0 < seq <= MAX_SEQ:
+            return False
         kind = self.db.value(f"SELECT kind FROM entry {_PLACE} AND seq = ?", (*place[:2], seq))
         return kind is not None and kind <= STATE
 
@@ -197,12 +204,14 @@ class Reader:
 
     def forwards(self, place: Place, seq: int, head: int, limit: int) -> tuple[Entry, ...]:
         """Return the entries that follow `seq` on the branch that ends in `head`, oldest first."""
+        if seq != ROOT:
+            self.check_on_branch(place, seq)
         runs = []
         for run in self.path(place, head):
             runs.append(run)
             if run.first <= seq:
                 break
-        if seq != ROOT and not runs[-1].first <= seq <= runs[-1].last:
+        if seq != ROOT and not (runs and runs[-1].first <= seq <= runs[-1].last):
             raise EntryNotFound
         rows: list[Any] = []
         for run in reversed(runs):
@@ -222,14 +231,14 @@ class Reader:
                 (*place[:2], head),
             )
             parent, first = found or (0, 1)
-            yield Run.model_construct(parent=parent, first=first, last=head)
+            yield Run.trusted(parent=parent, first=first, last=head)
             head = parent
 
     def tree(self, place: Place) -> Tree:
         """Return the shape of the tree."""
         tip = self.tip(place)
         rows = self.db.execute(f'SELECT first, parent, "left", beside FROM jump {_PLACE} ORDER BY first', place[:2])
-        jumps = (Jump.model_construct(first=a, parent=b, left=c, beside=d) for a, b, c, d in rows)
+        jumps = (Jump.trusted(first=a, parent=b, left=c, beside=d) for a, b, c, d in rows)
         return Tree(jumps=tuple(jumps), newest=tip.newest, head=tip.head)
 
     def follower(self, place: Place, parent: int) -> int:
@@ -261,7 +270,7 @@ class Reader:
     def _entry(self, place: Place, row: Sequence[Any]) -> Entry:
         seq, parent, kind, turn, created_at, id, tokens, content, parts = row
         unpack = self.packer.unpack
-        return Entry.model_construct(
+        return Entry.trusted(
             conversation=place.id,
             seq=seq,
             parent=parent or None,
@@ -275,17 +284,18 @@ class Reader:
     def turns(self, scope: Scope, place: Place) -> tuple[Turn, ...]:
         """Return the open turns of a conversation."""
         rows = self.db.execute(f"{_TURN} {_PLACE} ORDER BY number", place[:2])
-        return tuple(_turn(scope, place.id, *row) for row in rows)
+        return tuple(_turn(scope, place.id, row) for row in rows)
 
     def expired(self, now: datetime, limit: int) -> tuple[Turn, ...]:
         """Return running turns of all tenants whose lease has run out."""
         rows = self.db.execute(
             "SELECT t.name, u.name, c.id, n.number, n.state, n.owner, n.until, n.fence, n.taken FROM turn n "
-            "JOIN conversation c ON c.key = n.conversation JOIN user u ON u.key = c.user JOIN tenant t ON t.key = c.tenant "
+            "JOIN conversation c ON c.key = n.conversation "
+            "JOIN user u ON u.key = c.user JOIN tenant t ON t.key = c.tenant "
             "WHERE n.state = 'running' AND n.until < ? AND c.id IS NOT NULL ORDER BY n.until LIMIT ?",
             (microseconds(now), limit),
         )
-        return tuple(_turn(Scope(tenant=row[0], user=row[1]), decode_id(row[2]), *row[3:]) for row in rows)
+        return tuple(_turn(Scope(tenant=row[0], user=row[1]), decode_id(row[2]), row[3:]) for row in rows)
 
     def draft(self, place: Place, message: str | None, offset: int) -> Draft | None:
         """Return what is being written, from `offset` on if it is this message, else from its beginning."""
@@ -300,16 +310,8 @@ class Reader:
         return Draft(message=found[0], turn=found[1], started_at=moment(found[2]), offset=start, text=text)
 
 
-def _turn(
-    scope: Scope,
-    conversation: str,
-    number: int,
-    state: str,
-    owner: str | None,
-    until: int | None,
-    fence: int,
-    taken: int,
-) -> Turn:
+def _turn(scope: Scope, conversation: str, row: Sequence[Any]) -> Turn:
+    number, state, owner, until, fence, taken = row
     return Turn(
         scope=scope,
         conversation=conversation,

@@ -1,4 +1,4 @@
-"""Searching in SQLite: from candidates of the index to a page of ranked hits. Runs in a thread, on its own connection."""
+"""Searching in SQLite: from candidates of the index to a page of ranked hits. Runs in a thread of its own."""
 
 from threadkeep.conversation.scope import Scope
 from threadkeep.store.base import HitPage

@@ -57,13 +57,16 @@ class SqliteStore(Store):
         apply(connection)
         self._log = Log(Reader(connection), clock)
         self._turns = Turns(self._log)
-        self.writer = Writer(connection, self._log.reader.forget)
+        self.writer = Writer(connection, self._log.forget)
         self._reader = Reader(connect(path))
         self._searcher = Reader(connect(path))
         self._searching = asyncio.Lock()
         self._clock = clock
         self._ids = ids
         self._max_bytes = max_bytes
+        self._loop = asyncio.get_running_loop()
+        self._written = 0.0
+        self._pause: asyncio.TimerHandle | None = None
         self._indexing: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -79,6 +82,8 @@ class SqliteStore(Store):
         if self._closed:
             return
         self._closed = True
+        if self._pause is not None:
+            self._pause.cancel()
         if self._indexing is not None:
             await asyncio.wait([self._indexing])
         await self.writer.close()
@@ -178,9 +183,9 @@ class SqliteStore(Store):
             check_position(after.seq, last)
             entries = self._reader.entries(here, after.seq, limit)
             if (entries[-1].seq if entries else after.seq) < last:
-                return LogPage.model_construct(entries=entries, draft=None)
+                return LogPage(entries=entries, draft=None)
             draft = self._reader.draft(here, after.message, after.offset)
-            return LogPage.model_construct(entries=entries, draft=draft)
+            return LogPage(entries=entries, draft=draft)
 
         return self._read(scope, conversation, read)
 
@@ -223,7 +228,7 @@ class SqliteStore(Store):
 
     async def write(self, lease: Lease, message: str, offset: int, text: str) -> None:
         check_chunk(message, offset, text)
-        await self._write(lambda: self._turns.write(lease, message, offset, text))
+        await self._write(lambda: self._turns.write(lease, message, offset, text, self._max_bytes))
 
     # Across conversations
 
@@ -264,9 +269,19 @@ class SqliteStore(Store):
 
     async def _write(self, work: Callable[[], T]) -> T:
         result = await self.writer.run(work)
-        if self._log.added >= index.BATCH and self._indexing is None and not self._closed:
-            self._indexing = asyncio.create_task(self._index())
+        self._written = self._loop.time()
+        if self._pause is None and self._log.added:
+            self._pause = self._loop.call_later(index.IDLE_SECONDS, self._index_in_pause)
         return result
+
+    def _index_in_pause(self) -> None:
+        """Catch up if nothing was written for a while, or too much; else look again later."""
+        self._pause = None
+        idle = self._loop.time() - self._written
+        if idle < index.IDLE_SECONDS and self._log.added < index.LARGEST_LAG:
+            self._pause = self._loop.call_later(index.IDLE_SECONDS - idle, self._index_in_pause)
+        elif self._indexing is None and not self._closed:
+            self._indexing = self._loop.create_task(self._index())
 
     async def _index(self) -> None:
         """Catch up with the log while nobody waits for it; what fails is made up for before the next search."""

@@ -5,7 +5,14 @@ from datetime import datetime, timedelta
 from threadkeep.conversation.entry import Body
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, Turn, TurnChange, TurnState
-from threadkeep.errors import ConversationBusy, ConversationNotFound, DraftMismatch, LeaseLost
+from threadkeep.errors import (
+    ContentTooLarge,
+    ConversationBusy,
+    ConversationNotFound,
+    DraftMismatch,
+    LeaseLost,
+    StoreCorrupt,
+)
 from threadkeep.store.base import Begin, Begun
 from threadkeep.store.placement import Placed, Tip
 from threadkeep.store.sqlite.reading import Place, microseconds
@@ -25,10 +32,9 @@ class Turns:
 
     def begin(self, scope: Scope, conversation: str, begin: Begin) -> Begun:
         """Begin a turn or queue it."""
-        here = self.reader.place(scope, conversation)
+        here, tip = self.log.end(scope, conversation)
         if (found := self.log.replayed(scope, begin.key)) is not None:
             return Begun(turn=found[1], entries=self.reader.between(*found), replayed=True)
-        tip = self.reader.tip(here)
         parent = self.log.parent(here, tip, begin.parent, begin.expected_head)
         if self.db.value(f"SELECT 1 FROM turn {_HERE} LIMIT 1", here[:2]):
             if begin.when_busy == "reject":
@@ -65,14 +71,14 @@ class Turns:
 
     def start(self, scope: Scope, conversation: str, owner: str, lease_for: timedelta) -> Begun | None:
         """Start the oldest queued turn if no other is open before it."""
-        here = self.reader.place(scope, conversation)
+        here, tip = self.log.end(scope, conversation)
         turns = self.reader.turns(scope, here)
         if not turns or any(turn.state is not TurnState.QUEUED for turn in turns):
             return None
         number = turns[0].number
         queued = self.reader.entry(here, number).body
-        assert isinstance(queued, TurnChange)
-        tip = self.reader.tip(here)
+        if not isinstance(queued, TurnChange):
+            raise StoreCorrupt(f"Entry {number} opened a queued turn, but does not say so.")
         parent = tip.head if queued.parent is None else queued.parent
         placed = self._put(here, tip, parent, number, TurnChange(state=TurnState.RUNNING), queued)
         self.db.execute(
@@ -83,7 +89,7 @@ class Turns:
 
     def take(self, turn: Turn, owner: str, lease_for: timedelta) -> Lease:
         """Take up a turn as it was seen."""
-        here = self._place(turn)
+        here, tip = self._end(turn)
         self.db.execute(
             f"UPDATE turn SET state = 'running', owner = ?, until = ?, fence = fence + 1, taken = taken + 1 {_THIS} "
             "AND fence = ? AND state = ? AND state <> 'queued'",
@@ -91,22 +97,22 @@ class Turns:
         )
         if not self.db.changes():
             raise LeaseLost
-        tip = self.reader.tip(here)
         self.log.put(here, tip, [TurnChange(state=TurnState.RUNNING, detail="taken up")], tip.head, turn.number)
         return _lease(turn.scope, here, turn.number, owner, turn.fence + 1)
 
     def extend(self, lease: Lease, lease_for: timedelta) -> None:
         """Keep a lease for longer."""
-        here = self._place(lease)
+        here, _ = self._end(lease)
         self.log.check_lease(here, lease)
         self.db.execute(f"UPDATE turn SET until = ? {_THIS}", (self._until(lease_for), *here[:2], lease.turn))
 
-    def write(self, lease: Lease, message: str, offset: int, text: str) -> None:
+    def write(self, lease: Lease, message: str, offset: int, text: str, max_bytes: int) -> None:
         """Add text to the message being written."""
-        here = self._place(lease)
+        here, _ = self._end(lease)
         self.log.check_lease(here, lease)
         open_draft = self.db.value(f"SELECT message FROM draft {_HERE}", here[:2])
-        end = self.db.value(f'SELECT "end" FROM chunk {_HERE} ORDER BY "offset" DESC LIMIT 1', here[:2]) or 0
+        last = self.db.row(f'SELECT "end", bytes FROM chunk {_HERE} ORDER BY "offset" DESC LIMIT 1', here[:2])
+        end, size = last or (0, 0)
         if offset != end or (open_draft or message) != message:
             raise DraftMismatch
         if open_draft is None:
@@ -114,12 +120,15 @@ class Turns:
                 "INSERT INTO draft VALUES (?, ?, ?, ?, ?)",
                 (*here[:2], lease.turn, message, microseconds(self.log.clock())),
             )
-        self.db.execute("INSERT INTO chunk VALUES (?, ?, ?, ?, ?)", (*here[:2], offset, offset + len(text), text))
+        size += len(text.encode())
+        if size > max_bytes:
+            raise ContentTooLarge(f"An entry may hold at most {max_bytes} bytes.")
+        self.db.execute("INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?)", (*here[:2], offset, end + len(text), size, text))
 
-    def _place(self, held: Lease | Turn) -> Place:
+    def _end(self, held: Lease | Turn) -> tuple[Place, Tip]:
         """Return where the turn is; when the conversation is gone, so is the lease."""
         try:
-            return self.reader.place(held.scope, held.conversation)
+            return self.log.end(held.scope, held.conversation)
         except ConversationNotFound:
             raise LeaseLost from None
 

@@ -1,15 +1,16 @@
 """The one writer of an SQLite file in this process: it groups the work of all callers into commits.
 
-Callers that ask in the same round of the event loop, or while a commit is under way, share one commit and one fsync;
-nobody waits for a timer. Where the disk answers fast, a commit costs less than waking a thread, so it is made right
-in the event loop; where it does not, or another process holds the file, it is made in a thread beside it.
+Callers that ask in the same round of the event loop, or while a commit is under way, share one commit and one fsync.
+Nobody waits for a timer, and a caller that is alone does not even wait for the round to end. Where the disk answers
+fast, a commit costs less than waking a thread, so it is made right in the event loop; where it does not, or another
+process holds the file, it is made in a thread beside it.
 """
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import apsw
 
@@ -17,15 +18,18 @@ from threadkeep.errors import StoreUnavailable
 from threadkeep.store.sqlite.connection import BUSY_MILLISECONDS, Database, translate
 
 T = TypeVar("T")
+Work = Callable[[], Any]
 
 SLOW_SECONDS = 0.002
 """Commits that take longer on average are made in the thread."""
 CHECKPOINT_PAGES = 1000
 LARGEST_GROUP = 256
+ALONE_AT_MOST = 16
+"""How often a caller may commit in one round of the event loop before others get their chance."""
 
 
 class _Job(NamedTuple):
-    work: Callable[[], Any]
+    work: Work
     done: asyncio.Future[Any]
 
 
@@ -37,13 +41,16 @@ class Writer:
 
     def __init__(self, connection: Database, undone: Callable[[], None]) -> None:
         self.connection = connection
-        self._undone = undone
         self.commits = 0
+        self._undone = undone
         self._loop = asyncio.get_running_loop()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="threadkeep-writer")
         self._jobs: list[_Job] = []
-        self._scheduled = False
-        self._in_thread: asyncio.Future[None] | None = None
+        self._flushing = False
+        self._in_thread: asyncio.Task[None] | None = None
+        self._round: list[asyncio.Task[Any] | None] = []
+        self._crowded = False
+        self._patience = BUSY_MILLISECONDS
         self._seconds = 0.0
         self._pages = 0
         self._checkpoint_at = CHECKPOINT_PAGES
@@ -51,9 +58,13 @@ class Writer:
         connection.set_wal_hook(self._count_pages)
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Do the work in a transaction shared with others; return its result when it is durable, or raise its error."""
+        """Do the work in a transaction, maybe with others'; return its result once it is durable, or raise its error."""
         if self._closed:
             raise StoreUnavailable("The store is closed.")
+        if self._is_alone():
+            answers = self._commit_at_once([work])
+            if answers is not None:
+                return cast(T, _result(answers[0]))
         job = _Job(work, self._loop.create_future())
         self._jobs.append(job)
         self._schedule()
@@ -63,77 +74,101 @@ class Writer:
     async def close(self) -> None:
         """Finish what was accepted, then close the connection."""
         self._closed = True
-        while self._jobs or self._scheduled or self._in_thread:
-            await asyncio.sleep(0) if self._in_thread is None else await asyncio.wait([self._in_thread])
+        while self._jobs or self._flushing or self._in_thread:
+            await (asyncio.wait([self._in_thread]) if self._in_thread else asyncio.sleep(0))
         self._thread.shutdown(wait=True)
         self.connection.close()
 
+    def _is_alone(self) -> bool:
+        """Whether no other task has asked in this round, nor usually does."""
+        if self._crowded or self._jobs or self._flushing or not self._is_fast():
+            return False
+        task = asyncio.current_task()
+        if not self._round:
+            self._loop.call_soon(self._round.clear)
+        elif self._round[0] is not task or len(self._round) >= ALONE_AT_MOST:
+            return False
+        self._round.append(task)
+        return True
+
+    def _is_fast(self) -> bool:
+        """Whether a commit may be made in the event loop now."""
+        return self._in_thread is None and self._seconds < SLOW_SECONDS and self._pages < self._checkpoint_at
+
     def _schedule(self) -> None:
-        if self._jobs and not self._scheduled and self._in_thread is None:
-            self._scheduled = True
+        if self._jobs and not self._flushing and self._in_thread is None:
+            self._flushing = True
             self._loop.call_soon(self._flush)
 
     def _flush(self) -> None:
-        self._scheduled = False
+        self._flushing = False
         group, self._jobs = self._jobs[:LARGEST_GROUP], self._jobs[LARGEST_GROUP:]
-        if self._seconds > SLOW_SECONDS or self._pages >= self._checkpoint_at or not self._commit_at_once(group):
+        self._crowded = len(group) > 1
+        answers = self._commit_at_once([job.work for job in group]) if self._is_fast() else None
+        if answers is None:
             self._in_thread = self._loop.create_task(self._commit_in_thread(group))
+        else:
+            _answer(group, answers)
         self._schedule()
 
-    def _commit_at_once(self, group: list[_Job]) -> bool:
-        """Commit in the event loop, unless another process is writing."""
-        self.connection.set_busy_timeout(0)
+    def _commit_at_once(self, works: Sequence[Work]) -> list[Any] | None:
+        """Commit in the event loop and return results and errors; None if another process is writing."""
+        self._wait_for_others(0)
         try:
             self.connection.execute("BEGIN IMMEDIATE")
         except apsw.BusyError:
-            return False
+            return None
         except apsw.Error as error:
-            self._answer(group, [translate(error)] * len(group))
-        else:
-            self._answer(group, self._perform(group))
-        return True
+            return [translate(error)] * len(works)
+        return self._perform(works)
 
     async def _commit_in_thread(self, group: list[_Job]) -> None:
         try:
-            self._answer(group, await self._loop.run_in_executor(self._thread, self._commit_waiting, group))
+            works = [job.work for job in group]
+            _answer(group, await self._loop.run_in_executor(self._thread, self._commit_patiently, works))
         finally:
             self._in_thread = None
             self._schedule()
 
-    def _commit_waiting(self, group: list[_Job]) -> list[Any]:
-        """Commit in the thread: wait for other processes, and move the write-ahead log into the file when it is long."""
+    def _commit_patiently(self, works: Sequence[Work]) -> list[Any]:
+        """Commit in the thread: wait for other processes, and move the write-ahead log into the file if it is long."""
+        self._wait_for_others(BUSY_MILLISECONDS)
         try:
-            self.connection.set_busy_timeout(BUSY_MILLISECONDS)
             if self._pages >= self._checkpoint_at:
                 self._checkpoint_at = self._pages + CHECKPOINT_PAGES
                 self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
             self.connection.execute("BEGIN IMMEDIATE")
         except apsw.Error as error:
-            return [translate(error)] * len(group)
-        return self._perform(group)
+            return [translate(error)] * len(works)
+        return self._perform(works)
 
-    def _perform(self, group: list[_Job]) -> list[Any]:
-        """Do each work in its own savepoint of the open transaction and commit; return a result or an error for each."""
+    def _wait_for_others(self, milliseconds: int) -> None:
+        if milliseconds != self._patience:
+            self.connection.set_busy_timeout(milliseconds)
+            self._patience = milliseconds
+
+    def _perform(self, works: Sequence[Work]) -> list[Any]:
+        """Do each work in a savepoint of the open transaction and commit; return a result or an error for each."""
         started = time.perf_counter()
-        alone = len(group) == 1
+        alone = len(works) == 1
         answers: list[Any] = []
         try:
-            answers = [self._attempt(job.work, alone) for job in group]
+            answers = [self._attempt(work, alone) for work in works]
             if self.connection.in_transaction:
                 self.connection.execute("COMMIT")
                 self.commits += 1
         except apsw.Error as error:
-            answers = [translate(error)] * len(group)
+            answers = [translate(error)] * len(works)
         finally:
             if self.connection.in_transaction:
                 self.connection.execute("ROLLBACK")
             if any(isinstance(answer, Exception) for answer in answers):
                 self._undone()
-        took = (time.perf_counter() - started) / max(1, len(group) // 8)
+        took = (time.perf_counter() - started) / max(1, len(works) // 8)
         self._seconds += 0.1 * (took - self._seconds)
         return answers
 
-    def _attempt(self, work: Callable[[], Any], alone: bool) -> Any:
+    def _attempt(self, work: Work, alone: bool) -> Any:
         """Return what the work returns, or the error that it raised after undoing what it did."""
         if not alone:
             self.connection.execute("SAVEPOINT work")
@@ -143,22 +178,30 @@ class Writer:
             raise
         except Exception as error:
             self.connection.execute("ROLLBACK" if alone else "ROLLBACK TO work")
+            self._undone()
             result = error
         if not alone:
             self.connection.execute("RELEASE work")
         return result
-
-    def _answer(self, group: list[_Job], answers: list[Any]) -> None:
-        for job, answer in zip(group, answers, strict=True):
-            if job.done.done():
-                continue
-            if isinstance(answer, Exception):
-                job.done.set_exception(answer)
-            else:
-                job.done.set_result(answer)
 
     def _count_pages(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
         self._pages = pages
         if pages < CHECKPOINT_PAGES:
             self._checkpoint_at = CHECKPOINT_PAGES
         return apsw.SQLITE_OK
+
+
+def _result(answer: Any) -> Any:
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+def _answer(group: list[_Job], answers: list[Any]) -> None:
+    for job, answer in zip(group, answers, strict=True):
+        if job.done.done():
+            continue
+        if isinstance(answer, Exception):
+            job.done.set_exception(answer)
+        else:
+            job.done.set_result(answer)

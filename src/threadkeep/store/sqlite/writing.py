@@ -1,11 +1,11 @@
-"""Writing to the log in SQLite. Every function here runs inside a transaction of the writer and changes all or nothing."""
+"""Writing to the log in SQLite. Every function here runs inside a transaction of the writer: all or nothing."""
 
 import json
 from collections.abc import Sequence
-from datetime import datetime
 
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import Conversation, NewConversation
+from threadkeep.conversation.cursor import MAX_SEQ
 from threadkeep.conversation.entry import Body, Entry, HeadChoice, Update
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message
@@ -27,9 +27,11 @@ from threadkeep.store.placement import Placed, Tip, place, stamper
 from threadkeep.store.sqlite.reading import Place, Reader, microseconds
 
 _INSERT = """
-    INSERT INTO entry (tenant, conversation, seq, parent, kind, turn, created_at, id, tokens, head, newest, content, parts)
+    INSERT INTO entry
+        (tenant, conversation, seq, parent, kind, turn, created_at, id, tokens, head, newest, content, parts)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
+REMEMBERED = 10_000
 _HERE = "WHERE tenant = ? AND conversation = ?"
 
 
@@ -41,6 +43,30 @@ class Log:
         self.db = reader.db
         self.clock = clock
         self.added = 0
+        self._seen = -1
+        self._places: dict[tuple[str, str, str], Place] = {}
+        self._tips: dict[int, Tip] = {}
+
+    def forget(self) -> None:
+        """Remember nothing of what was read: it may have been undone, or changed by another process."""
+        self.reader.forget()
+        self._places.clear()
+        self._tips.clear()
+
+    def end(self, scope: Scope, conversation: str) -> tuple[Place, Tip]:
+        """Return where a conversation is stored and the end of its log; remembered as long as nobody else writes."""
+        seen = self.db.value("PRAGMA data_version")
+        if seen != self._seen or len(self._tips) > REMEMBERED or len(self._places) > REMEMBERED:
+            self.forget()
+            self._seen = seen
+        names = (scope.tenant, scope.user, conversation)
+        here = self._places.get(names) or self._places.setdefault(names, self.reader.place(scope, conversation))
+        tip = self._tips.get(here.conversation)
+        return here, self.reader.tip(here) if tip is None else tip
+
+    def _raise_version(self, here: Place) -> None:
+        self.db.execute("UPDATE conversation SET version = version + 1 WHERE key = ?", (here.conversation,))
+        self._places.clear()
 
     # Conversations
 
@@ -85,12 +111,11 @@ class Log:
 
     def update(self, scope: Scope, conversation: str, change: Update, expected_version: int | None) -> Conversation:
         """Change a conversation as a whole."""
-        here = self.reader.place(scope, conversation)
+        here, tip = self.end(scope, conversation)
         check_version(here, expected_version)
         self.db.execute(
             "UPDATE conversation SET title = coalesce(?, title), metadata = coalesce(?, metadata), "
-            "status = coalesce(?, status), archived = coalesce(?, archived), model = coalesce(?, model), "
-            "version = version + 1 WHERE key = ?",
+            "status = coalesce(?, status), archived = coalesce(?, archived), model = coalesce(?, model) WHERE key = ?",
             (
                 change.title,
                 None if change.metadata is None else _json(change.metadata),
@@ -100,18 +125,17 @@ class Log:
                 here.conversation,
             ),
         )
-        tip = self.reader.tip(here)
+        self._raise_version(here)
         self.put(here, tip, [change], tip.head, None)
         return self.reader.conversation(scope, here)
 
     def choose_head(self, scope: Scope, conversation: str, head: int, expected_version: int | None) -> Conversation:
         """Make another entry the head."""
-        here = self.reader.place(scope, conversation)
+        here, tip = self.end(scope, conversation)
         check_version(here, expected_version)
         if head != ROOT:
             self.reader.check_on_branch(here, head)
-        self.db.execute("UPDATE conversation SET version = version + 1 WHERE key = ?", (here.conversation,))
-        tip = self.reader.tip(here)
+        self._raise_version(here)
         self.put(here, tip._replace(head=head), [HeadChoice()], head, None)
         return self.reader.conversation(scope, here)
 
@@ -119,10 +143,11 @@ class Log:
         """Make a conversation unreachable; what belongs to it is purged in steps."""
         here = self.reader.place(scope, conversation)
         self.db.execute("UPDATE conversation SET id = NULL WHERE key = ?", (here.conversation,))
+        self._places.clear()
         return here
 
     def purge(self, here: Place, limit: int = 2000) -> bool:
-        """Remove up to `limit` entries of a hidden conversation, and at last all the rest; return whether more is left."""
+        """Remove up to `limit` entries of a hidden conversation, at last all the rest; return whether more is left."""
         rows = self.db.rows(f"SELECT position FROM entry {_HERE} ORDER BY seq LIMIT ?", (*here[:2], limit))
         self.db.executemany("DELETE FROM word WHERE rowid = ?", rows)
         self.db.executemany("DELETE FROM entry WHERE position = ?", rows)
@@ -133,6 +158,7 @@ class Log:
         for table in ("jump", "turn", "draft", "chunk", "key"):
             self.db.execute(f"DELETE FROM {table} {_HERE}", here[:2])
         self.db.execute("DELETE FROM conversation WHERE key = ?", (here.conversation,))
+        self._tips.pop(here.conversation, None)
         return False
 
     def hidden(self) -> list[Place]:
@@ -170,11 +196,10 @@ class Log:
 
     def append(self, scope: Scope, conversation: str, append: Append, rows: Sequence[Row]) -> Appended:
         """Append entries; `rows` are the bodies of the append, encoded."""
-        here = self.reader.place(scope, conversation)
+        here, tip = self.end(scope, conversation)
         if (found := self.replayed(scope, append.key)) is not None:
             return Appended(entries=self.reader.between(*found), replayed=True)
         check_version(here, append.expected_version)
-        tip = self.reader.tip(here)
         parent = self.parent(here, tip, append.parent, append.expected_head)
         turn = self.check_lease(here, append.lease) if append.lease else None
         bodies: list[Body] = list(append.bodies)
@@ -186,10 +211,10 @@ class Log:
             self._settle(here, turn, append.settle)
         placed = self.put(here, tip, bodies, parent, turn, rows)
         if any(isinstance(body, StateChange) for body in bodies):
-            self.db.execute("UPDATE conversation SET version = version + 1 WHERE key = ?", (here.conversation,))
+            self._raise_version(here)
         if placed.entries:
             self.remember(scope, here, append.key, placed.entries[0].seq, placed.entries[-1].seq)
-        return Appended.model_construct(entries=placed.entries, replayed=False)
+        return Appended(entries=placed.entries, replayed=False)
 
     def parent(self, here: Place, tip: Tip, parent: int | None, expected_head: int | None) -> int:
         """Return the entry to continue, after checking what the caller expects."""
@@ -209,10 +234,9 @@ class Log:
         parent: int,
         turn: int | None,
         rows: Sequence[Row] | None = None,
-        now: datetime | None = None,
     ) -> Placed:
         """Store bodies at the end of the log."""
-        stamp = stamper(here.id, turn, now or self.clock())
+        stamp = stamper(here.id, turn, self.clock())
         placed = place(tip, bodies, parent, stamp, lambda parent: self.reader.follower(here, parent))
         for entry, row in zip(placed.entries, rows or [encode(body) for body in bodies], strict=True):
             self._insert(here, entry, row, tip)
@@ -225,6 +249,7 @@ class Log:
                 (*here[:2], jump.first, jump.parent, jump.left, jump.beside),
             )
         self.added += len(placed.entries)
+        self._tips[here.conversation] = placed.tip
         return placed
 
     def _insert(self, here: Place, entry: Entry, row: Row, tip: Tip) -> None:
@@ -252,6 +277,8 @@ class Log:
 
     def check_lease(self, here: Place, lease: Lease) -> int:
         """Return the number of the turn if the lease is its present one."""
+        if lease.conversation != here.id or not (0 < lease.turn <= MAX_SEQ and 0 < lease.fence <= MAX_SEQ):
+            raise LeaseLost
         found = self.db.value(
             f"SELECT 1 FROM turn {_HERE} AND number = ? AND state = 'running' AND fence = ? AND owner = ?",
             (*here[:2], lease.turn, lease.fence, lease.owner),

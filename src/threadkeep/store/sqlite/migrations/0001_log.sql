@@ -81,7 +81,7 @@ CREATE TABLE turn (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX turn_by_lease ON turn (until) WHERE state = 'running';
 
--- The message being written: one in a conversation at most, its text in pieces.
+-- The message being written: one in a conversation at most, its text in pieces. `bytes` counts the text up to the end of the piece.
 CREATE TABLE draft (
     tenant INTEGER NOT NULL,
     conversation INTEGER NOT NULL,
@@ -96,6 +96,7 @@ CREATE TABLE chunk (
     conversation INTEGER NOT NULL,
     "offset" INTEGER NOT NULL,
     "end" INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
     text TEXT NOT NULL,
     PRIMARY KEY (tenant, conversation, "offset")
 ) STRICT, WITHOUT ROWID;
