@@ -16,7 +16,7 @@ CHATS = Path(__file__).parent / "chats"
 SIZE = 64 * 1024
 
 
-def samples() -> list[bytes]:
+def samples() -> list[bytes | bytearray | memoryview]:
     """Return every message of the training conversations."""
     lines = [
         line

@@ -13,7 +13,8 @@ own exceptions never leave `store/`.
     ├── Conflict                 right in itself, but the world moved on
     │   └── AlreadyExists, StaleHead, StaleVersion, KeyReused, ConversationBusy, LeaseLost, DraftMismatch
     └── StoreError               the storage, not the request
-        └── StoreUnavailable, StoreBusy, StoreFull, StoreReadOnly, StoreDenied, StoreCorrupt, StoreTooNew, StoreNotMigrated
+        └── StoreUnavailable, StoreBusy, StoreFull, StoreReadOnly, StoreDenied, StoreCorrupt, StoreTooNew,
+            StoreNotMigrated
 """
 
 

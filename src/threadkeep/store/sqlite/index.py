@@ -12,7 +12,7 @@ from threadkeep.store.sqlite.reading import Reader
 
 IDLE_SECONDS = 0.1
 """How long nothing must have been written before the log is caught up with unasked."""
-LARGEST_LAG = 4096
+LARGEST_LAG = 16_384
 """How many entries may wait to be caught up with while writing goes on."""
 
 

@@ -58,7 +58,7 @@ class Writer:
         connection.set_wal_hook(self._count_pages)
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Do the work in a transaction, maybe with others'; return its result once it is durable, or raise its error."""
+        """Do the work in a transaction, maybe with others'; return its result once durable, or raise its error."""
         if self._closed:
             raise StoreUnavailable("The store is closed.")
         if self._is_alone():
