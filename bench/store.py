@@ -131,6 +131,7 @@ async def measure_rate(store: Store, rivals: dict[str, Callable[[int], Act]], re
         savers = [saver(store, name) for name in names]
         makers: dict[str, Callable[[int], Act]] = {**rivals, "threadkeep": savers.__getitem__}
         best: dict[str, float] = {}
+        started = time.perf_counter()
         for _ in range(3):
             for title, make in makers.items():
                 writing = asyncio.gather(*(_repeat(make(number), count // width) for number in range(width)))

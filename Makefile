@@ -1,0 +1,63 @@
+# Two commands matter: `make run` and `make test`. Both set up what they need in .venv; a second call is instant.
+
+PYTHON ?= python3
+ARGS ?=
+COUNT ?= 20
+SEED ?= 1
+
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup run test check bench torture lock
+
+help: ## list what make can do
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: .venv/.dev-stamp ## install everything: to run, to test, to check
+
+run: .venv/.run-stamp ## serve on http://127.0.0.1:8000 (ARGS="--port 9000")
+	@exec $(BIN)/threadkeep serve $(ARGS)
+
+test: .venv/.test-stamp ## run all tests (ARGS="-k name")
+	@$(BIN)/pytest $(ARGS)
+
+check: .venv/.dev-stamp ## format, lint, types and layers
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/.test-stamp ## measure the stores (ARGS="--help")
+	@$(BIN)/python -m bench.store $(ARGS)
+
+torture: .venv/.test-stamp ## kill real processes while they write (COUNT=20 SEED=1)
+	@$(BIN)/python -m tests.acceptance.torture --count $(COUNT) --seed $(SEED)
+
+lock: ## pin requirements/*.txt anew (needs uv)
+	requirements/lock $(ARGS)
+
+# pip is the last thing that venv installs, so an environment that was cut off is made again.
+$(BIN)/pip:
+	@command -v $(PYTHON) >/dev/null || { echo "threadkeep: there is no $(PYTHON); install Python 3.11 or newer, or name one: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("threadkeep: Python 3.11 or newer is needed, $(PYTHON) is %d.%d; name another: make PYTHON=python3.12" % sys.version_info[:2])'
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "threadkeep: $(PYTHON) cannot make virtual environments; on Debian: apt install python3-venv" >&2; exit 1; }
+	@echo "Setting up .venv ..."
+	@$(PYTHON) -m venv --clear .venv
+
+.venv/.run-stamp: pyproject.toml requirements/run.txt | $(BIN)/pip
+	@echo "Installing what running needs ..."
+	@$(PIP) install -r requirements/run.txt
+	@$(PIP) install --no-deps -e .
+	@touch $@
+
+.venv/.test-stamp: .venv/.run-stamp requirements/test.txt
+	@echo "Installing what the tests need ..."
+	@$(PIP) install -r requirements/test.txt
+	@touch $@
+
+.venv/.dev-stamp: .venv/.test-stamp requirements/dev.txt
+	@echo "Installing what the checks need ..."
+	@$(PIP) install -r requirements/dev.txt
+	@touch $@

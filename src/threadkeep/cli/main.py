@@ -1,0 +1,72 @@
+"""The entry point of `threadkeep`: finds the command, and turns errors into one line and an exit status.
+
+A command is a module of this folder with `add_arguments` and `run`. It is imported only when it is called, so that
+`threadkeep --help` is quick and loads no server and no driver. What a command does is not decided here.
+"""
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Protocol, cast
+
+from threadkeep import __version__
+from threadkeep.errors import ThreadkeepError
+
+COMMANDS = {
+    "serve": "serve the store and its page over HTTP",
+    "migrate": "bring a store's schema up to date",
+}
+
+
+class Command(Protocol):
+    """What a command's module offers."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the command's own arguments."""
+
+    def run(self, arguments: argparse.Namespace) -> int:
+        """Do it; the answer is the exit status."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and answer its exit status."""
+    parser = _parser()
+    called = parser.parse_args(argv)
+    if called.command is None:
+        parser.print_help(sys.stderr)
+        return 2
+    try:
+        return _run(called.command, called.arguments)
+    except ThreadkeepError as error:
+        print(f"threadkeep: {' '.join(str(error).split())}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    listing = "\n".join(f"  {name:<10}{purpose}" for name, purpose in COMMANDS.items())
+    parser = argparse.ArgumentParser(
+        prog="threadkeep",
+        description="Threadkeep keeps conversations with language models.",
+        epilog=f"commands:\n{listing}\n\n'threadkeep <command> --help' explains a command.",
+        usage="threadkeep [-h] [--version] command ...",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"threadkeep {__version__}")
+    parser.add_argument("command", nargs="?", choices=COMMANDS, metavar="command", help="one of the commands below")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the command's own arguments")
+    return parser
+
+
+def _run(name: str, argv: Sequence[str]) -> int:
+    command = cast(Command, importlib.import_module(f"threadkeep.cli.{name}"))
+    parser = argparse.ArgumentParser(prog=f"threadkeep {name}", description=COMMANDS[name], allow_abbrev=False)
+    command.add_arguments(parser)
+    return command.run(parser.parse_args(argv))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,28 @@
+"""`threadkeep migrate`: bring a store's schema up to date, and say what was applied.
+
+PostgreSQL needs it once per release, run as the owner of the schema. An SQLite file migrates by itself when it is
+opened. How a migration works is not decided here but in `store/`.
+"""
+
+import argparse
+import asyncio
+import os
+
+from threadkeep.runtime import migrate
+from threadkeep.settings import load_settings
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `threadkeep migrate`."""
+    parser.add_argument("--store", metavar="URL", help="the store to migrate (default: THREADKEEP_STORE)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Migrate, and print one line for each migration."""
+    settings = load_settings(os.environ, {"store": arguments.store})
+    applied = asyncio.run(migrate(settings.store))
+    for name in applied:
+        print(f"applied {name}")
+    if not applied:
+        print(f"{settings.store_without_secrets} is up to date")
+    return 0

@@ -1,0 +1,34 @@
+"""The two health routes: `/health/live` says that the process answers, `/health/ready` that its store does too.
+
+They hold no content and need no authentication. Degraded states of a turn are not reported here.
+"""
+
+from fastapi import APIRouter
+from fastapi.responses import JSONResponse
+
+from threadkeep.errors import ThreadkeepError
+from threadkeep.server.problems import problem
+from threadkeep.store.base import Store
+
+
+def health_routes(store: Store) -> APIRouter:
+    """The routes for one open store."""
+    router = APIRouter(prefix="/health", tags=["health"])
+
+    @router.get("/live")
+    async def live() -> JSONResponse:
+        return _healthy()
+
+    @router.get("/ready")
+    async def ready() -> JSONResponse:
+        try:
+            await store.ping()
+        except ThreadkeepError as error:
+            return problem(503, error.code, str(error))
+        return _healthy()
+
+    return router
+
+
+def _healthy() -> JSONResponse:
+    return JSONResponse({"status": "ok"}, headers={"Cache-Control": "no-store"})
