@@ -12,6 +12,8 @@ own exceptions never leave `store/`.
     │   └── ConversationNotFound, EntryNotFound, TurnNotFound
     ├── Conflict                 right in itself, but the world moved on
     │   └── AlreadyExists, StaleHead, StaleVersion, KeyReused, ConversationBusy, LeaseLost, DraftMismatch
+    ├── ModelError               the language model, not us
+    │   └── ModelUnavailable, ModelRateLimited, ModelTimeout (each may be tried again), ModelRefused, UnknownModel
     └── StoreError               the storage, not the request
         └── StoreUnavailable, StoreBusy, StoreFull, StoreReadOnly, StoreDenied, StoreCorrupt, StoreTooNew,
             StoreNotMigrated
@@ -177,6 +179,48 @@ class DraftMismatch(Conflict):
     """The text does not continue what is stored of the message being written."""
 
     code = "draft_mismatch"
+
+
+class ModelError(ThreadkeepError):
+    """The model failed."""
+
+    code = "model_error"
+    can_retry = False
+
+    def __init__(self, detail: str | None = None, *, retry_after: float | None = None) -> None:
+        super().__init__(detail)
+        self.retry_after = retry_after
+
+
+class ModelUnavailable(ModelError):
+    """The model's provider cannot be reached, or failed on its side."""
+
+    code = "model_unavailable"
+    can_retry = True
+
+
+class ModelRateLimited(ModelUnavailable):
+    """The model's provider asks us to slow down."""
+
+    code = "model_rate_limited"
+
+
+class ModelTimeout(ModelUnavailable):
+    """The model stopped answering."""
+
+    code = "model_timeout"
+
+
+class ModelRefused(ModelError):
+    """The model's provider does not accept the request: check the key, the model's name and the size of the request."""
+
+    code = "model_refused"
+
+
+class UnknownModel(ModelError):
+    """There is no model of this name, or the package for its provider is not installed."""
+
+    code = "unknown_model"
 
 
 class StoreError(ThreadkeepError):

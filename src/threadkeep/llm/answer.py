@@ -1,0 +1,69 @@
+"""Putting a model's deltas together: the text, the tool calls, the usage. Pure; it never trusts the provider.
+
+Whatever a provider sends, the calls that come out have ids that are different from each other, names that are not empty
+and arguments that are an object. What was wrong with a call is told in `flaws`, and goes back to the model.
+"""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from threadkeep.conversation.ids import IdSource
+from threadkeep.conversation.message import ToolCall, Usage
+from threadkeep.conversation.value import check_json
+from threadkeep.errors import InvalidInput
+from threadkeep.llm.base import CallPart, Delta, Stopped, Text, Used
+
+
+@dataclass
+class _Parts:
+    id: str = ""
+    name: str = ""
+    args: str = ""
+
+
+@dataclass
+class Answer:
+    """An answer as far as it came."""
+
+    text: str = ""
+    usage: Usage | None = None
+    reason: str | None = None
+    flaws: dict[str, str] = field(default_factory=dict)
+    _parts: dict[int, _Parts] = field(default_factory=dict)
+
+    def add(self, delta: Delta) -> None:
+        """Take up one more delta."""
+        match delta:
+            case Text():
+                self.text += delta.text
+            case CallPart():
+                part = self._parts.setdefault(delta.index, _Parts())
+                part.id = part.id or delta.id or ""
+                part.name = part.name or delta.name or ""
+                part.args += delta.args
+            case Used():
+                self.usage = delta.usage
+            case Stopped():
+                self.reason = delta.reason
+
+    def calls(self, new_id: IdSource) -> tuple[ToolCall, ...]:
+        """Return the tool calls in order, each with an id of its own."""
+        calls: dict[str, ToolCall] = {}
+        for _, part in sorted(self._parts.items()):
+            id = part.id[:255] if part.id and part.id not in calls else f"call_{new_id()}"
+            args, flaw = _arguments(part.args)
+            if flaw:
+                self.flaws[id] = flaw
+            calls[id] = ToolCall(id=id, name=part.name[:64] or "unnamed", args=args)
+        return tuple(calls.values())
+
+
+def _arguments(text: str) -> tuple[dict[str, Any], str | None]:
+    """Return the arguments, and what is wrong with them if they are none."""
+    try:
+        args = json.loads(text or "{}")
+        check_json(args)
+    except (ValueError, RecursionError, InvalidInput) as error:
+        return {}, f"The arguments are not valid JSON: {error}"
+    return (args, None) if isinstance(args, dict) else ({}, "The arguments are not a JSON object.")

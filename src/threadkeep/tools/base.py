@@ -1,0 +1,51 @@
+"""What a tool is to the rest of Threadkeep: a name, a schema, and a way to run it. Written by `decorator`."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from threadkeep.conversation.blocks import Block
+from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.state import State
+from threadkeep.llm.base import ToolSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolContext:
+    """For whom and where a tool runs. `call_id` is the same when a repeatable call runs again after a crash."""
+
+    scope: Scope
+    conversation: str
+    turn: int
+    call_id: str
+    state: State = field(default_factory=State)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOutcome:
+    """How a call went. `content` is the whole result as text; `error` says that it failed, for the model to read.
+
+    `state` holds keys of the conversation's state that get a new value, `unset` those that go.
+    """
+
+    content: str
+    error: str | None = None
+    blocks: tuple[Block, ...] = ()
+    state: Mapping[str, Any] = field(default_factory=dict)
+    unset: tuple[str, ...] = ()
+    duration_ms: int = 0
+
+
+class Tool(ABC):
+    """Something a model may call. `run` raises nothing but `asyncio.CancelledError`: failures are outcomes."""
+
+    spec: ToolSpec
+    repeatable: bool = False
+    """Whether a call may run again after a crash (same call id) without doing harm."""
+    needs_approval: bool = False
+    """Whether a person must agree before each call."""
+
+    @abstractmethod
+    async def run(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
+        """Check the arguments, run the call within the tool's time limit, and return how it went."""
