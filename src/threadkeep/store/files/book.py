@@ -1,0 +1,304 @@
+"""The book of one conversation: its journal, its view, and the ledger that is made from them.
+
+Whoever holds a book has it alone among threads, and its journal locked among processes. Holding it brings the ledger up
+to date: lines that others wrote are applied, a line that a crash cut off is set aside, and what another program
+wrote into the view is imported.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from threading import Lock
+
+from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.turn import TurnChange, TurnState
+from threadkeep.errors import (
+    AlreadyExists,
+    ConversationNotFound,
+    InvalidInput,
+    StoreBusy,
+    StoreCorrupt,
+    StoreDenied,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+    UnknownRole,
+)
+from threadkeep.store.files import disk
+from threadkeep.store.files.disk import NEVER, Signature, translated
+from threadkeep.store.files.document import digest, parse, read, render, render_after
+from threadkeep.store.files.foreign import Importer
+from threadkeep.store.files.journal import Journal
+from threadkeep.store.files.surroundings import Surroundings
+from threadkeep.store.files.view import Found, View
+from threadkeep.store.ledger.ledger import Ledger
+from threadkeep.store.ledger.record import Record
+
+_NEW = os.O_RDWR | os.O_CREAT
+
+
+class Book:
+    """The files of one conversation and its ledger."""
+
+    def __init__(self, name: str, around: Surroundings) -> None:
+        self.name = name
+        self._around = around
+        self._journal = Journal(around.hidden / f"{name}.journal")
+        self._view = View(around.folder / f"{name}.json", around.hidden)
+        self._ledger: Ledger | None = None
+        self._mutex = Lock()
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger of a book that is held."""
+        if self._ledger is None:
+            raise ConversationNotFound
+        return self._ledger
+
+    @property
+    def seen(self) -> tuple[Signature | None, Signature | None]:
+        """The signatures of journal and view as the ledger knows them."""
+        return self._journal.seen, self._view.seen
+
+    def is_gone(self) -> bool:
+        """Whether there is neither a journal nor a view."""
+        return self._journal.signature() is None and self._view.signature() is None
+
+    # Holding
+
+    @contextmanager
+    def reading(self, scope: Scope | None) -> Iterator[Ledger]:
+        """Hold the book to read it, for one user of it or (none) for all."""
+        with self._alone():
+            if self._ledger is None or self.seen != (self._journal.signature(), self._view.signature()):
+                self._catch_up(scope)
+            self._check_owner(scope)
+            yield self.ledger
+
+    @contextmanager
+    def writing(self, scope: Scope) -> Iterator["Book"]:
+        """Hold the book to change it."""
+        with self._alone(), self._locked(scope):
+            self._check_owner(scope)
+            yield self
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        if not self._mutex.acquire(timeout=disk.PATIENCE):
+            raise StoreBusy
+        try:
+            yield
+        finally:
+            self._mutex.release()
+
+    @contextmanager
+    def _locked(self, scope: Scope | None) -> Iterator[None]:
+        if self._journal.signature() is None:
+            self._import()
+        with translated(), self._journal.held(os.O_RDWR):
+            self._replay(scope)
+            self._cut()
+            if self._ledger is None:
+                self._journal.path.unlink()
+                raise ConversationNotFound
+            self._look_at_view()
+            yield
+
+    def _catch_up(self, scope: Scope | None) -> None:
+        """Bring the ledger up to date; where nothing may be written, without putting anything right."""
+        try:
+            with self._locked(scope):
+                pass
+        except (StoreReadOnly, StoreDenied, StoreFull) as error:
+            if self._journal.signature() is None:
+                raise
+            self._around.report(self._journal.path, str(error))
+            with translated(), self._journal.held(os.O_RDONLY):
+                self._replay(scope)
+            self._view.seen = self._view.signature()
+
+    def _check_owner(self, scope: Scope | None) -> None:
+        if scope is not None and self.ledger.scope != scope:
+            raise ConversationNotFound
+
+    # The journal
+
+    def _replay(self, scope: Scope | None) -> None:
+        """Apply what others wrote since the last time."""
+        try:
+            news = self._journal.read()
+        except StoreCorrupt:
+            opening = self._journal.opening()
+            if scope and opening and (opening.tenant, opening.user) != (scope.tenant, scope.user):
+                raise ConversationNotFound from None
+            raise
+        if news.anew:
+            self._ledger, self._view.seen = None, NEVER
+        self._apply(news.records)
+
+    def _apply(self, records: Sequence[Record]) -> None:
+        for record in records:
+            if self._ledger is not None:
+                self._ledger.apply(record)
+            elif record.opening is not None:
+                self._ledger = Ledger(record)
+            else:
+                self._journal.forget()
+                raise StoreCorrupt(f"{self._journal.path} does not begin with an opening. It was left as it is.")
+
+    def _cut(self) -> None:
+        aside = self._journal.cut(self._around.now())
+        if aside is not None:
+            self._around.report(
+                self._journal.path, f"a step that was never acknowledged was cut off by a crash; it is kept in {aside}"
+            )
+
+    def _keep(self, records: Sequence[Record]) -> None:
+        self._apply(self._journal.append(records))
+
+    def keep(self, record: Record) -> None:
+        """Make the record durable, apply it, and write the view where there is something to show."""
+        with translated():
+            if _shows(record):
+                data = render_after(self.ledger, record)
+                self._keep([record.model_copy(update={"view": digest(data)})])
+                self._write_view(data)
+            else:
+                self._keep([record])
+
+    # Beginning and end
+
+    def create(self, opening: Record) -> Ledger:
+        """Begin the book; `AlreadyExists` if it has begun already, or if another program wrote a view of it."""
+        with self._alone(), translated():
+            disk.make_folder(self._around.hidden)
+            if self._journal.signature() is None and self._view.signature() is not None:
+                self._import()
+            data = render(Ledger(opening))
+            with self._begun([opening.model_copy(update={"view": digest(data)})]):
+                self._view.seen = self._view.signature()
+                self._write_view(data)
+            return self.ledger
+
+    @contextmanager
+    def _begun(self, records: Sequence[Record]) -> Iterator[None]:
+        """Begin the journal with these records, and hold it."""
+        with self._journal.held(_NEW):
+            self._replay(None)
+            self._cut()
+            if self._ledger is not None:
+                raise AlreadyExists
+            try:
+                self._keep(records)
+                disk.sync_folder(self._around.hidden)
+            except OSError:
+                self._journal.path.unlink()
+                self._journal.forget()
+                self._ledger = None
+                raise
+            yield
+
+    def delete(self, scope: Scope) -> None:
+        """Remove the files. The view goes first: alone it would be taken for another program's."""
+        with self.writing(scope), translated():
+            self._view.remove()
+            for torn in disk.beside(self._journal.path, "torn"):
+                torn.unlink()
+            self._journal.path.unlink()
+            disk.sync_folder(self._around.hidden)
+            self._journal.forget()
+            self._ledger = None
+
+    # The view
+
+    def _import(self) -> None:
+        """Begin a book with what another program wrote; `StoreCorrupt` or `UnknownRole` if that is impossible."""
+        self._journal.forget()
+        self._ledger = None
+        with translated():
+            found = self._view.read()
+            if found is None:
+                raise self._missing()
+            records = self._imported(found)
+            disk.make_folder(self._around.hidden)
+            with suppress(AlreadyExists), self._begun(records):
+                self._view.seen = found.signature
+
+    def _missing(self) -> ConversationNotFound | StoreCorrupt:
+        aside = self._view.aside()
+        if not aside:
+            return ConversationNotFound()
+        return StoreCorrupt(f"{self._view.path} was no JSON document; it is kept in {aside[-1]}.")
+
+    def _imported(self, found: Found) -> list[Record]:
+        """Return the records of a view without a journal. One that is no JSON is set aside, any other is left."""
+        path, now = self._view.path, self._around.now()
+        try:
+            document = read(parse(found.data), now)
+            importer = Importer(now, self._around.max_bytes)
+            records = importer.conversation(self._around.importing, self.name, document, digest(found.data))
+        except (StoreCorrupt, InvalidInput) as error:
+            kind = UnknownRole if isinstance(error, UnknownRole) else StoreCorrupt
+            raise kind(f"{path} was left as it is and cannot be imported: {error}") from None
+        except ValueError as error:
+            aside = self._view.set_aside(now)
+            self._around.report(path, f"it is no JSON document ({error}); it is kept in {aside}")
+            raise self._missing() from None
+        if document.rest:
+            disk.make_folder(self._around.hidden)
+            self._view.keep_original(found.data, now)
+        return records
+
+    def _look_at_view(self) -> None:
+        """Import what another program wrote, and write the view anew where it is missing, old or damaged."""
+        if self._view.signature() == self._view.seen:
+            return
+        try:
+            found = self._view.read()
+            self._view.seen = found and found.signature
+            if found is None or digest(found.data) in self.ledger.views:
+                if found is None or digest(found.data) != self.ledger.view:
+                    self._show_anew()
+            else:
+                self._merge(found)
+        except (OSError, StoreError) as error:
+            self._view.seen = NEVER
+            self._around.report(self._view.path, f"changes of another program could not be taken over: {error}")
+
+    def _merge(self, found: Found) -> None:
+        now = self._around.now()
+        try:
+            document = read(parse(found.data), now)
+            importer = Importer(now, self._around.max_bytes)
+            records = importer.change(self.ledger, document, digest(found.data))
+        except (ValueError, StoreCorrupt, InvalidInput) as error:
+            aside = self._view.set_aside(now)
+            self._around.report(self._view.path, f"it was damaged ({error}) and is kept in {aside}; it is written anew")
+            self._show_anew()
+        else:
+            if document.rest:
+                self._view.keep_original(found.data, now)
+            self._keep(records)
+
+    def _show_anew(self) -> None:
+        """Write the view of the ledger as it is."""
+        data = render(self.ledger)
+        if digest(data) != self.ledger.view:
+            self._keep([Record(at=self._around.now(), view=digest(data))])
+        self._write_view(data)
+
+    def _write_view(self, data: bytes) -> None:
+        """Write the view; if that fails the journal still has everything, and the next look tries again."""
+        try:
+            self._view.write(data)
+        except OSError as error:
+            self._view.seen = NEVER
+            self._around.report(self._view.path, f"it could not be written: {error}")
+
+
+def _shows(record: Record) -> bool:
+    """Whether the view is written after this record: not in the middle of a turn."""
+    if record.turn is None:
+        return bool(record.bodies)
+    ends = (body for body in record.bodies if isinstance(body, TurnChange))
+    return any(end.state not in (TurnState.QUEUED, TurnState.RUNNING) for end in ends)

@@ -1,0 +1,131 @@
+"""The journal of one conversation on disk: appended to, never rewritten, read on from where it was read before."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from threadkeep.errors import ConversationNotFound, StoreCorrupt, StoreTooNew
+from threadkeep.store.files import disk, lines
+from threadkeep.store.files.disk import NEVER, Signature
+from threadkeep.store.ledger.record import Opening, Record
+
+_BEGINNING = 256
+
+
+class News(NamedTuple):
+    """What was read; `anew` says that it is the whole journal, because it is another one than before."""
+
+    records: list[Record]
+    anew: bool
+
+
+class Journal:
+    """A journal and how far it was read. All but `held` and `signature` needs that it is held."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.seen: Signature | None = NEVER
+        self._file = -1
+        self._beginning = b""
+        self._end = 0
+
+    @contextmanager
+    def held(self, flags: int) -> Iterator[None]:
+        """Hold the lock of the journal; `ConversationNotFound` if there is none and none is to be made."""
+        try:
+            self._file = disk.open_locked(self.path, flags)
+        except FileNotFoundError:
+            raise ConversationNotFound from None
+        try:
+            yield
+        finally:
+            os.close(self._file)
+            self._file = -1
+
+    def signature(self) -> Signature | None:
+        """Return what tells whether the journal was changed."""
+        return disk.signature(self.path)
+
+    def forget(self) -> None:
+        """Begin from the beginning the next time."""
+        self.seen, self._beginning, self._end = NEVER, b"", 0
+
+    def read(self) -> News:
+        """Return what was written since the last time."""
+        try:
+            return self._read_on()
+        except StoreCorrupt:
+            if self._end == 0:
+                raise
+        # It does not go on where we were: it may be a copy that was put back while we ran.
+        self.forget()
+        return self._read_on()
+
+    def _read_on(self) -> News:
+        found = os.fstat(self._file)
+        beginning = os.pread(self._file, _BEGINNING, 0)
+        anew = self._end == 0 or found.st_size < self._end or not beginning.startswith(self._beginning)
+        if anew:
+            self.forget()
+        records, end = self._decode(_read(self._file, self._end, found.st_size))
+        self._end += end
+        self._beginning = beginning[: self._end]
+        self.seen = disk.signature_of(found)
+        return News(records, anew)
+
+    def _decode(self, data: bytes) -> tuple[list[Record], int]:
+        try:
+            return lines.decode(data)
+        except lines.DamagedError as error:
+            place = self._end + error.start
+            raise StoreCorrupt(f"{self.path} is damaged at byte {place} ({error}). It was left as it is.") from error
+        except StoreTooNew:
+            raise StoreTooNew(
+                f"{self.path} was written by a newer release of Threadkeep; upgrade to open it."
+            ) from None
+
+    def opening(self) -> Opening | None:
+        """Return whose journal this is, also if it is damaged further on."""
+        first = _read(self._file, 0, os.fstat(self._file).st_size).partition(b"\n")[0]
+        try:
+            records, _ = lines.decode(first + b"\n")
+        except (lines.DamagedError, StoreTooNew):
+            return None
+        return records[0].opening if records else None
+
+    def append(self, records: Sequence[Record]) -> list[Record]:
+        """Add records that belong together and return them as they will be read; if this raises, nothing was added."""
+        line = lines.encode(records)
+        written, _ = lines.decode(line)
+        disk.write_all(self._file, line, self._end)
+        self._end += len(line)
+        if len(self._beginning) < _BEGINNING:
+            self._beginning = os.pread(self._file, _BEGINNING, 0)
+        self.seen = disk.signature_of(os.fstat(self._file))
+        return written
+
+    def cut(self, now: datetime) -> Path | None:
+        """Set aside what a crash cut off at the end, and return where; none if the journal is whole."""
+        torn = _read(self._file, self._end, os.fstat(self._file).st_size)
+        if not torn:
+            return None
+        aside = disk.free_name(self.path, "torn", now)
+        disk.write_file(aside, torn)
+        disk.sync_folder(aside.parent)
+        os.ftruncate(self._file, self._end)
+        os.fsync(self._file)
+        self.seen = disk.signature_of(os.fstat(self._file))
+        return aside
+
+
+def _read(file: int, start: int, end: int) -> bytes:
+    data = bytearray()
+    while start + len(data) < end:
+        part = os.pread(file, end - start - len(data), start + len(data))
+        if not part:
+            break
+        data += part
+    return bytes(data)

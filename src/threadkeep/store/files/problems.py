@@ -1,0 +1,39 @@
+"""Problems with files that could be worked around: reported in the log and kept for whoever asks."""
+
+import logging
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from threading import Lock
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A file that is not as it should be, and what was done about it."""
+
+    path: Path
+    detail: str
+    at: datetime
+
+
+class Problems:
+    """The newest problem of each file. Safe to be used by several threads."""
+
+    def __init__(self) -> None:
+        self._found: dict[Path, Problem] = {}
+        self._lock = Lock()
+
+    def report(self, path: Path, detail: str, at: datetime) -> None:
+        """Report a problem, once as long as it stays the same."""
+        with self._lock:
+            known = self._found.get(path)
+            self._found[path] = Problem(path, detail, at)
+        if known is None or known.detail != detail:
+            logger.warning("%s: %s", path, detail)
+
+    def all(self) -> tuple[Problem, ...]:
+        """Return all problems, oldest first."""
+        with self._lock:
+            return tuple(sorted(self._found.values(), key=lambda problem: problem.at))

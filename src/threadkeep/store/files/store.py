@@ -1,0 +1,120 @@
+"""Conversations in a folder of files: readable documents for people and other programs, journals for us.
+
+Safe with several processes and threads. Every verb looks at the files, so nothing is kept beside them that could be
+old; what waits for the disk runs in threads.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Lock
+from typing import Self, TypeVar
+
+from threadkeep.conversation.clock import Clock
+from threadkeep.conversation.ids import IdSource, check_id
+from threadkeep.conversation.scope import LOCAL
+from threadkeep.errors import InvalidId, StoreUnavailable
+from threadkeep.store.files import disk
+from threadkeep.store.files.disk import translated
+from threadkeep.store.files.folder import Folder
+from threadkeep.store.files.problems import Problem, Problems
+from threadkeep.store.files.surroundings import Surroundings
+from threadkeep.store.ledger.store import LedgerStore, Shelf
+
+T = TypeVar("T")
+THREADS = 32
+
+
+class FilesStore(LedgerStore):
+    """Conversations in one folder, with a folder inside for each tenant but the local one."""
+
+    def __init__(self, path: Path, clock: Clock, ids: IdSource, max_bytes: int) -> None:
+        super().__init__(clock, ids, max_bytes)
+        self._path = Path(os.path.abspath(path))
+        self._max_bytes = max_bytes
+        self._problems = Problems()
+        self._folders: dict[str, Folder] = {}
+        self._lock = Lock()
+        self._threads = ThreadPoolExecutor(THREADS, "threadkeep-files")
+        self._closed = False
+
+    @classmethod
+    async def open(cls, path: Path, clock: Clock, ids: IdSource, max_bytes: int) -> Self:
+        """Open a folder; it is made if there is none."""
+        store = cls(path, clock, ids, max_bytes)
+        try:
+            await store._run(store._make)
+        except BaseException:
+            await store.close()
+            raise
+        return store
+
+    def _make(self) -> None:
+        disk.make_folder(self._surroundings(LOCAL.tenant).hidden)
+
+    async def close(self) -> None:
+        self._closed = True
+        await asyncio.to_thread(self._threads.shutdown)
+
+    async def ping(self) -> None:
+        await self._run(self._try_writing)
+
+    def _try_writing(self) -> None:
+        trial = self._surroundings(LOCAL.tenant).hidden / f"ping-{os.getpid()}"
+        try:
+            disk.write_file(trial, b"ping")
+        finally:
+            trial.unlink(missing_ok=True)
+
+    def problems(self) -> tuple[Problem, ...]:
+        """Return what was found wrong with files since the store was opened, and what was done about it."""
+        return self._problems.all()
+
+    # Seams
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        if self._closed:
+            raise StoreUnavailable("The store is closed.")
+
+        def guarded() -> T:
+            with translated():
+                return work()
+
+        return await asyncio.get_running_loop().run_in_executor(self._threads, guarded)
+
+    def _shelf(self, tenant: str) -> Shelf:
+        check_id(tenant)
+        with self._lock:
+            if tenant not in self._folders:
+                self._folders[tenant] = Folder(self._surroundings(tenant))
+            return self._folders[tenant]
+
+    def _shelves(self) -> Iterable[Shelf]:
+        return [self._shelf(tenant) for tenant in (LOCAL.tenant, *self._tenants())]
+
+    def _tenants(self) -> list[str]:
+        """Return the tenants that have a folder."""
+        found = []
+        for item in os.scandir(self._path):
+            tenant = item.name.removesuffix("@")
+            if item.is_dir() and _is_tenant(tenant) and self._surroundings(tenant).hidden.is_dir():
+                found.append(tenant)
+        return sorted(set(found))
+
+    def _surroundings(self, tenant: str) -> Surroundings:
+        folder = self._path if tenant == LOCAL.tenant else self._path / _folder_name(tenant)
+        return Surroundings(folder, tenant, self._clock, self._max_bytes, self._problems)
+
+
+def _folder_name(tenant: str) -> str:
+    """Return the name of a tenant's folder, which must not look like the file of a conversation."""
+    return f"{tenant}@" if ".json" in tenant else tenant
+
+
+def _is_tenant(name: str) -> bool:
+    try:
+        return check_id(name) != LOCAL.tenant
+    except InvalidId:
+        return False

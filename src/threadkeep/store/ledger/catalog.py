@@ -1,0 +1,147 @@
+"""A catalog: what is known across the conversations of one tenant without opening each of them.
+
+It holds a card for every conversation (what a list shows, open turns, sizes) and an index of words for every user, all
+brought up to date by `note` after a ledger has changed. Safe to be used by several threads.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from heapq import nlargest
+from threading import Lock
+from typing import NamedTuple
+
+from threadkeep.conversation.conversation import Conversation
+from threadkeep.conversation.entry import Status
+from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.turn import Turn, TurnState
+from threadkeep.store.base import ConversationPage, Statistics
+from threadkeep.store.ledger.index import Posting, WordIndex
+from threadkeep.store.ledger.ledger import Ledger
+from threadkeep.store.paging import activity_after, activity_cursor
+from threadkeep.store.words import CANDIDATES, Query, searchable, words
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_POSITION_BITS = 40
+
+
+class Card:
+    """A conversation as the catalog knows it; `order` tells of each entry how new it is: by time, then by arrival."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.mark = ledger.opening.mark
+        self.conversation = ledger.conversation
+        self.turns = ledger.turns
+        self.bytes = ledger.bytes
+        self.order: list[int] = []
+
+    def update(self, ledger: Ledger) -> None:
+        """Copy what a list, a count and a look for expired turns need."""
+        self.conversation, self.turns, self.bytes = ledger.conversation, ledger.turns, ledger.bytes
+
+
+class Candidates(NamedTuple):
+    """The newest entries that match, newest first, and a bound that leaves out what is stored from now on."""
+
+    postings: list[Posting]
+    bound: int
+
+
+class Catalog:
+    """The conversations of one tenant."""
+
+    def __init__(self) -> None:
+        self._cards: dict[str, Card] = {}
+        self._indexes: dict[str, WordIndex] = {}
+        self._position = 0
+        self._newest = 0
+        self._lock = Lock()
+
+    def note(self, ledger: Ledger) -> None:
+        """Bring the card and the index up to date with a ledger; an older state of it changes nothing."""
+        with self._lock:
+            card = self._cards.get(ledger.id)
+            if card is not None and card.mark != ledger.opening.mark:
+                self._remove(ledger.id)
+                card = None
+            if card is None:
+                card = self._cards[ledger.id] = Card(ledger)
+            if ledger.tip.last >= len(card.order):
+                self._index(card, ledger)
+                card.update(ledger)
+
+    def _index(self, card: Card, ledger: Ledger) -> None:
+        index = self._indexes.setdefault(ledger.scope.user, WordIndex())
+        for at in range(len(card.order), ledger.tip.last):
+            entry = ledger.entries[at]
+            self._position += 1
+            card.order.append(microseconds(entry.created_at) << _POSITION_BITS | self._position)
+            self._newest = max(self._newest, card.order[-1])
+            if text := searchable(entry.body):
+                index.add(ledger.id, entry.seq, words(text))
+
+    def remove(self, conversation: str) -> None:
+        """Forget a conversation."""
+        with self._lock:
+            self._remove(conversation)
+
+    def _remove(self, conversation: str) -> None:
+        card = self._cards.pop(conversation, None)
+        if card is not None:
+            self._indexes[card.conversation.scope.user].remove(conversation)
+
+    # Looking things up
+
+    def page(
+        self, scope: Scope, assistant: str | None, status: Status | None, limit: int, after: str | None
+    ) -> ConversationPage:
+        """Return a page of the user's conversations, the last active first."""
+        before = activity_after(scope, after)
+        with self._lock:
+            found = [card.conversation for card in self._of(scope.user)]
+        keyed = (
+            (_activity(conversation), conversation)
+            for conversation in found
+            if assistant in (None, conversation.assistant) and status in (None, conversation.status)
+        )
+        rest = nlargest(limit + 1, (pair for pair in keyed if pair[0] < before), key=lambda pair: pair[0])
+        items = tuple(conversation for _, conversation in rest[:limit])
+        more = activity_cursor(scope, *rest[limit - 1][0]) if len(rest) > limit else None
+        return ConversationPage(items=items, next=more)
+
+    def candidates(self, user: str, query: Query, conversation: str | None, bound: int | None) -> Candidates:
+        """Return the newest entries of a user that match."""
+        with self._lock:
+            bound = self._newest if bound is None else bound
+            index = self._indexes.get(user, WordIndex())
+            found = ((self._cards[name].order[seq - 1], (name, seq)) for name, seq in index.find(query, conversation))
+            newest = nlargest(CANDIDATES, (pair for pair in found if pair[0] <= bound))
+        return Candidates([posting for _, posting in newest], bound)
+
+    def expired(self, now: datetime) -> list[Turn]:
+        """Return the running turns whose lease has run out."""
+        with self._lock:
+            turns = [turn for card in self._cards.values() for turn in card.turns]
+        return [turn for turn in turns if turn.state is TurnState.RUNNING and turn.until and turn.until < now]
+
+    def statistics(self, user: str | None) -> Statistics:
+        """Return how much one user, or everybody, has stored."""
+        with self._lock:
+            cards = list(self._cards.values() if user is None else self._of(user))
+        return Statistics(
+            conversations=len(cards),
+            entries=sum(card.conversation.entries for card in cards),
+            bytes=sum(card.bytes for card in cards),
+        )
+
+    def _of(self, user: str) -> Iterable[Card]:
+        return (card for card in self._cards.values() if card.conversation.scope.user == user)
+
+
+def microseconds(moment: datetime) -> int:
+    """Return a moment as a whole number."""
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def _activity(conversation: Conversation) -> tuple[int, int]:
+    """Return what a list is sorted by: the newest entry, then the id as a number."""
+    return microseconds(conversation.updated_at), int.from_bytes(conversation.id.encode().ljust(128, b"\0"))

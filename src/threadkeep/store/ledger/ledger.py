@@ -1,0 +1,231 @@
+"""A ledger: everything about one conversation in memory, as a function of its records.
+
+`apply` is the only way to change it and cannot fail: whether a step is allowed was decided before its record was made
+(see `rules`). No I/O, no locks: whoever keeps ledgers holds them one at a time.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import NamedTuple
+
+from threadkeep.conversation.conversation import Conversation
+from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.entry import Entry, HeadChoice, Status, Summary, Update
+from threadkeep.conversation.message import Message
+from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.state import State, StateChange, fold
+from threadkeep.conversation.tree import Jump, Tree
+from threadkeep.conversation.turn import Turn
+from threadkeep.errors import EntryNotFound
+from threadkeep.store.base import ROOT, LogPage
+from threadkeep.store.checks import check_position
+from threadkeep.store.ledger.record import Chunk, Opening, OpenTurn, Record
+from threadkeep.store.ledger.unfinished import Unfinished
+from threadkeep.store.placement import Tip, place, stamper
+
+
+class Replay(NamedTuple):
+    """What a key made the first time: the digest of its body, and the first and the last of its entries."""
+
+    digest: str
+    first: int
+    last: int
+
+
+class Ledger:
+    """The state of one conversation after some records; the first one must be its opening."""
+
+    def __init__(self, opening: Record) -> None:
+        if opening.opening is None:
+            raise ValueError("A ledger begins with an opening.")
+        self.opening: Opening = opening.opening
+        self.scope = Scope(tenant=self.opening.tenant, user=self.opening.user)
+        self.id = self.opening.id
+        self.created_with = opening.key.name if opening.key else None
+        self.created_at = self.updated_at = opening.at
+        self.status, self.archived, self.version = Status.ACTIVE, False, 1
+        new = self.opening.new
+        self.title, self.model, self.metadata = new.title, new.model, new.metadata
+        self.entries: list[Entry] = []
+        self.tip = Tip()
+        self.jumps: list[Jump] = []
+        self.open_turns: dict[int, OpenTurn] = {}
+        self.unfinished: Unfinished | None = None
+        self.keys: dict[str, Replay] = {}
+        self.views: dict[str, None] = {}
+        self.bytes = 0
+        self._summaries: list[int] = []
+        self.apply(opening)
+
+    # Changing
+
+    def apply(self, record: Record) -> None:
+        """Take the step that the record tells of."""
+        first = self.tip.last + 1
+        if record.head is not None:
+            self.tip = self.tip._replace(head=record.head)
+        if record.bodies:
+            self._add(record)
+        if record.open_turn is not None:
+            self._turn(record.open_turn)
+        if record.chunk is not None:
+            self._write(record.chunk, record.at)
+        if record.key is not None:
+            self.keys[record.key.name] = Replay(record.key.digest, first, self.tip.last)
+        if record.view is not None:
+            self.views.pop(record.view, None)
+            self.views[record.view] = None
+        self.bytes += record.bytes
+
+    def _add(self, record: Record) -> None:
+        parent = self.tip.head if record.parent is None else record.parent
+        stamp = stamper(self.id, record.turn, record.at)
+        placed = place(self.tip, record.bodies, parent, stamp, self._follower)
+        self.entries += placed.entries
+        self.tip = placed.tip
+        self.updated_at = record.at
+        if placed.jump is not None:
+            self.jumps.append(placed.jump)
+        for entry in placed.entries:
+            self._note(entry)
+        if any(isinstance(body, StateChange | Update | HeadChoice) for body in record.bodies):
+            self.version += 1
+
+    def _note(self, entry: Entry) -> None:
+        match entry.body:
+            case Summary():
+                self._summaries.append(entry.seq)
+            case Update() as change:
+                self._update(change)
+            case Message(id=message) if self.unfinished and entry.turn == self.unfinished.turn:
+                self.unfinished = None if message == self.unfinished.message else self.unfinished
+
+    def _update(self, change: Update) -> None:
+        self.title = self.title if change.title is None else change.title
+        self.model = self.model if change.model is None else change.model
+        self.metadata = self.metadata if change.metadata is None else change.metadata
+        self.status = self.status if change.status is None else change.status
+        self.archived = self.archived if change.archived is None else change.archived
+
+    def _turn(self, turn: OpenTurn) -> None:
+        if turn.state.is_open:
+            self.open_turns[turn.number] = turn
+        else:
+            self.open_turns.pop(turn.number, None)
+
+    def _write(self, chunk: Chunk, at: datetime) -> None:
+        if self.unfinished is None:
+            self.unfinished = Unfinished(chunk, at)
+        else:
+            self.unfinished.add(chunk)
+
+    def _follower(self, parent: int) -> int:
+        """Return the entry that continued `parent` in its own run, or 0."""
+        later = (self.entries[at] for at in range(parent, self.tip.last))
+        found = next((entry.seq for entry in later if entry.continues_branch), 0)
+        return 0 if any(jump.first == found for jump in self.jumps) else found
+
+    # The conversation as a whole
+
+    @property
+    def conversation(self) -> Conversation:
+        """The conversation as it is now."""
+        new = self.opening.new
+        return Conversation.model_construct(
+            scope=self.scope,
+            id=self.id,
+            assistant=new.assistant,
+            title=self.title,
+            system=new.system,
+            model=self.model,
+            metadata=self.metadata,
+            status=self.status,
+            archived=self.archived,
+            version=self.version,
+            head=self.tip.head or None,
+            entries=self.tip.last,
+            created_at=self.created_at,
+            updated_at=self.updated_at,
+        )
+
+    @property
+    def tree(self) -> Tree:
+        """The shape of the tree."""
+        return Tree.model_construct(jumps=tuple(self.jumps), newest=self.tip.newest, head=self.tip.head)
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The open turns, oldest first."""
+        return tuple(
+            Turn(scope=self.scope, conversation=self.id, **dict(self.open_turns[number]))
+            for number in sorted(self.open_turns)
+        )
+
+    @property
+    def view(self) -> str | None:
+        """The digest of the readable file as it should be now."""
+        return next(reversed(self.views), None)
+
+    # Entries
+
+    def entry(self, seq: int) -> Entry:
+        """Return one entry."""
+        if not 1 <= seq <= self.tip.last:
+            raise EntryNotFound
+        return self.entries[seq - 1]
+
+    def between(self, first: int, last: int) -> tuple[Entry, ...]:
+        """Return the entries with these numbers."""
+        return tuple(self.entries[first - 1 : last])
+
+    def is_on_branch(self, seq: int) -> bool:
+        """Whether this is the number of an entry that continues a branch."""
+        return 1 <= seq <= self.tip.last and self.entries[seq - 1].continues_branch
+
+    def head(self, head: int | None) -> int:
+        """Return the head that was asked for, which must be an entry of a branch, or the current one."""
+        if head is None:
+            return self.tip.head
+        if not self.is_on_branch(head):
+            raise EntryNotFound
+        return head
+
+    def backwards(self, head: int) -> Iterator[Entry]:
+        """Yield the branch that ends in `head`, newest first."""
+        for run in self.tree.path(head):
+            for seq in range(run.last, run.first - 1, -1):
+                if self.entries[seq - 1].continues_branch:
+                    yield self.entries[seq - 1]
+
+    def forwards(self, seq: int, head: int) -> Iterator[Entry]:
+        """Yield what follows `seq` on the branch that ends in `head`, oldest first."""
+        tree = self.tree
+        if seq != ROOT and not (self.is_on_branch(seq) and tree.holds(head, seq)):
+            raise EntryNotFound
+        for run in reversed(tree.path(head)):
+            for at in range(max(run.first, seq + 1), run.last + 1):
+                if self.entries[at - 1].continues_branch:
+                    yield self.entries[at - 1]
+
+    def log(self, after: Cursor, limit: int) -> LogPage:
+        """Return what the log holds after a cursor."""
+        check_position(after.seq, self.tip.last)
+        entries = self.between(after.seq + 1, after.seq + limit)
+        if self.unfinished is None or after.seq + limit < self.tip.last:
+            return LogPage(entries=entries)
+        offset = after.offset if after.message == self.unfinished.message else 0
+        return LogPage(entries=entries, draft=self.unfinished.after(offset))
+
+    def state(self, at: int | None) -> State:
+        """Return the state as of an entry."""
+        bodies = (entry.body for entry in self.backwards(self.head(at)))
+        return fold(body for body in bodies if isinstance(body, StateChange))
+
+    def summary(self, head: int | None) -> Entry | None:
+        """Return the newest summary of a branch."""
+        path = self.tree.path(self.head(head))
+        for seq in reversed(self._summaries):
+            about = self.entries[seq - 1].parent or ROOT
+            if any(run.first <= about <= run.last for run in path):
+                return self.entries[seq - 1]
+        return None

@@ -1,0 +1,336 @@
+"""A store made of ledgers: every verb of the contract, once, for all backends that keep a conversation in memory.
+
+What a backend adds is where ledgers come from and how a record is kept: a `Shelf` for each tenant. The verbs run inside
+`_run`, so a backend that waits for a disk can send them to a thread.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from datetime import timedelta
+from itertools import islice
+from typing import Protocol, TypeVar
+
+from threadkeep.conversation.clock import Clock
+from threadkeep.conversation.conversation import Conversation, NewConversation
+from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.entry import Entry, Status, Update
+from threadkeep.conversation.idempotency import IdempotencyKey
+from threadkeep.conversation.ids import IdSource, check_id
+from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.state import State
+from threadkeep.conversation.tree import Tree
+from threadkeep.conversation.turn import Lease, Turn
+from threadkeep.errors import ConversationNotFound, EntryNotFound, LeaseLost
+from threadkeep.store.base import (
+    Append,
+    Appended,
+    Begin,
+    Begun,
+    ConversationPage,
+    Created,
+    HitPage,
+    LogPage,
+    Statistics,
+    Store,
+)
+from threadkeep.store.checks import check_limit
+from threadkeep.store.ledger.catalog import Catalog
+from threadkeep.store.ledger.ledger import Ledger
+from threadkeep.store.ledger.record import Record
+from threadkeep.store.ledger.rules import Decision, Rules, key_use, replayed
+from threadkeep.store.paging import Candidate, hit_page, search_after
+from threadkeep.store.words import Query
+
+T = TypeVar("T")
+
+
+class Held(Protocol):
+    """A ledger that nobody else can change now."""
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger as it is now."""
+
+    def keep(self, record: Record) -> None:
+        """Make the record durable, then apply it; raise and change nothing if it cannot be kept."""
+
+
+class Shelf(ABC):
+    """The ledgers of one tenant. A conversation that is not there is `ConversationNotFound`."""
+
+    def __init__(self) -> None:
+        self.catalog = Catalog()
+
+    @abstractmethod
+    def reading(self, scope: Scope, conversation: str) -> AbstractContextManager[Ledger]:
+        """Hold a ledger of this user, as it is now, to read it."""
+
+    @abstractmethod
+    def writing(self, scope: Scope, conversation: str) -> AbstractContextManager[Held]:
+        """Hold a ledger of this user, as it is now, to change it."""
+
+    @abstractmethod
+    def creating(self) -> AbstractContextManager[None]:
+        """Hold back others who create with a key or delete."""
+
+    @abstractmethod
+    def created_with(self, key: str) -> str | None:
+        """Return the conversation that may have been created with this key."""
+
+    @abstractmethod
+    def create(self, opening: Record) -> Ledger:
+        """Keep a new conversation; `AlreadyExists` if there is one with its id."""
+
+    @abstractmethod
+    def delete(self, scope: Scope, conversation: str) -> None:
+        """Remove a conversation and everything that belongs to it."""
+
+    @abstractmethod
+    def refresh(self) -> None:
+        """Bring the catalog up to date with what others stored."""
+
+
+class LedgerStore(Store):
+    """Conversations as ledgers."""
+
+    def __init__(self, clock: Clock, ids: IdSource, max_bytes: int) -> None:
+        self._clock = clock
+        self._ids = ids
+        self._rules = Rules(clock, max_bytes)
+
+    # Seams
+
+    @abstractmethod
+    async def _run(self, work: Callable[[], T]) -> T:
+        """Do the work where it may wait."""
+
+    @abstractmethod
+    def _shelf(self, tenant: str) -> Shelf:
+        """Return the ledgers of a tenant."""
+
+    @abstractmethod
+    def _shelves(self) -> Iterable[Shelf]:
+        """Return the ledgers of every tenant."""
+
+    async def _read(self, scope: Scope, conversation: str, read: Callable[[Ledger], T]) -> T:
+        check_id(conversation)
+
+        def work() -> T:
+            with self._shelf(scope.tenant).reading(scope, conversation) as ledger:
+                return read(ledger)
+
+        return await self._run(work)
+
+    async def _write(self, scope: Scope, conversation: str, decide: Callable[[Ledger], Decision[T]]) -> T:
+        check_id(conversation)
+
+        def work() -> T:
+            with self._shelf(scope.tenant).writing(scope, conversation) as held:
+                decision = decide(held.ledger)
+                if decision.record is not None:
+                    held.keep(decision.record)
+                return decision.answer(held.ledger)
+
+        return await self._run(work)
+
+    async def _write_for(self, holder: Lease | Turn, decide: Callable[[Ledger], Decision[T]]) -> T:
+        """Write for a turn; when its conversation is gone, so is the lease."""
+        try:
+            return await self._write(holder.scope, holder.conversation, decide)
+        except ConversationNotFound:
+            raise LeaseLost from None
+
+    async def _look(self, tenant: str, look: Callable[[Shelf], T]) -> T:
+        """Look into the catalog after bringing it up to date."""
+
+        def work() -> T:
+            shelf = self._shelf(tenant)
+            shelf.refresh()
+            return look(shelf)
+
+        return await self._run(work)
+
+    # Conversations
+
+    async def create(self, scope: Scope, new: NewConversation, *, key: IdempotencyKey | None = None) -> Created:
+        def work() -> Created:
+            shelf = self._shelf(scope.tenant)
+            if key is None:
+                return self._create(shelf, scope, new, None)
+            with shelf.creating():
+                return self._created(shelf, scope, key) or self._create(shelf, scope, new, key)
+
+        return await self._run(work)
+
+    def _create(self, shelf: Shelf, scope: Scope, new: NewConversation, key: IdempotencyKey | None) -> Created:
+        ledger = shelf.create(self._rules.open(scope, new.id or self._ids(), new, self._ids(), key))
+        return Created(conversation=ledger.conversation)
+
+    def _created(self, shelf: Shelf, scope: Scope, key: IdempotencyKey) -> Created | None:
+        """Return what a repeated key created."""
+        use = key_use(scope, key)
+        conversation = shelf.created_with(key.name(scope).hex())
+        if conversation is None:
+            return None
+        try:
+            with shelf.reading(scope, conversation) as ledger:
+                found = replayed(ledger, use)
+                return None if found is None else Created(conversation=ledger.conversation, replayed=True)
+        except ConversationNotFound:
+            return None
+
+    async def get(self, scope: Scope, conversation: str) -> Conversation:
+        return await self._read(scope, conversation, lambda ledger: ledger.conversation)
+
+    async def list(
+        self,
+        scope: Scope,
+        *,
+        assistant: str | None = None,
+        status: Status | None = None,
+        limit: int = 20,
+        after: str | None = None,
+    ) -> ConversationPage:
+        check_limit(limit)
+        return await self._look(scope.tenant, lambda shelf: shelf.catalog.page(scope, assistant, status, limit, after))
+
+    async def update(
+        self, scope: Scope, conversation: str, change: Update, *, expected_version: int | None = None
+    ) -> Conversation:
+        return await self._write(
+            scope, conversation, lambda ledger: self._rules.update(ledger, change, expected_version)
+        )
+
+    async def delete(self, scope: Scope, conversation: str) -> None:
+        check_id(conversation)
+
+        def work() -> None:
+            shelf = self._shelf(scope.tenant)
+            with shelf.reading(scope, conversation):
+                pass
+            with shelf.creating():
+                shelf.delete(scope, conversation)
+
+        await self._run(work)
+
+    # The log and its tree
+
+    async def append(self, scope: Scope, conversation: str, append: Append) -> Appended:
+        return await self._write(scope, conversation, lambda ledger: self._rules.append(ledger, append))
+
+    async def choose_head(
+        self, scope: Scope, conversation: str, head: int, *, expected_version: int | None = None
+    ) -> Conversation:
+        return await self._write(
+            scope, conversation, lambda ledger: self._rules.choose_head(ledger, head, expected_version)
+        )
+
+    async def tree(self, scope: Scope, conversation: str) -> Tree:
+        return await self._read(scope, conversation, lambda ledger: ledger.tree)
+
+    async def entry(self, scope: Scope, conversation: str, seq: int) -> Entry:
+        return await self._read(scope, conversation, lambda ledger: ledger.entry(seq))
+
+    async def newest(
+        self, scope: Scope, conversation: str, *, limit: int = 20, head: int | None = None
+    ) -> tuple[Entry, ...]:
+        check_limit(limit)
+        return await self._read(scope, conversation, lambda ledger: _newest(ledger, ledger.head(head), limit))
+
+    async def before(self, scope: Scope, conversation: str, seq: int, *, limit: int = 20) -> tuple[Entry, ...]:
+        check_limit(limit)
+        return await self._read(
+            scope, conversation, lambda ledger: _newest(ledger, ledger.entry(ledger.head(seq)).parent or 0, limit)
+        )
+
+    async def after(
+        self, scope: Scope, conversation: str, seq: int, *, limit: int = 20, head: int | None = None
+    ) -> tuple[Entry, ...]:
+        check_limit(limit)
+        return await self._read(
+            scope, conversation, lambda ledger: tuple(islice(ledger.forwards(seq, ledger.head(head)), limit))
+        )
+
+    async def log(self, scope: Scope, conversation: str, after: Cursor, *, limit: int = 100) -> LogPage:
+        check_limit(limit)
+        return await self._read(scope, conversation, lambda ledger: ledger.log(after, limit))
+
+    async def state(self, scope: Scope, conversation: str, *, at: int | None = None) -> State:
+        return await self._read(scope, conversation, lambda ledger: ledger.state(at))
+
+    async def summary(self, scope: Scope, conversation: str, *, head: int | None = None) -> Entry | None:
+        return await self._read(scope, conversation, lambda ledger: ledger.summary(head))
+
+    # Turns
+
+    async def begin(self, scope: Scope, conversation: str, begin: Begin) -> Begun:
+        return await self._write(scope, conversation, lambda ledger: self._rules.begin(ledger, begin))
+
+    async def start(self, scope: Scope, conversation: str, owner: str, lease_for: timedelta) -> Begun | None:
+        return await self._write(scope, conversation, lambda ledger: self._rules.start(ledger, owner, lease_for))
+
+    async def take(self, turn: Turn, owner: str, lease_for: timedelta) -> Lease:
+        return await self._write_for(turn, lambda ledger: self._rules.take(ledger, turn, owner, lease_for))
+
+    async def extend(self, lease: Lease, lease_for: timedelta) -> None:
+        await self._write_for(lease, lambda ledger: self._rules.extend(ledger, lease, lease_for))
+
+    async def turns(self, scope: Scope, conversation: str) -> tuple[Turn, ...]:
+        return await self._read(scope, conversation, lambda ledger: ledger.turns)
+
+    async def expired(self, *, limit: int = 100) -> tuple[Turn, ...]:
+        check_limit(limit)
+
+        def work() -> tuple[Turn, ...]:
+            found: list[Turn] = []
+            for shelf in self._shelves():
+                shelf.refresh()
+                found += shelf.catalog.expired(self._clock())
+            return tuple(sorted(found, key=lambda turn: turn.until or self._clock())[:limit])
+
+        return await self._run(work)
+
+    async def write(self, lease: Lease, message: str, offset: int, text: str) -> None:
+        await self._write_for(lease, lambda ledger: self._rules.write(ledger, lease, message, offset, text))
+
+    # Across conversations
+
+    async def search(
+        self,
+        scope: Scope,
+        text: str,
+        *,
+        conversation: str | None = None,
+        limit: int = 20,
+        after: str | None = None,
+    ) -> HitPage:
+        check_limit(limit)
+        query = Query(text)
+        offset, bound = search_after(scope, text, after)
+        if conversation is not None:
+            await self.get(scope, conversation)
+
+        def look(shelf: Shelf) -> HitPage:
+            newest, limited = shelf.catalog.candidates(scope.user, query, conversation, bound)
+            found = [candidate for posting in newest if (candidate := _candidate(shelf, scope, *posting))]
+            return hit_page(scope, text, query, found, limit, offset, limited)
+
+        return await self._look(scope.tenant, look)
+
+    async def statistics(self, tenant: str, *, user: str | None = None) -> Statistics:
+        return await self._look(tenant, lambda shelf: shelf.catalog.statistics(user))
+
+
+def _newest(ledger: Ledger, head: int, limit: int) -> tuple[Entry, ...]:
+    return tuple(reversed(tuple(islice(ledger.backwards(head), limit))))
+
+
+def _candidate(shelf: Shelf, scope: Scope, conversation: str, seq: int) -> Candidate | None:
+    """Return an entry that was found, unless its conversation was deleted meanwhile."""
+    try:
+        with shelf.reading(scope, conversation) as ledger:
+            entry, title, tree = ledger.entry(seq), ledger.title, ledger.tree
+    except (ConversationNotFound, EntryNotFound):
+        return None
+    return Candidate(entry, lambda: title, lambda: tree)

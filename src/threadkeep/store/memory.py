@@ -1,0 +1,101 @@
+"""A store in memory: for tests and for questions that need no memory of them. It ends with the process."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from threadkeep.conversation.clock import Clock
+from threadkeep.conversation.ids import IdSource
+from threadkeep.conversation.scope import Scope
+from threadkeep.errors import AlreadyExists, ConversationNotFound, StoreUnavailable
+from threadkeep.store.ledger.ledger import Ledger
+from threadkeep.store.ledger.record import Record
+from threadkeep.store.ledger.store import LedgerStore, Shelf
+
+T = TypeVar("T")
+
+
+class HeldInMemory:
+    """A ledger that is changed by applying alone."""
+
+    def __init__(self, ledger: Ledger, shelf: Shelf) -> None:
+        self.ledger: Ledger = ledger
+        self._shelf = shelf
+
+    def keep(self, record: Record) -> None:
+        """Apply the record."""
+        self.ledger.apply(record)
+        self._shelf.catalog.note(self.ledger)
+
+
+class MemoryShelf(Shelf):
+    """The ledgers of one tenant."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ledgers: dict[str, Ledger] = {}
+        self._created_with: dict[str, str] = {}
+
+    @contextmanager
+    def reading(self, scope: Scope, conversation: str) -> Iterator[Ledger]:
+        ledger = self._ledgers.get(conversation)
+        if ledger is None or ledger.scope != scope:
+            raise ConversationNotFound
+        yield ledger
+
+    @contextmanager
+    def writing(self, scope: Scope, conversation: str) -> Iterator[HeldInMemory]:
+        with self.reading(scope, conversation) as ledger:
+            yield HeldInMemory(ledger, self)
+
+    @contextmanager
+    def creating(self) -> Iterator[None]:
+        yield
+
+    def created_with(self, key: str) -> str | None:
+        return self._created_with.get(key)
+
+    def create(self, opening: Record) -> Ledger:
+        ledger = Ledger(opening)
+        if ledger.id in self._ledgers:
+            raise AlreadyExists
+        self._ledgers[ledger.id] = ledger
+        if ledger.created_with is not None:
+            self._created_with[ledger.created_with] = ledger.id
+        self.catalog.note(ledger)
+        return ledger
+
+    def delete(self, scope: Scope, conversation: str) -> None:
+        with self.reading(scope, conversation) as ledger:
+            del self._ledgers[conversation]
+            self._created_with.pop(ledger.created_with or "", None)
+        self.catalog.remove(conversation)
+
+    def refresh(self) -> None:
+        pass
+
+
+class MemoryStore(LedgerStore):
+    """Conversations in memory. Every verb runs to its end in the event loop, so nothing comes between."""
+
+    def __init__(self, clock: Clock, ids: IdSource, max_bytes: int) -> None:
+        super().__init__(clock, ids, max_bytes)
+        self._tenants: dict[str, MemoryShelf] = {}
+        self._closed = False
+
+    async def close(self) -> None:
+        self._closed = True
+
+    async def ping(self) -> None:
+        await self._run(lambda: None)
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        if self._closed:
+            raise StoreUnavailable("The store is closed.")
+        return work()
+
+    def _shelf(self, tenant: str) -> Shelf:
+        return self._tenants.setdefault(tenant, MemoryShelf())
+
+    def _shelves(self) -> Iterable[Shelf]:
+        return self._tenants.values()

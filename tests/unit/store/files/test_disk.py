@@ -1,0 +1,135 @@
+"""The disk: locks, writes that leave nothing behind when they fail, names beside files, errors of ours."""
+
+import errno
+import os
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from threadkeep.errors import (
+    StoreBusy,
+    StoreDenied,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnavailable,
+)
+from threadkeep.store.files import disk
+
+NOW = datetime(2025, 1, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("number", "error"),
+    [
+        (errno.ENOSPC, StoreFull),
+        (errno.EDQUOT, StoreFull),
+        (errno.EFBIG, StoreFull),
+        (errno.EROFS, StoreReadOnly),
+        (errno.EACCES, StoreDenied),
+        (errno.EPERM, StoreDenied),
+        (errno.EIO, StoreUnavailable),
+        (errno.ENOTDIR, StoreUnavailable),
+    ],
+)
+def test_errors_of_the_system_become_ours(number: int, error: type[StoreError]) -> None:
+    with pytest.raises(error) as caught, disk.translated():
+        raise OSError(number, os.strerror(number), "/some/file")
+    assert caught.type is error
+    assert "/some/file" in str(caught.value)
+
+
+def test_who_waits_too_long_for_a_lock_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disk, "PATIENCE", 0.01)
+    path = tmp_path / "file"
+    with disk.locked(path, os.O_RDWR | os.O_CREAT):
+        with pytest.raises(StoreBusy), disk.locked(path, os.O_RDWR):
+            pass
+        with pytest.raises(StoreBusy), disk.locked(path, os.O_RDONLY):
+            pass
+    with disk.locked(path, os.O_RDONLY), disk.locked(path, os.O_RDONLY):
+        pass
+
+
+def test_a_lock_on_a_file_that_was_made_anew_meanwhile_is_taken_on_the_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    inodes: list[int] = []
+    opened = threading.Event()
+
+    def wait_for_it() -> None:
+        opened.set()
+        with disk.locked(path, os.O_RDWR) as file:
+            inodes.append(os.fstat(file).st_ino)
+
+    with disk.locked(path, os.O_RDWR | os.O_CREAT):
+        waiting = threading.Thread(target=wait_for_it)
+        waiting.start()
+        opened.wait()
+        (tmp_path / "new").write_text("new")
+        os.replace(tmp_path / "new", path)
+    waiting.join()
+    assert inodes == [path.stat().st_ino]
+
+
+def test_a_write_that_fails_half_way_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"kept")
+    real = os.pwrite
+
+    def half(file: int, data: bytes, place: int) -> int:
+        if len(data) < 6:
+            raise OSError(errno.ENOSPC, "full")
+        return real(file, data[: len(data) // 2], place)
+
+    monkeypatch.setattr(os, "pwrite", half)
+    with disk.locked(path, os.O_RDWR) as file, pytest.raises(OSError, match="full"):
+        disk.write_all(file, b"0123456789", 4)
+    assert path.read_bytes() == b"kept"
+
+
+def test_what_the_disk_did_not_confirm_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"kept")
+
+    def fail(file: int) -> None:
+        raise OSError(errno.EIO, "broken")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with disk.locked(path, os.O_RDWR) as file, pytest.raises(OSError, match="broken"):
+        disk.write_all(file, b"lost", 4)
+    assert path.read_bytes() == b"kept"
+
+
+def test_names_beside_a_file_are_never_given_twice(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    names = []
+    for _ in range(3):
+        aside = disk.free_name(path, "corrupt", NOW)
+        aside.touch()
+        names.append(aside)
+    assert [name.name for name in names] == [
+        "a.json.corrupt-20250101T120000Z",
+        "a.json.corrupt-20250101T120000Z-2",
+        "a.json.corrupt-20250101T120000Z-3",
+    ]
+    assert disk.beside(path, "corrupt") == names
+    assert disk.beside(tmp_path / "missing" / "a.json", "corrupt") == []
+
+
+def test_folders_are_made_with_those_above_them(tmp_path: Path) -> None:
+    disk.make_folder(tmp_path / "a" / "b" / "c")
+    disk.make_folder(tmp_path / "a" / "b" / "c")
+    assert (tmp_path / "a" / "b" / "c").is_dir()
+
+
+def test_a_file_has_a_signature_and_no_file_has_none(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    assert disk.signature(path) is None
+    path.write_text("one")
+    first = disk.signature(path)
+    assert first is not None
+    path.write_text("three")
+    assert disk.signature(path) != first
+    assert disk.signature(path / "below") is None
