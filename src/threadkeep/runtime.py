@@ -1,12 +1,34 @@
-"""Settings in, wired objects out: the only file that names concrete backends. Drivers are imported when they are used."""
+"""Settings in, wired objects out: the only file that names concrete backends. Drivers are imported when used."""
 
+import logging
+import os
+import socket
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from threadkeep.conversation.clock import Clock, utc_now
+from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.ids import IdSource, new_id
-from threadkeep.errors import InvalidStoreUrl
+from threadkeep.errors import InvalidStoreUrl, InvalidValue, StoreUnavailable
+from threadkeep.keeper import Keeper
+from threadkeep.llm.base import Model
+from threadkeep.llm.choice import Choice, choose_model
+from threadkeep.llm.loading import load_model
 from threadkeep.store.base import MAX_BYTES, Store
+from threadkeep.turn.assistant import Assistant, ModelSource
+from threadkeep.turn.bus import Bus
+from threadkeep.turn.host import Host
+from threadkeep.turn.running import Parts
+from threadkeep.turn.titles import give_title
+
+logger = logging.getLogger(__name__)
+
+DEFAULT_STORE = "sqlite:///threadkeep.db"
+NO_POSTGRES = "PostgreSQL needs a package: pip install 'threadkeep[postgres]'"
+CHAT = Assistant(name="chat", instructions="You are a helpful assistant. Answer briefly and truthfully.")
+"""Answers where nobody declared an assistant."""
 
 
 async def open_store(url: str, *, clock: Clock = utc_now, ids: IdSource = new_id, max_bytes: int = MAX_BYTES) -> Store:
@@ -25,19 +47,94 @@ async def open_store(url: str, *, clock: Clock = utc_now, ids: IdSource = new_id
 
             return await FilesStore.open(_path(url), clock, ids, max_bytes)
         case "postgresql":
-            from threadkeep.store.postgres.store import PostgresStore
-
+            try:
+                from threadkeep.store.postgres.store import PostgresStore
+            except ImportError:
+                raise StoreUnavailable(NO_POSTGRES) from None
             return await PostgresStore.open(url, clock, ids, max_bytes)
         case _:
             raise InvalidStoreUrl
+
+
+async def open_keeper(
+    url: str = DEFAULT_STORE,
+    assistants: Sequence[Assistant] = (),
+    *,
+    model: str | Model | None = None,
+    pace: float | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Keeper:
+    """Open a store and everything that answers in it. The first assistant answers where a conversation names none.
+
+    `model` is a name or a model of your own; without one it is chosen from what is found in the environment. `pace` is
+    for the scripted demo: seconds for a word.
+    """
+    known = {assistant.name: assistant for assistant in assistants or (CHAT,)}
+    choice = await _choice(model, os.environ if environment is None else environment)
+    logger.info("model: %s. %s", choice.name, choice.reason)
+    store = await open_store(url)
+    parts = Parts(
+        store=store,
+        bus=Bus(),
+        assistant_of=lambda conversation: _assistant(known, conversation),
+        models=_models(choice.name if isinstance(model, str | None) else model, pace),
+        clock=utc_now,
+        ids=new_id,
+        owner=f"{socket.gethostname()}-{os.getpid()}-{new_id()}",
+    )
+    return Keeper(store, Host(parts, give_title), choice)
+
+
+@asynccontextmanager
+async def open(  # noqa: A001 - it is read as threadkeep.open
+    url: str = DEFAULT_STORE, assistants: Sequence[Assistant] = (), *, model: str | Model | None = None
+) -> AsyncIterator[Keeper]:
+    """Open Threadkeep for the length of a block: `async with threadkeep.open() as keeper`."""
+    keeper = await open_keeper(url, assistants, model=model)
+    try:
+        yield keeper
+    finally:
+        await keeper.close()
+
+
+async def _choice(model: str | Model | None, environment: Mapping[str, str]) -> Choice:
+    if isinstance(model, Model):
+        return Choice(model.name, "It was handed in.")
+    return await choose_model(model, environment)
+
+
+def _models(default: str | Model, pace: float | None) -> ModelSource:
+    """Return what finds models by name; each is loaded once, the scripted one once for each assistant."""
+    loaded: dict[tuple[str, str], Model] = {}
+
+    def find(name: str | None, assistant: Assistant) -> Model:
+        if isinstance(default, Model) and name is None:
+            return default
+        chosen = name or assistant.model or str(default)
+        key = (chosen, assistant.name if chosen == "demo" else "")
+        if key not in loaded:
+            loaded[key] = load_model(chosen, assistant.script, pace)
+        return loaded[key]
+
+    return find
+
+
+def _assistant(known: Mapping[str, Assistant], conversation: Conversation) -> Assistant:
+    if conversation.assistant is None:
+        return next(iter(known.values()))
+    if conversation.assistant not in known:
+        raise InvalidValue(f"There is no assistant named {conversation.assistant}.")
+    return known[conversation.assistant]
 
 
 async def migrate(url: str) -> list[str]:
     """Bring the schema of a store up to date and return the names of the migrations that were applied."""
     match _scheme(url):
         case "postgresql":
-            from threadkeep.store.postgres.schema import migrate as migrate_postgres
-
+            try:
+                from threadkeep.store.postgres.schema import migrate as migrate_postgres
+            except ImportError:
+                raise StoreUnavailable(NO_POSTGRES) from None
             return await migrate_postgres(url)
         case "sqlite":
             from threadkeep.store.sqlite.schema import migrate as migrate_sqlite

@@ -4,8 +4,9 @@ A context is built by an ordered list of small processors, each a pure function 
 be read beforehand (the window, the summary, recalled entries, passages) is read by `turn/steps/gather_context.py`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
@@ -23,7 +24,7 @@ class Window(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """An assistant's context policy. `size` counts messages for NEWEST and tokens for BUDGET."""
+    """An assistant's context policy. `size` counts messages for NEWEST and tokens for BUDGET; 0 is the default."""
 
     window: Window = Window.FULL
     size: int = 0
@@ -33,9 +34,10 @@ class Policy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """Where the window begins (`first`, a seq) and up to where old results and answers are shortened (`masked`).
+    """Where the window begins (`first`, a seq; 0 is the beginning) and before which seq old results and answers are
+    shortened (`masked`).
 
-    It is stored in the trace of each answer and taken up by the next turn, so that the beginning of the context stays
+    It is stored in the trace of each answer and taken up by the next call, so that the beginning of the context stays
     the same bytes until the budget is hit again.
     """
 
@@ -43,10 +45,26 @@ class Cut:
     masked: int = 0
 
 
+Counter = Callable[[Message], int]
+
+
+def estimate(message: Message) -> int:
+    """Return about how many tokens a message has: one for each four characters, if it was not counted before."""
+    if message.tokens is not None:
+        return message.tokens
+    size = len(message.content) + sum(len(call.name) + len(str(call.args)) for call in message.tool_calls)
+    return max(1, (size + 3) // 4)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """Everything that a context is built from. `entries` are those of the branch from the cut on, oldest first, without
-    remarks, the current question among them; `turn` is the number of the current turn."""
+    """Everything that a context is built from.
+
+    `entries` are those of the branch from the cut on, oldest first, without remarks, the current question among them;
+    `turn` is the number of the current turn. `opening` are system messages that begin the branch: they stay when the
+    rest is cut off. `recalled` are the entries that match the question, best first, from the whole branch: those that
+    are in the window are left out here. `has_tools` tells whether the request defines tools. `count` counts tokens.
+    """
 
     instructions: str
     entries: tuple[Entry, ...]
@@ -54,17 +72,39 @@ class Material:
     policy: Policy
     budget: int
     cut: Cut = Cut()
+    opening: tuple[Entry, ...] = ()
     summary: Entry | None = None
     recalled: tuple[Entry, ...] = ()
     passages: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    has_tools: bool = True
+    count: Counter = estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A message of the history with its place; `opens` says that a person's message begins a turn here."""
+
+    seq: int
+    turn: int | None
+    at: datetime
+    message: Message
+    opens: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Working:
-    """A context in the making: messages so far, with the entry behind each where there is one, and the trace."""
+    """A context in the making.
+
+    Until they are placed, its parts are apart: the `system` text, the `lines` of the history, our own texts before the
+    history (`opening`) and with the current question (`beside`). `messages` is what they become.
+    """
 
     material: Material
+    system: str = ""
+    lines: tuple[Line, ...] = ()
+    opening: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
     messages: tuple[Message, ...] = ()
     cut: Cut = Cut()
     tokens: int = 0
@@ -82,15 +122,6 @@ class Context:
 
 
 Processor = Callable[[Working], Working]
-Counter = Callable[[Message], int]
-
-
-def estimate(message: Message) -> int:
-    """Return about how many tokens a message has: one for each four characters, if it was not counted before."""
-    if message.tokens is not None:
-        return message.tokens
-    size = len(message.content) + sum(len(call.name) + len(str(call.args)) for call in message.tool_calls)
-    return max(1, (size + 3) // 4)
 
 
 def run(processors: Sequence[Processor], material: Material) -> Context:
@@ -99,3 +130,11 @@ def run(processors: Sequence[Processor], material: Material) -> Context:
     for process in processors:
         working = process(working)
     return Context(messages=working.messages, cut=working.cut, tokens=working.tokens, trace=working.trace)
+
+
+def cut_in(trace: Iterable[Mapping[str, Any]]) -> Cut | None:
+    """Return the cut that the trace of an answer tells of, to be handed in again by the next call."""
+    for item in trace:
+        if item.get("kind") == "context":
+            return Cut(first=int(item.get("first", 0)), masked=int(item.get("masked", 0)))
+    return None

@@ -19,29 +19,35 @@ from threadkeep.llm.base import CallPart, Delta, Stopped, Text, Used
 class _Parts:
     id: str = ""
     name: str = ""
-    args: str = ""
+    args: list[str] = field(default_factory=list)
 
 
 @dataclass
 class Answer:
     """An answer as far as it came."""
 
-    text: str = ""
     usage: Usage | None = None
     reason: str | None = None
     flaws: dict[str, str] = field(default_factory=dict)
+    _texts: list[str] = field(default_factory=list)
     _parts: dict[int, _Parts] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The text so far."""
+        self._texts = ["".join(self._texts)]
+        return self._texts[0]
 
     def add(self, delta: Delta) -> None:
         """Take up one more delta."""
         match delta:
             case Text():
-                self.text += delta.text
+                self._texts.append(delta.text)
             case CallPart():
                 part = self._parts.setdefault(delta.index, _Parts())
                 part.id = part.id or delta.id or ""
                 part.name = part.name or delta.name or ""
-                part.args += delta.args
+                part.args.append(delta.args)
             case Used():
                 self.usage = delta.usage
             case Stopped():
@@ -51,12 +57,18 @@ class Answer:
         """Return the tool calls in order, each with an id of its own."""
         calls: dict[str, ToolCall] = {}
         for _, part in sorted(self._parts.items()):
-            id = part.id[:255] if part.id and part.id not in calls else f"call_{new_id()}"
-            args, flaw = _arguments(part.args)
+            given = _writable(part.id)[:255]
+            id = given if given and given not in calls else f"call_{new_id()}"
+            args, flaw = _arguments("".join(part.args))
             if flaw:
                 self.flaws[id] = flaw
-            calls[id] = ToolCall(id=id, name=part.name[:64] or "unnamed", args=args)
+            calls[id] = ToolCall(id=id, name=_writable(part.name)[:64] or "unnamed", args=args)
         return tuple(calls.values())
+
+
+def _writable(text: str) -> str:
+    """Return the text without halves of characters, which no store can keep."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _arguments(text: str) -> tuple[dict[str, Any], str | None]:

@@ -8,7 +8,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from threadkeep.conversation.entry import Body
@@ -18,6 +18,8 @@ from threadkeep.errors import InvalidSearch
 
 CANDIDATES = 200
 """How many matching entries, the newest, are ranked for one search."""
+RELATED = 40
+"""How many entries, the newest, are considered for each word when related entries are looked for."""
 INDEXED_CHARACTERS = 100_000
 """How much of one entry is indexed."""
 MAX_WORD = 64
@@ -105,6 +107,11 @@ def _spell(text: str, start: int, end: int) -> list[Word]:
     return [Word(word, start, end) for word in _fold(text[start:end])]
 
 
+def query_words(texts: Iterable[str]) -> list[str]:
+    """Return the different words of some texts as they are indexed, as many as a search may have."""
+    return sorted({word for text in texts for word in _terms(check_text(text))})[:MAX_QUERY_WORDS]
+
+
 class Query:
     """A search as words: `required` must all be there, `prefix` begins a word, `phrases` stand together."""
 
@@ -162,6 +169,18 @@ def rank(query: Query, texts: Iterable[str]) -> list[Found | None]:
         score = sum(weight[word] * count * 2.2 / (count + 1.2 * length) for word, count in often.items() if word)
         found.append(Found(round(score - place * 1e-4, 6), *_snippet(text, hits)))
     return found
+
+
+def relate(found: Iterable[Sequence[int]], limit: int) -> list[int]:
+    """Return the entries that have most to do with some words, given for each word the newest entries that hold it.
+
+    A word that few entries hold says more than one that many do; of equals the newer comes first.
+    """
+    score: dict[int, float] = {}
+    for seqs in found:
+        for seq in seqs:
+            score[seq] = score.get(seq, 0) + math.log(1 + RELATED / len(seqs))
+    return sorted(score, key=lambda seq: (-score[seq], -seq))[:limit]
 
 
 def _weights(query: Query, counted: list[list[Word]]) -> dict[str, float]:

@@ -4,6 +4,7 @@ It holds a card for every conversation (what a list shows, open turns, sizes) an
 brought up to date by `note` after a ledger has changed. Safe to be used by several threads.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from heapq import nlargest
@@ -18,7 +19,7 @@ from threadkeep.store.base import ConversationPage, Statistics
 from threadkeep.store.ledger.index import Posting, WordIndex
 from threadkeep.store.ledger.ledger import Ledger
 from threadkeep.store.paging import activity_after, activity_cursor
-from threadkeep.store.words import CANDIDATES, Query, searchable, words
+from threadkeep.store.words import CANDIDATES, RELATED, Query, searchable, words
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _POSITION_BITS = 40
@@ -116,6 +117,13 @@ class Catalog:
             found = ((self._cards[name].order[seq - 1], (name, seq)) for name, seq in index.find(query, conversation))
             newest = nlargest(CANDIDATES, (pair for pair in found if pair[0] <= bound))
         return Candidates([posting for _, posting in newest], bound)
+
+    def related(self, user: str, conversation: str, terms: Iterable[str], before: int) -> list[list[int]]:
+        """Return for each word the newest entries of a conversation before an entry that hold it."""
+        with self._lock:
+            index = self._indexes.get(user, WordIndex())
+            found = [index.holding(term, conversation) for term in terms]
+            return [list(reversed(seqs[: bisect_left(seqs, before)][-RELATED:])) for seqs in found]
 
     def expired(self, now: datetime) -> list[Turn]:
         """Return the running turns whose lease has run out."""

@@ -45,6 +45,10 @@ class WordIndex:
             found = holding if found is None else found & holding
         return found or set()
 
+    def holding(self, word: str, conversation: str) -> list[int]:
+        """Return the entries of a conversation that hold a word, oldest first."""
+        return self._entries.get(word, {}).get(conversation, [])
+
     def _holding(self, words: list[str], conversation: str | None) -> set[Posting]:
         """Return the entries that hold one of the words."""
         found: set[Posting] = set()

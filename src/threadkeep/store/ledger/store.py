@@ -5,7 +5,7 @@ What a backend adds is where ledgers come from and how a record is kept: a `Shel
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from datetime import timedelta
 from itertools import islice
@@ -40,7 +40,7 @@ from threadkeep.store.ledger.ledger import Ledger
 from threadkeep.store.ledger.record import Record
 from threadkeep.store.ledger.rules import Decision, Rules, key_use, replayed
 from threadkeep.store.paging import Candidate, hit_page, search_after
-from threadkeep.store.words import Query
+from threadkeep.store.words import Query, query_words, relate
 
 T = TypeVar("T")
 
@@ -315,6 +315,20 @@ class LedgerStore(Store):
             newest, limited = shelf.catalog.candidates(scope.user, query, conversation, bound)
             found = [candidate for posting in newest if (candidate := _candidate(shelf, scope, *posting))]
             return hit_page(scope, text, query, found, limit, offset, limited)
+
+        return await self._look(scope.tenant, look)
+
+    async def related(
+        self, scope: Scope, conversation: str, words: Sequence[str], *, before: int, limit: int = 20
+    ) -> tuple[Entry, ...]:
+        check_limit(limit)
+        terms = query_words(words)
+        await self.get(scope, conversation)
+
+        def look(shelf: Shelf) -> tuple[Entry, ...]:
+            found = relate(shelf.catalog.related(scope.user, conversation, terms, before), limit)
+            with shelf.reading(scope, conversation) as ledger:
+                return tuple(ledger.entry(seq) for seq in found)
 
         return await self._look(scope.tenant, look)
 

@@ -4,11 +4,13 @@ An append writes the log only. The rest follows in batches when writing pauses, 
 is exact for every reader and costs little for every writer.
 """
 
+from collections.abc import Iterable
+
 from threadkeep.conversation.scope import Scope
 from threadkeep.store import words
 from threadkeep.store.codec import Row, decode
 from threadkeep.store.sqlite.connection import Database
-from threadkeep.store.sqlite.reading import Reader
+from threadkeep.store.sqlite.reading import Place, Reader
 
 IDLE_SECONDS = 0.1
 """How long nothing must have been written before the log is caught up with unasked."""
@@ -44,6 +46,21 @@ def _add_words(db: Database, position: int, user: int, conversation: int, row: R
     if row.kind < 8 and text:
         found = " ".join(words.words(text[: words.INDEXED_CHARACTERS]))
         db.execute("INSERT INTO word (rowid, words) VALUES (?, ?)", (position, f"¤u{user} ¤c{conversation} {found}"))
+
+
+def related(reader: Reader, place: Place, terms: Iterable[str], before: int) -> list[list[int]]:
+    """Return for each word the newest entries of a conversation before an entry that hold it."""
+    return [
+        [
+            row[0]
+            for row in reader.db.execute(
+                "SELECT e.seq FROM word JOIN entry e ON e.position = word.rowid "
+                "WHERE word MATCH ? AND e.tenant = ? AND e.conversation = ? AND e.seq < ? ORDER BY word.rowid DESC LIMIT ?",
+                (f'"¤c{place.conversation}" AND "{term}"', *place[:2], before, words.RELATED),
+            )
+        ]
+        for term in terms
+    ]
 
 
 def candidates(

@@ -6,14 +6,14 @@ a search, which may read much, is made in a thread.
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Self, TypeVar
 
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import Conversation, NewConversation
-from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.cursor import MAX_SEQ, Cursor
 from threadkeep.conversation.entry import Entry, Status, Update
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import IdSource
@@ -44,6 +44,7 @@ from threadkeep.store.sqlite.searching import search
 from threadkeep.store.sqlite.turns import Turns
 from threadkeep.store.sqlite.writer import Writer
 from threadkeep.store.sqlite.writing import Log
+from threadkeep.store.words import query_words, relate
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
@@ -245,6 +246,19 @@ class SqliteStore(Store):
         await self._catch_up()
         async with self._searching:
             return await asyncio.to_thread(search, self._searcher, scope, text, conversation, limit, after)
+
+    async def related(
+        self, scope: Scope, conversation: str, words: Sequence[str], *, before: int, limit: int = 20
+    ) -> tuple[Entry, ...]:
+        check_limit(limit)
+        terms = query_words(words)
+        await self._catch_up()
+
+        def read(here: Place) -> tuple[Entry, ...]:
+            found = relate(index.related(self._reader, here, terms, min(before, MAX_SEQ)), limit)
+            return tuple(self._reader.entry(here, seq) for seq in found)
+
+        return self._read(scope, conversation, read)
 
     async def statistics(self, tenant: str, *, user: str | None = None) -> Statistics:
         await self._catch_up()

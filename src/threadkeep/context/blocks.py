@@ -1,0 +1,65 @@
+"""Blocks as text, for models, which read and do not look (R-D5)."""
+
+from dataclasses import replace
+from typing import Any
+
+from threadkeep.context.base import Working
+from threadkeep.context.excerpt import OLD, head
+from threadkeep.context.marks import NO_CONTENT, with_text
+from threadkeep.conversation.blocks import Block, Chart, Citation, Narrative, RankedList, SplitCompare, Table
+from threadkeep.conversation.message import Message, Role
+
+_NAMES = ("ticker", "name", "title", "label", "id")
+
+
+def blocks(working: Working) -> Working:
+    """Give every message a text: its own, or else that of its blocks."""
+    lines = (replace(line, message=with_text(line.message, text_of(line.message))) for line in working.lines)
+    return replace(working, lines=tuple(lines))
+
+
+def text_of(message: Message) -> str:
+    """Return the text of a message: an assistant that calls tools may stay silent, nobody else."""
+    if message.content.strip():
+        return message.content
+    return text_of_blocks(message) or ("" if message.tool_calls else NO_CONTENT)
+
+
+def old_text_of(message: Message) -> str:
+    """Return what is left of an old answer: the text of its blocks or else its content, 200 characters at most."""
+    return head(text_of_blocks(message) or message.content, OLD)
+
+
+def text_of_blocks(message: Message) -> str:
+    """Return the texts of all blocks of an answer, joined by spaces."""
+    if message.role is not Role.ASSISTANT:
+        return ""
+    texts = (text_of_block(block).replace("\x00", "\ufffd").strip() for block in message.blocks)
+    return " ".join(text for text in texts if text)
+
+
+def text_of_block(block: Block) -> str:
+    """Return a short text that says what was shown."""
+    match block:
+        case Narrative():
+            return block.text
+        case RankedList():
+            return f"Showed ranked list: {_first_five([_name(row) for row in block.rows])}"
+        case SplitCompare():
+            return f"Compared {block.leftTitle} vs {block.rightTitle}"
+        case Table():
+            return f"Showed table: {_first_five(block.columns)} ({len(block.rows)} rows)"
+        case Chart():
+            return f"Showed {block.chart} chart: {_first_five([_name(series) for series in block.series])}"
+        case Citation():
+            return f"Cited {block.source}"
+        case _:
+            return f"Showed {block.type}"
+
+
+def _first_five(names: list[str]) -> str:
+    return ", ".join(names[:5]) + ("..." if len(names) > 5 else "")
+
+
+def _name(row: dict[str, Any]) -> str:
+    return next((str(row[key]) for key in _NAMES if row.get(key)), "unnamed")

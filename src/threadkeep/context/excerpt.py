@@ -1,0 +1,34 @@
+"""Parts of texts: the head, both ends, or the surroundings of a word. Each tells how much was left out."""
+
+from collections.abc import Iterable
+
+OLD = 200
+"""How many characters are left of an old answer or an old tool result (R-D5)."""
+
+
+def head(text: str, size: int) -> str:
+    """Return the beginning of a text, at most `size` characters with the dots that tell of the rest."""
+    if len(text) <= size:
+        return text
+    return text[: max(0, size - 3)].rstrip() + "..."
+
+
+def ends(text: str, size: int) -> str:
+    """Return about `size` characters of a text: two thirds from its head, one from its tail, and what is missing."""
+    if len(text) <= size:
+        return text
+    front, back = size * 2 // 3, size // 3
+    left_out = len(text) - front - back
+    shortened = f"{text[:front]}\n[... {left_out:,} characters left out ...]\n{text[len(text) - back :]}"
+    return shortened if len(shortened) < len(text) else text
+
+
+def around(text: str, words: Iterable[str], size: int) -> str:
+    """Return at most about `size` characters of a text, from shortly before the first of the words that it holds."""
+    if len(text) <= size:
+        return text
+    folded = text.lower()
+    places = [place for word in words if (place := folded.find(word)) >= 0]
+    start = min(max(0, min(places, default=0) - size // 4), len(text) - size)
+    front, back = "..." if start else "", "..." if start + size < len(text) else ""
+    return front + text[start : start + size].strip() + back

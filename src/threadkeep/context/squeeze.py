@@ -1,0 +1,80 @@
+"""Making room in a current turn that is too large by itself.
+
+First its older steps take their short form, then the newest results share what is left, then the newest step is
+shortened, and at the very last, if it is too large alone, the question. Nothing is ever left out whole.
+"""
+
+from dataclasses import replace
+
+from threadkeep.context.base import Counter, Line
+from threadkeep.context.excerpt import OLD, ends
+from threadkeep.context.history import Turn
+from threadkeep.context.marks import with_text
+from threadkeep.context.masking import masked
+from threadkeep.conversation.message import Message, Role
+
+
+def size_of(turn: Turn, count: Counter) -> int:
+    """Return how many tokens a turn has."""
+    return sum(count(line.message) for line in turn)
+
+
+def squeeze(turn: Turn, room: int, limit: int, count: Counter) -> tuple[Turn, int]:
+    """Return the turn so that it fits into the room, and the seq before which its steps are masked (0 if none is).
+
+    Older steps are masked down to three quarters of the room, so that not every new step changes them again. A question
+    is shortened only if it alone is over the limit.
+    """
+    if size_of(turn, count) <= room:
+        return turn, 0
+    turn, boundary = _mask_older(turn, room * 3 // 4, count)
+    if size_of(turn, count) > room:
+        turn = _share_results(turn, room, count)
+    if size_of(turn, count) > room:
+        turn = tuple(map(masked, turn))
+    return tuple(_question(line, limit, count) if line.opens else line for line in turn), boundary
+
+
+def _newest_step(turn: Turn) -> int:
+    """Return the place of the newest message that calls tools, or the end if there is none."""
+    calls = [place for place, line in enumerate(turn) if line.message.tool_calls]
+    return calls[-1] if calls else len(turn)
+
+
+def _mask_older(turn: Turn, target: int, count: Counter) -> tuple[Turn, int]:
+    size, boundary, lines = size_of(turn, count), 0, list(turn)
+    for place in range(_newest_step(turn)):
+        if size <= target:
+            break
+        short = masked(lines[place])
+        size += count(short.message) - count(lines[place].message)
+        lines[place], boundary = short, short.seq + 1
+    return tuple(lines), boundary
+
+
+def _share_results(turn: Turn, room: int, count: Counter) -> Turn:
+    """Let the results of the newest step share the room that the other lines leave, each as much as the others."""
+    start = _newest_step(turn)
+    results = {place for place in range(start, len(turn)) if turn[place].message.role is Role.TOOL}
+    others = sum(count(line.message) for place, line in enumerate(turn) if place not in results)
+    share = max(0, room - others) // max(1, len(results))
+    return tuple(
+        replace(line, message=fitted(line.message, share, count)) if place in results else line
+        for place, line in enumerate(turn)
+    )
+
+
+def _question(line: Line, limit: int, count: Counter) -> Line:
+    return replace(line, message=fitted(line.message, limit, count))
+
+
+def fitted(message: Message, tokens: int, count: Counter) -> Message:
+    """Return the message with so much of the two ends of its text as fits, but never less than an old text has."""
+    size, short = len(message.content), message
+    if count(message) > tokens:
+        size = min(size, 4 * tokens)
+        short = with_text(message, ends(message.content, max(size, OLD)))
+    while count(short) > tokens and size > OLD:
+        size = size * 3 // 4
+        short = with_text(message, ends(message.content, max(size, OLD)))
+    return short

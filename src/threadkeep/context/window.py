@@ -1,0 +1,98 @@
+"""The window: which turns a model sees, and which of them in their short form.
+
+Whole turns only, never single messages. Nothing changes until the room is used up; then old results and answers take
+their short form, and if that does not free a quarter of the room, the oldest turns go until it does. So the beginning
+of the context stays the same bytes for many turns, which is what providers cache. The current turn always stays.
+"""
+
+from dataclasses import replace
+
+from threadkeep.context.base import Counter, Cut, Window, Working
+from threadkeep.context.history import Turn, in_turns
+from threadkeep.context.masking import masked
+from threadkeep.context.room import room_for_history
+from threadkeep.context.squeeze import size_of, squeeze
+
+DEFAULT_MESSAGES = 10
+MAX_MESSAGES = 2000
+"""OpenAI takes no more than 2,048 messages in one request, however short they are."""
+TARGET = 0.75
+"""What is left of the room after a cut."""
+import os
+ENOUGH = float(os.environ.get("E", .85))
+VERBATIM = float(os.environ.get("V",.25))
+"""How much of the room the newest turns may take in full when a cut is made: follow-ups mostly refer to them."""
+
+
+def window(working: Working) -> Working:
+    """Decide the cut and leave only what is behind it, old lines in their short form."""
+    material, count = working.material, working.material.count
+    every, current = in_turns(working.lines, material.turn)
+    earlier = _newest(every, material.policy.size) if material.policy.window is Window.NEWEST else every
+    cut = material.cut
+    if len(earlier) < len(every):
+        cut = replace(cut, first=_first_seq(earlier, current))
+    kept = [_masked_before(turn, cut.masked) for turn in [*earlier, current]]
+    room = room_for_history(working, has_cut=cut.first > 0)
+    if sum(size_of(turn, count) for turn in kept) > room or sum(map(_messages, kept)) > MAX_MESSAGES:
+        room = room_for_history(working, has_cut=True)
+        kept, cut = _cut_down(earlier, current, room=room, cut=cut, count=count)
+    return replace(working, lines=tuple(line for turn in kept for line in turn), cut=cut)
+
+
+def _newest(turns: list[Turn], messages: int) -> list[Turn]:
+    """Return the newest whole turns that have, with the current question, no more than so many messages."""
+    left, start = (messages or DEFAULT_MESSAGES) - 1, len(turns)
+    while start and (left := left - len(turns[start - 1])) >= 0:
+        start -= 1
+    return turns[start:]
+
+
+def _masked_before(turn: Turn, seq: int) -> Turn:
+    return tuple(masked(line) if line.seq < seq else line for line in turn) if turn and turn[0].seq < seq else turn
+
+
+def _cut_down(earlier: list[Turn], current: Turn, *, room: int, cut: Cut, count: Counter) -> tuple[list[Turn], Cut]:
+    """Return the turns that stay, the newest of them in full, and the new cut; then a quarter of the room is free.
+
+    A large current turn leaves a quarter to those before it, if its steps can be shortened that far: what is cut off
+    now does not come back when they have become old.
+    """
+    current = _masked_before(current, cut.masked)
+    past = min(room // 4, sum(size_of(tuple(map(masked, turn)), count) for turn in earlier))
+    current, inner = squeeze(current, room - past, room, count)
+    left = room - size_of(current, count)
+    mask = max(cut.masked, inner or _verbatim_from(earlier, current, min(left, int(room * VERBATIM)), count))
+    shown = [_masked_before(turn, mask) for turn in earlier]
+    kept = shown
+    if sum(size_of(turn, count) for turn in shown) > left - int(room * (1 - ENOUGH)):
+        kept = _fitting(shown, max(left - int(room * (1 - TARGET)), min(past, left)), count)
+    first = cut.first if len(kept) == len(earlier) else _first_seq(kept, current)
+    return [*kept, current], Cut(first=first, masked=mask)
+
+
+def _verbatim_from(earlier: list[Turn], current: Turn, room: int, count: Counter) -> int:
+    """Return the seq from which on turns stay in full: the newest ones that fit into the room."""
+    start = len(earlier)
+    while start and (room := room - size_of(earlier[start - 1], count)) >= 0:
+        start -= 1
+    return _first_seq(earlier[start:], current)
+
+
+def _fitting(turns: list[Turn], room: int, count: Counter) -> list[Turn]:
+    """Return the newest turns that fit into the room, in tokens and in the number of messages."""
+    start, messages = len(turns), int(MAX_MESSAGES * TARGET)
+    while start and (room := room - size_of(turns[start - 1], count)) >= 0:
+        if (messages := messages - _messages(turns[start - 1])) < 0:
+            break
+        start -= 1
+    return turns[start:]
+
+
+def _first_seq(earlier: list[Turn], current: Turn) -> int:
+    return next((turn[0].seq for turn in [*earlier, current] if turn), 0)
+
+
+def _messages(turn: Turn) -> int:
+    """Return how many messages a turn becomes at most: every call gets a result, and every turn an answer."""
+    return 1 + sum(1 + len(line.message.tool_calls) for line in turn if line.message.tool_result is None)

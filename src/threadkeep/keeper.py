@@ -1,0 +1,160 @@
+"""A running Threadkeep: a store, the turns that run on it, and handles on conversations for Python programs.
+
+Made by `threadkeep.open`, which is all that a program needs to know of this file.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from types import TracebackType
+from typing import Any, Self
+
+from threadkeep.conversation.conversation import Conversation, NewConversation
+from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.idempotency import IdempotencyKey
+from threadkeep.conversation.message import Message, Role
+from threadkeep.conversation.scope import LOCAL, Scope
+from threadkeep.conversation.tree import Tree
+from threadkeep.errors import InvalidValue
+from threadkeep.jobs.recover_turns import EVERY_SECONDS, recover_turns
+from threadkeep.llm.choice import Choice
+from threadkeep.store.base import Begun, Store
+from threadkeep.turn.desk import Desk
+from threadkeep.turn.events import Event
+from threadkeep.turn.host import Host
+from threadkeep.turn.steps.accept import BusyPolicy, Sending
+
+ENDS = ("turn.completed", "turn.failed", "turn.cancelled", "turn.interrupted", "turn.waiting")
+
+
+class Keeper:
+    """Keeps conversations and answers in them. Close it, or use it in `async with`."""
+
+    def __init__(
+        self,
+        store: Store,
+        host: Host,
+        model_choice: Choice,
+        *,
+        patience: float = 5.0,
+        recover_every: float = EVERY_SECONDS,
+    ) -> None:
+        self.store = store
+        self.model_choice = model_choice
+        self.host = host
+        self.desk = Desk(host)
+        self._patience = patience
+        self._recovering = asyncio.create_task(recover_turns(host, recover_every))
+
+    async def create(self, *, scope: Scope = LOCAL, key: IdempotencyKey | None = None, **fields: Any) -> "Chat":
+        """Create a conversation; `fields` are those of `NewConversation`: assistant, title, system, model, id..."""
+        created = await self.store.create(scope, NewConversation(**fields), key=key)
+        return Chat(self, scope, created.conversation.id)
+
+    async def get(self, conversation: str, *, scope: Scope = LOCAL) -> "Chat":
+        """Return a handle on a conversation that exists."""
+        return Chat(self, scope, (await self.store.get(scope, conversation)).id)
+
+    async def close(self) -> None:
+        """Let running turns end for a moment, leave the rest for recovery, and close the store."""
+        self._recovering.cancel()
+        await asyncio.gather(self._recovering, return_exceptions=True)
+        await self.host.close(self._patience)
+        await self.store.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+class Chat:
+    """A handle on one conversation of one user."""
+
+    def __init__(self, keeper: Keeper, scope: Scope, id: str) -> None:
+        self._keeper = keeper
+        self.scope = scope
+        self.id = id
+
+    async def send(
+        self,
+        content: str,
+        *,
+        parent: int | None = None,
+        expected_head: int | None = None,
+        policy: BusyPolicy | str = BusyPolicy.QUEUE,
+        key: str | None = None,
+    ) -> "SentTurn":
+        """Send a message; when this returns it is stored for ever and its turn runs or is queued.
+
+        `parent` continues another entry than the head (a branch); the same `key` sends the same message only once.
+        """
+        try:
+            chosen = BusyPolicy(policy)
+        except ValueError:
+            raise InvalidValue("A policy is one of queue, reject, interrupt and rollback.") from None
+        sending = Sending(
+            content=content,
+            parent=parent,
+            expected_head=expected_head,
+            policy=chosen,
+            key=None if key is None else IdempotencyKey.of(f"send {self.id}", key, [content, parent]),
+        )
+        return SentTurn(self, await self._keeper.desk.send(self.scope, self.id, sending))
+
+    async def regenerate(self, entry: int | None = None) -> "SentTurn":
+        """Answer again beside the answer `entry` (none: the newest)."""
+        return SentTurn(self, await self._keeper.desk.regenerate(self.scope, self.id, entry=entry))
+
+    async def cancel(self) -> None:
+        """Stop the running turn; what was said of the answer is kept and marked."""
+        await self._keeper.desk.cancel(self.scope, self.id)
+
+    async def approve(self, tool_call_id: str, *, approved: bool = True, reason: str | None = None) -> None:
+        """Answer whether a tool call that waits for a person may run."""
+        await self._keeper.desk.approve(self.scope, self.id, tool_call_id, approved=approved, reason=reason)
+
+    def follow(self, after: Cursor | None = None) -> AsyncIterator[Event]:
+        """Yield every event behind the cursor (none: from now on; `Cursor()`: from the beginning), for ever."""
+        return self._keeper.desk.follow(self.scope, self.id, after)
+
+    async def messages(self, *, limit: int = 20, head: int | None = None) -> list[Message]:
+        """Return the newest messages of a branch (none: the current one), oldest first."""
+        entries = await self._keeper.store.newest(self.scope, self.id, limit=limit, head=head)
+        return [entry.body for entry in entries if isinstance(entry.body, Message)]
+
+    async def tree(self) -> Tree:
+        """Return the shape of the tree: branches, siblings, paths."""
+        return await self._keeper.store.tree(self.scope, self.id)
+
+    async def conversation(self) -> Conversation:
+        """Return the conversation as it is now: title, status, head, version."""
+        return await self._keeper.store.get(self.scope, self.id)
+
+
+class SentTurn:
+    """A turn that was begun or queued."""
+
+    def __init__(self, chat: Chat, begun: Begun) -> None:
+        self._chat = chat
+        self.number = begun.turn
+        self.entries = begun.entries
+        self.replayed = begun.replayed
+
+    async def events(self) -> AsyncIterator[Event]:
+        """Yield what happens in the conversation from the message on, until this turn ends or waits for a person."""
+        async for event in self._chat.follow(Cursor(seq=self.entries[0].seq - 1)):
+            yield event
+            if event.name in ENDS and event.data["turn"] == self.number:
+                return
+
+    async def answer(self) -> Message | None:
+        """Wait for the end of the turn and return its answer, whole or cut off; None if there is none."""
+        answer = None
+        async for event in self.events():
+            if event.name == "message.completed" and event.data["turn"] == self.number:
+                message = Message.model_validate(event.data["message"])
+                answer = message if message.role is Role.ASSISTANT else answer
+        return answer

@@ -1,0 +1,100 @@
+"""The demo model: scripted, deterministic, without weights or a network. It is what runs when nothing is configured.
+
+It says that it is scripted, streams at a pace that can be read, and plays tool calls. What it says is in the script of
+the assistant, then in `general_script`.
+"""
+
+import asyncio
+import hashlib
+import json
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+
+from threadkeep.conversation.message import Message, Usage
+from threadkeep.errors import ModelError
+from threadkeep.llm.base import CallPart, Delta, Model, Request, Stopped, Text, Used
+from threadkeep.llm.general_script import GENERAL, NOTICE, off_script
+from threadkeep.llm.script import Reply, Scene, Script
+from threadkeep.llm.title import is_title_request, title_of
+
+PACE = 0.03
+"""Seconds for each word: quick, but one sees that it streams."""
+
+_WORD = re.compile(r"\s*\S+\s*|\s+")
+
+
+class DemoModel(Model):
+    """Speaks a script. With a pace of 0 it never waits."""
+
+    name = "demo"
+    is_scripted = True
+
+    def __init__(
+        self,
+        script: Script | None = None,
+        pace: float = PACE,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        self._script = script or Script(rules=())
+        self._pace = pace
+        self._sleep = sleep
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        """Speak the reply word by word, then its tool calls."""
+        reply = self._reply(request)
+        for word in _WORD.findall(reply.text):
+            yield Text(word)
+            if self._pace:
+                await self._sleep(self._pace)
+        for part in _parts(reply, request):
+            yield part
+        yield Used(_usage(reply, request))
+        yield Stopped("tool_calls" if reply.calls else "stop")
+
+    def _reply(self, request: Request) -> Reply:
+        """Return what is said to a request. Rules are an assistant's code: an error in one is ours to name."""
+        if is_title_request(request):
+            return Reply(text=title_of(request))
+        scene = Scene(request)
+        try:
+            reply = self._script.reply(scene) or GENERAL.reply(scene)
+        except Exception as error:
+            raise ModelError(f"A rule of the demo's script failed: {type(error).__name__}: {error}") from error
+        if reply is None:
+            return off_script(scene, (*self._script.examples, *GENERAL.examples))
+        return _noticed(reply) if scene.is_first and reply.text and not reply.is_plain else reply
+
+
+def _noticed(reply: Reply) -> Reply:
+    """Return the first answer of a conversation with the notice that it is scripted, unless it says so itself."""
+    text = reply.text if NOTICE in reply.text else f"{reply.text}\n\n{NOTICE}"
+    return Reply(text=text, calls=reply.calls)
+
+
+def _parts(reply: Reply, request: Request) -> Iterator[CallPart]:
+    """Yield the tool calls as a provider would: first the name, then the arguments."""
+    for index, call in enumerate(reply.calls):
+        yield CallPart(index=index, id=_call_id(request, index), name=call.name)
+        yield CallPart(index=index, args=json.dumps(call.args, ensure_ascii=False))
+
+
+def _call_id(request: Request, index: int) -> str:
+    """Return an id that is the same for the same request, and another at any other place of a conversation."""
+    place = hashlib.sha256(str(index).encode())
+    for message in request.messages:
+        place.update("\0".join([message.id, message.content, *(call.id for call in message.tool_calls)]).encode())
+    return f"call_{place.hexdigest()[:16]}"
+
+
+def _usage(reply: Reply, request: Request) -> Usage:
+    """Count tokens by the estimate of four characters each."""
+    said = len(reply.text) + sum(len(call.name) + len(str(call.args)) for call in reply.calls)
+    return Usage(input_tokens=_estimate(sum(map(_size, request.messages))), output_tokens=_estimate(said))
+
+
+def _size(message: Message) -> int:
+    return len(message.content) + sum(len(call.name) + len(str(call.args)) for call in message.tool_calls)
+
+
+def _estimate(characters: int) -> int:
+    return (characters + 3) // 4

@@ -1,0 +1,73 @@
+"""Any LangChain chat model as a model of ours, by instance or by name. Imported only when such a model is used."""
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from typing import Any, cast
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage
+from langchain_core.runnables import Runnable
+
+from threadkeep.llm.base import Delta, Model, Request, ToolSpec
+from threadkeep.llm.langchain_chunks import Chunks
+from threadkeep.llm.langchain_messages import to_langchain
+from threadkeep.llm.langchain_named import chat_model_named, window_of
+from threadkeep.llm.providers import PROVIDERS
+from threadkeep.llm.vendor_errors import as_model_error
+
+_GIVES_REASON = frozenset(provider.module for provider in PROVIDERS)
+"""Packages whose classes always tell why an answer ended; from another, an orderly end is taken as one."""
+
+
+class LangChainModel(Model):
+    """A LangChain chat model. It should be one that does not retry: the engine does, and says so."""
+
+    def __init__(self, chat: BaseChatModel, name: str | None = None, window: int | None = None) -> None:
+        self._chat = chat
+        self.name = name or _name_of(chat)
+        self.window = window or window_of(chat) or type(self).window
+        self._is_orderly = type(chat).__module__.partition(".")[0] not in _GIVES_REASON
+
+    @classmethod
+    def named(cls, name: str, **options: Any) -> "LangChainModel":
+        """Return the model of a name such as `openai:gpt-6.1-terra`; options go to the class of its provider."""
+        return cls(chat_model_named(name, **options), name)
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        """Stream the answer. Every error of a vendor comes out as one of ours."""
+        chunks = Chunks()
+        try:
+            stream = self._start(request)
+            try:
+                async for chunk in stream:
+                    if isinstance(chunk, AIMessage):
+                        for delta in chunks.deltas(chunk):
+                            yield delta
+            finally:
+                # The generators below it hold the connection; they are dropped, and closed, with this one.
+                await stream.aclose()
+        except Exception as error:
+            mapped = as_model_error(error, self.name)
+            # A vendor's traceback may show a key; only what nobody foresaw is worth that.
+            raise mapped from (error if not mapped.can_retry and mapped.code == "model_error" else None)
+        for stopped in chunks.end(is_orderly=self._is_orderly):
+            yield stopped
+
+    def _start(self, request: Request) -> AsyncGenerator[Any, None]:
+        chat: Runnable[Any, Any] = self._chat
+        if request.tools:
+            chat = self._chat.bind_tools([_schema(tool) for tool in request.tools])
+        return cast("AsyncGenerator[Any, None]", chat.astream(to_langchain(request.messages)))
+
+
+def _schema(tool: ToolSpec) -> dict[str, Any]:
+    """Return a tool in OpenAI's form, which every class of LangChain takes."""
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return {"type": "function", "function": function}
+
+
+def _name_of(chat: BaseChatModel) -> str:
+    """Return the name that a user would write for an instance."""
+    module = type(chat).__module__.partition(".")[0]
+    provider = next((provider.name for provider in PROVIDERS if provider.module == module), None)
+    model = getattr(chat, "model_name", None) or getattr(chat, "model", None)
+    return f"{provider}:{model}" if provider and model else str(model or type(chat).__name__)

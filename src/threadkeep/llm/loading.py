@@ -1,0 +1,79 @@
+"""From a model's name to the model: `demo`, `local`, or `provider:model` for any provider of LangChain.
+
+Vendors' packages are imported when a model needs them. With THREADKEEP_NO_REAL_MODELS=1, which tests set, a model whose
+requests would leave the machine is refused.
+"""
+
+import os
+from collections.abc import Mapping
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from threadkeep.errors import ModelRefused, UnknownModel
+from threadkeep.llm.base import Model
+from threadkeep.llm.demo import PACE, DemoModel
+from threadkeep.llm.providers import pip_line, provider_named
+from threadkeep.llm.script import Script
+
+NO_REAL_MODELS = "THREADKEEP_NO_REAL_MODELS"
+
+
+def load_model(
+    name: str,
+    script: Script | None = None,
+    pace: float | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Model:
+    """Return the model of that name. `script` and `pace` are for the demo; nothing is called yet.
+
+    The environment is the process's unless one is given; vendors' classes read keys and addresses from the process's.
+    """
+    provider, colon, model = name.partition(":")
+    if name == "demo":
+        return DemoModel(script, PACE if pace is None else pace)
+    if provider == "local":
+        return _local(model)
+    if not colon or not provider or not model:
+        raise UnknownModel(
+            f"There is no model {name!r}: write demo, local or provider:model, such as openai:gpt-6.1-terra."
+        )
+    _check_allowed(provider, os.environ if environment is None else environment)
+    return _langchain(name)
+
+
+def _local(path: str) -> Model:
+    try:
+        from threadkeep.llm.local import LocalModel  # noqa: PLC0415 - an optional package
+    except ImportError as error:
+        raise UnknownModel(f"The local model needs a package ({error}): pip install 'threadkeep[local]'") from None
+    return LocalModel.open(path or None)
+
+
+def _langchain(name: str) -> Model:
+    try:
+        from threadkeep.llm.langchain import LangChainModel  # noqa: PLC0415 - an optional package, slow to import
+    except ImportError:
+        raise UnknownModel(f"{name} needs a package: {pip_line(name.partition(':')[0])}") from None
+    return LangChainModel.named(name)
+
+
+def _check_allowed(provider: str, environment: Mapping[str, str]) -> None:
+    """Refuse a model beyond this machine where real models are forbidden."""
+    if environment.get(NO_REAL_MODELS, "0") in ("", "0"):
+        return
+    known = provider_named(provider)
+    urls = [environment[name] for name in known.base_urls if environment.get(name)] if known else []
+    if not urls and provider == "ollama":
+        return
+    if not urls or not all(map(_is_loopback, urls)):
+        raise ModelRefused(
+            f"{NO_REAL_MODELS} is set: {provider} may not be called unless its base URL is on this machine."
+        )
+
+
+def _is_loopback(url: str) -> bool:
+    host = urlsplit(url if "//" in url else f"//{url}").hostname or ""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False

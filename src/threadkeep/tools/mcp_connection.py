@@ -1,0 +1,166 @@
+"""The connection to one MCP server, owned by one task: it connects, lists the tools, and connects again when lost.
+
+Whatever may mean that the connection or the list of tools changed (a notice, a failed call, the end of the stream)
+wakes the owner, which lists the tools again; if that fails, the connection is gone. Calls come from any task.
+"""
+
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib.metadata import version
+from typing import Any
+
+import anyio
+from mcp import Client, MCPError
+from mcp.client import IncomingMessage
+from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+from mcp.types import CONNECTION_CLOSED, Implementation, ToolListChangedNotification
+from mcp.types import Tool as Listed
+
+from threadkeep.tools.base import Tool, ToolOutcome
+from threadkeep.tools.mcp_config import McpServer
+from threadkeep.tools.mcp_last_words import LastWords
+from threadkeep.tools.mcp_result import outcome_from
+from threadkeep.tools.mcp_state import Backoff, Connected, McpState
+from threadkeep.tools.mcp_tool import tools_from
+from threadkeep.tools.mcp_transport import open_transport
+from threadkeep.tools.outcome import failure
+
+_CONNECT_SECONDS = 30.0
+_GRACE_SECONDS = 5.0
+_MOST_PAGES = 100
+
+_log = logging.getLogger(__name__)
+
+
+class Connection:
+    """One server as it is now: its state, its tools and a way to call them.
+
+    The tools of a server that is down are still here; calling one says that the server is down.
+    """
+
+    def __init__(self, server: str, config: McpServer, backoff: Backoff) -> None:
+        self.state = McpState(server=server)
+        self.tools: tuple[Tool, ...] = ()
+        self.tried = anyio.Event()
+        self._server = server
+        self._config = config
+        self._backoff = backoff
+        self._client: Client | None = None
+        self._wake = anyio.Event()
+        self._scope = anyio.CancelScope()
+
+    async def run(self) -> None:
+        """Own the connection until `stop`: keep it open, and open it again when it is lost."""
+        wait: float | None = None
+        with self._scope:
+            while True:
+                began = time.monotonic()
+                reason = await self._stay_connected()
+                _log.info("the MCP server %s is down: %s", self._server, reason)
+                self._now(Connected.FAILED, reason)
+                wait = self._backoff.after(time.monotonic() - began, wait)
+                await anyio.sleep(wait)
+                self._now(Connected.CONNECTING, reason)
+        self._now(Connected.FAILED, "closed")
+
+    def stop(self) -> None:
+        """Have `run` close the connection and return."""
+        self._scope.cancel()
+
+    async def call(self, tool: str, args: Mapping[str, Any]) -> ToolOutcome:
+        """Have the server run a tool, by the name that the server gave it."""
+        if self._client is None:
+            return failure(f"The tool server {self._server} is down ({self.state.reason}). It is being tried again.")
+        try:
+            # The tool's own limit ends first; this one makes sure that the session forgets the call.
+            limit = self._config.timeout + _GRACE_SECONDS
+            return outcome_from(await self._client.call_tool(tool, dict(args), read_timeout_seconds=limit))
+        except MCPError as error:
+            self._wake.set()
+            if error.code == CONNECTION_CLOSED:
+                return failure(
+                    f"The connection to the tool server {self._server} was lost during the call. "
+                    "It may or may not have taken effect."
+                )
+            return failure(f"The tool server {self._server} did not run the call: {error}")
+
+    async def _stay_connected(self) -> str:
+        """Connect and serve until the connection is lost; return why."""
+        words = LastWords(self._server)
+        try:
+            async with Client(
+                open_transport(self._config, words, lambda: self._wake.set()),
+                read_timeout_seconds=_CONNECT_SECONDS,
+                message_handler=self._on_message,
+                client_info=Implementation(name="threadkeep", version=version("threadkeep")),
+                cache=None,
+            ) as client:
+                await self._serve(client)
+        except Exception as error:
+            return await _reason(error, words)
+        return "the connection was closed"
+
+    async def _serve(self, client: Client) -> None:
+        """List the tools, now and whenever something may have changed. Ends with the error of a lost connection."""
+        async with anyio.create_task_group() as beside:
+            beside.start_soon(self._listen, client)
+            try:
+                while True:
+                    self._wake = anyio.Event()
+                    self.tools = tools_from(self._server, self._config, await _list(client), self.call)
+                    self._client = client
+                    self._now(Connected.READY, None)
+                    await self._wake.wait()
+            finally:
+                self._client = None
+                self._now(Connected.FAILED, "the connection was lost")
+
+    async def _listen(self, client: Client) -> None:
+        """Wake the owner when the server says that its tools changed, if it is one that can be listened to.
+
+        A lost stream is a reason to look, too. Older servers need none: their notices come by themselves.
+        """
+        tools = client.server_capabilities.tools
+        while tools is not None and tools.list_changed:
+            try:
+                async with client.listen(tools_list_changed=True) as changes:
+                    async for _ in changes:
+                        self._wake.set()
+            except SubscriptionLost:
+                pass
+            except (MCPError, ListenNotSupportedError, TimeoutError):
+                return
+            self._wake.set()
+            await anyio.sleep(self._backoff.longest)
+
+    async def _on_message(self, message: IncomingMessage) -> None:
+        if isinstance(message, ToolListChangedNotification):
+            self._wake.set()
+
+    def _now(self, state: Connected, reason: str | None) -> None:
+        self.state = replace(self.state, state=state, reason=reason, tools=len(self.tools))
+        if state is not Connected.CONNECTING:
+            self.tried.set()
+
+
+async def _list(client: Client) -> list[Listed]:
+    """Return all tools of a server, page by page; a server whose pages never end is cut off."""
+    page = await client.list_tools()
+    found = list(page.tools)
+    for _ in range(_MOST_PAGES):
+        if page.next_cursor is None:
+            break
+        page = await client.list_tools(cursor=page.next_cursor)
+        found.extend(page.tools)
+    return found
+
+
+async def _reason(error: BaseException, words: LastWords) -> str:
+    """Return why a connection failed: the first error behind it, and what the process wrote last."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    said = await words.text()
+    reason = f"{type(error).__name__}: {error}".removesuffix(": ")
+    return f"{reason}; it wrote: {said}" if said else reason

@@ -1,0 +1,112 @@
+"""Outcomes: what a tool returned, what it raised or that it took too long, as the `ToolOutcome` that goes into the log.
+
+Nothing that a tool does leaves here as an exception, and nothing leaves here that a store could not keep.
+"""
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
+
+from pydantic_core import to_jsonable_python
+
+from threadkeep.conversation.blocks import Block, Narrative
+from threadkeep.conversation.value import check_json
+from threadkeep.errors import InvalidInput
+from threadkeep.tools.base import ToolOutcome
+
+DEFAULT_TIMEOUT = 60.0
+"""Seconds that a call may take unless its tool says otherwise."""
+
+_log = logging.getLogger(__name__)
+
+
+def failure(error: str) -> ToolOutcome:
+    """Return the outcome of a call that failed; the model reads the same text as the log."""
+    return ToolOutcome(content=storable(error), error=storable(error))
+
+
+def outcome_of(value: object) -> ToolOutcome:
+    """Return what a tool returned as an outcome. Raises if it cannot be written down."""
+    match value:
+        case ToolOutcome():
+            return _checked(value)
+        case str():
+            return ToolOutcome(content=storable(value))
+        case Block():
+            return _from_blocks([value])
+        case list() | tuple() if blocks := _blocks_in(value):
+            return _from_blocks(blocks)
+        case _:
+            return ToolOutcome(content=canonical(value))
+
+
+def canonical(value: object) -> str:
+    """Return JSON that is the same text for equal values: keys sorted, no spaces, NaN as null."""
+    plain = to_jsonable_python(value, inf_nan_mode="null")
+    text = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return storable(text)
+
+
+def storable(text: str) -> str:
+    """Return the text with every lone surrogate replaced, because no store can keep one."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+async def attempt(work: Callable[[], Awaitable[ToolOutcome]], timeout: float | None) -> ToolOutcome:
+    """Run a call to its outcome, within the time limit, and measure it. Only a cancellation from outside is raised."""
+    started = time.monotonic()
+    outcome = await _guarded(work, timeout)
+    return replace(outcome, duration_ms=round((time.monotonic() - started) * 1000))
+
+
+async def _guarded(work: Callable[[], Awaitable[ToolOutcome]], timeout: float | None) -> ToolOutcome:
+    limit = asyncio.timeout(timeout)
+    try:
+        async with limit:
+            return await work()
+    except asyncio.CancelledError as error:
+        if _is_being_cancelled():
+            raise
+        return _raised(error)
+    except (Exception, SystemExit) as error:
+        if limit.expired():
+            return failure(f"The tool did not finish within {timeout:g} seconds. It may or may not have taken effect.")
+        return _raised(error)
+
+
+def _is_being_cancelled() -> bool:
+    """Whether somebody wants this task to end, as opposed to a tool whose own task was cancelled."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _raised(error: BaseException) -> ToolOutcome:
+    _log.debug("a tool failed", exc_info=error)
+    detail = str(error).strip()
+    return failure(f"{type(error).__name__}: {detail}" if detail else type(error).__name__)
+
+
+def _blocks_in(values: Iterable[object]) -> list[Block]:
+    """Return the values if all of them are blocks, otherwise nothing."""
+    values = list(values)
+    blocks = [value for value in values if isinstance(value, Block)]
+    return blocks if len(blocks) == len(values) else []
+
+
+def _from_blocks(blocks: list[Block]) -> ToolOutcome:
+    texts = (block.text if isinstance(block, Narrative) else canonical(block) for block in blocks)
+    return ToolOutcome(content="\n".join(texts), blocks=tuple(blocks))
+
+
+def _checked(outcome: ToolOutcome) -> ToolOutcome:
+    """Return an outcome that a tool made itself, fit to be stored."""
+    try:
+        check_json(outcome.state)
+        check_json(outcome.unset)
+    except InvalidInput as error:
+        return failure(f"The tool returned a state that cannot be stored: {error}")
+    told = None if outcome.error is None else storable(outcome.error)
+    return replace(outcome, content=storable(outcome.content), error=told)

@@ -1,0 +1,112 @@
+"""What a turn does next, decided from its entries alone: the third law. Recovery runs the same function again."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from threadkeep.conversation.entry import Approval, Entry
+from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall
+from threadkeep.conversation.turn import TurnChange, TurnState
+from threadkeep.tools.registry import Registry
+
+MOST_RECOVERIES = 2
+"""How often an answer that broke off is asked for again."""
+MOST_TAKEN = 5
+"""How often a turn is taken up from owners that died: it may be what kills them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Generate:
+    """Ask the model. `last` is for the call without tools at the limit; `cut_off` if an answer broke off before."""
+
+    last: bool = False
+    cut_off: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunTools:
+    """Run these calls. If `doubtful`, they may have run before a crash; those in `refused` (by id, with the reason)
+    were refused by a person."""
+
+    calls: tuple[ToolCall, ...]
+    doubtful: bool = False
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Wait for a person to decide about these calls."""
+
+    calls: tuple[ToolCall, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """Nothing is left to do but to say how it ended."""
+
+    state: TurnState
+    detail: str | None = None
+
+
+Next = Generate | RunTools | Wait | Finish
+
+
+def decide(entries: Sequence[Entry], tools: Registry, iterations: int) -> Next:
+    """Return the next step of a turn with these entries of its own, remarks and approvals among them."""
+    if _times_taken(entries) > MOST_TAKEN:
+        return Finish(TurnState.INTERRUPTED, "The process that ran this turn died again and again.")
+    messages = [entry for entry in entries if isinstance(entry.body, Message) and entry.body.role is not Role.USER]
+    said = [entry for entry in messages if isinstance(entry.body, Message) and entry.body.role is Role.ASSISTANT]
+    broken = [entry for entry in said if _message(entry).status is MessageStatus.INTERRUPTED]
+    if said and said[-1] not in broken:
+        pending = _pending(said[-1], messages)
+        if pending:
+            return _about_calls(pending, said[-1], entries, tools)
+        if not _message(said[-1]).tool_calls:
+            return Finish(TurnState.COMPLETED)
+    if len(broken) > MOST_RECOVERIES:
+        return Finish(TurnState.INTERRUPTED, "The answer was cut off again and again.")
+    rounds = sum(bool(_message(entry).tool_calls) for entry in said)
+    return Generate(last=rounds >= iterations, cut_off=bool(said) and said[-1] in broken)
+
+
+def _times_taken(entries: Sequence[Entry]) -> int:
+    """Return how often the turn changed hands while it ran."""
+    states = [entry.body.state for entry in entries if isinstance(entry.body, TurnChange)]
+    return sum(pair == (TurnState.RUNNING, TurnState.RUNNING) for pair in pairwise(states))
+
+
+def _message(entry: Entry) -> Message:
+    if not isinstance(entry.body, Message):
+        raise TypeError("not a message")
+    return entry.body
+
+
+def _pending(asked: Entry, messages: Sequence[Entry]) -> tuple[ToolCall, ...]:
+    """Return the calls of a message that have no result yet."""
+    results = (_message(entry).tool_result for entry in messages if entry.seq > asked.seq)
+    answered = {result.tool_call_id for result in results if result is not None}
+    return tuple(call for call in _message(asked).tool_calls if call.id not in answered)
+
+
+def _needs_approval(call: ToolCall, tools: Registry) -> bool:
+    tool = tools.get(call.name)
+    return tool is not None and tool.needs_approval
+
+
+def _about_calls(
+    calls: tuple[ToolCall, ...], asked: Entry, entries: Sequence[Entry], tools: Registry
+) -> RunTools | Wait:
+    later = [entry.body for entry in entries if entry.seq > asked.seq]
+    decisions = {body.tool_call_id: body for body in later if isinstance(body, Approval)}
+    states = [body.state for body in later if isinstance(body, TurnChange)]
+    undecided = tuple(call for call in calls if call.id not in decisions and _needs_approval(call, tools))
+    if undecided:
+        return Wait(undecided)
+    refused = {id: body.reason or "" for id, body in decisions.items() if not body.approved}
+    # Taken up while it ran (not from waiting): the owner that died may have started these calls.
+    doubtful = any(
+        state is TurnState.RUNNING and (at == 0 or states[at - 1] is TurnState.RUNNING)
+        for at, state in enumerate(states)
+    )
+    return RunTools(calls, doubtful, refused)

@@ -1,0 +1,104 @@
+"""What can be asked of conversations: send, answer again, cancel, approve, follow. The server, the command line and
+Python programs all ask here; reading and listing is asked of the store itself."""
+
+from collections.abc import AsyncIterator
+
+from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.entry import Approval, Entry
+from threadkeep.conversation.idempotency import IdempotencyKey
+from threadkeep.conversation.message import Message, Role
+from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.turn import Turn, TurnState
+from threadkeep.errors import InvalidParent, LeaseLost, TurnNotFound
+from threadkeep.store.base import Append, Begun
+from threadkeep.turn.decision import Wait, decide
+from threadkeep.turn.events import Event
+from threadkeep.turn.follow import follow
+from threadkeep.turn.host import Host
+from threadkeep.turn.running import turn_entries
+from threadkeep.turn.steps.accept import BusyPolicy, Sending, accept
+
+
+class Desk:
+    """Takes requests for one store and one host of turns."""
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+        self.store = host.parts.store
+
+    async def send(self, scope: Scope, conversation: str, sending: Sending) -> Begun:
+        """Store a message and begin (or queue) the turn that answers it."""
+        return await accept(self.host, scope, conversation, sending)
+
+    async def regenerate(
+        self, scope: Scope, conversation: str, *, entry: int | None = None, key: IdempotencyKey | None = None
+    ) -> Begun:
+        """Answer the question behind an answer (none: the newest) again, beside the old answer."""
+        asked = await self._question(scope, conversation, entry)
+        sending = Sending(content=None, parent=asked.seq, policy=BusyPolicy.QUEUE, key=key)
+        return await accept(self.host, scope, conversation, sending)
+
+    async def _question(self, scope: Scope, conversation: str, entry: int | None) -> Entry:
+        """Return the user message that an entry of a branch belongs to."""
+        page = await self.store.newest(scope, conversation, limit=100, head=entry)
+        while page:
+            for found in reversed(page):
+                if isinstance(found.body, Message) and found.body.role is Role.USER:
+                    return found
+            page = await self.store.before(scope, conversation, page[0].seq, limit=100)
+        raise InvalidParent("There is no question to answer again.")
+
+    async def cancel(self, scope: Scope, conversation: str) -> Turn:
+        """Stop the turn that runs or waits, keep what was said of it, and return the turn."""
+        turn = await self._active(scope, conversation)
+        try:
+            await self.host.stop_turn(turn, TurnState.CANCELLED)
+        except LeaseLost:
+            raise TurnNotFound from None
+        return turn
+
+    async def approve(
+        self,
+        scope: Scope,
+        conversation: str,
+        tool_call_id: str,
+        *,
+        approved: bool,
+        reason: str | None = None,
+        key: IdempotencyKey | None = None,
+    ) -> Entry:
+        """Answer for a person whether a waiting call may run; the turn goes on when every call is decided."""
+        turn = await self._active(scope, conversation)
+        step = await self._next(turn)
+        if not isinstance(step, Wait) or tool_call_id not in {call.id for call in step.calls}:
+            raise TurnNotFound("No such call waits for a person.")
+        answer = Approval(tool_call_id=tool_call_id, approved=approved, reason=reason)
+        done = await self.store.append(scope, conversation, Append(bodies=(answer,), key=key))
+        self.host.parts.bus.publish(scope.tenant, conversation)
+        if not isinstance(await self._next(turn), Wait):
+            await self._go_on(turn)
+        return done.entries[0]
+
+    async def _next(self, turn: Turn) -> object:
+        """Return what a turn would do now."""
+        conversation = await self.store.get(turn.scope, turn.conversation)
+        assistant = self.host.parts.assistant_of(conversation)
+        entries = await turn_entries(self.store, turn.scope, turn.conversation, turn.number)
+        return decide(entries, assistant.tools, assistant.iterations)
+
+    async def _go_on(self, turn: Turn) -> None:
+        parts = self.host.parts
+        try:
+            self.host.take_up(await self.store.take(turn, parts.owner, parts.lease_for))
+        except LeaseLost:
+            return  # somebody else has just decided the last call, too
+
+    async def _active(self, scope: Scope, conversation: str) -> Turn:
+        for turn in await self.store.turns(scope, conversation):
+            if turn.state is not TurnState.QUEUED:
+                return turn
+        raise TurnNotFound
+
+    def follow(self, scope: Scope, conversation: str, after: Cursor | None = None) -> AsyncIterator[Event]:
+        """Yield every event of a conversation behind the cursor (none: from now on), for ever."""
+        return follow(self.store, self.host.parts.bus, scope, conversation, after)

@@ -1,0 +1,80 @@
+"""The life of a turn. Follow it here, then file by file in `steps/`.
+
+Every round of the loop asks `decide` what comes next, and `decide` knows nothing but the entries in the log; so taking
+up a dead owner's turn is running this loop again. Who runs turns, and when, is in `host.py`.
+"""
+
+import logging
+from typing import assert_never
+
+from threadkeep.conversation.turn import TurnState
+from threadkeep.errors import LeaseLost, StoreError, ThreadkeepError
+from threadkeep.turn.decision import Finish, Generate, RunTools, Wait, decide
+from threadkeep.turn.running import Running
+from threadkeep.turn.steps.gather_context import gather_context
+from threadkeep.turn.steps.generate import Generated, generate
+from threadkeep.turn.steps.run_tools import run_tools
+from threadkeep.turn.steps.settle import settle
+
+logger = logging.getLogger(__name__)
+
+CUT_OFF = "Your previous answer was cut off by a failure; what was said of it stands above. Continue from there."
+LIMIT = "The limit of tool calls for one turn is reached. Answer now with what you have, without tools, and say so."
+LIMIT_SAID = "\n\n(The limit of {} rounds of tool calls was reached.)"
+EMPTY = "The model gave an empty answer."
+
+
+async def run_turn(running: Running) -> None:
+    """Do one step after the other until the turn is settled. What the store raises is left for recovery."""
+    try:
+        while not running.is_settled:
+            await _step(running)
+    except (StoreError, LeaseLost):
+        raise
+    except ThreadkeepError as error:
+        await settle(running, TurnState.FAILED, error=f"{error.code}: {error}")
+    except Exception:
+        # A fault of ours or of an assistant's code: it would only come again, so the turn ends here.
+        logger.exception("turn %s of %s failed", running.lease.turn, running.lease.conversation)
+        await settle(running, TurnState.FAILED, error="internal_error: something went wrong here; the log tells what")
+
+
+async def _step(running: Running) -> None:
+    if running.stop.is_set():
+        await settle(running, running.stop_as)
+        return
+    step = decide(running.entries, running.assistant.tools, running.assistant.iterations)
+    match step:
+        case Generate():
+            notes = ((CUT_OFF,) if step.cut_off else ()) + ((LIMIT,) if step.last else ())
+            context = await gather_context(running, notes, tools=not step.last)
+            closing = LIMIT_SAID.format(running.assistant.iterations) if step.last else ""
+            await _keep(running, await generate(running, context, tools=not step.last, closing=closing))
+        case RunTools():
+            await run_tools(running, step, running.flaws)
+        case Wait():
+            names = ", ".join(call.name for call in step.calls)
+            await settle(running, TurnState.WAITING, detail=f"A person must allow: {names}")
+        case Finish():
+            await settle(running, step.state, detail=step.detail)
+        case _:
+            assert_never(step)
+
+
+async def _keep(running: Running, generated: Generated) -> None:
+    """Store what the model gave; the last message of a turn and the end of the turn are one commit."""
+    running.flaws = generated.flaws
+    message = generated.message
+    messages = () if message is None else (message,)
+    if generated.stopped:
+        await settle(running, running.stop_as, *messages)
+    elif generated.is_whole and message is None:
+        await settle(running, TurnState.COMPLETED, detail=EMPTY)
+    elif generated.is_whole and message is not None and not message.tool_calls:
+        await settle(running, TurnState.COMPLETED, message)
+    elif message is not None and generated.may_go_on:
+        await running.append(message)
+    else:
+        error = generated.error
+        said = f"{error.code}: {error}" if error else "The model broke off before it said anything."
+        await settle(running, TurnState.FAILED, *messages, error=said)

@@ -1,0 +1,61 @@
+"""Following a conversation: stored entries first, then live ones, from any cursor, without gap or repeat."""
+
+from collections.abc import AsyncIterator
+
+from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.scope import Scope
+from threadkeep.store.base import Store
+from threadkeep.turn.bus import Bus, News
+from threadkeep.turn.events import Event, events, text_event
+
+LOOK_EVERY = 1.0
+"""Seconds after which a reader looks into the log unasked: another process may have written, or news was lost."""
+PAGE = 100
+
+
+async def follow(
+    store: Store, bus: Bus, scope: Scope, conversation: str, after: Cursor | None = None
+) -> AsyncIterator[Event]:
+    """Yield every event behind the cursor (none: from now on), for ever."""
+    with bus.subscribed(scope.tenant, conversation) as subscription:
+        cursor = await _present(store, scope, conversation) if after is None else after
+        news: list[News] = [News()]
+        while True:
+            for item in news:
+                if item.message is not None and item.message == cursor.message and item.offset == cursor.offset:
+                    event = text_event(item.message, item.text, cursor)
+                    cursor = event.cursor
+                    yield event
+                elif not _is_old(item, cursor):
+                    async for event in _catch_up(store, scope, conversation, cursor):
+                        cursor = event.cursor
+                        yield event
+            news = await subscription.get(LOOK_EVERY)
+
+
+def _is_old(item: News, cursor: Cursor) -> bool:
+    """Whether the text was seen already, because it was read from the log before the news arrived."""
+    return item.message is not None and item.message == cursor.message and item.offset < cursor.offset
+
+
+async def _present(store: Store, scope: Scope, conversation: str) -> Cursor:
+    """Return the cursor behind everything that is there by now, the text being written included."""
+    last = (await store.get(scope, conversation)).entries
+    draft = (await store.log(scope, conversation, Cursor(seq=last))).draft
+    if draft is None:
+        return Cursor(seq=last)
+    return Cursor(seq=last, message=draft.message, offset=draft.offset + len(draft.text))
+
+
+async def _catch_up(store: Store, scope: Scope, conversation: str, cursor: Cursor) -> AsyncIterator[Event]:
+    """Yield what the log holds behind the cursor by now."""
+    while True:
+        # Inside an entry: the entry itself is read once more.
+        back = 1 if cursor.index else 0
+        page = await store.log(scope, conversation, cursor.model_copy(update={"seq": cursor.seq - back}), limit=PAGE)
+        for event in events(page, cursor):
+            cursor = event.cursor
+            yield event
+        if len(page.entries) < PAGE:
+            return
+        cursor = cursor.model_copy(update={"seq": page.entries[-1].seq, "index": 0})

@@ -1,0 +1,103 @@
+"""A turn that runs here: what the steps of it share, and how its entries get into the log."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from threadkeep.conversation.clock import Clock
+from threadkeep.conversation.conversation import Conversation
+from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.entry import Approval, Entry
+from threadkeep.conversation.ids import IdSource
+from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.turn import Lease, TurnChange, TurnState
+from threadkeep.llm.base import Model
+from threadkeep.store.base import MAX_LIMIT, Append, Appendable, Store
+from threadkeep.turn.assistant import Assistant, ModelSource
+from threadkeep.turn.bus import Bus
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """What the engine is put together from. `silence` is how long a model may say nothing; `pauses` are the waits
+    before a model is asked again, in seconds; their number is the number of further attempts."""
+
+    store: Store
+    bus: Bus
+    assistant_of: Callable[[Conversation], Assistant]
+    models: ModelSource
+    clock: Clock
+    ids: IdSource
+    owner: str
+    lease_for: timedelta = timedelta(seconds=10)
+    silence: float = 120.0
+    pauses: tuple[float, ...] = (0.5, 2.0, 6.0)
+
+
+@dataclass(kw_only=True)
+class Running:
+    """One running turn: its lease, what it works with, and its entries so far.
+
+    `flaws` is what was wrong with the arguments of the last calls; `stop` is set by somebody who
+    wants it to end as `stop_as`; `ended` is set when it does not run here any more.
+    """
+
+    parts: Parts
+    lease: Lease
+    conversation: Conversation
+    assistant: Assistant
+    model: Model
+    entries: list[Entry] = field(default_factory=list)
+    flaws: dict[str, str] = field(default_factory=dict)
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    stop_as: TurnState = TurnState.CANCELLED
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @classmethod
+    async def load(cls, parts: Parts, lease: Lease) -> "Running":
+        """Read a turn from the log."""
+        conversation = await parts.store.get(lease.scope, lease.conversation)
+        assistant = parts.assistant_of(conversation)
+        running = cls(
+            parts=parts,
+            lease=lease,
+            conversation=conversation,
+            assistant=assistant,
+            model=parts.models(conversation.model, assistant),
+        )
+        running.entries += await turn_entries(parts.store, lease.scope, lease.conversation, lease.turn)
+        return running
+
+    @property
+    def place(self) -> int:
+        """The entry that this turn continues: its own last one on the branch, or what it was begun to answer."""
+        own = [entry for entry in self.entries if entry.turn == self.lease.turn]
+        on_branch = [entry.seq for entry in own if entry.continues_branch]
+        return on_branch[-1] if on_branch else (own[0].parent or 0)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the turn ended or waits for a person: there is no lease any more."""
+        states = [entry.body.state for entry in self.entries if isinstance(entry.body, TurnChange)]
+        return bool(states) and states[-1] is not TurnState.RUNNING
+
+    async def append(self, *bodies: Appendable, settle: TurnChange | None = None) -> None:
+        """Store what this turn has to say, and tell readers."""
+        append = Append(bodies=bodies, parent=self.place, lease=self.lease, settle=settle)
+        # Shielded: a write that was begun is not left in doubt because somebody stopped waiting for it.
+        done = await asyncio.shield(self.parts.store.append(self.lease.scope, self.lease.conversation, append))
+        self.entries += done.entries
+        self.parts.bus.publish(self.lease.scope.tenant, self.lease.conversation)
+
+
+async def turn_entries(store: Store, scope: Scope, conversation: str, turn: int) -> list[Entry]:
+    """Return the entries of a turn in order, and the approvals that were given since it began."""
+    found: list[Entry] = []
+    seq = turn - 1
+    while True:
+        page = await store.log(scope, conversation, Cursor(seq=seq), limit=MAX_LIMIT)
+        found += [entry for entry in page.entries if entry.turn == turn or isinstance(entry.body, Approval)]
+        if len(page.entries) < MAX_LIMIT:
+            return found
+        seq = page.entries[-1].seq

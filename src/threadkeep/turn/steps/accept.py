@@ -1,0 +1,75 @@
+"""Accepting a message: its key, its lease and the message itself in one commit; then the turn runs, or is queued."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from threadkeep.conversation.idempotency import IdempotencyKey
+from threadkeep.conversation.message import Message, Role
+from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.turn import Turn, TurnState
+from threadkeep.store.base import ROOT, Begin, Begun
+from threadkeep.turn.host import Host
+from threadkeep.turn.running import turn_entries
+
+
+class BusyPolicy(StrEnum):
+    """What happens to a message that arrives while a turn is open."""
+
+    QUEUE = "queue"
+    REJECT = "reject"
+    INTERRUPT = "interrupt"
+    ROLLBACK = "rollback"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sending:
+    """A message on its way in. Without content the entry `parent` is answered again."""
+
+    content: str | None
+    parent: int | None = None
+    expected_head: int | None = None
+    policy: BusyPolicy = BusyPolicy.QUEUE
+    key: IdempotencyKey | None = None
+
+
+async def accept(host: Host, scope: Scope, conversation: str, sending: Sending) -> Begun:
+    """Store a message and see to it that it is answered. When this returns, the message is there for ever."""
+    parts = host.parts
+    parent, active = sending.parent, None
+    if sending.policy in (BusyPolicy.INTERRUPT, BusyPolicy.ROLLBACK):
+        active = await _active(host, scope, conversation)
+        if active is not None and sending.policy is BusyPolicy.ROLLBACK:
+            parent = await _before(host, active)
+    message = None if sending.content is None else _message(host, sending.content)
+    begin = Begin(
+        message=message,
+        parent=parent,
+        expected_head=sending.expected_head,
+        key=sending.key,
+        owner=parts.owner,
+        lease_for=parts.lease_for,
+        when_busy="reject" if sending.policy is BusyPolicy.REJECT else "queue",
+    )
+    begun = await parts.store.begin(scope, conversation, begin)
+    parts.bus.publish(scope.tenant, conversation)
+    if begun.lease is not None:
+        host.begin(begun.lease)
+    elif active is not None and not begun.replayed:
+        await host.stop_turn(active, TurnState.INTERRUPTED)
+    return begun
+
+
+def _message(host: Host, content: str) -> Message:
+    return Message(id=host.parts.ids(), role=Role.USER, content=content)
+
+
+async def _active(host: Host, scope: Scope, conversation: str) -> Turn | None:
+    turns = await host.parts.store.turns(scope, conversation)
+    return next((turn for turn in turns if turn.state is not TurnState.QUEUED), None)
+
+
+async def _before(host: Host, turn: Turn) -> int:
+    """Return the entry that a turn's own message continues: where the branch is left."""
+    entries = await turn_entries(host.parts.store, turn.scope, turn.conversation, turn.number)
+    first = next((entry for entry in entries if entry.continues_branch), entries[0])
+    return first.parent or ROOT

@@ -1,0 +1,108 @@
+"""Gathering the context: read the window of the branch, recall what fell out of it, build what the model will see."""
+
+from dataclasses import replace
+
+from threadkeep.context.base import Context, Cut, Material, Policy, Window, estimate, run
+from threadkeep.context.content_words import content_words
+from threadkeep.conversation.entry import Entry
+from threadkeep.conversation.message import Message, Role
+from threadkeep.turn.running import Running
+
+PAGE = 50
+ANSWER_SHARE = 4
+"""A quarter of a model's window is left for its answer."""
+RELATED = 12
+
+
+async def gather_context(running: Running, notes: tuple[str, ...] = (), *, tools: bool = True) -> Context:
+    """Return what the model gets to see now; `tools` says whether it may call any."""
+    policy = running.assistant.policy
+    budget = _budget(running, policy)
+    entries, cut = await _window(running, policy, budget)
+    material = Material(
+        instructions=running.conversation.system or running.assistant.instructions,
+        entries=entries,
+        turn=running.lease.turn,
+        policy=policy,
+        budget=budget,
+        cut=cut,
+        notes=notes,
+        has_tools=tools and len(running.assistant.tools) > 0,
+    )
+    if policy.summary:
+        material = replace(material, summary=await _summary(running))
+    context = run(running.assistant.processors, material)
+    if not policy.recall or not _is_cut(entries, context.cut):
+        return context
+    recalled = await _recall(running, entries, context.cut)
+    return run(running.assistant.processors, replace(material, recalled=recalled)) if recalled else context
+
+
+def _budget(running: Running, policy: Policy) -> int:
+    room = running.model.window - running.model.window // ANSWER_SHARE
+    return min(policy.size, room) if policy.window is Window.BUDGET else room
+
+
+async def _window(running: Running, policy: Policy, budget: int) -> tuple[tuple[Entry, ...], Cut]:
+    """Read back from the end of the turn to where the last cut was made, or as far as the policy can use."""
+    read: list[Entry] = []
+    cut: Cut | None = None
+    tokens = messages = 0
+    head = running.place
+    while head:
+        page = await _page(running, head, PAGE)
+        for entry in reversed(page):
+            if cut is not None and entry.seq < cut.first:
+                return tuple(reversed(read)), cut
+            read.append(entry)
+            if isinstance(entry.body, Message):
+                tokens += estimate(entry.body)
+                messages += 1
+                cut = cut or _cut_of(entry)
+        head = page[0].parent or 0
+        enough = messages >= policy.size * 2 if policy.window is Window.NEWEST else tokens > budget * 2
+        if cut is None and enough:
+            break
+    return tuple(reversed(read)), cut or Cut()
+
+
+async def _page(running: Running, head: int, limit: int) -> tuple[Entry, ...]:
+    lease = running.lease
+    return await running.parts.store.newest(lease.scope, lease.conversation, limit=limit, head=head)
+
+
+def _cut_of(entry: Entry) -> Cut | None:
+    """Return the cut that an answer was made with."""
+    if not isinstance(entry.body, Message) or entry.body.role is not Role.ASSISTANT:
+        return None
+    for item in entry.body.tool_trace:
+        if item.get("kind") == "context":
+            first, masked = item.get("first"), item.get("masked")
+            if isinstance(first, int) and isinstance(masked, int):
+                return Cut(first=first, masked=masked)
+    return None
+
+
+def _is_cut(entries: tuple[Entry, ...], cut: Cut) -> bool:
+    """Whether something of the branch is not in the window."""
+    return bool(entries) and (entries[0].parent is not None or entries[0].seq < cut.first)
+
+
+async def _summary(running: Running) -> Entry | None:
+    lease = running.lease
+    return await running.parts.store.summary(lease.scope, lease.conversation, head=running.place)
+
+
+async def _recall(running: Running, entries: tuple[Entry, ...], cut: Cut) -> tuple[Entry, ...]:
+    """Return earlier messages of this branch that have to do with the question, the best first."""
+    asked = [entry.body for entry in entries if isinstance(entry.body, Message) and entry.body.role is Role.USER]
+    words = content_words(asked[-1].content) if asked else ()
+    if not words:
+        return ()
+    lease, store = running.lease, running.parts.store
+    before = max(entries[0].seq, cut.first)
+    found = await store.related(lease.scope, lease.conversation, words, before=before, limit=RELATED)
+    if not found:
+        return ()
+    tree = await store.tree(lease.scope, lease.conversation)
+    return tuple(entry for entry in found if tree.holds(running.place, entry.seq))

@@ -1,0 +1,129 @@
+"""Asking the model: its text is written down and shown as it comes; what comes out is a message, whole or cut off."""
+
+import asyncio
+import logging
+import random
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+
+from threadkeep.context.base import Context
+from threadkeep.conversation.message import Message, MessageStatus, Role
+from threadkeep.errors import ContentTooLarge, ModelError, ModelTimeout
+from threadkeep.llm.answer import Answer
+from threadkeep.llm.base import Request, Text
+from threadkeep.turn.pen import Pen
+from threadkeep.turn.running import Running
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generated:
+    """What the model gave: a message (none if it said nothing), whether it came to its end, and what was wrong."""
+
+    message: Message | None
+    is_whole: bool
+    stopped: bool = False
+    error: ModelError | ContentTooLarge | None = None
+    flaws: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def may_go_on(self) -> bool:
+        """Whether the turn may go on after this: with tools, or with another call after an answer that broke off."""
+        return self.is_whole or self.error is None or (isinstance(self.error, ModelError) and self.error.can_retry)
+
+
+async def generate(running: Running, context: Context, *, tools: bool, closing: str = "") -> Generated:
+    """Ask the model until it answers, fails for good or is stopped by somebody. `closing` is added to an answer."""
+    request = Request(messages=context.messages, tools=running.assistant.tools.specs() if tools else ())
+    for pause in (*running.parts.pauses, None):
+        generated = await _attempt(running, request, context, closing)
+        error = generated.error
+        if generated.message or generated.stopped or pause is None:
+            return generated
+        if not isinstance(error, ModelError) or not error.can_retry:
+            return generated
+        wait = max(pause * random.uniform(0.8, 1.2), min(error.retry_after or 0, 60))  # noqa: S311
+        logger.info("the model failed (%s), asking again in %.1f s", error.code, wait)
+        if await _stopped_within(running, wait):
+            return replace(generated, stopped=True)
+    raise AssertionError("the last attempt always returns")
+
+
+async def _stopped_within(running: Running, seconds: float) -> bool:
+    try:
+        async with asyncio.timeout(seconds):
+            await running.stop.wait()
+    except TimeoutError:
+        return False
+    return True
+
+
+async def _attempt(running: Running, request: Request, context: Context, closing: str) -> Generated:
+    """Ask the model once."""
+    parts = running.parts
+    started = parts.clock()
+    pen, answer = Pen(parts.store, parts.bus, running.lease, parts.ids()), Answer()
+    error: ModelError | ContentTooLarge | None = None
+    try:
+        stopped = await _stream(running, request, pen, answer)
+        if closing and answer.text and answer.reason is not None and not stopped:
+            await pen.write(closing)
+    except (ModelError, ContentTooLarge) as caught:
+        stopped, error = False, caught
+    text = await _written(pen)
+    whole = answer.reason is not None and error is None and not stopped
+    calls = answer.calls(parts.ids) if whole else ()
+    message = Message(
+        id=pen.message,
+        role=Role.ASSISTANT,
+        content=text,
+        tool_calls=calls,
+        tool_trace=context.trace,
+        usage=answer.usage,
+        status=MessageStatus.COMPLETE if whole else MessageStatus.INTERRUPTED,
+        model=running.model.name,
+        started_at=started,
+    )
+    kept = message if text or calls else None
+    return Generated(message=kept, is_whole=whole, stopped=stopped, error=error, flaws=answer.flaws)
+
+
+async def _written(pen: Pen) -> str:
+    """Return what was written; what did not fit any more is left out."""
+    while True:
+        try:
+            return await pen.finish()
+        except ContentTooLarge:
+            continue
+
+
+async def _stream(running: Running, request: Request, pen: Pen, answer: Answer) -> bool:
+    """Take up all that the model says; return whether somebody stopped it."""
+    pumping = asyncio.create_task(_pump(running, request, pen, answer))
+    stopping = asyncio.create_task(running.stop.wait())
+    try:
+        await asyncio.wait((pumping, stopping), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        stopping.cancel()
+        was_stopped = not pumping.done()
+        pumping.cancel()
+        await asyncio.wait((pumping,))
+    if was_stopped:
+        return True
+    pumping.result()
+    return False
+
+
+async def _pump(running: Running, request: Request, pen: Pen, answer: Answer) -> None:
+    loop = asyncio.get_running_loop()
+    silence = running.parts.silence
+    try:
+        async with asyncio.timeout(silence) as limit, aclosing(running.model.stream(request)) as deltas:  # type: ignore[type-var]
+            async for delta in deltas:
+                limit.reschedule(loop.time() + silence)
+                answer.add(delta)
+                if isinstance(delta, Text):
+                    await pen.write(delta.text)
+    except TimeoutError:
+        raise ModelTimeout(f"The model said nothing for {silence:g} seconds.") from None

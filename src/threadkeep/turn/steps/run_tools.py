@@ -1,0 +1,82 @@
+"""Running tools: the calls are stored before this step begins; each result is stored as soon as it is there."""
+
+import asyncio
+from contextlib import aclosing
+
+from threadkeep.conversation.ids import IdSource
+from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
+from threadkeep.conversation.state import State
+from threadkeep.errors import ContentTooLarge
+from threadkeep.store.base import Appendable
+from threadkeep.tools.base import ToolContext, ToolOutcome
+from threadkeep.tools.running import run_calls, shorten
+from threadkeep.turn.decision import RunTools
+from threadkeep.turn.running import Running
+
+UNKNOWN = "outcome unknown: the process stopped while this call may have been running; it was not run again"
+REFUSED = "refused: a person did not allow this call"
+SMALL = 10_000
+
+
+async def run_tools(running: Running, step: RunTools, flaws: dict[str, str]) -> None:
+    """Run calls at the same time and store each result; somebody who stops the turn stops the calls.
+
+    `flaws` says what was wrong with the arguments of a call as the model wrote them.
+    """
+    running_calls = asyncio.create_task(_run(running, step, flaws))
+    stopping = asyncio.create_task(running.stop.wait())
+    try:
+        await asyncio.wait((running_calls, stopping), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        stopping.cancel()
+        finished = running_calls.done()
+        running_calls.cancel()
+        await asyncio.wait((running_calls,))
+    if finished:
+        running_calls.result()
+
+
+async def _run(running: Running, step: RunTools, flaws: dict[str, str]) -> None:
+    lease = running.lease
+    state = await running.parts.store.state(lease.scope, lease.conversation, at=running.place or None)
+    for call in step.calls:
+        if (outcome := _without_running(running, step, call)) is not None:
+            state = await _store(running, call, outcome, state)
+    left = [call for call in step.calls if _without_running(running, step, call) is None]
+    context = ToolContext(scope=lease.scope, conversation=lease.conversation, turn=lease.turn, call_id="", state=state)
+    async with aclosing(run_calls(running.assistant.tools, left, context, flaws)) as outcomes:
+        async for call, outcome in outcomes:
+            state = await _store(running, call, outcome, state)
+
+
+def _without_running(running: Running, step: RunTools, call: ToolCall) -> ToolOutcome | None:
+    """Return the outcome of a call that must not run: refused by a person, or perhaps run before a crash."""
+    if call.id in step.refused:
+        reason = step.refused[call.id]
+        return ToolOutcome(content=REFUSED + (f": {reason}" if reason else ""), error="refused")
+    tool = running.assistant.tools.get(call.name)
+    if step.doubtful and tool is not None and not tool.repeatable:
+        return ToolOutcome(content=UNKNOWN, error="outcome unknown")
+    return None
+
+
+async def _store(running: Running, call: ToolCall, outcome: ToolOutcome, state: State) -> State:
+    """Store a result and the change of state that came with it; return the state after it."""
+    bodies: list[Appendable] = [_result(running.parts.ids, call, outcome)]
+    if outcome.state or outcome.unset:
+        change = state.change(outcome.state, outcome.unset)
+        bodies.append(change)
+        values = {key: value for key, value in state.values.items() if key not in outcome.unset}
+        state = State(values=values | dict(outcome.state), depth=change.depth)
+    try:
+        await running.append(*bodies)
+    except ContentTooLarge:
+        note = f"too large to be kept: {len(outcome.content)} characters"
+        short = ToolOutcome(content=shorten(outcome.content, SMALL), error=note, duration_ms=outcome.duration_ms)
+        await running.append(_result(running.parts.ids, call, short))
+    return state
+
+
+def _result(ids: IdSource, call: ToolCall, outcome: ToolOutcome) -> Message:
+    result = ToolResult(tool_call_id=call.id, duration_ms=outcome.duration_ms, error=outcome.error)
+    return Message(id=ids(), role=Role.TOOL, content=outcome.content, blocks=outcome.blocks, tool_result=result)

@@ -1,0 +1,26 @@
+"""Ending a turn: its last message, its state and its usage in one commit, which also gives the lease back."""
+
+from threadkeep.conversation.message import Message, Usage
+from threadkeep.conversation.turn import TurnChange, TurnState
+from threadkeep.turn.running import Running
+
+
+async def settle(
+    running: Running, state: TurnState, *messages: Message, error: str | None = None, detail: str | None = None
+) -> None:
+    """End or pause the turn."""
+    usage = total_usage(running, messages)
+    await running.append(*messages, settle=TurnChange(state=state, usage=usage, error=error, detail=detail))
+
+
+def total_usage(running: Running, messages: tuple[Message, ...]) -> Usage | None:
+    """Return the tokens of all model calls of this turn, if any provider counted them."""
+    said = [*(entry.body for entry in running.entries if isinstance(entry.body, Message)), *messages]
+    used = [message.usage for message in said if message.usage is not None]
+    if not used:
+        return None
+    return Usage(
+        input_tokens=sum(usage.input_tokens for usage in used),
+        output_tokens=sum(usage.output_tokens for usage in used),
+        cached_tokens=sum(usage.cached_tokens for usage in used),
+    )
