@@ -1,9 +1,12 @@
 """Settings: what wins over what, and what may be shown."""
 
+from pathlib import Path
+
 import pytest
 
 from threadkeep.errors import InvalidValue
-from threadkeep.settings import Settings, load_settings
+from threadkeep.settings import Settings, load_settings, read_file
+from threadkeep.tools.mcp_config import McpServer
 
 
 def test_the_defaults_are_one_file_on_the_loopback() -> None:
@@ -35,3 +38,62 @@ def test_a_wrong_value_names_its_setting(name: str, value: str) -> None:
 )
 def test_a_store_is_shown_without_its_secrets(url: str, shown: str) -> None:
     assert Settings(store=url).store_without_secrets == shown
+
+
+TOML = """
+store = "memory:"
+port = 9000
+
+[mcp.servers.git]
+command = "uvx"
+args = ["mcp-server-git"]
+env = { TOKEN = "secret ${GIT_TOKEN}" }
+
+[mcp.servers.docs]
+url = "https://docs.example.org/mcp"
+approve = "destructive"
+"""
+
+
+def test_the_file_wins_over_defaults_and_the_environment_over_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "my.toml"
+    path.write_text(TOML)
+    environment = {"THREADKEEP_CONFIG": str(path), "THREADKEEP_PORT": "9001", "GIT_TOKEN": "hush"}
+    settings = load_settings(environment, {}, read_file(environment))
+    assert (settings.store, settings.port, settings.host) == ("memory:", 9001, "127.0.0.1")
+    assert settings.mcp.servers == {
+        "git": McpServer(command="uvx", args=("mcp-server-git",), env={"TOKEN": "secret hush"}),
+        "docs": McpServer(url="https://docs.example.org/mcp", approve="destructive"),
+    }
+
+
+def test_the_file_is_looked_for_here_and_need_not_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert read_file({}) == {}
+    (tmp_path / "threadkeep.toml").write_text("port = 1")
+    assert read_file({}) == {"port": 1}
+
+
+def test_a_file_that_was_named_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(InvalidValue, match="there is no file"):
+        read_file({"THREADKEEP_CONFIG": str(tmp_path / "none.toml")})
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [("port = ", "cannot be read"), ('store = "${MISSING}"', "the variable MISSING, which is not set")],
+)
+def test_a_file_that_cannot_be_used_says_why(tmp_path: Path, text: str, complaint: str) -> None:
+    path = tmp_path / "threadkeep.toml"
+    path.write_text(text)
+    with pytest.raises(InvalidValue, match=complaint):
+        read_file({"THREADKEEP_CONFIG": str(path)})
+
+
+@pytest.mark.parametrize(
+    ("server", "place"),
+    [({"command": "x", "url": "http://y"}, "mcp.servers.git"), ({"comand": "x"}, "mcp.servers.git.comand")],
+)
+def test_a_wrong_server_is_named(server: dict[str, str], place: str) -> None:
+    with pytest.raises(InvalidValue, match=f"the setting {place} is not valid"):
+        load_settings({}, {}, {"mcp": {"servers": {"git": server}}})

@@ -6,7 +6,8 @@ wakes the owner, which lists the tools again; if that fails, the connection is g
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
@@ -50,6 +51,8 @@ class Connection:
         self._client: Client | None = None
         self._wake = anyio.Event()
         self._scope = anyio.CancelScope()
+        self._is_opening = False
+        self._is_stopping = False
 
     async def run(self) -> None:
         """Own the connection until `stop`: keep it open, and open it again when it is lost."""
@@ -67,7 +70,13 @@ class Connection:
 
     def stop(self) -> None:
         """Have `run` close the connection and return."""
-        self._scope.cancel()
+        self._is_stopping = True
+        self._stop_if_possible()
+
+    def _stop_if_possible(self) -> None:
+        """Stop, but not while a process is being started: nobody would end it."""
+        if self._is_stopping and not self._is_opening:
+            self._scope.cancel()
 
     async def call(self, tool: str, args: Mapping[str, Any]) -> ToolOutcome:
         """Have the server run a tool, by the name that the server gave it."""
@@ -91,7 +100,7 @@ class Connection:
         words = LastWords(self._server)
         try:
             async with Client(
-                open_transport(self._config, words, lambda: self._wake.set()),
+                self._open(words),
                 read_timeout_seconds=_CONNECT_SECONDS,
                 message_handler=self._on_message,
                 client_info=Implementation(name="threadkeep", version=version("threadkeep")),
@@ -101,6 +110,21 @@ class Connection:
         except Exception as error:
             return await _reason(error, words)
         return "the connection was closed"
+
+    @asynccontextmanager
+    async def _open(self, words: LastWords) -> AsyncIterator[Any]:
+        """Open the way to the server."""
+        self._is_opening = True
+        try:
+            async with open_transport(self._config, words, lambda: self._wake.set()) as streams:
+                self._opened()
+                yield streams
+        finally:
+            self._opened()
+
+    def _opened(self) -> None:
+        self._is_opening = False
+        self._stop_if_possible()
 
     async def _serve(self, client: Client) -> None:
         """List the tools, now and whenever something may have changed. Ends with the error of a lost connection."""

@@ -1,0 +1,308 @@
+"""Real MCP servers, over stdio and streamable HTTP, that are called, killed and started again."""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from threadkeep.conversation.message import ToolCall
+from threadkeep.conversation.scope import LOCAL
+from threadkeep.tools.base import ToolContext, ToolOutcome
+from threadkeep.tools.mcp import McpServers
+from threadkeep.tools.mcp_config import McpServer
+from threadkeep.tools.mcp_state import Backoff, Connected, McpState
+from threadkeep.tools.registry import Registry
+from threadkeep.tools.running import run_call, run_calls
+
+SERVER = str(Path(__file__).with_name("mcp_server.py"))
+OLD_SERVER = str(Path(__file__).with_name("old_mcp_server.py"))
+CONTEXT = ToolContext(scope=LOCAL, conversation="c1", turn=1, call_id="")
+QUICK = Backoff(first=0.02, longest=0.2)
+STRANGE = "double__a_tool_with_a_name_that_no_provider_would_acc_fc20f6eb0a"
+
+
+async def eventually(condition: Callable[[], object]) -> None:
+    """Wait until something is so. Most of it happens in another process, so that there is no event to wait for."""
+    async with asyncio.timeout(20):
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.005)
+
+
+class HttpServer:
+    """A server process on a port of its own, which can be killed and started again."""
+
+    def __init__(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port: int = free.getsockname()[1]
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start the process; it listens some time later."""
+        command = [sys.executable, SERVER, "http", str(self.port)]
+        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def kill(self) -> None:
+        """End the process as a crash would."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+
+@pytest.fixture(scope="module")
+def http_server() -> Iterator[HttpServer]:
+    """A server that runs."""
+    server = HttpServer()
+    server.start()
+    yield server
+    server.kill()
+
+
+@pytest.fixture(params=["stdio", "http"])
+def config(request: pytest.FixtureRequest) -> McpServer:
+    """How to reach the same server over each transport."""
+    if request.param == "stdio":
+        return McpServer(command=sys.executable, args=(SERVER, "stdio"))
+    port = request.getfixturevalue("http_server").port
+    return McpServer(url=f"http://127.0.0.1:{port}/mcp")
+
+
+@pytest.fixture
+async def servers(config: McpServer) -> AsyncIterator[McpServers]:
+    """One server, ready."""
+    async with McpServers({"double": config}, QUICK) as servers:
+        await eventually(lambda: state_of(servers) is Connected.READY)
+        yield servers
+
+
+def state_of(servers: McpServers) -> Connected:
+    return servers.states()[0].state
+
+
+def names(servers: McpServers) -> set[str]:
+    return {tool.spec.name for tool in servers.tools()}
+
+
+async def call(servers: McpServers, tool: str, **args: Any) -> ToolOutcome:
+    return await run_call(Registry(servers.tools()), ToolCall(id="1", name=tool, args=args), CONTEXT)
+
+
+async def test_the_tools_of_a_server_are_listed_and_called(servers: McpServers) -> None:
+    tools = Registry(servers.tools())
+    add = tools.get("double__add")
+    assert add is not None
+    assert add.spec.description == "Add two numbers."
+    assert add.spec.parameters["required"] == ["a", "b"]
+    assert add.repeatable
+    assert servers.states() == (McpState(server="double", state=Connected.READY, tools=len(tools)),)
+    assert (await call(servers, "double__add", a=2, b=40)).content == "42"
+
+
+async def test_a_name_that_no_provider_would_accept_is_called_under_another(servers: McpServers) -> None:
+    assert STRANGE in names(servers)
+    assert (await call(servers, STRANGE)).content == "strange"
+
+
+async def test_structured_content_and_pictures_become_text(servers: McpServers) -> None:
+    assert '"length": 3' in (await call(servers, "double__remember", key="abc")).content
+    assert (await call(servers, "double__picture")).content == "[image image/png, 4 KB, not shown]"
+
+
+async def test_a_failing_tool_and_wrong_arguments_are_errors_for_the_model(servers: McpServers) -> None:
+    failed = await call(servers, "double__fail", reason="the disk is full")
+    assert failed.error is not None
+    assert "the disk is full" in failed.error
+    wrong = await call(servers, "double__add", a="many")
+    assert wrong.error is not None
+    assert "valid integer" in wrong.error
+
+
+async def test_a_call_over_its_time_limit_is_an_error_and_the_connection_stays(
+    config: McpServer, tmp_path: Path
+) -> None:
+    async with McpServers({"double": config.model_copy(update={"timeout": 1.0})}, QUICK) as servers:
+        await eventually(lambda: state_of(servers) is Connected.READY)
+        before = (await call(servers, "double__process")).content
+        hung = await call(servers, "double__hang", marker=str(tmp_path / "running"))
+        assert hung.error is not None
+        assert "did not finish within 1 seconds" in hung.error
+        assert (await call(servers, "double__process")).content == before
+
+
+async def test_calls_run_in_parallel_over_one_connection(servers: McpServers, tmp_path: Path) -> None:
+    markers = [tmp_path / str(number) for number in range(3)]
+    hanging = [asyncio.create_task(call(servers, "double__hang", marker=str(marker))) for marker in markers]
+    await eventually(lambda: all(marker.exists() for marker in markers))
+    sums = [ToolCall(id=str(number), name="double__add", args={"a": number, "b": number}) for number in range(10)]
+    ended = {each.id: outcome.content async for each, outcome in run_calls(Registry(servers.tools()), sums, CONTEXT)}
+    assert ended == {str(number): str(2 * number) for number in range(10)}
+    for task in hanging:
+        task.cancel()
+    assert all(
+        isinstance(each, asyncio.CancelledError) for each in await asyncio.gather(*hanging, return_exceptions=True)
+    )
+    assert (await call(servers, "double__add", a=1, b=1)).content == "2"
+
+
+async def test_a_tool_that_comes_later_is_listed_when_the_server_says_so(servers: McpServers) -> None:
+    assert (await call(servers, "double__grow")).content == "grown"
+    await eventually(lambda: "double__grown" in names(servers))
+    assert servers.states()[0].tools == len(servers.tools())
+    assert (await call(servers, "double__grown")).error is None
+
+
+async def test_a_process_that_is_killed_is_started_again() -> None:
+    config = McpServer(command=sys.executable, args=(SERVER, "stdio"))
+    async with McpServers({"double": config}, QUICK) as servers:
+        await eventually(lambda: state_of(servers) is Connected.READY)
+        first = int((await call(servers, "double__process")).content)
+        os.kill(first, signal.SIGKILL)
+        await eventually(lambda: state_of(servers) is not Connected.READY)
+        down = await call(servers, "double__process")
+        assert down.error is not None
+        assert down.error.startswith("The tool server double is down (")
+        assert "double__process" in names(servers)
+        await eventually(lambda: state_of(servers) is Connected.READY)
+        assert int((await call(servers, "double__process")).content) != first
+
+
+async def test_a_process_that_dies_in_a_call_is_told_and_started_again() -> None:
+    config = McpServer(command=sys.executable, args=(SERVER, "stdio"))
+    async with McpServers({"double": config}, QUICK) as servers:
+        await eventually(lambda: state_of(servers) is Connected.READY)
+        died = await call(servers, "double__die")
+        assert died.error is not None
+        assert "It may or may not have taken effect." in died.error
+        await eventually(lambda: "the server was told to die" in str(servers.states()[0].reason))
+        await eventually(lambda: state_of(servers) is Connected.READY)
+        assert (await call(servers, "double__add", a=1, b=2)).content == "3"
+
+
+async def test_an_http_server_that_dies_while_nobody_calls_is_missed_and_found_again() -> None:
+    server = HttpServer()
+    server.start()
+    try:
+        config = McpServer(url=f"http://127.0.0.1:{server.port}/mcp")
+        async with McpServers({"double": config}, QUICK) as servers:
+            await eventually(lambda: state_of(servers) is Connected.READY)
+            first = (await call(servers, "double__process")).content
+            server.kill()
+            await eventually(lambda: state_of(servers) is Connected.FAILED)
+            down = await call(servers, "double__process")
+            assert down.error is not None
+            assert "double is down (" in down.error
+            server.start()
+            await eventually(lambda: state_of(servers) is Connected.READY)
+            assert (await call(servers, "double__process")).content != first
+    finally:
+        server.kill()
+
+
+async def test_an_http_server_that_dies_in_a_call_is_told(tmp_path: Path) -> None:
+    server, marker = HttpServer(), tmp_path / "running"
+    server.start()
+    try:
+        config = McpServer(url=f"http://127.0.0.1:{server.port}/mcp")
+        async with McpServers({"double": config}, QUICK) as servers:
+            await eventually(lambda: state_of(servers) is Connected.READY)
+            hanging = asyncio.create_task(call(servers, "double__hang", marker=str(marker)))
+            await eventually(marker.exists)
+            server.kill()
+            error = (await hanging).error
+            assert error is not None
+            assert "It may or may not have taken effect." in error
+    finally:
+        server.kill()
+
+
+async def test_a_server_of_the_years_before_is_understood_too() -> None:
+    config = McpServer(command=sys.executable, args=(OLD_SERVER,))
+    async with McpServers({"old": config}, QUICK) as servers:
+        await eventually(lambda: state_of(servers) is Connected.READY)
+        assert names(servers) == {"old__grow"}
+        assert (await call(servers, "old__grow")).content == "grown"
+        await eventually(lambda: names(servers) == {"old__grow", "old__grown"})
+
+
+async def test_servers_that_cannot_be_reached_say_why_and_do_not_hinder_the_others() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        closed_port = taken.getsockname()[1]
+    configs = {
+        "missing": McpServer(command="/no/such/command"),
+        "broken": McpServer(command=sys.executable, args=("-c", "raise SystemExit('no token given')")),
+        "away": McpServer(url=f"http://127.0.0.1:{closed_port}/mcp"),
+        "good": McpServer(command=sys.executable, args=(OLD_SERVER,)),
+    }
+    async with McpServers(configs, QUICK) as servers:
+        assert await servers.settled(20)
+        by_name = {state.server: state for state in servers.states()}
+        assert "No such file or directory" in str(by_name["missing"].reason)
+        assert "it wrote: no token given" in str(by_name["broken"].reason)
+        assert "ConnectError" in str(by_name["away"].reason)
+        assert by_name["good"].state is Connected.READY
+        assert names(servers) == {"good__grow"}
+
+
+async def test_closing_ends_the_processes() -> None:
+    config = McpServer(command=sys.executable, args=(SERVER, "stdio"))
+    servers = McpServers({"double": config}, QUICK)
+    await servers.start()
+    await eventually(lambda: state_of(servers) is Connected.READY)
+    process = int((await call(servers, "double__process")).content)
+    await servers.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
+    assert servers.states()[0].reason == "closed"
+    closed = await call(servers, "double__process")
+    assert closed.error is not None
+    assert "is down (closed)" in closed.error
+
+
+async def test_closing_does_not_wait_for_a_server_that_never_answers(tmp_path: Path) -> None:
+    marker = tmp_path / "running"
+    script = f"import pathlib, sys; pathlib.Path({str(marker)!r}).touch(); sys.stdin.read()"
+    async with McpServers({"mute": McpServer(command=sys.executable, args=("-c", script))}, QUICK) as servers:
+        await eventually(marker.exists)
+        assert not await servers.settled(0)
+        assert state_of(servers) is Connected.CONNECTING
+
+
+async def test_no_servers_are_no_tools() -> None:
+    async with McpServers({}) as servers:
+        assert await servers.settled(0)
+        assert servers.tools() == ()
+        assert servers.states() == ()
+
+
+async def test_without_the_package_the_servers_fail_with_the_line_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "threadkeep.tools.mcp_connection", None)
+    async with McpServers({"any": McpServer(command="x")}) as servers:
+        assert servers.states()[0].state is Connected.FAILED
+        assert "pip install 'threadkeep[mcp]'" in str(servers.states()[0].reason)
+
+
+def test_the_package_is_not_imported_before_a_server_is_started() -> None:
+    program = "import sys, threadkeep.tools.mcp, threadkeep.settings; sys.exit('mcp' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("turns", [0, 1, 2, 3, 5, 8, 13, 21])
+async def test_closing_while_a_process_is_being_started_leaves_none_behind(turns: int, tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    script = f"import os, sys; open({str(pids)!r}, 'a').write(f'{{os.getpid()}}\\n'); sys.stdin.read()"
+    servers = McpServers({"mute": McpServer(command=sys.executable, args=("-c", script))}, QUICK)
+    await servers.start()
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    await servers.close()
+    for pid in pids.read_text().split() if pids.exists() else []:
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(pid), 0)
