@@ -4,7 +4,7 @@ Made by `threadkeep.open`, which is all that a program needs to know of this fil
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from types import TracebackType
 from typing import Any, Self
 
@@ -18,11 +18,14 @@ from threadkeep.errors import InvalidValue
 from threadkeep.jobs.recover_turns import EVERY_SECONDS, recover_turns
 from threadkeep.llm.choice import Choice
 from threadkeep.store.base import Begun, Store
+from threadkeep.tools.mcp import McpServers
+from threadkeep.turn.assistant import Assistant
 from threadkeep.turn.desk import Desk
 from threadkeep.turn.events import Event
 from threadkeep.turn.host import Host
 from threadkeep.turn.steps.accept import BusyPolicy, Sending
 
+MCP_PATIENCE = 10.0
 ENDS = ("turn.completed", "turn.failed", "turn.cancelled", "turn.interrupted", "turn.waiting")
 
 
@@ -34,16 +37,25 @@ class Keeper:
         store: Store,
         host: Host,
         model_choice: Choice,
+        assistants: Mapping[str, Assistant],
+        mcp: McpServers,
         *,
         patience: float = 5.0,
         recover_every: float = EVERY_SECONDS,
     ) -> None:
         self.store = store
         self.model_choice = model_choice
+        self.assistants = assistants
+        self.mcp = mcp
         self.host = host
         self.desk = Desk(host)
         self._patience = patience
-        self._recovering = asyncio.create_task(recover_turns(host, recover_every))
+        self._recovering = asyncio.create_task(self._recover(recover_every))
+
+    async def _recover(self, every: float) -> None:
+        # A turn may need a tool of an MCP server: they get a moment to connect before turns are taken up.
+        await self.mcp.settled(MCP_PATIENCE)
+        await recover_turns(self.host, every)
 
     async def create(self, *, scope: Scope = LOCAL, key: IdempotencyKey | None = None, **fields: Any) -> "Chat":
         """Create a conversation; `fields` are those of `NewConversation`: assistant, title, system, model, id..."""
@@ -54,11 +66,23 @@ class Keeper:
         """Return a handle on a conversation that exists."""
         return Chat(self, scope, (await self.store.get(scope, conversation)).id)
 
+    def check_assistant(self, name: str | None) -> None:
+        """Refuse the name of an assistant that is not there."""
+        if name is not None and name not in self.assistants:
+            raise InvalidValue(f"There is no assistant named {name}.")
+
+    def changed(self, scope: Scope, conversation: str | None = None) -> None:
+        """Tell readers that a conversation, or just the list of them, was changed through the store."""
+        if conversation is not None:
+            self.host.parts.bus.publish(scope.tenant, conversation)
+        self.host.parts.bus.publish_list(scope.tenant, scope.user)
+
     async def close(self) -> None:
         """Let running turns end for a moment, leave the rest for recovery, and close the store."""
         self._recovering.cancel()
         await asyncio.gather(self._recovering, return_exceptions=True)
         await self.host.close(self._patience)
+        await self.mcp.close()
         await self.store.close()
 
     async def __aenter__(self) -> Self:

@@ -5,6 +5,7 @@ import os
 import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -17,6 +18,8 @@ from threadkeep.llm.base import Model
 from threadkeep.llm.choice import Choice, choose_model
 from threadkeep.llm.loading import load_model
 from threadkeep.store.base import MAX_BYTES, Store
+from threadkeep.tools.mcp import McpServers
+from threadkeep.tools.mcp_config import McpServer
 from threadkeep.turn.assistant import Assistant, ModelSource
 from threadkeep.turn.bus import Bus
 from threadkeep.turn.host import Host
@@ -27,7 +30,13 @@ logger = logging.getLogger(__name__)
 
 DEFAULT_STORE = "sqlite:///threadkeep.db"
 NO_POSTGRES = "PostgreSQL needs a package: pip install 'threadkeep[postgres]'"
-CHAT = Assistant(name="chat", instructions="You are a helpful assistant. Answer briefly and truthfully.")
+CHAT = Assistant(
+    name="chat",
+    description="A general assistant with the tools of all configured MCP servers.",
+    instructions="You are a helpful assistant. Answer briefly and truthfully.",
+    examples=("My name is Alice.", "What's my name?", "What can you do?"),
+    mcp=True,
+)
 """Answers where nobody declared an assistant."""
 
 
@@ -62,6 +71,7 @@ async def open_keeper(
     *,
     model: str | Model | None = None,
     pace: float | None = None,
+    mcp: Mapping[str, McpServer] | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Keeper:
     """Open a store and everything that answers in it. The first assistant answers where a conversation names none.
@@ -73,16 +83,18 @@ async def open_keeper(
     choice = await _choice(model, os.environ if environment is None else environment)
     logger.info("model: %s. %s", choice.name, choice.reason)
     store = await open_store(url)
+    servers = McpServers(mcp or {})
+    await servers.start()
     parts = Parts(
         store=store,
         bus=Bus(),
-        assistant_of=lambda conversation: _assistant(known, conversation),
+        assistant_of=lambda conversation: _assistant(known, conversation, servers),
         models=_models(choice.name if isinstance(model, str | None) else model, pace),
         clock=utc_now,
         ids=new_id,
         owner=f"{socket.gethostname()}-{os.getpid()}-{new_id()}",
     )
-    return Keeper(store, Host(parts, give_title), choice)
+    return Keeper(store, Host(parts, give_title), choice, known, servers)
 
 
 @asynccontextmanager
@@ -119,12 +131,13 @@ def _models(default: str | Model, pace: float | None) -> ModelSource:
     return find
 
 
-def _assistant(known: Mapping[str, Assistant], conversation: Conversation) -> Assistant:
-    if conversation.assistant is None:
-        return next(iter(known.values()))
-    if conversation.assistant not in known:
-        raise InvalidValue(f"There is no assistant named {conversation.assistant}.")
-    return known[conversation.assistant]
+def _assistant(known: Mapping[str, Assistant], conversation: Conversation, servers: McpServers) -> Assistant:
+    """Return who answers in a conversation, with the tools that MCP servers offer now."""
+    name = conversation.assistant or next(iter(known))
+    if name not in known:
+        raise InvalidValue(f"There is no assistant named {name}.")
+    assistant = known[name]
+    return replace(assistant, tools=assistant.tools.plus(servers.tools())) if assistant.mcp else assistant
 
 
 async def migrate(url: str) -> list[str]:

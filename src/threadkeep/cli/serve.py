@@ -14,10 +14,10 @@ import sys
 import uvicorn
 from fastapi import FastAPI
 
-from threadkeep.runtime import open_store
+from threadkeep.runtime import open_keeper
 from threadkeep.server.app import create_app
 from threadkeep.server.loopback import is_loopback
-from threadkeep.settings import Settings, load_settings
+from threadkeep.settings import Settings, load_settings, read_file
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,11 +27,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--store", metavar="URL", help="where conversations are kept (default: sqlite:///threadkeep.db)"
     )
+    parser.add_argument(
+        "--model", help="the model that answers, such as openai:gpt-5 (default: what is found, or demo)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until told to stop."""
-    settings = load_settings(os.environ, vars(arguments))
+    settings = load_settings(os.environ, vars(arguments), read_file(os.environ))
     if not is_loopback(settings.host):
         return _refuse(f"{settings.host} is not a loopback address; without authentication only those are served", 2)
     try:
@@ -54,17 +57,18 @@ def _listen(settings: Settings) -> socket.socket:
 
 
 async def _serve(settings: Settings, listener: socket.socket) -> None:
-    store = await open_store(settings.store)
+    keeper = await open_keeper(settings.store, model=settings.model, mcp=settings.mcp.servers)
     try:
-        server = uvicorn.Server(_configuration(create_app(store, settings)))
+        server = uvicorn.Server(_configuration(create_app(keeper, settings)))
         # uvicorn raises the signal that stopped it once more when it is done; with its own handler in place that does
         # nothing, and the store is still closed.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, server.handle_exit)
-        print(f"Threadkeep serves {settings.store_without_secrets} on {_url(listener)}", flush=True)
+        what = f"{settings.store_without_secrets}, answered by {keeper.model_choice.name},"
+        print(f"Threadkeep serves {what} on {_url(listener)}", flush=True)
         await server.serve(sockets=[listener])
     finally:
-        await store.close()
+        await keeper.close()
 
 
 def _configuration(app: FastAPI) -> uvicorn.Config:

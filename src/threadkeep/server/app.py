@@ -1,6 +1,6 @@
 """The application that `threadkeep serve` serves, and that tests call without a socket: routes, guards, page.
 
-The store is handed in, open, and stays its owner's to close. Listening, signals and settings are not looked after
+The keeper is handed in, running, and stays its owner's to close. Listening, signals and settings are not looked after
 here.
 """
 
@@ -11,18 +11,23 @@ from fastapi.responses import FileResponse
 from starlette.staticfiles import StaticFiles
 
 from threadkeep import __version__
+from threadkeep.keeper import Keeper
 from threadkeep.server.headers import SecurityHeaders
 from threadkeep.server.health import health_routes
+from threadkeep.server.identity import OpenGuard
 from threadkeep.server.loopback import LoopbackGuard
 from threadkeep.server.problems import answer_with_problems
+from threadkeep.server.routes.about import about_routes
+from threadkeep.server.routes.conversations import conversation_routes
+from threadkeep.server.routes.messages import message_routes
+from threadkeep.server.routes.reading import reading_routes
 from threadkeep.settings import Settings
-from threadkeep.store.base import Store
 
 WEB = Path(__file__).parent.parent / "web"
 
 
-def create_app(store: Store, settings: Settings) -> FastAPI:
-    """Wire the application around an open store."""
+def create_app(keeper: Keeper, settings: Settings) -> FastAPI:
+    """Wire the application around a running keeper."""
     app = FastAPI(
         title="Threadkeep",
         version=__version__,
@@ -31,8 +36,11 @@ def create_app(store: Store, settings: Settings) -> FastAPI:
         redoc_url=None,
     )
     app.state.settings = settings
+    app.state.guard = OpenGuard()
     answer_with_problems(app)
-    app.include_router(health_routes(store))
+    app.include_router(health_routes(keeper.store))
+    for routes in (conversation_routes, message_routes, reading_routes, about_routes):
+        app.include_router(routes(keeper))
     app.include_router(_page())
     app.mount("/static", StaticFiles(directory=WEB), name="static")
     # The one added last sees a request first.

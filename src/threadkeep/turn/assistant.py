@@ -13,7 +13,8 @@ from threadkeep.tools.registry import Registry
 @dataclass(frozen=True, kw_only=True)
 class Assistant:
     """An assistant. `model` names the one to use unless a conversation chooses another; `script` is what the scripted
-    model `demo` plays for this assistant; `examples` are questions that a person could begin with."""
+    model `demo` plays for this assistant; `examples` are questions that a person could begin with; `mcp` gives it the
+    tools of all configured MCP servers as well."""
 
     name: str
     instructions: str = ""
@@ -25,6 +26,7 @@ class Assistant:
     policy: Policy = field(default_factory=Policy)
     processors: tuple[Processor, ...] = STANDARD
     iterations: int = 10
+    mcp: bool = False
 
 
 ModelSource = Callable[[str | None, Assistant], Model]

@@ -25,6 +25,11 @@ class News:
 LOOK = News()
 
 
+def list_topic(user: str) -> str:
+    """Return what the list of a user's conversations is subscribed to as; no conversation has such an id."""
+    return f"list of {user}"
+
+
 class Subscription:
     """The news of one conversation for one reader."""
 
@@ -62,6 +67,10 @@ class Bus:
         """Tell every reader of the conversation."""
         for reader in self._readers.get((tenant, conversation), ()):
             reader.put(news)
+
+    def publish_list(self, tenant: str, user: str) -> None:
+        """Tell who watches the list of a user's conversations that something in it has changed."""
+        self.publish(tenant, list_topic(user))
 
     @contextmanager
     def subscribed(self, tenant: str, conversation: str) -> Iterator[Subscription]:

@@ -99,6 +99,8 @@ class Desk:
                 return turn
         raise TurnNotFound
 
-    def follow(self, scope: Scope, conversation: str, after: Cursor | None = None) -> AsyncIterator[Event]:
+    def follow(
+        self, scope: Scope, conversation: str, after: Cursor | None = None, *, heartbeat: float | None = None
+    ) -> AsyncIterator[Event]:
         """Yield every event of a conversation behind the cursor (none: from now on), for ever."""
-        return follow(self.store, self.host.parts.bus, scope, conversation, after)
+        return follow(self.store, self.host.parts.bus, scope, conversation, after, heartbeat=heartbeat)

@@ -1,5 +1,6 @@
 """Following a conversation: stored entries first, then live ones, from any cursor, without gap or repeat."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 from threadkeep.conversation.cursor import Cursor
@@ -11,16 +12,27 @@ from threadkeep.turn.events import Event, events, text_event
 LOOK_EVERY = 1.0
 """Seconds after which a reader looks into the log unasked: another process may have written, or news was lost."""
 PAGE = 100
+HEARTBEAT = "heartbeat"
+"""An event that only says that the stream lives; it is sent to those who ask for it, and is in no log."""
 
 
 async def follow(
-    store: Store, bus: Bus, scope: Scope, conversation: str, after: Cursor | None = None
+    store: Store,
+    bus: Bus,
+    scope: Scope,
+    conversation: str,
+    after: Cursor | None = None,
+    *,
+    heartbeat: float | None = None,
 ) -> AsyncIterator[Event]:
-    """Yield every event behind the cursor (none: from now on), for ever."""
+    """Yield every event behind the cursor (none: from now on), for ever, and a heartbeat when it is quiet so long."""
     with bus.subscribed(scope.tenant, conversation) as subscription:
         cursor = await _present(store, scope, conversation) if after is None else after
         news: list[News] = [News()]
+        loop = asyncio.get_running_loop()
+        quiet_since = loop.time()
         while True:
+            before = cursor
             for item in news:
                 if item.message is not None and item.message == cursor.message and item.offset == cursor.offset:
                     event = text_event(item.message, item.text, cursor)
@@ -30,6 +42,11 @@ async def follow(
                     async for event in _catch_up(store, scope, conversation, cursor):
                         cursor = event.cursor
                         yield event
+            if cursor is not before:
+                quiet_since = loop.time()
+            elif heartbeat is not None and loop.time() - quiet_since >= heartbeat:
+                quiet_since = loop.time()
+                yield Event(HEARTBEAT, {}, cursor)
             news = await subscription.get(LOOK_EVERY)
 
 

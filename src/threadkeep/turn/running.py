@@ -89,6 +89,8 @@ class Running:
         done = await asyncio.shield(self.parts.store.append(self.lease.scope, self.lease.conversation, append))
         self.entries += done.entries
         self.parts.bus.publish(self.lease.scope.tenant, self.lease.conversation)
+        if settle is not None:
+            self.parts.bus.publish_list(self.lease.scope.tenant, self.lease.scope.user)
 
 
 async def turn_entries(store: Store, scope: Scope, conversation: str, turn: int) -> list[Entry]:

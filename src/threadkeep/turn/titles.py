@@ -25,6 +25,7 @@ async def give_title(running: Running) -> None:
         version = conversation.version
         await parts.store.update(lease.scope, lease.conversation, Update(title=title), expected_version=version)
         parts.bus.publish(lease.scope.tenant, lease.conversation)
+        parts.bus.publish_list(lease.scope.tenant, lease.scope.user)
     except ThreadkeepError as error:
         logger.info("no title for %s: %s", lease.conversation, error)
 

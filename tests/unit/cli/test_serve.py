@@ -38,7 +38,7 @@ def url_in(line: str) -> str:
 
 def test_it_says_in_one_line_what_it_serves_and_answers_there(tmp_path: Path) -> None:
     with serving(tmp_path, "--store", "memory:") as (_, line):
-        assert line.startswith("Threadkeep serves memory: on http://127.0.0.1:")
+        assert line.startswith("Threadkeep serves memory:, answered by demo, on http://127.0.0.1:")
         assert httpx.get(f"{url_in(line)}/health/ready").json() == {"status": "ok"}
         assert "<title>Threadkeep</title>" in httpx.get(url_in(line)).text
 

@@ -8,7 +8,8 @@ import pytest
 from fastapi import FastAPI
 
 from threadkeep.errors import StoreUnavailable
-from threadkeep.runtime import open_store
+from threadkeep.keeper import Keeper
+from threadkeep.runtime import open_keeper
 from threadkeep.server.app import create_app
 from threadkeep.settings import Settings
 from threadkeep.store.base import Store
@@ -21,15 +22,20 @@ FOREIGN_HOSTS = [
 
 
 @pytest.fixture
-async def store() -> AsyncIterator[Store]:
-    store = await open_store("memory:")
-    yield store
-    await store.close()
+async def keeper() -> AsyncIterator[Keeper]:
+    keeper = await open_keeper("memory:", model="demo", pace=0)
+    yield keeper
+    await keeper.close()
 
 
 @pytest.fixture
-def app(store: Store) -> FastAPI:
-    return create_app(store, Settings(store="memory:"))
+def store(keeper: Keeper) -> Store:
+    return keeper.store
+
+
+@pytest.fixture
+def app(keeper: Keeper) -> FastAPI:
+    return create_app(keeper, Settings(store="memory:"))
 
 
 @pytest.fixture

@@ -55,7 +55,7 @@ def _without_running(running: Running, step: RunTools, call: ToolCall) -> ToolOu
         reason = step.refused[call.id]
         return ToolOutcome(content=REFUSED + (f": {reason}" if reason else ""), error="refused")
     tool = running.assistant.tools.get(call.name)
-    if step.doubtful and tool is not None and not tool.repeatable:
+    if step.doubtful and (tool is None or not tool.repeatable):
         return ToolOutcome(content=UNKNOWN, error="outcome unknown")
     return None
 

@@ -1,0 +1,79 @@
+"""What clients send, field by field. Values that every store must be able to keep are checked by their own types."""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from threadkeep.conversation.entry import Status
+from threadkeep.conversation.ids import Id
+from threadkeep.conversation.value import JsonObject, Text
+from threadkeep.turn.steps.accept import BusyPolicy
+
+Seq = Annotated[int, Field(ge=0, le=2**53, description="The number of an entry; 0 is the place before the first.")]
+
+
+class Body(BaseModel):
+    """A request body: unknown fields are refused, so that a misspelt one is not silently ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class CreateBody(Body):
+    """A new conversation; everything is optional."""
+
+    assistant: Id | None = Field(default=None, examples=["chat"])
+    title: Text | None = Field(default=None, max_length=500, examples=["Holidays"])
+    system: Text | None = Field(default=None, description="Instructions for this conversation alone.")
+    model: Text | None = Field(default=None, max_length=200, examples=["demo"])
+    metadata: JsonObject = Field(default_factory=dict)
+
+
+class PatchBody(Body):
+    """What to change; a field that is left out stays."""
+
+    title: Text | None = Field(default=None, max_length=500)
+    metadata: JsonObject | None = None
+    status: Status | None = None
+    archived: bool | None = None
+    model: Text | None = Field(default=None, max_length=200)
+
+
+class SendBody(Body):
+    """A message. `parent` left out continues the head, null begins anew, another entry makes a branch."""
+
+    content: Text = Field(min_length=1, examples=["What can you do?"])
+    parent: Seq | None = None
+    expected_head: Seq | None = None
+    policy: BusyPolicy = BusyPolicy.QUEUE
+
+    @property
+    def place(self) -> int | None:
+        """The entry to continue as the store wants it: none for the head, 0 for the root."""
+        if "parent" not in self.model_fields_set:
+            return None
+        return 0 if self.parent is None else self.parent
+
+
+class RegenerateBody(Body):
+    """Which answer to make again; left out, the newest."""
+
+    entry: Seq | None = None
+
+
+class ApproveBody(Body):
+    """A person's answer to a tool call that waits for one."""
+
+    tool_call_id: Text = Field(min_length=1, max_length=255)
+    approved: bool
+    reason: Text | None = Field(default=None, max_length=2000)
+
+
+class HeadBody(Body):
+    """The entry that becomes the head; 0 is the root."""
+
+    head: Seq
+
+
+def said(body: BaseModel) -> dict[str, Any]:
+    """Return a body as plain JSON, for an idempotency key."""
+    return body.model_dump(mode="json", exclude_unset=True)

@@ -1,0 +1,79 @@
+"""What is there and who is asking: assistants, models, me."""
+
+from fastapi import APIRouter
+
+from threadkeep.keeper import Keeper
+from threadkeep.server.identity import Who
+from threadkeep.server.shown import Shown
+
+
+class ShownAssistant(Shown):
+    """An assistant that a conversation can be created with."""
+
+    name: str
+    description: str
+    examples: list[str]
+    model: str | None
+    tools: list[str]
+
+
+class AssistantList(Shown):
+    """The assistants; the first answers where a conversation names none."""
+
+    data: list[ShownAssistant]
+
+
+class ShownModel(Shown):
+    """The model that answers unless a conversation or an assistant names another, and why it was chosen."""
+
+    name: str
+    reason: str
+    is_scripted: bool
+
+
+class ModelList(Shown):
+    """The models to choose from; any `provider:model` name can be used as well."""
+
+    default: ShownModel
+    data: list[str]
+
+
+class Me(Shown):
+    """Who is asking."""
+
+    tenant: str
+    user: str
+    role: str
+
+
+def about_routes(keeper: Keeper) -> APIRouter:
+    """The routes for one keeper."""
+    router = APIRouter(prefix="/v1", tags=["about"])
+
+    @router.get("/assistants", summary="The assistants")
+    async def assistants(who: Who) -> AssistantList:
+        return AssistantList(
+            data=[
+                ShownAssistant(
+                    name=assistant.name,
+                    description=assistant.description,
+                    examples=list(assistant.examples),
+                    model=assistant.model,
+                    tools=[tool.spec.name for tool in assistant.tools],
+                )
+                for assistant in keeper.assistants.values()
+            ]
+        )
+
+    @router.get("/models", summary="The models")
+    async def models(who: Who) -> ModelList:
+        choice = keeper.model_choice
+        names = dict.fromkeys([choice.name, *(item.model for item in keeper.assistants.values() if item.model), "demo"])
+        default = ShownModel(name=choice.name, reason=choice.reason, is_scripted=choice.name == "demo")
+        return ModelList(default=default, data=list(names))
+
+    @router.get("/me", summary="Who is asking")
+    async def me(who: Who) -> Me:
+        return Me(tenant=who.scope.tenant, user=who.scope.user, role=who.role)
+
+    return router

@@ -1,0 +1,132 @@
+"""Conversations: create, list, read a page, change, delete. Their messages are sent in `messages`."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query, Response
+
+from threadkeep.conversation.conversation import Conversation, NewConversation
+from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.entry import Entry, Status, Update
+from threadkeep.conversation.message import Message
+from threadkeep.conversation.scope import Scope
+from threadkeep.errors import InvalidValue
+from threadkeep.keeper import Keeper
+from threadkeep.server.bodies import CreateBody, PatchBody, said
+from threadkeep.server.identity import Who
+from threadkeep.server.keys import Key, replay_headers
+from threadkeep.server.shown import ConversationList, ShownConversation, ShownMessage, ShownTurn, WholeConversation
+from threadkeep.store.base import Store
+
+Limit = Annotated[int, Query(ge=1, le=200, description="How many at most.")]
+IfMatch = Annotated[str | None, Header(description="The version that the change is meant for, as in ETag.")]
+
+
+def conversation_routes(keeper: Keeper) -> APIRouter:
+    """The routes for one keeper."""
+    router, store = APIRouter(prefix="/v1/conversations", tags=["conversations"]), keeper.store
+
+    @router.post("", status_code=201, summary="Create a conversation")
+    async def create(who: Who, key: Key, response: Response, body: CreateBody | None = None) -> ShownConversation:
+        chosen = body or CreateBody()
+        keeper.check_assistant(chosen.assistant)
+        new = NewConversation(**chosen.model_dump())
+        created = await store.create(who.scope, new, key=key("POST /v1/conversations", said(chosen)))
+        keeper.changed(who.scope)
+        response.headers.update(replay_headers(created.replayed))
+        response.headers["Location"] = f"/v1/conversations/{created.conversation.id}"
+        return _shown(created.conversation, response)
+
+    @router.get("", summary="List conversations, the last active first")
+    async def listing(
+        who: Who,
+        limit: Limit = 20,
+        after: str | None = None,
+        status: Status | None = None,
+        assistant: str | None = None,
+    ) -> ConversationList:
+        page = await store.list(who.scope, assistant=assistant, status=status, limit=limit, after=after)
+        return ConversationList(data=[ShownConversation.of(item) for item in page.items], next=page.next)
+
+    @router.get("/{id}", summary="Read a conversation with a page of its messages")
+    async def read(
+        who: Who,
+        id: str,
+        response: Response,
+        limit: Limit = 50,
+        before: int | None = None,
+        head: int | None = None,
+        around: int | None = None,
+    ) -> WholeConversation:
+        conversation = await store.get(who.scope, id)
+        response.headers["ETag"] = f'"{conversation.version}"'
+        entries = await _page(store, who.scope, conversation, limit, before, head, around)
+        return await _whole(store, who.scope, conversation, entries, head)
+
+    @router.patch("/{id}", summary="Change title, metadata, status, archived or model")
+    async def patch(
+        who: Who, id: str, body: PatchBody, response: Response, if_match: IfMatch = None
+    ) -> ShownConversation:
+        if not said(body):
+            raise InvalidValue("There is nothing to change.")
+        change = Update(**body.model_dump(exclude_unset=True))
+        changed = await store.update(who.scope, id, change, expected_version=parse_version(if_match))
+        keeper.changed(who.scope, id)
+        return _shown(changed, response)
+
+    @router.delete("/{id}", status_code=204, summary="Delete a conversation")
+    async def delete(who: Who, id: str) -> None:
+        await store.delete(who.scope, id)
+        keeper.changed(who.scope, id)
+
+    return router
+
+
+def _shown(conversation: Conversation, response: Response) -> ShownConversation:
+    response.headers["ETag"] = f'"{conversation.version}"'
+    return ShownConversation.of(conversation)
+
+
+def parse_version(if_match: str | None) -> int | None:
+    """Return the version that an If-Match header names; `*` is any."""
+    if if_match is None or if_match.strip() == "*":
+        return None
+    text = if_match.strip().removeprefix("W/").strip('"')
+    if not text.isascii() or not text.isdigit() or len(text) > 15:
+        raise InvalidValue('If-Match names a version, such as "3".')
+    return int(text)
+
+
+async def _page(
+    store: Store,
+    scope: Scope,
+    conversation: Conversation,
+    limit: int,
+    before: int | None,
+    head: int | None,
+    around: int | None,
+) -> tuple[Entry, ...]:
+    """Return the entries that were asked for: the newest, those before one, or those around one."""
+    if before is not None:
+        return await store.before(scope, conversation.id, before, limit=limit)
+    if around is None:
+        return await store.newest(scope, conversation.id, limit=limit, head=head)
+    if head is None:
+        head = (await store.tree(scope, conversation.id)).branch_with(around)
+    older = await store.newest(scope, conversation.id, limit=limit // 2 + 1, head=around)
+    return older + await store.after(scope, conversation.id, around, limit=limit // 2 + 1, head=head)
+
+
+async def _whole(
+    store: Store, scope: Scope, conversation: Conversation, entries: tuple[Entry, ...], head: int | None
+) -> WholeConversation:
+    tree = await store.tree(scope, conversation.id)
+    turns = await store.turns(scope, conversation.id)
+    end = head or conversation.head
+    return WholeConversation(
+        **ShownConversation.of(conversation).model_dump(),
+        messages=[ShownMessage.of(entry, tree) for entry in entries if isinstance(entry.body, Message)],
+        before=entries[0].seq if entries and entries[0].parent is not None else None,
+        after=entries[-1].seq if entries and entries[-1].seq != end else None,
+        turns=[ShownTurn.of(turn) for turn in turns],
+        cursor=Cursor(seq=conversation.entries).encode(conversation.id),
+    )

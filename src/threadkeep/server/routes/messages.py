@@ -1,0 +1,105 @@
+"""Messages: send one, answer again, cancel, approve. One path for all: the turn runs, only the answer differs."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header
+from starlette.responses import JSONResponse, Response
+
+from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.message import Role
+from threadkeep.conversation.scope import Scope
+from threadkeep.keeper import ENDS, Keeper
+from threadkeep.server.bodies import ApproveBody, RegenerateBody, SendBody, said
+from threadkeep.server.identity import Who
+from threadkeep.server.keys import Key, replay_headers
+from threadkeep.server.shown import Answered, ShownMessage, ShownTurn
+from threadkeep.server.sse import stream
+from threadkeep.store.base import Begun
+from threadkeep.turn.events import Event
+from threadkeep.turn.steps.accept import Sending
+
+Accept = Annotated[str, Header(description="`text/event-stream` streams the turn, `application/json` waits for it.")]
+Prefer = Annotated[str, Header(description="`respond-async` answers 202 with the turn at once.")]
+
+_ANSWERS: dict[int | str, dict[str, Any]] = {
+    200: {"model": Answered, "content": {"text/event-stream": {}}, "description": "The turn, streamed or at its end."},
+    202: {"model": Answered, "description": "The turn, which goes on by itself."},
+}
+
+
+def message_routes(keeper: Keeper) -> APIRouter:
+    """The routes for one keeper."""
+    router, desk = APIRouter(prefix="/v1/conversations/{id}", tags=["messages"]), keeper.desk
+
+    @router.post("/messages", responses=_ANSWERS, response_model=Answered, summary="Send a message")
+    async def send(who: Who, id: str, body: SendBody, key: Key, accept: Accept = "", prefer: Prefer = "") -> Response:
+        sending = Sending(
+            content=body.content,
+            parent=body.place,
+            expected_head=body.expected_head,
+            policy=body.policy,
+            key=key(f"POST /v1/conversations/{id}/messages", said(body)),
+        )
+        begun = await desk.send(who.scope, id, sending)
+        keeper.changed(who.scope)
+        return await _answer(keeper, who.scope, id, begun, accept, prefer)
+
+    @router.post("/regenerate", responses=_ANSWERS, response_model=Answered, summary="Answer again, beside an answer")
+    async def regenerate(
+        who: Who, id: str, key: Key, body: RegenerateBody | None = None, accept: Accept = "", prefer: Prefer = ""
+    ) -> Response:
+        chosen = body or RegenerateBody()
+        made = key(f"POST /v1/conversations/{id}/regenerate", said(chosen))
+        begun = await desk.regenerate(who.scope, id, entry=chosen.entry, key=made)
+        keeper.changed(who.scope)
+        return await _answer(keeper, who.scope, id, begun, accept, prefer)
+
+    @router.post("/cancel", summary="Stop the turn that runs or waits")
+    async def cancel(who: Who, id: str) -> ShownTurn:
+        turn = await desk.cancel(who.scope, id)
+        return ShownTurn(id=turn.number, state="cancelled")
+
+    @router.post("/approve", summary="Allow or refuse a tool call that waits for a person")
+    async def approve(who: Who, id: str, body: ApproveBody, key: Key) -> ShownTurn:
+        made = key(f"POST /v1/conversations/{id}/approve", said(body))
+        entry = await desk.approve(
+            who.scope, id, body.tool_call_id, approved=body.approved, reason=body.reason, key=made
+        )
+        turns = await keeper.store.turns(who.scope, id)
+        return ShownTurn.of(turns[0]) if turns else ShownTurn(id=entry.turn or 0, state="completed")
+
+    return router
+
+
+async def _answer(keeper: Keeper, scope: Scope, id: str, begun: Begun, accept: str, prefer: str) -> Response:
+    """Answer in the way that the client wants: streamed, at once, or at the end of the turn."""
+    headers = replay_headers(begun.replayed)
+    events = keeper.desk.follow(scope, id, Cursor(seq=begun.entries[0].seq - 1), heartbeat=15)
+
+    def is_last(event: Event) -> bool:
+        return event.name in ENDS and event.data["turn"] == begun.turn
+
+    if "text/event-stream" in accept:
+        return stream(events, id, headers=headers, until=is_last)
+    if "respond-async" in prefer:
+        state = "queued" if begun.lease is None and not begun.replayed else "running"
+        body = Answered(turn=ShownTurn(id=begun.turn, state=state))
+        return JSONResponse(body.model_dump(mode="json"), 202, headers | {"Preference-Applied": "respond-async"})
+    seq, end = None, None
+    async for event in events:
+        if event.name == "message.completed" and event.data["turn"] == begun.turn:
+            seq = event.data["seq"] if event.data["message"]["role"] == Role.ASSISTANT else seq
+        if is_last(event):
+            end = event
+            break
+    return JSONResponse((await _ended(keeper, scope, id, end, seq)).model_dump(mode="json"), headers=headers)
+
+
+async def _ended(keeper: Keeper, scope: Scope, id: str, end: Event | None, seq: int | None) -> Answered:
+    data = {} if end is None else end.data
+    state = "running" if end is None else end.name.removeprefix("turn.")
+    turn = ShownTurn(id=data.get("turn", 0), state=state, error=data.get("error"), detail=data.get("detail"))
+    if seq is None:
+        return Answered(turn=turn)
+    entry, tree = await keeper.store.entry(scope, id, seq), await keeper.store.tree(scope, id)
+    return Answered(turn=turn, message=ShownMessage.of(entry, tree))

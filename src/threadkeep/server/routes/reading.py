@@ -1,0 +1,72 @@
+"""Reading beside the page of messages: events of a conversation, its tree, another head, search."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query, Response
+from starlette.responses import StreamingResponse
+
+from threadkeep.conversation.cursor import Cursor
+from threadkeep.keeper import Keeper
+from threadkeep.server.bodies import HeadBody
+from threadkeep.server.identity import Who
+from threadkeep.server.list_events import watch_list
+from threadkeep.server.routes.conversations import IfMatch, Limit, parse_version
+from threadkeep.server.shown import HitList, ShownBranch, ShownConversation, ShownHit, ShownTree
+from threadkeep.server.sse import STREAM_HEADERS, stream
+from threadkeep.store.checks import check_position
+
+HEARTBEAT_SECONDS = 15.0
+LastEventId = Annotated[
+    str | None, Header(description="The cursor of the last event that was seen; wins over `after`.")
+]
+
+
+def reading_routes(keeper: Keeper) -> APIRouter:
+    """The routes for one keeper."""
+    router, store = APIRouter(prefix="/v1", tags=["reading"]), keeper.store
+
+    @router.get("/conversations/{id}/events", response_class=StreamingResponse, summary="Follow a conversation")
+    async def events(
+        who: Who, id: str, after: str | None = None, last_event_id: LastEventId = None
+    ) -> StreamingResponse:
+        conversation = await store.get(who.scope, id)
+        text = last_event_id or after
+        cursor = None if text is None else Cursor.decode(text, id)
+        if cursor is not None:
+            check_position(cursor.seq, conversation.entries)
+        return stream(keeper.desk.follow(who.scope, id, cursor, heartbeat=HEARTBEAT_SECONDS), id)
+
+    @router.get("/events", response_class=StreamingResponse, summary="Follow the list of conversations")
+    async def list_events(who: Who) -> StreamingResponse:
+        changes = watch_list(store, keeper.host.parts.bus, who.scope, HEARTBEAT_SECONDS)
+        return StreamingResponse(changes, media_type="text/event-stream", headers=STREAM_HEADERS)
+
+    @router.get("/conversations/{id}/tree", summary="The branches")
+    async def tree(who: Who, id: str) -> ShownTree:
+        conversation, shape = await store.get(who.scope, id), await store.tree(who.scope, id)
+        branches = [
+            ShownBranch.of(branch, await store.entry(who.scope, id, branch.head)) for branch in shape.branches()
+        ]
+        return ShownTree(head=conversation.head, version=conversation.version, branches=branches)
+
+    @router.put("/conversations/{id}/head", summary="Choose a branch")
+    async def choose(
+        who: Who, id: str, body: HeadBody, response: Response, if_match: IfMatch = None
+    ) -> ShownConversation:
+        changed = await store.choose_head(who.scope, id, body.head, expected_version=parse_version(if_match))
+        keeper.changed(who.scope, id)
+        response.headers["ETag"] = f'"{changed.version}"'
+        return ShownConversation.of(changed)
+
+    @router.get("/search", summary="Find messages")
+    async def search(
+        who: Who,
+        q: Annotated[str, Query(min_length=1, max_length=1000, description='Words, or "words together".')],
+        limit: Limit = 20,
+        after: str | None = None,
+        conversation: str | None = None,
+    ) -> HitList:
+        page = await store.search(who.scope, q, conversation=conversation, limit=limit, after=after)
+        return HitList(data=[ShownHit.of(hit) for hit in page.items], next=page.next)
+
+    return router

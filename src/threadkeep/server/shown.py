@@ -1,0 +1,165 @@
+"""What clients get, field by field: conversations, messages, turns, branches and hits as JSON."""
+
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from threadkeep.conversation.conversation import Branch, Conversation
+from threadkeep.conversation.entry import Entry
+from threadkeep.conversation.message import Message
+from threadkeep.conversation.tree import Tree
+from threadkeep.conversation.turn import Turn
+from threadkeep.store.base import Hit
+from threadkeep.turn.events import show
+
+
+class Shown(BaseModel):
+    """An answer."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class ShownConversation(Shown):
+    """A conversation without its messages."""
+
+    id: str
+    assistant: str | None
+    title: str | None
+    system: str | None
+    model: str | None
+    metadata: dict[str, Any]
+    status: str
+    archived: bool
+    version: int
+    head: int | None
+    entries: int
+    created_at: datetime
+    updated_at: datetime
+
+    @classmethod
+    def of(cls, conversation: Conversation) -> "ShownConversation":
+        """Return a conversation as clients see it."""
+        return cls.model_validate(conversation.model_dump(exclude={"scope"}))
+
+
+class ShownMessage(Shown):
+    """A message with its place in the tree; `siblings` are all that continue the same entry, in order."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    seq: int
+    parent: int | None
+    siblings: list[int]
+    turn: int | None
+    created_at: datetime
+    id: str
+    role: str
+    content: str
+
+    @classmethod
+    def of(cls, entry: Entry, tree: Tree) -> "ShownMessage":
+        """Return a message entry as clients see it."""
+        if not isinstance(entry.body, Message):
+            raise TypeError("not a message")
+        place = {"seq": entry.seq, "parent": entry.parent, "turn": entry.turn, "created_at": entry.created_at}
+        siblings = list(tree.siblings(entry.seq, entry.parent or 0))
+        return cls.model_validate({**show(entry.body), **place, "siblings": siblings})
+
+
+class ShownTurn(Shown):
+    """A turn by its number and its state; `error` if it failed, `detail` where there is something to say."""
+
+    id: int
+    state: str
+    error: str | None = None
+    detail: str | None = None
+
+    @classmethod
+    def of(cls, turn: Turn) -> "ShownTurn":
+        """Return an open turn as clients see it."""
+        return cls(id=turn.number, state=turn.state)
+
+
+class WholeConversation(ShownConversation):
+    """A conversation with a page of messages, oldest first; `before` asks for the page before it."""
+
+    messages: list[ShownMessage]
+    before: int | None
+    after: int | None
+    turns: list[ShownTurn]
+    cursor: str
+
+
+class ConversationList(Shown):
+    """A page of conversations, and the cursor of the next page if there is one."""
+
+    data: list[ShownConversation]
+    next: str | None
+
+
+class Answered(Shown):
+    """How a turn ended, and its answer."""
+
+    turn: ShownTurn
+    message: ShownMessage | None = None
+
+
+class ShownBranch(Shown):
+    """A branch: its newest entry, where it parted, and the beginning of its newest message."""
+
+    head: int
+    fork: int | None
+    is_current: bool
+    preview: str
+    role: str | None
+
+    @classmethod
+    def of(cls, branch: Branch, entry: Entry) -> "ShownBranch":
+        """Return a branch as clients see it."""
+        body = entry.body
+        said = body.content if isinstance(body, Message) else ""
+        role = body.role if isinstance(body, Message) else None
+        return cls(head=branch.head, fork=branch.fork, is_current=branch.is_current, preview=said[:120], role=role)
+
+
+class ShownTree(Shown):
+    """All branches, oldest first."""
+
+    head: int | None
+    version: int
+    branches: list[ShownBranch]
+
+
+class ShownHit(Shown):
+    """A message that was found."""
+
+    conversation: str
+    title: str | None
+    entry: int
+    branch: int
+    role: str
+    created_at: datetime
+    snippet: str
+    highlights: list[tuple[int, int]]
+
+    @classmethod
+    def of(cls, hit: Hit) -> "ShownHit":
+        """Return a hit as clients see it."""
+        return cls(
+            conversation=hit.conversation,
+            title=hit.title,
+            entry=hit.seq,
+            branch=hit.branch,
+            role=hit.role,
+            created_at=hit.created_at,
+            snippet=hit.snippet,
+            highlights=list(hit.highlights),
+        )
+
+
+class HitList(Shown):
+    """A page of hits, the best first."""
+
+    data: list[ShownHit]
+    next: str | None
