@@ -18,6 +18,9 @@ from threadkeep.turn.host import Host
 from threadkeep.turn.running import turn_entries
 from threadkeep.turn.steps.accept import BusyPolicy, Sending, accept
 
+LATELY = 200
+"""How many entries back a repeated answer is looked for."""
+
 
 class Desk:
     """Takes requests for one store and one host of turns."""
@@ -68,16 +71,24 @@ class Desk:
         key: IdempotencyKey | None = None,
     ) -> Entry:
         """Answer for a person whether a waiting call may run; the turn goes on when every call is decided."""
+        answer = Approval(tool_call_id=tool_call_id, approved=approved, reason=reason)
+        if (earlier := await self._decided(scope, conversation, answer)) is not None:
+            return earlier
         turn = await self._active(scope, conversation)
         step = await self._next(turn)
         if not isinstance(step, Wait) or tool_call_id not in {call.id for call in step.calls}:
             raise TurnNotFound("No such call waits for a person.")
-        answer = Approval(tool_call_id=tool_call_id, approved=approved, reason=reason)
         done = await self.store.append(scope, conversation, Append(bodies=(answer,), key=key))
         self.host.parts.bus.publish(scope.tenant, conversation)
         if not isinstance(await self._next(turn), Wait):
             await self._go_on(turn)
         return done.entries[0]
+
+    async def _decided(self, scope: Scope, conversation: str, answer: Approval) -> Entry | None:
+        """Return the entry that holds the same answer already: who answers twice is not refused the second time."""
+        last = (await self.store.get(scope, conversation)).entries
+        page = await self.store.log(scope, conversation, Cursor(seq=max(0, last - LATELY)), limit=LATELY)
+        return next((entry for entry in page.entries if entry.body == answer), None)
 
     async def _next(self, turn: Turn) -> object:
         """Return what a turn would do now."""

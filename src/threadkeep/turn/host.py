@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 
 from threadkeep.conversation.turn import Lease, Turn, TurnChange, TurnState
 from threadkeep.errors import LeaseLost, StoreError, ThreadkeepError
@@ -137,10 +138,19 @@ class Host:
             self._keeper.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=patience)
+        for running in list(self._running.values()):
+            await self._let_go(running)
         left = list(self._tasks)
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
+
+    async def _let_go(self, running: Running) -> None:
+        """End a lease now, so that whoever starts next can take the turn up at once."""
+        try:
+            await self.parts.store.extend(running.lease, timedelta(0))
+        except (LeaseLost, StoreError) as error:
+            logger.info("a lease of %s ends by itself: %s", running.lease.conversation, error)
 
     async def _keep_leases(self) -> None:
         """Extend every lease in time, as long as turns run here."""

@@ -28,24 +28,39 @@ class Pen:
         """Take text; wait only if much of it is not written yet. Raises what an earlier write has met."""
         self._waiting.append(text)
         self._size += len(text)
-        if self._writing is None or self._writing.done():
+        if self._writing is not None and (self._writing.done() or self._size > MOST_UNWRITTEN):
             await self._result()
-            self._writing = asyncio.create_task(self._write())
-        elif self._size > MOST_UNWRITTEN:
-            await self._result()
+        self._begin()
 
     async def finish(self) -> str:
-        """Wait until all text is written, and return it."""
+        """Wait until all text is written, and return it; after an error, what was written before it."""
+        self._begin()
         while self._writing is not None:
             await self._result()
-            if self._waiting:
-                self._writing = asyncio.create_task(self._write())
+            self._begin()
         return "".join(self._written)
 
-    async def _result(self) -> None:
+    async def drop(self) -> None:
+        """Leave off: what is being written gets written, the rest is forgotten."""
+        self._waiting.clear()
         if self._writing is not None:
-            writing, self._writing = self._writing, None
-            await asyncio.shield(writing)
+            await asyncio.wait((self._writing,))
+            self._writing.exception()
+
+    def _begin(self) -> None:
+        if self._writing is None and self._waiting:
+            self._writing = asyncio.create_task(self._write())
+
+    async def _result(self) -> None:
+        """Wait for the write that is under way; whoever is cancelled here leaves it to be waited for again."""
+        if self._writing is None:
+            return
+        await asyncio.wait((self._writing,))
+        writing, self._writing = self._writing, None
+        if writing.exception() is not None:
+            # What comes behind text that could not be written would leave a gap.
+            self._waiting.clear()
+        writing.result()
 
     async def _write(self) -> None:
         while self._waiting:

@@ -4,7 +4,9 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cached_property
 
+from threadkeep.context.base import Cut
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import Cursor
@@ -39,16 +41,16 @@ class Parts:
 class Running:
     """One running turn: its lease, what it works with, and its entries so far.
 
-    `flaws` is what was wrong with the arguments of the last calls; `stop` is set by somebody who
-    wants it to end as `stop_as`; `ended` is set when it does not run here any more.
+    `history` is what came before it on its branch, once it was read, with the cut of the last answer. `flaws` is what
+    was wrong with the arguments of the last calls. `stop` is set by somebody who wants it to end as `stop_as`; `ended`
+    is set when it does not run here any more.
     """
 
     parts: Parts
     lease: Lease
     conversation: Conversation
-    assistant: Assistant
-    model: Model
     entries: list[Entry] = field(default_factory=list)
+    history: tuple[tuple[Entry, ...], Cut] | None = None
     flaws: dict[str, str] = field(default_factory=dict)
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     stop_as: TurnState = TurnState.CANCELLED
@@ -58,16 +60,18 @@ class Running:
     async def load(cls, parts: Parts, lease: Lease) -> "Running":
         """Read a turn from the log."""
         conversation = await parts.store.get(lease.scope, lease.conversation)
-        assistant = parts.assistant_of(conversation)
-        running = cls(
-            parts=parts,
-            lease=lease,
-            conversation=conversation,
-            assistant=assistant,
-            model=parts.models(conversation.model, assistant),
-        )
-        running.entries += await turn_entries(parts.store, lease.scope, lease.conversation, lease.turn)
-        return running
+        entries = await turn_entries(parts.store, lease.scope, lease.conversation, lease.turn)
+        return cls(parts=parts, lease=lease, conversation=conversation, entries=entries)
+
+    @cached_property
+    def assistant(self) -> Assistant:
+        """Who answers; an error if it does not exist any more."""
+        return self.parts.assistant_of(self.conversation)
+
+    @cached_property
+    def model(self) -> Model:
+        """The model that is asked; an error if it does not exist any more."""
+        return self.parts.models(self.conversation.model, self.assistant)
 
     @property
     def place(self) -> int:
@@ -85,12 +89,15 @@ class Running:
     async def append(self, *bodies: Appendable, settle: TurnChange | None = None) -> None:
         """Store what this turn has to say, and tell readers."""
         append = Append(bodies=bodies, parent=self.place, lease=self.lease, settle=settle)
-        # Shielded: a write that was begun is not left in doubt because somebody stopped waiting for it.
-        done = await asyncio.shield(self.parts.store.append(self.lease.scope, self.lease.conversation, append))
-        self.entries += done.entries
-        self.parts.bus.publish(self.lease.scope.tenant, self.lease.conversation)
-        if settle is not None:
-            self.parts.bus.publish_list(self.lease.scope.tenant, self.lease.scope.user)
+        writing = asyncio.ensure_future(self.parts.store.append(self.lease.scope, self.lease.conversation, append))
+        try:
+            await asyncio.shield(writing)
+        finally:
+            # A write that was begun is not left in doubt because somebody stopped waiting for it.
+            await asyncio.wait((writing,))
+            if writing.exception() is None:
+                self.entries += writing.result().entries
+                self.parts.bus.publish(self.lease.scope.tenant, self.lease.conversation)
 
 
 async def turn_entries(store: Store, scope: Scope, conversation: str, turn: int) -> list[Entry]:

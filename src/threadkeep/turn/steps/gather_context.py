@@ -44,11 +44,24 @@ def _budget(running: Running, policy: Policy) -> int:
 
 
 async def _window(running: Running, policy: Policy, budget: int) -> tuple[tuple[Entry, ...], Cut]:
-    """Read back from the end of the turn to where the last cut was made, or as far as the policy can use."""
+    """Return the entries of the branch that matter, this turn's own last, and the cut of the last answer.
+
+    What came before the turn is read once; it does not change while the turn runs.
+    """
+    own = [entry for entry in running.entries if entry.turn == running.lease.turn and entry.continues_branch]
+    if running.history is None:
+        head = (own[0].parent or 0) if own else running.place
+        running.history = await _history(running, head, policy, budget)
+    history, cut = running.history
+    latest = [found for entry in own if (found := _cut_of(entry)) is not None]
+    return (*history, *own), latest[-1] if latest else cut
+
+
+async def _history(running: Running, head: int, policy: Policy, budget: int) -> tuple[tuple[Entry, ...], Cut]:
+    """Read back from `head` to where the last cut was made, or as far as the policy can use."""
     read: list[Entry] = []
     cut: Cut | None = None
     tokens = messages = 0
-    head = running.place
     while head:
         page = await _page(running, head, PAGE)
         for entry in reversed(page):
