@@ -5,7 +5,7 @@ be read beforehand (the window, the summary, recalled entries, passages) is read
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -90,6 +90,10 @@ class Line:
     at: datetime
     message: Message
     opens: bool = False
+
+    def saying(self, message: Message) -> "Line":
+        """Return the line with another message; itself if the message is the same."""
+        return self if message is self.message else replace(self, message=message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ _NAMES = ("ticker", "name", "title", "label", "id")
 
 def blocks(working: Working) -> Working:
     """Give every message a text: its own, or else that of its blocks."""
-    lines = (replace(line, message=with_text(line.message, text_of(line.message))) for line in working.lines)
+    lines = (line.saying(with_text(line.message, text_of(line.message))) for line in working.lines)
     return replace(working, lines=tuple(lines))
 
 

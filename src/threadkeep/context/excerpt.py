@@ -14,13 +14,20 @@ def head(text: str, size: int) -> str:
 
 
 def ends(text: str, size: int) -> str:
-    """Return about `size` characters of a text: two thirds from its head, one from its tail, and what is missing."""
+    """Return both ends of a text, two thirds of it from the head, and between them how much is missing.
+
+    It is at most `size` characters, unless not even the words about the gap fit; a shortened text stays as it is.
+    """
     if len(text) <= size:
         return text
-    front, back = size * 2 // 3, size // 3
-    left_out = len(text) - front - back
-    shortened = f"{text[:front]}\n[... {left_out:,} characters left out ...]\n{text[len(text) - back :]}"
+    kept = max(0, size - len(_gap(len(text))))
+    front, back = kept - kept // 3, kept // 3
+    shortened = text[:front] + _gap(len(text) - kept) + text[len(text) - back :]
     return shortened if len(shortened) < len(text) else text
+
+
+def _gap(characters: int) -> str:
+    return f"\n[... {characters:,} characters left out ...]\n"
 
 
 def around(text: str, words: Iterable[str], size: int) -> str:

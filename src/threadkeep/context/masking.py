@@ -3,29 +3,30 @@
 A line has one short form only, in the current turn and later, so that its bytes do not change a second time.
 """
 
-from dataclasses import replace
 from typing import Any
 
 from threadkeep.context.base import Line
 from threadkeep.context.blocks import old_text_of
 from threadkeep.context.excerpt import OLD, ends
-from threadkeep.context.interrupted import with_mark
+from threadkeep.context.interrupted import with_mark, without_mark
 from threadkeep.context.marks import with_text
-from threadkeep.conversation.message import Message, Role, ToolCall
+from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall
 
 
 def masked(line: Line) -> Line:
     """Return the short form of a line. What a person said is never shortened here."""
     match line.message.role:
         case Role.ASSISTANT:
-            return replace(line, message=_answer(line.message))
+            return line.saying(_answer(line.message))
         case Role.TOOL:
-            return replace(line, message=with_text(line.message, ends(line.message.content, OLD)))
+            return line.saying(with_text(line.message, ends(line.message.content, OLD)))
         case _:
             return line
 
 
 def _answer(message: Message) -> Message:
+    if message.status is MessageStatus.INTERRUPTED:
+        message = with_text(message, without_mark(message.content))
     short = with_mark(with_text(message, old_text_of(message)))
     if not message.tool_calls:
         return short
@@ -34,7 +35,8 @@ def _answer(message: Message) -> Message:
 
 
 def _call(call: ToolCall) -> ToolCall:
-    return call.model_copy(update={"args": _short(call.args)})
+    args = _short(call.args)
+    return call if args == call.args else call.model_copy(update={"args": args})
 
 
 def _short(value: Any) -> Any:

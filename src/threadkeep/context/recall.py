@@ -13,7 +13,7 @@ from threadkeep.context.content_words import content_words
 from threadkeep.context.excerpt import around
 from threadkeep.context.history import in_turns, lines_of
 from threadkeep.context.marks import note, own
-from threadkeep.context.room import room_for_recall
+from threadkeep.context.room import room_left_for_recall
 from threadkeep.conversation.message import Role
 
 MAX_CHARACTERS = 1200
@@ -24,7 +24,9 @@ def recall(working: Working) -> Working:
     """Put the best of the recalled entries beside the question, in the order of the log."""
     material = working.material
     lost = [line for line in lines_of(material.recalled) if line.seq < working.cut.first and _text(line)]
-    chosen = pick(lost, room_for_recall(working), material.count, _words(working))
+    if not lost:
+        return working
+    chosen = pick(lost, room_left_for_recall(working), material.count, _words(working))
     if not chosen:
         return working
     told = "\n".join(text for _, text in chosen)

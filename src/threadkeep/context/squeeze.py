@@ -4,8 +4,6 @@ First its older steps take their short form, then the newest results share what 
 shortened, and at the very last, if it is too large alone, the question. Nothing is ever left out whole.
 """
 
-from dataclasses import replace
-
 from threadkeep.context.base import Counter, Line
 from threadkeep.context.excerpt import OLD, ends
 from threadkeep.context.history import Turn
@@ -59,13 +57,12 @@ def _share_results(turn: Turn, room: int, count: Counter) -> Turn:
     others = sum(count(line.message) for place, line in enumerate(turn) if place not in results)
     share = max(0, room - others) // max(1, len(results))
     return tuple(
-        replace(line, message=fitted(line.message, share, count)) if place in results else line
-        for place, line in enumerate(turn)
+        line.saying(fitted(line.message, share, count)) if place in results else line for place, line in enumerate(turn)
     )
 
 
 def _question(line: Line, limit: int, count: Counter) -> Line:
-    return replace(line, message=fitted(line.message, limit, count))
+    return line.saying(fitted(line.message, limit, count))
 
 
 def fitted(message: Message, tokens: int, count: Counter) -> Message:

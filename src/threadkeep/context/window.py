@@ -1,8 +1,9 @@
 """The window: which turns a model sees, and which of them in their short form.
 
 Whole turns only, never single messages. Nothing changes until the room is used up; then old results and answers take
-their short form, and if that does not free a quarter of the room, the oldest turns go until it does. So the beginning
-of the context stays the same bytes for many turns, which is what providers cache. The current turn always stays.
+their short form, and if that does not help for long, the oldest turns go, in one go, until a quarter of the room is
+free. So the beginning of the context stays the same bytes for many turns, which is what providers cache. The current
+turn always stays.
 """
 
 from dataclasses import replace
@@ -16,11 +17,11 @@ from threadkeep.context.squeeze import size_of, squeeze
 DEFAULT_MESSAGES = 10
 MAX_MESSAGES = 2000
 """OpenAI takes no more than 2,048 messages in one request, however short they are."""
+ENOUGH = 0.85
+"""How much of the room may be used after shortening alone; if it is more, turns are cut off."""
 TARGET = 0.75
-"""What is left of the room after a cut."""
-import os
-ENOUGH = float(os.environ.get("E", .85))
-VERBATIM = float(os.environ.get("V",.25))
+"""How much of the room is used after turns were cut off."""
+VERBATIM = 0.25
 """How much of the room the newest turns may take in full when a cut is made: follow-ups mostly refer to them."""
 
 
@@ -35,8 +36,7 @@ def window(working: Working) -> Working:
     kept = [_masked_before(turn, cut.masked) for turn in [*earlier, current]]
     room = room_for_history(working, has_cut=cut.first > 0)
     if sum(size_of(turn, count) for turn in kept) > room or sum(map(_messages, kept)) > MAX_MESSAGES:
-        room = room_for_history(working, has_cut=True)
-        kept, cut = _cut_down(earlier, current, room=room, cut=cut, count=count)
+        kept, cut = _cut_down(working, earlier, current, cut)
     return replace(working, lines=tuple(line for turn in kept for line in turn), cut=cut)
 
 
@@ -52,20 +52,22 @@ def _masked_before(turn: Turn, seq: int) -> Turn:
     return tuple(masked(line) if line.seq < seq else line for line in turn) if turn and turn[0].seq < seq else turn
 
 
-def _cut_down(earlier: list[Turn], current: Turn, *, room: int, cut: Cut, count: Counter) -> tuple[list[Turn], Cut]:
-    """Return the turns that stay, the newest of them in full, and the new cut; then a quarter of the room is free.
+def _cut_down(working: Working, earlier: list[Turn], current: Turn, cut: Cut) -> tuple[list[Turn], Cut]:
+    """Return the turns that stay, the newest of them in full, and the new cut.
 
     A large current turn leaves a quarter to those before it, if its steps can be shortened that far: what is cut off
     now does not come back when they have become old.
     """
+    count, limit = working.material.count, room_for_history(working, has_cut=False)
+    room = room_for_history(working, has_cut=cut.first > 0 or len(earlier) > 0)
     current = _masked_before(current, cut.masked)
     past = min(room // 4, sum(size_of(tuple(map(masked, turn)), count) for turn in earlier))
-    current, inner = squeeze(current, room - past, room, count)
+    current, inner = squeeze(current, room - past, limit, count)
     left = room - size_of(current, count)
     mask = max(cut.masked, inner or _verbatim_from(earlier, current, min(left, int(room * VERBATIM)), count))
     shown = [_masked_before(turn, mask) for turn in earlier]
-    kept = shown
-    if sum(size_of(turn, count) for turn in shown) > left - int(room * (1 - ENOUGH)):
+    kept = _fitting(shown, left - int(room * (1 - ENOUGH)), count)
+    if len(kept) < len(earlier):
         kept = _fitting(shown, max(left - int(room * (1 - TARGET)), min(past, left)), count)
     first = cut.first if len(kept) == len(earlier) else _first_seq(kept, current)
     return [*kept, current], Cut(first=first, masked=mask)

@@ -58,7 +58,7 @@ class Answer:
         calls: dict[str, ToolCall] = {}
         for _, part in sorted(self._parts.items()):
             given = _writable(part.id)[:255]
-            id = given if given and given not in calls else f"call_{new_id()}"
+            id = given if given and given not in calls else f"call_{new_id().replace('-', '')}"
             args, flaw = _arguments("".join(part.args))
             if flaw:
                 self.flaws[id] = flaw

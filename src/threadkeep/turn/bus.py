@@ -21,6 +21,11 @@ class News:
     offset: int = 0
     text: str = ""
 
+    @property
+    def end(self) -> int:
+        """The place behind the text."""
+        return self.offset + len(self.text)
+
 
 LOOK = News()
 

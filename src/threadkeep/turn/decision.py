@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from threadkeep.conversation.entry import Approval, Entry
+from threadkeep.conversation.entry import Approval, Body, Entry
 from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.tools.registry import Registry
@@ -55,19 +55,33 @@ def decide(entries: Sequence[Entry], tools: Registry, iterations: int) -> Next:
     """Return the next step of a turn with these entries of its own, remarks and approvals among them."""
     if _times_taken(entries) > MOST_TAKEN:
         return Finish(TurnState.INTERRUPTED, "The process that ran this turn died again and again.")
-    messages = [entry for entry in entries if isinstance(entry.body, Message) and entry.body.role is not Role.USER]
-    said = [entry for entry in messages if isinstance(entry.body, Message) and entry.body.role is Role.ASSISTANT]
-    broken = [entry for entry in said if _message(entry).status is MessageStatus.INTERRUPTED]
-    if said and said[-1] not in broken:
-        pending = _pending(said[-1], messages)
+    said = _said(entries)
+    was_cut_off = bool(said) and _message(said[-1]).status is MessageStatus.INTERRUPTED
+    if said and not was_cut_off:
+        pending = pending_calls(entries)
         if pending:
             return _about_calls(pending, said[-1], entries, tools)
         if not _message(said[-1]).tool_calls:
             return Finish(TurnState.COMPLETED)
-    if len(broken) > MOST_RECOVERIES:
+    if sum(_message(entry).status is MessageStatus.INTERRUPTED for entry in said) > MOST_RECOVERIES:
         return Finish(TurnState.INTERRUPTED, "The answer was cut off again and again.")
     rounds = sum(bool(_message(entry).tool_calls) for entry in said)
-    return Generate(last=rounds >= iterations, cut_off=bool(said) and said[-1] in broken)
+    return Generate(last=rounds >= iterations, cut_off=was_cut_off)
+
+
+def pending_calls(entries: Sequence[Entry]) -> tuple[ToolCall, ...]:
+    """Return the calls of a turn's newest answer that have no result yet."""
+    said = _said(entries)
+    if not said:
+        return ()
+    later = (entry.body for entry in entries if entry.seq > said[-1].seq and isinstance(entry.body, Message))
+    answered = {message.tool_result.tool_call_id for message in later if message.tool_result is not None}
+    return tuple(call for call in _message(said[-1]).tool_calls if call.id not in answered)
+
+
+def _said(entries: Sequence[Entry]) -> list[Entry]:
+    """Return what the assistant said, whole or cut off."""
+    return [entry for entry in entries if isinstance(entry.body, Message) and entry.body.role is Role.ASSISTANT]
 
 
 def _times_taken(entries: Sequence[Entry]) -> int:
@@ -82,13 +96,6 @@ def _message(entry: Entry) -> Message:
     return entry.body
 
 
-def _pending(asked: Entry, messages: Sequence[Entry]) -> tuple[ToolCall, ...]:
-    """Return the calls of a message that have no result yet."""
-    results = (_message(entry).tool_result for entry in messages if entry.seq > asked.seq)
-    answered = {result.tool_call_id for result in results if result is not None}
-    return tuple(call for call in _message(asked).tool_calls if call.id not in answered)
-
-
 def _needs_approval(call: ToolCall, tools: Registry) -> bool:
     tool = tools.get(call.name)
     return tool is not None and tool.needs_approval
@@ -99,14 +106,19 @@ def _about_calls(
 ) -> RunTools | Wait:
     later = [entry.body for entry in entries if entry.seq > asked.seq]
     decisions = {body.tool_call_id: body for body in later if isinstance(body, Approval)}
-    states = [body.state for body in later if isinstance(body, TurnChange)]
     undecided = tuple(call for call in calls if call.id not in decisions and _needs_approval(call, tools))
     if undecided:
         return Wait(undecided)
     refused = {id: body.reason or "" for id, body in decisions.items() if not body.approved}
-    # Taken up while it ran (not from waiting): the owner that died may have started these calls.
-    doubtful = any(
-        state is TurnState.RUNNING and (at == 0 or states[at - 1] is TurnState.RUNNING)
-        for at, state in enumerate(states)
-    )
-    return RunTools(calls, doubtful, refused)
+    return RunTools(calls, _may_have_run(later), refused)
+
+
+def _may_have_run(later: Sequence[Body]) -> bool:
+    """Whether an owner that died may have started calls, given what came behind them: it was taken up while it ran.
+
+    Going on after a person's answer is no such taking up, and nothing ran before that answer.
+    """
+    states = [body.state for body in later if isinstance(body, TurnChange)]
+    waited = TurnState.WAITING in states
+    since = states[len(states) - states[::-1].index(TurnState.WAITING) :] if waited else states
+    return len(since) > waited

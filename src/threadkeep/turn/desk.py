@@ -1,14 +1,15 @@
 """What can be asked of conversations: send, answer again, cancel, approve, follow. The server, the command line and
 Python programs all ask here; reading and listing is asked of the store itself."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import suppress
 
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Approval, Entry
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import Scope
-from threadkeep.conversation.turn import Turn, TurnState
+from threadkeep.conversation.turn import Lease, Turn, TurnState
 from threadkeep.errors import InvalidParent, LeaseLost, TurnNotFound
 from threadkeep.store.base import Append, Begun
 from threadkeep.turn.decision import Wait, decide
@@ -72,37 +73,50 @@ class Desk:
     ) -> Entry:
         """Answer for a person whether a waiting call may run; the turn goes on when every call is decided."""
         answer = Approval(tool_call_id=tool_call_id, approved=approved, reason=reason)
-        if (earlier := await self._decided(scope, conversation, answer)) is not None:
-            return earlier
-        turn = await self._active(scope, conversation)
-        step = await self._next(turn)
-        if not isinstance(step, Wait) or tool_call_id not in {call.id for call in step.calls}:
-            raise TurnNotFound("No such call waits for a person.")
-        done = await self.store.append(scope, conversation, Append(bodies=(answer,), key=key))
+        turn = await self._waiting(scope, conversation)
+        waiting = await self._undecided(turn) if turn is not None else ()
+        if turn is None or tool_call_id not in waiting:
+            return await self._earlier(scope, conversation, answer)
+        lease = None
+        if len(waiting) == 1:
+            # Taken up first: who dies between the answer and the going on leaves a turn that is recovered.
+            lease = await self._taken(turn)
+        done = await self.store.append(scope, conversation, Append(bodies=(answer,), key=key, lease=lease))
         self.host.parts.bus.publish(scope.tenant, conversation)
-        if not isinstance(await self._next(turn), Wait):
-            await self._go_on(turn)
+        if lease is not None:
+            self.host.take_up(lease)
+        elif not await self._undecided(turn):
+            with suppress(TurnNotFound):  # others decided the other calls at the same time, and one of us goes on
+                self.host.take_up(await self._taken(turn))
         return done.entries[0]
 
-    async def _decided(self, scope: Scope, conversation: str, answer: Approval) -> Entry | None:
+    async def _waiting(self, scope: Scope, conversation: str) -> Turn | None:
+        turns = await self.store.turns(scope, conversation)
+        return next((turn for turn in turns if turn.state is TurnState.WAITING), None)
+
+    async def _earlier(self, scope: Scope, conversation: str, answer: Approval) -> Entry:
         """Return the entry that holds the same answer already: who answers twice is not refused the second time."""
         last = (await self.store.get(scope, conversation)).entries
         page = await self.store.log(scope, conversation, Cursor(seq=max(0, last - LATELY)), limit=LATELY)
-        return next((entry for entry in page.entries if entry.body == answer), None)
+        for entry in reversed(page.entries):
+            if entry.body == answer:
+                return entry
+        raise TurnNotFound("No such call waits for a person.")
 
-    async def _next(self, turn: Turn) -> object:
-        """Return what a turn would do now."""
+    async def _undecided(self, turn: Turn) -> frozenset[str]:
+        """Return the ids of the calls of a turn that a person must decide about."""
         conversation = await self.store.get(turn.scope, turn.conversation)
         assistant = self.host.parts.assistant_of(conversation)
         entries = await turn_entries(self.store, turn.scope, turn.conversation, turn.number)
-        return decide(entries, assistant.tools, assistant.iterations)
+        step = decide(entries, assistant.tools, assistant.iterations)
+        return frozenset(call.id for call in step.calls) if isinstance(step, Wait) else frozenset()
 
-    async def _go_on(self, turn: Turn) -> None:
+    async def _taken(self, turn: Turn) -> Lease:
         parts = self.host.parts
         try:
-            self.host.take_up(await self.store.take(turn, parts.owner, parts.lease_for))
+            return await self.store.take(turn, parts.owner, parts.lease_for)
         except LeaseLost:
-            return  # somebody else has just decided the last call, too
+            raise TurnNotFound("Somebody else has just decided about this call.") from None
 
     async def _active(self, scope: Scope, conversation: str) -> Turn:
         for turn in await self.store.turns(scope, conversation):
@@ -112,6 +126,6 @@ class Desk:
 
     def follow(
         self, scope: Scope, conversation: str, after: Cursor | None = None, *, heartbeat: float | None = None
-    ) -> AsyncIterator[Event]:
+    ) -> AsyncGenerator[Event, None]:
         """Yield every event of a conversation behind the cursor (none: from now on), for ever."""
         return follow(self.store, self.host.parts.bus, scope, conversation, after, heartbeat=heartbeat)

@@ -8,9 +8,10 @@ import logging
 from typing import assert_never
 
 from threadkeep.conversation.turn import TurnState
-from threadkeep.errors import LeaseLost, StoreError, ThreadkeepError
+from threadkeep.errors import ConversationNotFound, LeaseLost, ModelUnavailable, StoreError, ThreadkeepError
 from threadkeep.turn.decision import Finish, Generate, RunTools, Wait, decide
 from threadkeep.turn.running import Running
+from threadkeep.turn.steps.finish_draft import finish_draft
 from threadkeep.turn.steps.gather_context import gather_context
 from threadkeep.turn.steps.generate import Generated, generate
 from threadkeep.turn.steps.run_tools import run_tools
@@ -22,6 +23,7 @@ CUT_OFF = "Your previous answer was cut off by a failure; what was said of it st
 LIMIT = "The limit of tool calls for one turn is reached. Answer now with what you have, without tools, and say so."
 LIMIT_SAID = "\n\n(The limit of {} rounds of tool calls was reached.)"
 EMPTY = "The model gave an empty answer."
+INTERNAL = "internal_error: something went wrong here; the log tells what"
 
 
 async def run_turn(running: Running) -> None:
@@ -29,14 +31,19 @@ async def run_turn(running: Running) -> None:
     try:
         while not running.is_settled:
             await _step(running)
-    except (StoreError, LeaseLost):
+    except (StoreError, LeaseLost, ConversationNotFound):
         raise
     except ThreadkeepError as error:
-        await settle(running, TurnState.FAILED, error=f"{error.code}: {error}")
+        await _fail(running, f"{error.code}: {error}")
     except Exception:
         # A fault of ours or of an assistant's code: it would only come again, so the turn ends here.
         logger.exception("turn %s of %s failed", running.lease.turn, running.lease.conversation)
-        await settle(running, TurnState.FAILED, error="internal_error: something went wrong here; the log tells what")
+        await _fail(running, INTERNAL)
+
+
+async def _fail(running: Running, error: str) -> None:
+    await finish_draft(running)
+    await settle(running, TurnState.FAILED, error=error)
 
 
 async def _step(running: Running) -> None:
@@ -75,6 +82,5 @@ async def _keep(running: Running, generated: Generated) -> None:
     elif message is not None and generated.may_go_on:
         await running.append(message)
     else:
-        error = generated.error
-        said = f"{error.code}: {error}" if error else "The model broke off before it said anything."
-        await settle(running, TurnState.FAILED, *messages, error=said)
+        error = generated.error or ModelUnavailable()
+        await settle(running, TurnState.FAILED, *messages, error=f"{error.code}: {error}")

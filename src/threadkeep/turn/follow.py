@@ -1,7 +1,7 @@
 """Following a conversation: stored entries first, then live ones, from any cursor, without gap or repeat."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.scope import Scope
@@ -24,7 +24,7 @@ async def follow(
     after: Cursor | None = None,
     *,
     heartbeat: float | None = None,
-) -> AsyncIterator[Event]:
+) -> AsyncGenerator[Event, None]:
     """Yield every event behind the cursor (none: from now on), for ever, and a heartbeat when it is quiet so long."""
     with bus.subscribed(scope.tenant, conversation) as subscription:
         cursor = await _present(store, scope, conversation) if after is None else after
@@ -52,7 +52,7 @@ async def follow(
 
 def _is_old(item: News, cursor: Cursor) -> bool:
     """Whether the text was seen already, because it was read from the log before the news arrived."""
-    return item.message is not None and item.message == cursor.message and item.offset < cursor.offset
+    return item.message is not None and item.message == cursor.message and item.end <= cursor.offset
 
 
 async def _present(store: Store, scope: Scope, conversation: str) -> Cursor:

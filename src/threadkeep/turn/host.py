@@ -5,19 +5,23 @@ import logging
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
-from threadkeep.conversation.turn import Lease, Turn, TurnChange, TurnState
-from threadkeep.errors import LeaseLost, StoreError, ThreadkeepError
-from threadkeep.store.base import Append
-from threadkeep.turn.decision import RunTools, Wait, decide
+from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.turn import Lease, Turn, TurnState
+from threadkeep.errors import ConversationNotFound, LeaseLost, StoreError
+from threadkeep.turn.decision import pending_calls
 from threadkeep.turn.engine import run_turn
-from threadkeep.turn.resume import finish_draft, resume_turn
+from threadkeep.turn.resume import resume_turn
 from threadkeep.turn.running import Parts, Running
-from threadkeep.turn.steps.run_tools import run_tools
+from threadkeep.turn.steps.finish_draft import finish_draft
+from threadkeep.turn.steps.run_tools import refuse
 from threadkeep.turn.steps.settle import settle
 
 logger = logging.getLogger(__name__)
 
-Key = tuple[str, str]
+STOPPED = "the turn was stopped before a person decided"
+
+Key = tuple[str, str, int, int]
+"""Tenant, conversation, turn and fencing number: what makes a running turn one of its kind."""
 
 
 class Host:
@@ -32,18 +36,23 @@ class Host:
 
     def begin(self, lease: Lease) -> None:
         """Run a turn that was just begun, and then those that are queued behind it."""
-        self._spawn(self._run_all(lease, run_turn))
+        self._host(lease, run_turn)
 
     def take_up(self, lease: Lease) -> None:
         """Go on with a turn that another owner left, or that waited for a person."""
-        self._spawn(self._run_all(lease, resume_turn))
+        self._host(lease, resume_turn)
 
-    def _spawn(self, work: Awaitable[None]) -> None:
+    def _host(self, lease: Lease, run: Callable[[Running], Awaitable[None]]) -> None:
+        leave = self.parts.admission.enter(lease.scope, lease.conversation)
+        self._spawn(self._run_all(lease, run)).add_done_callback(lambda _: leave())
+
+    def _spawn(self, work: Awaitable[None]) -> asyncio.Future[None]:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         if self._keeper is None or self._keeper.done():
             self._keeper = asyncio.create_task(self._keep_leases())
+        return task
 
     async def _run_all(self, lease: Lease, run: Callable[[Running], Awaitable[None]]) -> None:
         held: Lease | None = lease
@@ -51,21 +60,19 @@ class Host:
             while held is not None:
                 held = await self._run(held, run)
                 run = run_turn
-        except LeaseLost:
-            logger.info("a turn of %s was taken up elsewhere", lease.conversation)
+        except (LeaseLost, ConversationNotFound) as error:
+            logger.info("a turn of %s is not ours any more: %s", lease.conversation, error)
         except StoreError as error:
+            self.parts.observer.left(lease, error.code)
             logger.warning("a turn of %s is left for recovery: %s", lease.conversation, error)
+        except Exception:
+            self.parts.observer.left(lease, "internal_error")
+            logger.exception("a turn of %s is left for recovery", lease.conversation)
 
     async def _run(self, lease: Lease, run: Callable[[Running], Awaitable[None]]) -> Lease | None:
         """Run one turn to its end; return the lease of the next queued one, if there is one."""
-        try:
-            running = await Running.load(self.parts, lease)
-        except (StoreError, LeaseLost):
-            raise
-        except ThreadkeepError as error:
-            await self._fail(lease, error)
-            return await self.start_next(lease)
-        key = (lease.scope.tenant, lease.conversation)
+        running = await Running.load(self.parts, lease)
+        key = _key(lease.scope, lease.conversation, lease.turn, lease.fence)
         self._running[key] = running
         try:
             await run(running)
@@ -73,32 +80,31 @@ class Host:
             self._running.pop(key, None)
             running.ended.set()
         self._spawn(self._after_turn(running))
-        return await self.start_next(lease)
+        return await self._start_next(lease.scope, lease.conversation)
 
-    async def _fail(self, lease: Lease, error: ThreadkeepError) -> None:
-        """Settle a turn that cannot even be loaded: its assistant or its model is not there."""
-        change = TurnChange(state=TurnState.FAILED, error=f"{error.code}: {error}")
-        append = Append(parent=None, lease=lease, settle=change)
-        await self.parts.store.append(lease.scope, lease.conversation, append)
-        self.parts.bus.publish(lease.scope.tenant, lease.conversation)
-
-    async def start_next(self, lease: Lease) -> Lease | None:
+    async def _start_next(self, scope: Scope, conversation: str) -> Lease | None:
         """Start the oldest queued turn of the conversation, unless another turn is open."""
         parts = self.parts
-        begun = await parts.store.start(lease.scope, lease.conversation, parts.owner, parts.lease_for)
+        begun = await parts.store.start(scope, conversation, parts.owner, parts.lease_for)
         if begun is None:
             return None
-        parts.bus.publish(lease.scope.tenant, lease.conversation)
+        parts.bus.publish(scope.tenant, conversation)
         return begun.lease
 
-    def running(self, tenant: str, conversation: str) -> Running | None:
-        """Return the turn that runs here in a conversation."""
-        return self._running.get((tenant, conversation))
+    async def run_next(self, scope: Scope, conversation: str) -> None:
+        """Run the queued turns of a conversation, unless another turn is open."""
+        begun = await self._start_next(scope, conversation)
+        if begun is not None:
+            self.begin(begun)
+
+    def _here(self, turn: Turn) -> Running | None:
+        """Return a turn if it runs here and is still ours."""
+        return self._running.get(_key(turn.scope, turn.conversation, turn.number, turn.fence))
 
     async def stop_turn(self, turn: Turn, state: TurnState) -> None:
         """Stop an open turn, wherever it runs: keep what was said, marked, and settle the turn."""
-        running = self.running(turn.scope.tenant, turn.conversation)
-        if running is not None and running.lease.turn == turn.number:
+        running = self._here(turn)
+        if running is not None:
             running.stop_as = state
             running.stop.set()
             await running.ended.wait()
@@ -106,23 +112,16 @@ class Host:
         lease = await self.parts.store.take(turn, self.parts.owner, self.parts.lease_for)
         running = await Running.load(self.parts, lease)
         await finish_draft(running)
-        step = decide(running.entries, running.assistant.tools, running.assistant.iterations)
-        if isinstance(step, Wait):
-            refused = {call.id: "the conversation went on" for call in step.calls}
-            await run_tools(running, RunTools(step.calls, refused=refused), {})
+        if turn.state is TurnState.WAITING:
+            await refuse(running, pending_calls(running.entries), STOPPED)
         await settle(running, state)
-        self._spawn(self._run_next(lease))
-
-    async def _run_next(self, lease: Lease) -> None:
-        begun = await self.start_next(lease)
-        if begun is not None:
-            await self._run_all(begun, run_turn)
+        await self.run_next(turn.scope, turn.conversation)
 
     async def recover(self, limit: int = 100) -> int:
         """Take up turns whose owner did not keep its lease; return how many."""
         taken = 0
         for turn in await self.parts.store.expired(limit=limit):
-            if self.running(turn.scope.tenant, turn.conversation) is not None:
+            if self._here(turn) is not None:
                 continue
             try:
                 lease = await self.parts.store.take(turn, self.parts.owner, self.parts.lease_for)
@@ -136,8 +135,10 @@ class Host:
         """Give running turns some time to end; the rest is left for recovery."""
         if self._keeper is not None:
             self._keeper.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=patience)
+        loop = asyncio.get_running_loop()
+        until = loop.time() + patience
+        while self._tasks and (left_over := until - loop.time()) > 0:
+            await asyncio.wait(self._tasks, timeout=left_over)
         for running in list(self._running.values()):
             await self._let_go(running)
         left = list(self._tasks)
@@ -163,3 +164,7 @@ class Host:
                     running.stop.set()
                 except StoreError as error:
                     logger.warning("a lease could not be extended: %s", error)
+
+
+def _key(scope: Scope, conversation: str, turn: int, fence: int) -> Key:
+    return scope.tenant, conversation, turn, fence

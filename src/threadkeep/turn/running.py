@@ -1,6 +1,7 @@
 """A turn that runs here: what the steps of it share, and how its entries get into the log."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -16,8 +17,10 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, TurnChange, TurnState
 from threadkeep.llm.base import Model
 from threadkeep.store.base import MAX_LIMIT, Append, Appendable, Store
+from threadkeep.turn.admission import Admission
 from threadkeep.turn.assistant import Assistant, ModelSource
 from threadkeep.turn.bus import Bus
+from threadkeep.turn.observer import Observer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +38,8 @@ class Parts:
     lease_for: timedelta = timedelta(seconds=10)
     silence: float = 120.0
     pauses: tuple[float, ...] = (0.5, 2.0, 6.0)
+    admission: Admission = field(default_factory=Admission)
+    observer: Observer = field(default_factory=Observer)
 
 
 @dataclass(kw_only=True)
@@ -43,7 +48,7 @@ class Running:
 
     `history` is what came before it on its branch, once it was read, with the cut of the last answer. `flaws` is what
     was wrong with the arguments of the last calls. `stop` is set by somebody who wants it to end as `stop_as`; `ended`
-    is set when it does not run here any more.
+    is set when it does not run here any more. `began` is when it began to run here, by the clock that never jumps.
     """
 
     parts: Parts
@@ -55,6 +60,8 @@ class Running:
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     stop_as: TurnState = TurnState.CANCELLED
     ended: asyncio.Event = field(default_factory=asyncio.Event)
+    began: float = field(default_factory=time.monotonic)
+    has_spoken: bool = False
 
     @classmethod
     async def load(cls, parts: Parts, lease: Lease) -> "Running":
@@ -89,6 +96,7 @@ class Running:
     async def append(self, *bodies: Appendable, settle: TurnChange | None = None) -> None:
         """Store what this turn has to say, and tell readers."""
         append = Append(bodies=bodies, parent=self.place, lease=self.lease, settle=settle)
+        asked = time.monotonic()
         writing = asyncio.ensure_future(self.parts.store.append(self.lease.scope, self.lease.conversation, append))
         try:
             await asyncio.shield(writing)
@@ -97,7 +105,26 @@ class Running:
             await asyncio.wait((writing,))
             if writing.exception() is None:
                 self.entries += writing.result().entries
-                self.parts.bus.publish(self.lease.scope.tenant, self.lease.conversation)
+                self._publish(settled=settle is not None)
+                self._tell(append, time.monotonic() - asked)
+
+    def _publish(self, *, settled: bool) -> None:
+        bus, scope = self.parts.bus, self.lease.scope
+        bus.publish(scope.tenant, self.lease.conversation)
+        if settled:
+            bus.publish_list(scope.tenant, scope.user)
+
+    def _tell(self, append: Append, seconds: float) -> None:
+        observer = self.parts.observer
+        observer.stored(self.lease, append.bodies, seconds)
+        if append.settle is not None:
+            observer.settled(self.lease, append.settle, time.monotonic() - self.began, self.entries)
+
+    def note_text(self) -> None:
+        """Say that the model gives text: the first of a turn is what a person waits for."""
+        if not self.has_spoken:
+            self.has_spoken = True
+            self.parts.observer.spoke(self.lease, time.monotonic() - self.began)
 
 
 async def turn_entries(store: Store, scope: Scope, conversation: str, turn: int) -> list[Entry]:

@@ -1,5 +1,6 @@
 """Titles: made after the first exchange, by the model where one is there, else from the words. Nobody waits for it."""
 
+import asyncio
 import logging
 
 from threadkeep.conversation.entry import Entry, Update
@@ -21,6 +22,8 @@ async def give_title(running: Running) -> None:
         if conversation.title is not None or exchange is None:
             return
         title = await _title(running, *exchange)
+        if not title:
+            return
         # Only if nobody has given one meanwhile.
         version = conversation.version
         await parts.store.update(lease.scope, lease.conversation, Update(title=title), expected_version=version)
@@ -28,6 +31,8 @@ async def give_title(running: Running) -> None:
         parts.bus.publish_list(lease.scope.tenant, lease.scope.user)
     except ThreadkeepError as error:
         logger.info("no title for %s: %s", lease.conversation, error)
+    except Exception:
+        logger.exception("no title for %s", lease.conversation)
 
 
 def _exchange(entries: list[Entry]) -> tuple[str, str] | None:
@@ -47,8 +52,9 @@ async def _title(running: Running, question: str, answer: str) -> str:
         return title_from_words(question)
     said = Answer()
     try:
-        async for delta in running.model.stream(title_request(question, answer)):
-            said.add(delta)
-    except ModelError as error:
+        async with asyncio.timeout(running.parts.silence):
+            async for delta in running.model.stream(title_request(question, answer)):
+                said.add(delta)
+    except (ModelError, TimeoutError) as error:
         logger.info("the model gave no title: %s", error)
     return clean_title(said.text) or title_from_words(question)

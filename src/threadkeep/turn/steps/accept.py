@@ -7,6 +7,7 @@ from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Turn, TurnState
+from threadkeep.errors import LeaseLost
 from threadkeep.store.base import ROOT, Begin, Begun
 from threadkeep.turn.host import Host
 from threadkeep.turn.running import turn_entries
@@ -50,13 +51,26 @@ async def accept(host: Host, scope: Scope, conversation: str, sending: Sending) 
         lease_for=parts.lease_for,
         when_busy="reject" if sending.policy is BusyPolicy.REJECT else "queue",
     )
-    begun = await parts.store.begin(scope, conversation, begin)
-    parts.bus.publish(scope.tenant, conversation)
-    if begun.lease is not None:
-        host.begin(begun.lease)
-    elif active is not None and not begun.replayed:
-        await host.stop_turn(active, TurnState.INTERRUPTED)
+    with parts.admission.place(scope, conversation):
+        begun = await parts.store.begin(scope, conversation, begin)
+        parts.bus.publish(scope.tenant, conversation)
+        if begun.lease is not None:
+            host.begin(begun.lease)
+    if begun.lease is None and not begun.replayed:
+        await _make_way(host, scope, conversation, active)
     return begun
+
+
+async def _make_way(host: Host, scope: Scope, conversation: str, active: Turn | None) -> None:
+    """See to it that a queued turn gets its turn: stop the one that is in its way, or start what nobody started."""
+    try:
+        if active is not None:
+            await host.stop_turn(active, TurnState.INTERRUPTED)
+        elif await _active(host, scope, conversation) is None:
+            # Whoever should have started the queue died before it could.
+            await host.run_next(scope, conversation)
+    except LeaseLost:
+        return  # it has just ended by itself
 
 
 def _message(host: Host, content: str) -> Message:

@@ -1,11 +1,13 @@
 """Gathering the context: read the window of the branch, recall what fell out of it, build what the model will see."""
 
 from dataclasses import replace
+from itertools import takewhile
 
 from threadkeep.context.base import Context, Cut, Material, Policy, Window, estimate, run
 from threadkeep.context.content_words import content_words
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
+from threadkeep.store.base import ROOT
 from threadkeep.turn.running import Running
 
 PAGE = 50
@@ -17,9 +19,10 @@ RELATED = 12
 async def gather_context(running: Running, notes: tuple[str, ...] = (), *, tools: bool = True) -> Context:
     """Return what the model gets to see now; `tools` says whether it may call any."""
     policy = running.assistant.policy
-    budget = _budget(running, policy)
+    budget = _room(running)
     entries, cut = await _window(running, policy, budget)
     material = Material(
+        opening=await _opening(running, entries),
         instructions=running.conversation.system or running.assistant.instructions,
         entries=entries,
         turn=running.lease.turn,
@@ -38,9 +41,9 @@ async def gather_context(running: Running, notes: tuple[str, ...] = (), *, tools
     return run(running.assistant.processors, replace(material, recalled=recalled)) if recalled else context
 
 
-def _budget(running: Running, policy: Policy) -> int:
-    room = running.model.window - running.model.window // ANSWER_SHARE
-    return min(policy.size, room) if policy.window is Window.BUDGET else room
+def _room(running: Running) -> int:
+    """Return how many tokens a request may have; a smaller budget of the policy is the window processor's to keep."""
+    return running.model.window - running.model.window // ANSWER_SHARE
 
 
 async def _window(running: Running, policy: Policy, budget: int) -> tuple[tuple[Entry, ...], Cut]:
@@ -73,7 +76,13 @@ async def _history(running: Running, head: int, policy: Policy, budget: int) -> 
                 messages += 1
                 cut = cut or _cut_of(entry)
         head = page[0].parent or 0
-        enough = messages >= policy.size * 2 if policy.window is Window.NEWEST else tokens > budget * 2
+        match policy.window:
+            case Window.NEWEST:
+                enough = messages >= policy.size * 2
+            case Window.BUDGET:
+                enough = tokens > (policy.size or budget) * 2
+            case Window.FULL:
+                enough = tokens > budget * 2
         if cut is None and enough:
             break
     return tuple(reversed(read)), cut or Cut()
@@ -99,6 +108,16 @@ def _cut_of(entry: Entry) -> Cut | None:
 def _is_cut(entries: tuple[Entry, ...], cut: Cut) -> bool:
     """Whether something of the branch is not in the window."""
     return bool(entries) and (entries[0].parent is not None or entries[0].seq < cut.first)
+
+
+async def _opening(running: Running, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    """Return the system messages that begin the branch, where the window does not reach back to them."""
+    if not entries or entries[0].parent is None:
+        return ()
+    lease = running.lease
+    first = await running.parts.store.after(lease.scope, lease.conversation, ROOT, limit=4, head=running.place)
+    said = takewhile(lambda entry: isinstance(entry.body, Message) and entry.body.role is Role.SYSTEM, first)
+    return tuple(entry for entry in said if entry.seq < entries[0].seq)
 
 
 async def _summary(running: Running) -> Entry | None:

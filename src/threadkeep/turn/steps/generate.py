@@ -8,13 +8,15 @@ from dataclasses import dataclass, field, replace
 
 from threadkeep.context.base import Context
 from threadkeep.conversation.message import Message, MessageStatus, Role
-from threadkeep.errors import ContentTooLarge, ModelError, ModelTimeout
+from threadkeep.errors import ContentTooLarge, ModelError, ModelTimeout, ModelUnavailable
 from threadkeep.llm.answer import Answer
 from threadkeep.llm.base import Request, Text
 from threadkeep.turn.pen import Pen
 from threadkeep.turn.running import Running
 
 logger = logging.getLogger(__name__)
+
+BROKE_OFF = "The model broke off before it said anything."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,20 +36,35 @@ class Generated:
 
 
 async def generate(running: Running, context: Context, *, tools: bool, closing: str = "") -> Generated:
-    """Ask the model until it answers, fails for good or is stopped by somebody. `closing` is added to an answer."""
+    """Ask the model until it answers, fails for good or is stopped by somebody. `closing` is added to an answer.
+
+    An answer that broke off is given back after the pause: it is stored before the model is asked again.
+    """
     request = Request(messages=context.messages, tools=running.assistant.tools.specs() if tools else ())
+    _tell(running, request)
     for pause in (*running.parts.pauses, None):
         generated = await _attempt(running, request, context, closing)
         error = generated.error
-        if generated.message or generated.stopped or pause is None:
-            return generated
-        if not isinstance(error, ModelError) or not error.can_retry:
+        if generated.stopped or pause is None or not isinstance(error, ModelError) or not error.can_retry:
             return generated
         wait = max(pause * random.uniform(0.8, 1.2), min(error.retry_after or 0, 60))  # noqa: S311
         logger.info("the model failed (%s), asking again in %.1f s", error.code, wait)
         if await _stopped_within(running, wait):
             return replace(generated, stopped=True)
+        if generated.message:
+            return generated
     raise AssertionError("the last attempt always returns")
+
+
+def _tell(running: Running, request: Request) -> None:
+    """Log what the model gets to see: never the content."""
+    if not logger.isEnabledFor(logging.DEBUG):
+        return
+    count = len(request.messages)
+    logger.debug("turn %s of %s asks with %s messages", running.lease.turn, running.lease.conversation, count)
+    for index, message in enumerate(request.messages):
+        has = "with" if message.tool_calls else "without"
+        logger.debug("%s: %s, %s characters, %s tool calls", index, message.role, len(message.content), has)
 
 
 async def _stopped_within(running: Running, seconds: float) -> bool:
@@ -65,15 +82,23 @@ async def _attempt(running: Running, request: Request, context: Context, closing
     started = parts.clock()
     pen, answer = Pen(parts.store, parts.bus, running.lease, parts.ids()), Answer()
     error: ModelError | ContentTooLarge | None = None
+    stopped = False
     try:
         stopped = await _stream(running, request, pen, answer)
-        if closing and answer.text and answer.reason is not None and not stopped:
-            await pen.write(closing)
+        if closing and answer.reason is not None and not stopped:
+            await pen.write(closing if answer.text else closing.strip())
+        await pen.finish()
     except (ModelError, ContentTooLarge) as caught:
-        stopped, error = False, caught
+        error = caught
+    except BaseException:
+        await pen.drop()
+        raise
     text = await _written(pen)
     whole = answer.reason is not None and error is None and not stopped
-    calls = answer.calls(parts.ids) if whole else ()
+    # Where no tools were offered, a call is none.
+    calls = answer.calls(parts.ids) if whole and request.tools else ()
+    if not (text or whole or stopped or error):
+        error = ModelUnavailable(BROKE_OFF)
     message = Message(
         id=pen.message,
         role=Role.ASSISTANT,
@@ -90,7 +115,7 @@ async def _attempt(running: Running, request: Request, context: Context, closing
 
 
 async def _written(pen: Pen) -> str:
-    """Return what was written; what did not fit any more is left out."""
+    """Return what was written; after an error some more may have been, but not what did not fit any more."""
     while True:
         try:
             return await pen.finish()
@@ -123,7 +148,8 @@ async def _pump(running: Running, request: Request, pen: Pen, answer: Answer) ->
             async for delta in deltas:
                 limit.reschedule(loop.time() + silence)
                 answer.add(delta)
-                if isinstance(delta, Text):
+                if isinstance(delta, Text) and delta.text:
+                    running.note_text()
                     await pen.write(delta.text)
     except TimeoutError:
         raise ModelTimeout(f"The model said nothing for {silence:g} seconds.") from None

@@ -1,6 +1,7 @@
 """Running tools: the calls are stored before this step begins; each result is stored as soon as it is there."""
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import aclosing
 
 from threadkeep.conversation.ids import IdSource
@@ -36,6 +37,12 @@ async def run_tools(running: Running, step: RunTools, flaws: dict[str, str]) -> 
         running_calls.result()
 
 
+async def refuse(running: Running, calls: Sequence[ToolCall], reason: str) -> None:
+    """Store for each call that it must not run any more."""
+    if calls:
+        await running.append(*(_result(running.parts.ids, call, _refusal(reason)) for call in calls))
+
+
 async def _run(running: Running, step: RunTools, flaws: dict[str, str]) -> None:
     lease = running.lease
     state = await running.parts.store.state(lease.scope, lease.conversation, at=running.place or None)
@@ -52,12 +59,15 @@ async def _run(running: Running, step: RunTools, flaws: dict[str, str]) -> None:
 def _without_running(running: Running, step: RunTools, call: ToolCall) -> ToolOutcome | None:
     """Return the outcome of a call that must not run: refused by a person, or perhaps run before a crash."""
     if call.id in step.refused:
-        reason = step.refused[call.id]
-        return ToolOutcome(content=REFUSED + (f": {reason}" if reason else ""), error="refused")
+        return _refusal(step.refused[call.id])
     tool = running.assistant.tools.get(call.name)
     if step.doubtful and (tool is None or not tool.repeatable):
         return ToolOutcome(content=UNKNOWN, error="outcome unknown")
     return None
+
+
+def _refusal(reason: str) -> ToolOutcome:
+    return ToolOutcome(content=REFUSED + (f": {reason}" if reason else ""), error="refused")
 
 
 async def _store(running: Running, call: ToolCall, outcome: ToolOutcome, state: State) -> State:

@@ -2,7 +2,11 @@
 
 from threadkeep.conversation.message import Message, Usage
 from threadkeep.conversation.turn import TurnChange, TurnState
+from threadkeep.tools.outcome import storable
 from threadkeep.turn.running import Running
+
+MOST_SAID = 2_000
+"""Characters that are kept of an error: providers' messages can be of any length."""
 
 
 async def settle(
@@ -10,7 +14,8 @@ async def settle(
 ) -> None:
     """End or pause the turn."""
     usage = total_usage(running, messages)
-    await running.append(*messages, settle=TurnChange(state=state, usage=usage, error=error, detail=detail))
+    told = None if error is None else storable(error[:MOST_SAID])
+    await running.append(*messages, settle=TurnChange(state=state, usage=usage, error=told, detail=detail))
 
 
 def total_usage(running: Running, messages: tuple[Message, ...]) -> Usage | None:

@@ -1,0 +1,120 @@
+"""The rules of Anthropic's Messages."""
+
+import re
+from typing import Any
+
+from threadkeep.conversation.message import Message, Role
+from threadkeep.llm.base import Request
+from threadkeep.testing.providers.rules import Rules, is_plain_text, says_something
+
+RULES = Rules(
+    "Anthropic",
+    {
+        "messages": "A request has at least one message.",
+        "system": "There is one system text, apart from the messages; it is first, and says something if it is there.",
+        "role": "A role is user or assistant.",
+        "first": "The first message is a user's.",
+        "alternate": "User and assistant take turns.",
+        "empty": "A message has at least one block, and a text block says something.",
+        "text": "Text is valid Unicode without U+0000.",
+        "block": "A user sends text and tool results, an assistant text and tool uses.",
+        "results_first": "Tool results stand before the text of their message.",
+        "answered": "Each tool use is answered by a tool result in the next message.",
+        "orphan": "Each tool result answers a tool use of the message before, and no other result answers it.",
+        "id": "The id of a tool use has only letters, digits, '_' and '-'.",
+        "unique": "No two tool uses of a request have the same id.",
+        "name": "The name of a tool has 1 to 64 letters, digits, '_' or '-'.",
+        "input": "The input of a tool use is an object.",
+        "tools": "A request with tool uses or results in its messages defines tools.",
+        "last": "The last message is a user's: newer models do not continue an assistant's.",
+    },
+)
+_NAME = re.compile("[a-zA-Z0-9_-]{1,64}")
+_ID = re.compile("[a-zA-Z0-9_-]+")
+_BLOCKS = {"user": {"text", "tool_result"}, "assistant": {"text", "tool_use"}}
+
+
+def check(request: Request) -> None:
+    """Raise ProviderRefusal if Anthropic would refuse the request."""
+    check_body(body_of(request))
+
+
+def body_of(request: Request) -> dict[str, Any]:
+    """Return the request as it is sent. Tool results become user messages; those that follow each other are merged."""
+    body: dict[str, Any] = {"messages": []}
+    for place, message in enumerate(request.messages):
+        if message.role is Role.SYSTEM:
+            RULES.require(place == 0, "system", f"messages[{place}]")
+            body["system"] = message.content
+        else:
+            _append(body["messages"], message)
+    if request.tools:
+        body["tools"] = [{"name": tool.name, "input_schema": tool.parameters} for tool in request.tools]
+    return body
+
+
+def _append(messages: list[dict[str, Any]], message: Message) -> None:
+    role = "assistant" if message.role is Role.ASSISTANT else "user"
+    if role == "user" and messages and messages[-1]["role"] == "user":
+        messages[-1]["content"] += _blocks(message)
+    else:
+        messages.append({"role": role, "content": _blocks(message)})
+
+
+def _blocks(message: Message) -> list[dict[str, Any]]:
+    if message.tool_result is not None:
+        id = message.tool_result.tool_call_id
+        return [{"type": "tool_result", "tool_use_id": id, "content": message.content}]
+    text = [] if message.tool_calls and not message.content else [{"type": "text", "text": message.content}]
+    uses = [{"type": "tool_use", "id": call.id, "name": call.name, "input": call.args} for call in message.tool_calls]
+    return text + uses
+
+
+def check_body(body: dict[str, Any]) -> None:
+    """Raise ProviderRefusal if a body breaks a rule."""
+    messages = body["messages"]
+    RULES.require("system" not in body or says_something(body["system"]), "system", "system")
+    RULES.require(is_plain_text(body), "text", "the request")
+    RULES.require(len(messages) > 0, "messages", "the request")
+    RULES.require(messages[0]["role"] == "user", "first", "messages[0]")
+    for tool in body.get("tools", []):
+        RULES.require(_NAME.fullmatch(tool["name"]) is not None, "name", "tools")
+    for place, message in enumerate(messages):
+        _check_message(message, f"messages[{place}]")
+    _check_order(messages)
+    _check_tools(body)
+    RULES.require(messages[-1]["role"] == "user", "last", "the last message")
+
+
+def _check_message(message: dict[str, Any], where: str) -> None:
+    blocks = message["content"]
+    RULES.require(message["role"] in _BLOCKS, "role", where)
+    RULES.require(len(blocks) > 0, "empty", where)
+    for block in blocks:
+        RULES.require(block["type"] in _BLOCKS[message["role"]], "block", where)
+        RULES.require(block["type"] != "text" or says_something(block["text"]), "empty", where)
+        if block["type"] == "tool_use":
+            RULES.require(_ID.fullmatch(block["id"]) is not None, "id", where)
+            RULES.require(_NAME.fullmatch(block["name"]) is not None, "name", where)
+            RULES.require(isinstance(block["input"], dict), "input", where)
+    kinds = [block["type"] for block in blocks if block["type"] != "tool_use"]
+    RULES.require(kinds == sorted(kinds, reverse=True), "results_first", where)
+
+
+def _check_order(messages: list[dict[str, Any]]) -> None:
+    before, uses = "", list[str]()
+    for place, message in enumerate(messages):
+        where = f"messages[{place}]"
+        RULES.require(message["role"] != before, "alternate", where)
+        results = [block["tool_use_id"] for block in message["content"] if block["type"] == "tool_result"]
+        RULES.require(set(results) <= set(uses) and len(set(results)) == len(results), "orphan", where)
+        RULES.require(set(uses) <= set(results), "answered", where)
+        before, uses = message["role"], [block["id"] for block in message["content"] if block["type"] == "tool_use"]
+    RULES.require(not uses, "answered", "the end")
+
+
+def _check_tools(body: dict[str, Any]) -> None:
+    blocks = [block for message in body["messages"] for block in message["content"]]
+    uses = [block["id"] for block in blocks if block["type"] == "tool_use"]
+    RULES.require(len(set(uses)) == len(uses), "unique", "the request")
+    RULES.require(not uses or bool(body.get("tools")), "tools", "the request")

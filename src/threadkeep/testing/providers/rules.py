@@ -1,0 +1,51 @@
+"""What the validators share: a refusal that names its rule, and the texts and names that all of them check."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+
+class ProviderRefusal(AssertionError):  # noqa: N818 - it is a refusal, and an assertion to pytest
+    """A provider would refuse this request; `rule` is the name of the rule that is broken."""
+
+    def __init__(self, provider: str, rule: str, sentence: str, where: str) -> None:
+        super().__init__(f"{provider} refuses {where}: {sentence} (rule {rule!r})")
+        self.provider = provider
+        self.rule = rule
+
+
+class Rules:
+    """The rules of one provider, by name, each a sentence."""
+
+    def __init__(self, provider: str, sentences: Mapping[str, str]) -> None:
+        self.provider = provider
+        self.sentences = sentences
+
+    def require(self, holds: bool, rule: str, where: str) -> None:
+        """Raise a refusal if the rule does not hold there."""
+        if not holds:
+            raise ProviderRefusal(self.provider, rule, self.sentences[rule], where)
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Return every string of a JSON value, keys included."""
+    match value:
+        case str():
+            yield value
+        case dict():
+            for key, child in value.items():
+                yield key
+                yield from texts_in(child)
+        case list():
+            for child in value:
+                yield from texts_in(child)
+
+
+def is_plain_text(value: Any) -> bool:
+    """Whether every string of a JSON value is valid Unicode without U+0000."""
+    return not any("\x00" in text or re.search("[\ud800-\udfff]", text) for text in texts_in(value))
+
+
+def says_something(text: object) -> bool:
+    """Whether this is a text with more than white space."""
+    return isinstance(text, str) and bool(text.strip())

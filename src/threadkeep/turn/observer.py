@@ -1,0 +1,46 @@
+"""Being told what turns do, for metrics and logs. Observing changes nothing: an observer neither waits nor raises."""
+
+from collections.abc import Sequence
+
+from threadkeep.conversation.entry import Entry
+from threadkeep.conversation.turn import Lease, TurnChange
+from threadkeep.store.base import Appendable
+
+
+class Observer:
+    """Is told everything and does nothing with it; a subclass overrides what it wants to know. Times are in seconds."""
+
+    def spoke(self, lease: Lease, seconds: float) -> None:
+        """The model gave the first text of a turn, so long after the turn began to run here."""
+
+    def stored(self, lease: Lease, bodies: Sequence[Appendable], seconds: float) -> None:
+        """Entries of a turn were committed, which took so long."""
+
+    def settled(self, lease: Lease, change: TurnChange, seconds: float, entries: Sequence[Entry]) -> None:
+        """A turn ended or waits for a person, so long after it began to run here; `entries` are all that it wrote."""
+
+    def left(self, lease: Lease, code: str) -> None:
+        """A turn was left for recovery because of an error with this code."""
+
+
+class Observers(Observer):
+    """Tells several."""
+
+    def __init__(self, *observers: Observer) -> None:
+        self._observers = observers
+
+    def spoke(self, lease: Lease, seconds: float) -> None:
+        for observer in self._observers:
+            observer.spoke(lease, seconds)
+
+    def stored(self, lease: Lease, bodies: Sequence[Appendable], seconds: float) -> None:
+        for observer in self._observers:
+            observer.stored(lease, bodies, seconds)
+
+    def settled(self, lease: Lease, change: TurnChange, seconds: float, entries: Sequence[Entry]) -> None:
+        for observer in self._observers:
+            observer.settled(lease, change, seconds, entries)
+
+    def left(self, lease: Lease, code: str) -> None:
+        for observer in self._observers:
+            observer.left(lease, code)

@@ -1,0 +1,147 @@
+"""Logs for tests of the context: short ways to write one by hand, and any that can be reached, for hypothesis."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from hypothesis import strategies as st
+
+from threadkeep.context.base import Cut, Material, Policy, Window
+from threadkeep.conversation.blocks import Narrative, RankedList
+from threadkeep.conversation.entry import Body, Entry, Summary
+from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall, ToolResult
+from threadkeep.conversation.state import StateChange
+
+START = datetime(2025, 1, 1, 12, 0, tzinfo=UTC)
+
+
+def user(text: str = "question", **fields: Any) -> Message:
+    return Message(id="m", role=Role.USER, content=text, **fields)
+
+
+def system(text: str) -> Message:
+    return Message(id="m", role=Role.SYSTEM, content=text)
+
+
+def assistant(text: str = "answer", *calls: str, **fields: Any) -> Message:
+    tool_calls = tuple(ToolCall(id=call, name="look", args={"at": call}) for call in calls)
+    return Message(id="m", role=Role.ASSISTANT, content=text, tool_calls=tool_calls, **fields)
+
+
+def cut_off(text: str, *calls: str) -> Message:
+    return assistant(text, *calls, status=MessageStatus.INTERRUPTED)
+
+
+def tool(call: str, text: str = "result", error: str | None = None) -> Message:
+    return Message(id="m", role=Role.TOOL, content=text, tool_result=ToolResult(tool_call_id=call, error=error))
+
+
+def entry(body: Body, seq: int, turn: int | None = None) -> Entry:
+    return Entry(
+        conversation="c",
+        seq=seq,
+        parent=seq - 1 or None,
+        turn=turn,
+        created_at=START + timedelta(minutes=seq),
+        body=body,
+    )
+
+
+def entries(*bodies: Body, first: int = 1) -> tuple[Entry, ...]:
+    return tuple(entry(body, seq) for seq, body in enumerate(bodies, first))
+
+
+def material(*bodies: Body, **fields: Any) -> Material:
+    given = {"instructions": "", "turn": 0, "policy": Policy(), "budget": 100_000, "entries": entries(*bodies)}
+    return Material(**{**given, **fields})
+
+
+def told(messages: tuple[Message, ...]) -> list[tuple[str, str]]:
+    """Return role and text of each message, which is what most tests are about."""
+    return [(str(message.role), message.content) for message in messages]
+
+
+# Whatever a store can hold: a call's name and id as a provider may invent them, text with U+0000 and white space only.
+_texts = st.one_of(
+    st.sampled_from(["", " ", "\n\t", "\x00", "\u3000", "\u200b", "hello", "[No content]", "👩‍👩‍👧 é", "long " * 200]),
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=60),
+)
+_ids = st.one_of(
+    st.sampled_from(["a", "b", "call_1", "a-2", "x" * 41, "x" * 42, "ä:1", "ä:2", "call 1"]),
+    st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=45),
+)
+_names = st.one_of(
+    st.sampled_from(["look", "1st", "server__tool", "-", "a.b"]),
+    st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=64),
+)
+_args = st.dictionaries(
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=5),
+    st.one_of(_texts, st.integers(), st.none(), st.lists(_texts, max_size=2)),
+    max_size=2,
+)
+_calls = st.lists(st.builds(ToolCall, id=_ids, name=_names, args=_args), max_size=3).map(tuple)
+_statuses = st.sampled_from(MessageStatus)
+_tokens = st.one_of(st.none(), st.integers(0, 50))
+_blocks = st.lists(
+    st.one_of(
+        st.builds(Narrative, text=_texts),
+        st.builds(
+            RankedList, rows=st.lists(st.dictionaries(st.sampled_from(["ticker", "name", "x"]), _texts), max_size=7)
+        ),
+    ),
+    max_size=2,
+).map(tuple)
+_id = st.just("m")
+bodies = st.one_of(
+    st.builds(Message, id=_id, role=st.just(Role.USER), content=_texts, tokens=_tokens),
+    st.builds(Message, id=_id, role=st.just(Role.SYSTEM), content=_texts),
+    st.builds(
+        Message,
+        id=_id,
+        role=st.just(Role.ASSISTANT),
+        content=_texts,
+        blocks=_blocks,
+        tool_calls=_calls,
+        status=_statuses,
+        tokens=_tokens,
+    ),
+    st.builds(
+        Message,
+        id=_id,
+        role=st.just(Role.TOOL),
+        content=_texts,
+        tool_result=st.builds(ToolResult, tool_call_id=_ids, error=st.one_of(st.none(), _texts)),
+    ),
+    st.builds(StateChange, set=st.just({"a": 1})),
+)
+policies = st.builds(
+    Policy,
+    window=st.sampled_from(Window),
+    size=st.one_of(st.integers(0, 12), st.integers(0, 3000)),
+    recall=st.booleans(),
+    summary=st.booleans(),
+)
+
+
+@st.composite
+def materials(draw: st.DrawFn) -> Material:
+    """Return any material: a log cut anywhere, its current question named by number or only by its place."""
+    log = draw(st.lists(bodies, max_size=14))
+    numbers = draw(st.lists(st.one_of(st.none(), st.integers(1, 4)), min_size=len(log), max_size=len(log)))
+    branch = tuple(entry(body, seq, turn) for seq, (body, turn) in enumerate(zip(log, numbers, strict=True), 1))
+    branch = branch[draw(st.integers(0, len(branch))) :]
+    places = st.integers(0, len(log) + 1)
+    earlier = tuple(entry(body, seq) for seq, body in enumerate(draw(st.lists(bodies, max_size=4)), 1))
+    return Material(
+        instructions=draw(_texts),
+        entries=branch,
+        turn=draw(st.integers(0, 4)),
+        policy=draw(policies),
+        budget=draw(st.one_of(st.integers(-5, 60), st.integers(60, 5000))),
+        cut=Cut(first=draw(places), masked=draw(places)),
+        opening=tuple(one for one in branch[:1] if draw(st.booleans())),
+        summary=draw(st.one_of(st.none(), _texts.map(lambda text: entry(Summary(content=text), 99)))),
+        recalled=earlier,
+        passages=tuple(draw(st.lists(_texts, max_size=3))),
+        notes=tuple(draw(st.lists(_texts, max_size=2))),
+        has_tools=draw(st.booleans()),
+    )

@@ -1,0 +1,104 @@
+"""What is ours in a context: summary, passages, recall, notes, and calls told as text."""
+
+from typing import Any
+
+from tests.unit.context.logs import assistant, entries, entry, material, told, tool, user
+from threadkeep.context.base import Context, Cut, run
+from threadkeep.context.content_words import content_words
+from threadkeep.context.standard import STANDARD
+from threadkeep.conversation.entry import Summary
+from threadkeep.conversation.message import Message
+
+LOG = entries(
+    user("My name is Alice"), assistant("Hello Alice"), user("Old"), assistant("Yes"), user("What is my name?")
+)
+
+
+def built(*messages: Message, **fields: Any) -> Context:
+    return run(STANDARD, material(*messages, **fields))
+
+
+def test_a_summary_stands_before_the_history_once_something_is_cut_off() -> None:
+    summary = entry(Summary(content="Alice said hello."), 9)
+    text = "[Threadkeep: summary of the earlier conversation, which is not shown in full:\nAlice said hello.]"
+    cut = built(entries=LOG, summary=summary, cut=Cut(first=5))
+    assert told(cut.messages) == [("user", f"{text}\n\nWhat is my name?")]
+    assert told(built(entries=LOG[:1], summary=summary).messages) == [("user", "My name is Alice")]
+
+
+def test_passages_stand_with_the_question_behind_the_history() -> None:
+    context = built(user("1"), assistant("a"), user("2"), passages=("P", " ", "Q"))
+    passages = "[Threadkeep: passages found for the question below:\n[1] P\n\n[2] Q]"
+    assert told(context.messages)[2] == ("user", f"{passages}\n\n2")
+    assert told(context.messages)[:2] == [("user", "1"), ("assistant", "a")]
+
+
+def test_passages_take_no_more_than_half_of_the_budget() -> None:
+    context = built(user("q"), passages=("P" * 4000, "Q" * 4000), budget=1000)
+    assert "characters left out" in context.messages[0].content
+    assert "Q" not in context.messages[0].content
+    assert context.tokens < 600
+
+
+def test_what_fell_out_of_the_window_is_recalled_with_the_question_dated_and_traced() -> None:
+    context = built(entries=LOG, recalled=(LOG[1], LOG[0], LOG[4]), cut=Cut(first=5))
+    assert told(context.messages) == [
+        (
+            "user",
+            "[Threadkeep: from earlier in this conversation, because it may matter now:\n"
+            "(2025-01-01 12:01, user) My name is Alice\n"
+            "(2025-01-01 12:02, assistant) Hello Alice]\n\n"
+            "What is my name?",
+        )
+    ]
+    assert context.trace[0] == {"kind": "recall", "entries": [1, 2]}
+
+
+def test_nothing_is_recalled_that_is_in_the_window() -> None:
+    context = built(entries=LOG, recalled=LOG[:2])
+    assert [item["kind"] for item in context.trace] == ["context"]
+
+
+def test_recall_prefers_the_best_and_whole_turns_and_keeps_to_its_room() -> None:
+    facts = [entry(user(f"fact {number} " + "x" * 400), number, number // 2) for number in range(2, 10)]
+    question = entry(user("which fact?"), 99, 99)
+    recalled = (facts[7], facts[0], facts[1], *facts[2:7])
+    context = built(entries=(question,), recalled=recalled, cut=Cut(first=99), budget=500, turn=99)
+    assert context.trace[0]["entries"] == [2, 8, 9]
+    assert context.tokens <= 500
+
+
+def test_a_long_message_is_recalled_around_the_words_of_the_question() -> None:
+    long = entry(assistant("x " * 5000 + "The budget is 50,000. " + "y " * 5000), 1)
+    context = built(entries=(entry(user("What was the budget?"), 9),), recalled=(long,), cut=Cut(first=9))
+    assert "The budget is 50,000." in context.messages[0].content
+    assert len(context.messages[0].content) < 1500
+
+
+def test_a_note_comes_last_and_after_a_result_within_it() -> None:
+    last = built(user("q"), assistant("", "a"), tool("a", "A"), notes=("answer now",)).messages[-1]
+    assert (last.role, last.content) == ("tool", "A\n\n[Threadkeep: answer now]")
+    assert built(user("q"), notes=("answer now", "")).messages[-1].content == "q\n\n[Threadkeep: answer now]"
+    assert built(notes=("answer now",)).messages[-1].content == "[Threadkeep: answer now]"
+
+
+def test_without_tools_the_calls_of_the_history_are_told_as_text() -> None:
+    context = built(user("q"), assistant("Let me see.", "a"), tool("a", "A"), has_tools=False)
+    assert told(context.messages) == [
+        ("user", "q"),
+        ("assistant", 'Let me see.\n\n[Threadkeep: called the tool look with {"at": "a"}]'),
+        ("user", "[Threadkeep: result of the tool look:\nA]"),
+    ]
+
+
+def test_the_content_words_of_a_question_leave_out_what_every_text_has() -> None:
+    assert content_words("What is the budget of CC-1001, and the BUDGET of CC-1002?") == (
+        "budget",
+        "cc",
+        "1001",
+        "1002",
+    )
+    assert content_words("Wie hoch ist das Budget für Köln?") == ("hoch", "budget", "köln")
+    assert content_words("¿Cuál es el presupuesto? Quel est le prix?") == ("presupuesto", "prix")
+    assert content_words("what about it?") == ()
+    assert len(content_words(" ".join(map(str, range(100))))) == 32

@@ -1,0 +1,102 @@
+"""Whatever the log and wherever it is cut, the result is a request that every provider accepts."""
+
+from dataclasses import replace
+
+from hypothesis import given, settings
+
+from tests.unit.context.logs import assistant, cut_off, material, materials, told, tool, user
+from threadkeep.context.base import Context, Material, run
+from threadkeep.context.excerpt import OLD
+from threadkeep.context.marks import NO_CONTENT
+from threadkeep.context.standard import STANDARD
+from threadkeep.conversation.message import Message, Role
+from threadkeep.llm.base import Request, ToolSpec
+from threadkeep.testing.providers import check_everywhere
+
+TOOLS = (ToolSpec(name="look", description="Look it up.", parameters={"type": "object", "properties": {}}),)
+
+
+def request_of(material: Material) -> Request:
+    return Request(messages=run(STANDARD, material).messages, tools=TOOLS if material.has_tools else ())
+
+
+def question_in(material: Material) -> str | None:
+    """Return the text of the current question, found in another way than the product finds it."""
+    asked = [
+        entry
+        for entry in material.entries
+        if entry.seq >= material.cut.first and isinstance(entry.body, Message) and entry.body.role is Role.USER
+    ]
+    named = [entry for entry in asked if entry.turn == material.turn]
+    chosen = named[0] if named else asked[-1] if asked else None
+    return None if chosen is None or not isinstance(chosen.body, Message) else chosen.body.content
+
+
+@settings(max_examples=600, deadline=None)
+@given(materials())
+def test_any_log_cut_anywhere_gives_a_request_that_all_providers_accept(material: Material) -> None:
+    check_everywhere(request_of(material))
+
+
+@settings(max_examples=200, deadline=None)
+@given(materials())
+def test_the_current_question_is_always_there(material: Material) -> None:
+    question = question_in(material)
+    if question is None:
+        return
+    shown = question.replace("\x00", "\ufffd") if question.strip() else NO_CONTENT
+    messages = run(STANDARD, material).messages
+    assert any(shown[: OLD // 2] in message.content for message in messages if message.role is Role.USER)
+    if len(shown) <= OLD:
+        assert any(shown in message.content for message in messages if message.role is Role.USER)
+
+
+@settings(max_examples=150, deadline=None)
+@given(materials())
+def test_the_same_material_gives_the_same_context(material: Material) -> None:
+    assert run(STANDARD, material) == run(STANDARD, material)
+
+
+@settings(max_examples=150, deadline=None)
+@given(materials())
+def test_a_context_with_its_own_cut_handed_in_again_keeps_its_window(material: Material) -> None:
+    first = run(STANDARD, material)
+    again = run(STANDARD, replace(material, cut=first.cut))
+    assert again.cut.first >= first.cut.first
+    assert again.cut.masked >= first.cut.masked
+
+
+def test_a_plain_conversation_comes_out_as_it_is() -> None:
+    context = _built(user("hello"), assistant("hi"), user("how are you?"), instructions="Be kind.")
+    assert told(context.messages) == [
+        ("system", "Be kind."),
+        ("user", "hello"),
+        ("assistant", "hi"),
+        ("user", "how are you?"),
+    ]
+
+
+def test_the_steps_of_a_turn_come_out_as_they_are() -> None:
+    context = _built(user("budget?"), assistant("", "a", "b"), tool("a", "1"), tool("b", "2"))
+    assert told(context.messages) == [("user", "budget?"), ("assistant", ""), ("tool", "1"), ("tool", "2")]
+
+
+def test_a_recovered_turn_shows_the_part_that_was_heard_and_asks_to_go_on() -> None:
+    context = _built(user("tell me"), cut_off("Once upon"), notes=("the previous attempt was cut off; continue",))
+    assert told(context.messages) == [
+        ("user", "tell me"),
+        ("assistant", "Once upon\n\n[Threadkeep: this answer was cut off here]"),
+        ("user", "[Threadkeep: the previous attempt was cut off; continue]"),
+    ]
+
+
+def test_the_trace_tells_the_cut_and_the_size() -> None:
+    context = _built(user("hello"), budget=1000)
+    assert context.trace == (
+        {"kind": "context", "first": 0, "masked": 0, "tokens": 2, "budget": 1000, "dropped": False},
+    )
+    assert context.tokens == 2
+
+
+def _built(*messages: Message, **fields: object) -> Context:
+    return run(STANDARD, material(*messages, **fields))
