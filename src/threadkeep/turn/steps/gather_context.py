@@ -76,16 +76,16 @@ async def _history(running: Running, head: int, policy: Policy, budget: int) -> 
                 messages += 1
                 cut = cut or _cut_of(entry)
         head = page[0].parent or 0
-        match policy.window:
-            case Window.NEWEST:
-                enough = messages >= policy.size * 2
-            case Window.BUDGET:
-                enough = tokens > (policy.size or budget) * 2
-            case Window.FULL:
-                enough = tokens > budget * 2
-        if cut is None and enough:
+        if cut is None and _is_enough(policy, tokens, messages, budget):
             break
     return tuple(reversed(read)), cut or Cut()
+
+
+def _is_enough(policy: Policy, tokens: int, messages: int, budget: int) -> bool:
+    """Whether more than the policy can use was read."""
+    if policy.window is Window.NEWEST:
+        return messages >= policy.size * 2
+    return tokens > 2 * (policy.size if policy.window is Window.BUDGET and policy.size else budget)
 
 
 async def _page(running: Running, head: int, limit: int) -> tuple[Entry, ...]:
