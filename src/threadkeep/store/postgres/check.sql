@@ -1,0 +1,7 @@
+-- The newest migration that was applied, and whether the present role could get around row-level security.
+SELECT
+    (SELECT max(number) FROM threadkeep.migration) AS newest,
+    r.rolname AS role,
+    r.rolsuper OR r.rolbypassrls OR pg_has_role(r.oid, c.relowner, 'USAGE') AS is_privileged
+FROM pg_roles r, pg_class c
+WHERE r.rolname = current_user AND c.oid = to_regclass('threadkeep.migration');

@@ -1,0 +1,65 @@
+"""What went wrong in the driver or the server, as an error of ours. No exception of asyncpg leaves this folder."""
+
+import asyncpg
+
+from threadkeep.errors import (
+    StoreBusy,
+    StoreCorrupt,
+    StoreDenied,
+    StoreError,
+    StoreFull,
+    StoreNotMigrated,
+    StoreReadOnly,
+    StoreUnavailable,
+)
+
+FAULTS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError)
+"""Everything that the driver raises."""
+
+# By SQLSTATE, the whole code or its class.
+_STATES: dict[str, type[StoreError]] = {
+    "08": StoreUnavailable,
+    "23505": StoreBusy,
+    "25006": StoreReadOnly,
+    "28": StoreDenied,
+    "3D000": StoreUnavailable,
+    "3F000": StoreNotMigrated,
+    "40": StoreBusy,
+    "42501": StoreDenied,
+    "42704": StoreNotMigrated,
+    "42883": StoreNotMigrated,
+    "42P01": StoreNotMigrated,
+    "53": StoreUnavailable,
+    "53100": StoreFull,
+    "55P03": StoreBusy,
+    "57": StoreUnavailable,
+    "57014": StoreBusy,
+    "58": StoreUnavailable,
+    "XX001": StoreCorrupt,
+    "XX002": StoreCorrupt,
+}
+# Two transactions met: the same call, made again, finds the world in order. `40001` is also what our functions raise.
+_TRANSIENT = {"23505", "40001", "40P01", "55P03"}
+# The schema was migrated while the connection was open; a fresh one knows the new one.
+_OUTDATED = (asyncpg.InvalidCachedStatementError, asyncpg.OutdatedSchemaCacheError)
+
+
+def is_transient(error: BaseException) -> bool:
+    """Whether nothing was written and the same call may succeed at once."""
+    return isinstance(error, _OUTDATED) or getattr(error, "sqlstate", None) in _TRANSIENT
+
+
+def spoils(error: BaseException) -> bool:
+    """Whether the connection must not be used again."""
+    return not isinstance(error, asyncpg.PostgresError) or isinstance(error, _OUTDATED)
+
+
+def translate(error: BaseException) -> StoreError:
+    """Return the error of ours for one of the driver's."""
+    if not isinstance(error, asyncpg.PostgresError):
+        return StoreUnavailable(f"The database cannot be reached: {str(error) or type(error).__name__}.")
+    state = error.sqlstate or ""
+    kind = _STATES.get(state) or _STATES.get(state[:2]) or StoreError
+    if kind in (StoreBusy, StoreFull, StoreReadOnly, StoreNotMigrated):
+        return kind()
+    return kind(f"The database answered: {error}.")

@@ -1,0 +1,307 @@
+-- Reading. Every function is STABLE: all its statements see the database as of one moment. A refusal comes as a row of its
+-- own, with a code of errors.py in `refused`.
+
+CREATE TYPE threadkeep.line AS (
+    refused text, seq integer, parent integer, kind smallint, turn integer, created_at timestamptz,
+    id bytea, tokens integer, content bytea, parts jsonb
+);
+
+-- The key of a conversation of this owner and its head; null if there is none.
+CREATE FUNCTION threadkeep.find(
+    p_tenant integer, p_owner integer, p_id bytea, OUT key bigint, OUT last integer, OUT head integer, OUT newest integer
+) LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
+    SELECT c.key, c.last, c.head, c.newest INTO key, last, head, newest FROM threadkeep.conversation_now c
+    WHERE c.tenant = p_tenant AND c.id = p_id AND c.owner = p_owner;
+END $$;
+
+CREATE FUNCTION threadkeep.get(p_tenant integer, p_owner integer, p_id bytea)
+RETURNS SETOF threadkeep.conversation_now LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
+    RETURN QUERY SELECT * FROM threadkeep.conversation_now c
+    WHERE c.tenant = p_tenant AND c.id = p_id AND c.owner = p_owner;
+END $$;
+
+-- The user's conversations, the last active first, from before that activity and key. Those whose activity is not
+-- indexed yet are looked at one by one; the others come from the index in order.
+CREATE FUNCTION threadkeep.list(
+    p_tenant integer, p_owner integer, p_before timestamptz, p_key bigint, p_assistant text, p_status text, p_limit integer
+) RETURNS SETOF threadkeep.conversation_now LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
+    RETURN QUERY
+    WITH late AS (
+        SELECT n.* FROM threadkeep.behind b
+        JOIN threadkeep.conversation_now n ON n.tenant = b.tenant AND n.key = b.conversation
+        WHERE b.tenant = p_tenant AND b.owner = p_owner AND (n.updated_at, n.key) < (p_before, p_key)
+          AND (p_assistant IS NULL OR n.assistant = p_assistant) AND (p_status IS NULL OR n.status = p_status)
+        ORDER BY n.updated_at DESC, n.key DESC LIMIT p_limit
+    ), calm AS (
+        SELECT c.key FROM threadkeep.conversation c
+        WHERE c.tenant = p_tenant AND c.owner = p_owner AND c.id IS NOT NULL
+          AND (c.updated_at, c.key) < (p_before, p_key)
+          AND (p_assistant IS NULL OR c.assistant = p_assistant) AND (p_status IS NULL OR c.status = p_status)
+          -- Not as NOT EXISTS, which may be planned as a join with all that are behind.
+          AND coalesce((
+              SELECT false FROM threadkeep.behind b
+              WHERE b.tenant = p_tenant AND b.owner = p_owner AND b.conversation = c.key
+          ), true)
+        ORDER BY c.updated_at DESC, c.key DESC LIMIT p_limit
+    )
+    SELECT * FROM (
+        SELECT * FROM late
+        UNION ALL
+        SELECT n.* FROM calm JOIN threadkeep.conversation_now n ON n.tenant = p_tenant AND n.key = calm.key
+    ) both_kinds ORDER BY updated_at DESC, key DESC LIMIT p_limit;
+END $$;
+
+CREATE FUNCTION threadkeep.tree(
+    p_tenant integer, p_owner integer, p_id bytea,
+    OUT refused text, OUT head integer, OUT newest integer, OUT jumps integer[]
+) LANGUAGE plpgsql STABLE AS $$
+DECLARE here record;
+BEGIN
+    SELECT * INTO here FROM threadkeep.find(p_tenant, p_owner, p_id);
+    IF here.key IS NULL THEN
+        refused := 'conversation_not_found';
+        RETURN;
+    END IF;
+    head := here.head;
+    newest := here.newest;
+    jumps := threadkeep.jumps(p_tenant, here.key);
+END $$;
+
+-- First, parent, left and beside of each jump, one after the other.
+CREATE FUNCTION threadkeep.jumps(p_tenant integer, p_conversation bigint)
+RETURNS integer[] LANGUAGE sql STABLE AS $$
+    SELECT array_agg(n ORDER BY j.first, place) FROM threadkeep.jump j,
+    LATERAL unnest(ARRAY[j.first, j.parent, j."left", j.beside]) WITH ORDINALITY number (n, place)
+    WHERE j.tenant = p_tenant AND j.conversation = p_conversation
+$$;
+
+-- The start of the run that ends in `p_seq` and what it continues.
+CREATE FUNCTION threadkeep.run(
+    p_tenant integer, p_conversation bigint, p_seq integer, OUT first integer, OUT parent integer
+) LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    SELECT j.first, j.parent INTO first, parent FROM threadkeep.jump j
+    WHERE j.tenant = p_tenant AND j.conversation = p_conversation AND j.first <= p_seq
+    ORDER BY j.first DESC LIMIT 1;
+    IF NOT FOUND THEN
+        first := 1;
+        parent := 0;
+    END IF;
+END $$;
+
+-- The runs of the branch that ends in `p_head`, oldest first, back to the one that begins at or before `p_back_to`.
+CREATE FUNCTION threadkeep.path(
+    p_tenant integer, p_conversation bigint, p_head integer, p_back_to bigint, OUT firsts integer[], OUT lasts integer[]
+) LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    run record;
+    at integer := p_head;
+BEGIN
+    WHILE at > 0 LOOP
+        SELECT * INTO run FROM threadkeep.run(p_tenant, p_conversation, at);
+        firsts := run.first || firsts;
+        lasts := at || lasts;
+        EXIT WHEN run.first <= p_back_to;
+        at := run.parent;
+    END LOOP;
+END $$;
+
+CREATE FUNCTION threadkeep.entry_at(p_tenant integer, p_owner integer, p_id bytea, p_seq bigint)
+RETURNS SETOF threadkeep.line LANGUAGE plpgsql STABLE AS $$
+DECLARE here record;
+BEGIN
+    SELECT * INTO here FROM threadkeep.find(p_tenant, p_owner, p_id);
+    RETURN QUERY SELECT NULL::text, e.seq, e.parent, e.kind, e.turn, e.created_at, e.id, e.tokens, e.content, e.parts
+    FROM threadkeep.entry e WHERE e.tenant = p_tenant AND e.conversation = here.key AND e.seq = p_seq;
+    IF NOT FOUND THEN
+        RETURN NEXT threadkeep.refusal(here.key);
+    END IF;
+END $$;
+
+-- What a read of an entry that is not there answers.
+CREATE FUNCTION threadkeep.refusal(p_conversation bigint) RETURNS threadkeep.line LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE line threadkeep.line;
+BEGIN
+    line.refused := CASE WHEN p_conversation IS NULL THEN 'conversation_not_found' ELSE 'entry_not_found' END;
+    RETURN line;
+END $$;
+
+-- Entries by number, of a conversation that was found already.
+CREATE FUNCTION threadkeep.entries_between(p_tenant integer, p_conversation bigint, p_first integer, p_last integer)
+RETURNS SETOF threadkeep.line LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
+    RETURN QUERY SELECT NULL::text, e.seq, e.parent, e.kind, e.turn, e.created_at, e.id, e.tokens, e.content, e.parts
+    FROM threadkeep.entry e
+    WHERE e.tenant = p_tenant AND e.conversation = p_conversation AND e.seq BETWEEN p_first AND p_last ORDER BY e.seq;
+END $$;
+
+-- The newest entries of a branch, newest first: of the one that ends in `p_head` (null: the current one), or those that
+-- come before the entry `p_before`.
+CREATE FUNCTION threadkeep.newest(
+    p_tenant integer, p_owner integer, p_id bytea, p_head bigint, p_before bigint, p_limit integer
+) RETURNS SETOF threadkeep.line LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    here record;
+    run record;
+    at integer;
+    read integer;
+BEGIN
+    SELECT * INTO here FROM threadkeep.find(p_tenant, p_owner, p_id);
+    IF here.key IS NULL OR NOT threadkeep.is_on_branch(p_tenant, here.key, coalesce(p_head, p_before, 0))
+       AND (p_head IS NOT NULL OR p_before IS NOT NULL) THEN
+        RETURN NEXT threadkeep.refusal(here.key);
+        RETURN;
+    END IF;
+    at := coalesce(p_head, here.head);
+    IF p_before IS NOT NULL THEN
+        SELECT e.parent INTO at FROM threadkeep.entry e
+        WHERE e.tenant = p_tenant AND e.conversation = here.key AND e.seq = p_before;
+    END IF;
+    WHILE at > 0 AND p_limit > 0 LOOP
+        SELECT * INTO run FROM threadkeep.run(p_tenant, here.key, at);
+        RETURN QUERY SELECT NULL::text, e.seq, e.parent, e.kind, e.turn, e.created_at, e.id, e.tokens, e.content, e.parts
+        FROM threadkeep.entry e
+        WHERE e.tenant = p_tenant AND e.conversation = here.key AND e.seq BETWEEN run.first AND at AND e.kind <= 8
+        ORDER BY e.seq DESC LIMIT p_limit;
+        GET DIAGNOSTICS read = ROW_COUNT;
+        p_limit := p_limit - read;
+        at := run.parent;
+    END LOOP;
+END $$;
+
+-- What follows `p_seq` on the branch that ends in `p_head` (null: the current one), oldest first.
+CREATE FUNCTION threadkeep.after(
+    p_tenant integer, p_owner integer, p_id bytea, p_seq bigint, p_head bigint, p_limit integer
+) RETURNS SETOF threadkeep.line LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    here record;
+    path record;
+    read integer;
+BEGIN
+    SELECT * INTO here FROM threadkeep.find(p_tenant, p_owner, p_id);
+    IF here.key IS NULL OR (p_head IS NOT NULL AND NOT threadkeep.is_on_branch(p_tenant, here.key, p_head)) THEN
+        RETURN NEXT threadkeep.refusal(here.key);
+        RETURN;
+    END IF;
+    SELECT * INTO path FROM threadkeep.path(p_tenant, here.key, coalesce(p_head, here.head)::integer, p_seq);
+    IF p_seq <> 0 AND (
+        NOT threadkeep.is_on_branch(p_tenant, here.key, p_seq)
+        OR path.firsts IS NULL OR p_seq NOT BETWEEN path.firsts[1] AND path.lasts[1]
+    ) THEN
+        RETURN NEXT threadkeep.refusal(here.key);
+        RETURN;
+    END IF;
+    FOR i IN 1 .. coalesce(cardinality(path.firsts), 0) LOOP
+        RETURN QUERY SELECT NULL::text, e.seq, e.parent, e.kind, e.turn, e.created_at, e.id, e.tokens, e.content, e.parts
+        FROM threadkeep.entry e
+        WHERE e.tenant = p_tenant AND e.conversation = here.key AND e.kind <= 8
+          AND e.seq BETWEEN greatest(path.firsts[i], p_seq + 1) AND path.lasts[i]
+        ORDER BY e.seq LIMIT p_limit;
+        GET DIAGNOSTICS read = ROW_COUNT;
+        p_limit := p_limit - read;
+        EXIT WHEN p_limit = 0;
+    END LOOP;
+END $$;
+
+-- What the log holds after `p_seq`, and a line of kind -1 with the text being written if that reaches the end of the log: from a
+-- piece on that holds character `p_offset` if it is the message `p_message`; `seq` is the first character's number.
+CREATE FUNCTION threadkeep.log(
+    p_tenant integer, p_owner integer, p_id bytea, p_seq bigint, p_message bytea, p_offset bigint, p_limit integer
+) RETURNS SETOF threadkeep.line LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    here record;
+    line threadkeep.line;
+BEGIN
+    SELECT * INTO here FROM threadkeep.find(p_tenant, p_owner, p_id);
+    IF here.key IS NULL OR p_seq > here.last THEN
+        line.refused := CASE WHEN here.key IS NULL THEN 'conversation_not_found' ELSE 'invalid_cursor' END;
+        RETURN NEXT line;
+        RETURN;
+    END IF;
+    RETURN QUERY SELECT NULL::text, e.seq, e.parent, e.kind, e.turn, e.created_at, e.id, e.tokens, e.content, e.parts
+    FROM threadkeep.entry e
+    WHERE e.tenant = p_tenant AND e.conversation = here.key AND e.seq > p_seq ORDER BY e.seq LIMIT p_limit;
+    IF p_seq + p_limit < here.last THEN
+        RETURN;
+    END IF;
+    SELECT c.message, c.turn, c.started_at INTO line.id, line.turn, line.created_at
+    FROM threadkeep.chunk c WHERE c.tenant = p_tenant AND c.conversation = here.key ORDER BY c.number DESC LIMIT 1;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    line.kind := -1;
+    SELECT min(c.begins), string_agg(c.text, '' ORDER BY c.number) INTO line.seq, line.content FROM threadkeep.chunk c
+    WHERE c.tenant = p_tenant AND c.conversation = here.key
+      AND c.ends > CASE WHEN line.id = p_message THEN p_offset ELSE 0 END;
+    RETURN NEXT line;
+END $$;
+
+-- The state changes of a branch, newest first, back to one that holds everything.
+CREATE FUNCTION threadkeep.state(p_tenant integer, p_owner integer, p_id bytea, p_at bigint)
+RETURNS SETOF threadkeep.line LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    here record;
+    run record;
+    at integer;
+    line threadkeep.line;
+BEGIN
+    SELECT * INTO here FROM threadkeep.find(p_tenant, p_owner, p_id);
+    IF here.key IS NULL OR (p_at IS NOT NULL AND NOT threadkeep.is_on_branch(p_tenant, here.key, p_at)) THEN
+        RETURN NEXT threadkeep.refusal(here.key);
+        RETURN;
+    END IF;
+    at := coalesce(p_at, here.head);
+    WHILE at > 0 LOOP
+        SELECT * INTO run FROM threadkeep.run(p_tenant, here.key, at);
+        FOR line IN
+            SELECT NULL::text, e.seq, e.parent, e.kind, e.turn, e.created_at, e.id, e.tokens, e.content, e.parts
+            FROM threadkeep.entry e
+            WHERE e.tenant = p_tenant AND e.conversation = here.key AND e.kind = 8 AND e.seq BETWEEN run.first AND at
+            ORDER BY e.seq DESC
+        LOOP
+            RETURN NEXT line;
+            IF (line.parts ->> 'whole')::boolean THEN
+                RETURN;
+            END IF;
+        END LOOP;
+        at := run.parent;
+    END LOOP;
+END $$;
+
+-- The newest summary that remarks on an entry of the branch that ends in `p_head` (null: the current one).
+CREATE FUNCTION threadkeep.summary(p_tenant integer, p_owner integer, p_id bytea, p_head bigint)
+RETURNS SETOF threadkeep.line LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    here record;
+    path record;
+BEGIN
+    SELECT * INTO here FROM threadkeep.find(p_tenant, p_owner, p_id);
+    IF here.key IS NULL OR (p_head IS NOT NULL AND NOT threadkeep.is_on_branch(p_tenant, here.key, p_head)) THEN
+        RETURN NEXT threadkeep.refusal(here.key);
+        RETURN;
+    END IF;
+    SELECT * INTO path FROM threadkeep.path(p_tenant, here.key, coalesce(p_head, here.head)::integer, 0);
+    RETURN QUERY SELECT NULL::text, e.seq, e.parent, e.kind, e.turn, e.created_at, e.id, e.tokens, e.content, e.parts
+    FROM threadkeep.entry e
+    WHERE e.tenant = p_tenant AND e.conversation = here.key AND e.kind = 9 AND EXISTS (
+        SELECT FROM unnest(path.firsts, path.lasts) run (first, last) WHERE e.parent BETWEEN run.first AND run.last
+    ) ORDER BY e.seq DESC LIMIT 1;
+END $$;
+
+CREATE FUNCTION threadkeep.statistics(
+    p_tenant text, p_user text, OUT conversations bigint, OUT entries bigint, OUT bytes bigint
+) LANGUAGE plpgsql STABLE AS $$
+DECLARE here record;
+BEGIN
+    SELECT * INTO here FROM threadkeep.scope(p_tenant, p_user);
+    SELECT count(*), coalesce(sum(c.last), 0), coalesce(sum(c.total), 0) INTO conversations, entries, bytes
+    FROM threadkeep.conversation_now c
+    WHERE c.tenant = here.tenant AND (p_user IS NULL OR c.owner = here.owner);
+END $$;

@@ -1,0 +1,180 @@
+-- Words for search follow the log: appends only note that a conversation is behind, and the words of its messages are
+-- indexed in batches, by whoever comes first, and always before a search of that user.
+
+-- Messages that are not indexed yet, of one user or of everybody (null): conversation by conversation, oldest entry first, up to
+-- `p_limit` entries and about `p_bytes` bytes of each. Remarks come without content: they tell how far the log was read.
+-- `indexed` and `last` say how far the conversation was indexed and how far its log goes. One that has nothing left comes
+-- as one line without a `seq`.
+CREATE FUNCTION threadkeep.unindexed(p_tenant integer, p_owner integer, p_limit integer, p_bytes bigint)
+RETURNS TABLE (
+    tenant integer, owner integer, conversation bigint, indexed integer,
+    last integer, seq integer, kind smallint, content bytea, parts jsonb
+) LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    late record;
+    here record;
+    read integer;
+BEGIN
+    FOR late IN
+        SELECT b.tenant, b.owner, b.conversation FROM threadkeep.behind b
+        WHERE (b.tenant, b.owner) >= (coalesce(p_tenant, 0), coalesce(p_owner, 0))
+          AND (b.tenant, b.owner) <= (coalesce(p_tenant, 2147483647), coalesce(p_owner, 2147483647))
+        ORDER BY b.tenant, b.owner, b.conversation LIMIT p_limit
+    LOOP
+        PERFORM set_config('threadkeep.tenant', late.tenant::text, true);
+        SELECT c.indexed, n.last, coalesce(e.total, 0) AS total INTO here FROM threadkeep.conversation c
+        JOIN threadkeep.conversation_now n ON n.tenant = c.tenant AND n.key = c.key
+        LEFT JOIN threadkeep.entry e ON e.tenant = c.tenant AND e.conversation = c.key AND e.seq = c.indexed
+        WHERE c.tenant = late.tenant AND c.key = late.conversation;
+        RETURN QUERY
+        SELECT late.tenant, late.owner, late.conversation, here.indexed, here.last, e.seq, e.kind,
+               CASE WHEN e.kind < 8 THEN e.content END, CASE WHEN e.kind < 8 THEN e.parts END
+        FROM threadkeep.entry e
+        WHERE e.tenant = late.tenant AND e.conversation = late.conversation AND e.seq > here.indexed
+          AND (e.total <= here.total + p_bytes OR e.seq = here.indexed + 1)
+        ORDER BY e.seq LIMIT p_limit;
+        GET DIAGNOSTICS read = ROW_COUNT;
+        IF read = 0 THEN
+            RETURN QUERY SELECT late.tenant, late.owner, late.conversation, here.indexed, here.last,
+                                NULL::integer, NULL::smallint, NULL::bytea, NULL::jsonb;
+        END IF;
+        p_limit := p_limit - greatest(read, 1);
+        EXIT WHEN p_limit <= 0;
+    END LOOP;
+END $$;
+
+-- Index the words of one conversation's entries: from after `p_from`, as `unindexed` said, up to `p_upto`. Each element of
+-- `p_words` has the words of the entry `p_seqs` says, with spaces between them. What another did meanwhile, or what was
+-- deleted, is left alone.
+CREATE FUNCTION threadkeep.index_words(
+    p_tenant integer, p_owner integer, p_conversation bigint, p_from integer, p_upto integer,
+    p_seqs integer[], p_words text[]
+) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
+    -- The key of the row is shared, so that nobody can delete the conversation in between.
+    PERFORM FROM threadkeep.conversation c
+    WHERE c.tenant = p_tenant AND c.key = p_conversation AND c.id IS NOT NULL AND c.indexed = p_from FOR KEY SHARE;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    INSERT INTO threadkeep.word (tenant, conversation, seq, created_at, words)
+    SELECT p_tenant, p_conversation, e.seq, e.created_at,
+           concat(said.words, ' ¤u', p_owner, ' ¤c', p_conversation)
+    FROM unnest(p_seqs, p_words) said (seq, words)
+    JOIN threadkeep.entry e ON e.tenant = p_tenant AND e.conversation = p_conversation AND e.seq = said.seq
+    ORDER BY e.seq;
+    UPDATE threadkeep.conversation c SET indexed = p_upto, updated_at = e.created_at FROM threadkeep.entry e
+    WHERE c.tenant = p_tenant AND c.key = p_conversation AND c.indexed < p_upto
+      AND e.tenant = p_tenant AND e.conversation = p_conversation AND e.seq = p_upto;
+    -- Only while nobody writes is it certain that there is no more; otherwise the next round will see.
+    PERFORM FROM threadkeep.behind b
+    WHERE b.tenant = p_tenant AND b.owner = p_owner AND b.conversation = p_conversation FOR UPDATE SKIP LOCKED;
+    IF FOUND THEN
+        DELETE FROM threadkeep.behind b
+        WHERE b.tenant = p_tenant AND b.owner = p_owner AND b.conversation = p_conversation AND NOT EXISTS (
+            SELECT FROM threadkeep.entry e
+            WHERE e.tenant = p_tenant AND e.conversation = p_conversation AND e.seq > p_upto
+        );
+    END IF;
+END $$;
+
+-- The same for many conversations in one commit; `p_of` says for each element of `p_words` which conversation it belongs to.
+-- One at a time does this for a tenant, so that nothing is indexed twice.
+CREATE FUNCTION threadkeep.catch_up(
+    p_tenants integer[], p_owners integer[], p_conversations bigint[],
+    p_from integer[], p_upto integer[], p_of bigint[], p_seqs integer[], p_words text[]
+) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    held integer;
+    seqs integer[];
+    words text[];
+BEGIN
+    FOR held IN SELECT DISTINCT t FROM unnest(p_tenants) t ORDER BY t LOOP
+        PERFORM pg_advisory_xact_lock(1953002091, held);
+    END LOOP;
+    FOR i IN 1 .. cardinality(p_conversations) LOOP
+        SELECT array_agg(w.seq ORDER BY w.seq), array_agg(w.words ORDER BY w.seq) INTO seqs, words
+        FROM unnest(p_of, p_seqs, p_words) w (conversation, seq, words) WHERE w.conversation = p_conversations[i];
+        PERFORM threadkeep.index_words(
+            p_tenants[i], p_owners[i], p_conversations[i], p_from[i], p_upto[i], seqs, words
+        );
+    END LOOP;
+END $$;
+
+-- Whether a user has messages that are not indexed.
+CREATE FUNCTION threadkeep.is_behind(p_tenant integer, p_owner integer) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (SELECT FROM threadkeep.behind b WHERE b.tenant = p_tenant AND b.owner = p_owner)
+$$;
+
+-- Where the newest messages are that hold the words, newest first, and the position of the newest word that was indexed.
+-- Runs as the owner, free of row-level security (see 0002), and therefore asks for tenant and owner itself.
+CREATE FUNCTION threadkeep.candidates(
+    p_tenant integer, p_owner integer, p_conversation bigint, p_query tsquery, p_bound bigint, p_limit integer
+) RETURNS TABLE (conversation bigint, seq integer)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+BEGIN
+    RETURN QUERY SELECT w.conversation, w.seq FROM threadkeep.word w
+    JOIN threadkeep.conversation c ON c.tenant = w.tenant AND c.key = w.conversation
+    WHERE array_to_tsvector(string_to_array(w.words, ' ')) @@ (
+        p_query && quote_literal(
+            CASE WHEN p_conversation IS NULL THEN '¤u' || p_owner ELSE '¤c' || p_conversation END
+        )::tsquery
+    ) AND w.tenant = p_tenant AND w.tenant = threadkeep.present_tenant() AND w.position <= p_bound
+      AND c.owner = p_owner AND c.id IS NOT NULL
+    ORDER BY w.created_at DESC, w.position DESC LIMIT p_limit;
+END $$;
+
+-- Remove words of a conversation, at most so many messages' at once; return whether any were left to remove.
+CREATE FUNCTION threadkeep.forget_words(p_tenant integer, p_conversation bigint, p_limit integer) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+BEGIN
+    DELETE FROM threadkeep.word w WHERE w.ctid = ANY (ARRAY(
+        SELECT found.ctid FROM threadkeep.word found
+        WHERE array_to_tsvector(string_to_array(found.words, ' ')) @@ quote_literal('¤c' || p_conversation)::tsquery
+          AND found.tenant = p_tenant AND found.tenant = threadkeep.present_tenant()
+          AND found.conversation = p_conversation LIMIT p_limit
+    ));
+    RETURN FOUND;
+END $$;
+
+-- The position of the newest message that was indexed, of any tenant: what is indexed later lies beyond it.
+CREATE FUNCTION threadkeep.newest_position() RETURNS bigint
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('threadkeep.word', 'position')::regclass), 0)
+$$;
+
+-- Messages that hold the words, newest first. Refused as `behind` if the user has messages that are not indexed, unless
+-- the caller has just indexed them. The title and the tree come with the first message of each conversation.
+CREATE FUNCTION threadkeep.search(
+    p_tenant integer, p_owner integer, p_id bytea, p_query text, p_bound bigint, p_limit integer, p_caught_up boolean
+) RETURNS TABLE (
+    refused text, bound bigint, conversation bytea, title text, head integer, newest integer, jumps integer[],
+    seq integer, parent integer, kind smallint, turn integer, created_at timestamptz,
+    id bytea, tokens integer, content bytea, parts jsonb
+) LANGUAGE plpgsql STABLE AS $$
+DECLARE narrowed bigint;
+BEGIN
+    PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
+    SELECT c.key INTO narrowed FROM threadkeep.conversation c
+    WHERE c.tenant = p_tenant AND c.id = p_id AND c.owner = p_owner;
+    IF p_id IS NOT NULL AND narrowed IS NULL THEN
+        refused := 'conversation_not_found';
+    ELSIF NOT p_caught_up AND threadkeep.is_behind(p_tenant, p_owner) THEN
+        refused := 'behind';
+    END IF;
+    IF refused IS NOT NULL THEN
+        RETURN NEXT;
+        RETURN;
+    END IF;
+    p_bound := coalesce(p_bound, threadkeep.newest_position());
+    RETURN QUERY
+    SELECT NULL::text, p_bound, n.id, n.title, n.head, n.newest,
+           CASE WHEN row_number() OVER (PARTITION BY n.key ORDER BY k.place) = 1 THEN threadkeep.jumps(p_tenant, n.key) END,
+           e.seq, e.parent, e.kind, e.turn, e.created_at, e.id, e.tokens, e.content, e.parts
+    FROM threadkeep.candidates(p_tenant, p_owner, narrowed, p_query::tsquery, p_bound, p_limit)
+        WITH ORDINALITY k (conversation, seq, place)
+    JOIN threadkeep.conversation_now n ON n.tenant = p_tenant AND n.key = k.conversation
+    JOIN threadkeep.entry e ON e.tenant = p_tenant AND e.conversation = k.conversation AND e.seq = k.seq
+    ORDER BY k.place;
+END $$;

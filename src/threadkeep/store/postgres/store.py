@@ -1,0 +1,197 @@
+"""The PostgreSQL store: every verb is one call of a function in the schema `threadkeep`, which is one transaction."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Self
+
+from threadkeep.conversation.clock import Clock
+from threadkeep.conversation.conversation import Conversation, NewConversation
+from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.entry import Entry, Status, Update
+from threadkeep.conversation.idempotency import IdempotencyKey
+from threadkeep.conversation.ids import IdSource, check_id
+from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.state import State
+from threadkeep.conversation.tree import Tree
+from threadkeep.conversation.turn import Lease, Turn
+from threadkeep.errors import StoreError
+from threadkeep.store.base import (
+    Append,
+    Appended,
+    Begin,
+    Begun,
+    ConversationPage,
+    Created,
+    HitPage,
+    LogPage,
+    Statistics,
+    Store,
+)
+from threadkeep.store.checks import check_limit
+from threadkeep.store.postgres.chunks import ChunkWriter
+from threadkeep.store.postgres.database import Database
+from threadkeep.store.postgres.index import Index
+from threadkeep.store.postgres.keyring import PostgresKeyRing
+from threadkeep.store.postgres.pool import Pool
+from threadkeep.store.postgres.reading import Reader
+from threadkeep.store.postgres.schema import check
+from threadkeep.store.postgres.searching import Searcher
+from threadkeep.store.postgres.turns import Turns
+from threadkeep.store.postgres.writing import Log
+
+logger = logging.getLogger(__name__)
+
+
+class PostgresStore(Store):
+    """Conversations in a PostgreSQL database."""
+
+    def __init__(self, pool: Pool, clock: Clock, ids: IdSource, max_bytes: int) -> None:
+        self._pool = pool
+        self.keyring = PostgresKeyRing(pool)
+        database = Database(pool, clock, max_bytes)
+        self._reader = Reader(database)
+        self._log = Log(database, self._reader, ids)
+        self._turns = Turns(database, self._log)
+        self._chunks = ChunkWriter(database)
+        self._index = Index(database)
+        self._searcher = Searcher(database, self._index)
+        self._purging: asyncio.Task[None] | None = None
+
+    @classmethod
+    async def open(cls, url: str, clock: Clock, ids: IdSource, max_bytes: int) -> Self:
+        """Open the database, whose schema must be current, and finish deletions that were cut off."""
+        await check(url)
+        store = cls(Pool(url), clock, ids, max_bytes)
+        store._purging = asyncio.create_task(store._purge())
+        return store
+
+    async def _purge(self) -> None:
+        try:
+            await self._log.purge_removals()
+        except StoreError as error:
+            logger.warning("a deletion that was cut off is not finished yet: %s", error)
+
+    async def close(self) -> None:
+        if self._purging is not None:
+            await asyncio.wait([self._purging])
+        await self._chunks.close()
+        await self._index.close()
+        await self._pool.close()
+
+    async def ping(self) -> None:
+        await self._pool.call("ping")
+
+    # Conversations
+
+    async def create(self, scope: Scope, new: NewConversation, *, key: IdempotencyKey | None = None) -> Created:
+        return await self._log.create(scope, new, key)
+
+    async def get(self, scope: Scope, conversation: str) -> Conversation:
+        return await self._reader.conversation(scope, conversation)
+
+    async def list(
+        self,
+        scope: Scope,
+        *,
+        assistant: str | None = None,
+        status: Status | None = None,
+        limit: int = 20,
+        after: str | None = None,
+    ) -> ConversationPage:
+        return await self._reader.page(scope, assistant, status, check_limit(limit), after)
+
+    async def update(
+        self, scope: Scope, conversation: str, change: Update, *, expected_version: int | None = None
+    ) -> Conversation:
+        return await self._log.update(scope, conversation, change, expected_version)
+
+    async def delete(self, scope: Scope, conversation: str) -> None:
+        await self._log.delete(scope, conversation)
+
+    # The log and its tree
+
+    async def append(self, scope: Scope, conversation: str, append: Append) -> Appended:
+        appended = await self._log.append(scope, conversation, append)
+        self._index.note(len(appended.entries))
+        return appended
+
+    async def choose_head(
+        self, scope: Scope, conversation: str, head: int, *, expected_version: int | None = None
+    ) -> Conversation:
+        return await self._log.choose_head(scope, conversation, head, expected_version)
+
+    async def tree(self, scope: Scope, conversation: str) -> Tree:
+        return await self._reader.tree(scope, conversation)
+
+    async def entry(self, scope: Scope, conversation: str, seq: int) -> Entry:
+        return await self._reader.entry(scope, conversation, seq)
+
+    async def newest(
+        self, scope: Scope, conversation: str, *, limit: int = 20, head: int | None = None
+    ) -> tuple[Entry, ...]:
+        return await self._reader.newest(scope, conversation, head, None, check_limit(limit))
+
+    async def before(self, scope: Scope, conversation: str, seq: int, *, limit: int = 20) -> tuple[Entry, ...]:
+        return await self._reader.newest(scope, conversation, None, seq, check_limit(limit))
+
+    async def after(
+        self, scope: Scope, conversation: str, seq: int, *, limit: int = 20, head: int | None = None
+    ) -> tuple[Entry, ...]:
+        return await self._reader.after(scope, conversation, seq, head, check_limit(limit))
+
+    async def log(self, scope: Scope, conversation: str, after: Cursor, *, limit: int = 100) -> LogPage:
+        return await self._reader.log(scope, conversation, after, check_limit(limit))
+
+    async def state(self, scope: Scope, conversation: str, *, at: int | None = None) -> State:
+        return await self._reader.state(scope, conversation, at)
+
+    async def summary(self, scope: Scope, conversation: str, *, head: int | None = None) -> Entry | None:
+        return await self._reader.summary(scope, conversation, head)
+
+    # Turns
+
+    async def begin(self, scope: Scope, conversation: str, begin: Begin) -> Begun:
+        begun = await self._turns.begin(scope, conversation, begin)
+        self._index.note(len(begun.entries))
+        return begun
+
+    async def start(self, scope: Scope, conversation: str, owner: str, lease_for: timedelta) -> Begun | None:
+        return await self._turns.start(scope, conversation, owner, lease_for)
+
+    async def take(self, turn: Turn, owner: str, lease_for: timedelta) -> Lease:
+        return await self._turns.take(turn, owner, lease_for)
+
+    async def extend(self, lease: Lease, lease_for: timedelta) -> None:
+        await self._turns.extend(lease, lease_for)
+
+    async def turns(self, scope: Scope, conversation: str) -> tuple[Turn, ...]:
+        return await self._turns.open_turns(scope, conversation)
+
+    async def expired(self, *, limit: int = 100) -> tuple[Turn, ...]:
+        return await self._turns.expired(check_limit(limit))
+
+    async def write(self, lease: Lease, message: str, offset: int, text: str) -> None:
+        await self._chunks.write(lease, message, offset, text)
+
+    # Across conversations
+
+    async def search(
+        self,
+        scope: Scope,
+        text: str,
+        *,
+        conversation: str | None = None,
+        limit: int = 20,
+        after: str | None = None,
+    ) -> HitPage:
+        return await self._searcher.search(scope, text, conversation, check_limit(limit), after)
+
+    async def related(
+        self, scope: Scope, conversation: str, words: Sequence[str], *, before: int, limit: int = 20
+    ) -> tuple[Entry, ...]:
+        return await self._searcher.related(scope, conversation, words, before, check_limit(limit))
+
+    async def statistics(self, tenant: str, *, user: str | None = None) -> Statistics:
+        return await self._reader.statistics(check_id(tenant), user)
