@@ -9,9 +9,14 @@ own exceptions never leave `store/`.
     │   ├── InvalidId, InvalidText, InvalidValue, UnknownRole, ContentTooLarge, TooDeep
     │   └── InvalidCursor, InvalidLimit, InvalidSearch, InvalidParent, InvalidStoreUrl
     ├── NotFound                 missing, or somebody else's: the answer is the same
-    │   └── ConversationNotFound, EntryNotFound, TurnNotFound
+    │   └── ConversationNotFound, EntryNotFound, TurnNotFound, KeyNotFound
     ├── Conflict                 right in itself, but the world moved on
     │   └── AlreadyExists, StaleHead, StaleVersion, KeyReused, ConversationBusy, LeaseLost, DraftMismatch
+    ├── NotAuthenticated         who is asking is not known
+    ├── NotAllowed               known, but it may not do this
+    ├── LimitReached             right in itself, but too much for now; each says when to try again
+    │   └── RateLimited, TooManyTurns, TooManyStreams, TooManyConversations, StorageFull
+    ├── Stopping                 this server stops, another one or a later one will do it
     ├── ModelError               the language model, not us
     │   └── ModelUnavailable, ModelRateLimited, ModelTimeout (each may be tried again), ModelRefused, UnknownModel
     └── StoreError               the storage, not the request
@@ -125,6 +130,12 @@ class TurnNotFound(NotFound):
     code = "turn_not_found"
 
 
+class KeyNotFound(NotFound):
+    """There is no such API key."""
+
+    code = "key_not_found"
+
+
 class Conflict(ThreadkeepError):
     """The request does not fit what is stored by now."""
 
@@ -179,6 +190,69 @@ class DraftMismatch(Conflict):
     """The text does not continue what is stored of the message being written."""
 
     code = "draft_mismatch"
+
+
+class NotAuthenticated(ThreadkeepError):
+    """A valid API key is needed: send it as `Authorization: Bearer tk_...`, or sign in."""
+
+    code = "not_authenticated"
+
+
+class NotAllowed(ThreadkeepError):
+    """This needs another role than the key has."""
+
+    code = "not_allowed"
+
+
+class LimitReached(ThreadkeepError):
+    """A limit is reached."""
+
+    code = "limit_reached"
+    retry_after = 1
+
+    def __init__(self, detail: str | None = None, *, retry_after: int | None = None) -> None:
+        super().__init__(detail)
+        if retry_after is not None:
+            self.retry_after = retry_after
+
+
+class RateLimited(LimitReached):
+    """Too many requests in a short time."""
+
+    code = "rate_limited"
+
+
+class TooManyTurns(LimitReached):
+    """Too many turns run at a time."""
+
+    code = "too_many_turns"
+
+
+class TooManyStreams(LimitReached):
+    """Too many event streams are open at a time."""
+
+    code = "too_many_streams"
+    retry_after = 5
+
+
+class TooManyConversations(LimitReached):
+    """There are too many conversations; delete some."""
+
+    code = "too_many_conversations"
+    retry_after = 60
+
+
+class StorageFull(LimitReached):
+    """Too much is stored; delete some conversations."""
+
+    code = "storage_full"
+    retry_after = 60
+
+
+class Stopping(ThreadkeepError):
+    """The server is stopping; try again in a moment, with the same Idempotency-Key."""
+
+    code = "stopping"
 
 
 class ModelError(ThreadkeepError):

@@ -11,7 +11,7 @@ For all verbs:
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -25,6 +25,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State, StateChange
 from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import Lease, Turn, TurnChange
+from threadkeep.store.keyring import KeyRing
 
 ROOT = 0
 MAX_LIMIT = 1000
@@ -151,6 +152,9 @@ class Statistics:
 
 class Store(ABC):
     """Keeps conversations. Opened by `threadkeep.runtime.open_store`, closed by `close`."""
+
+    keyring: KeyRing
+    """The API keys of those who may come in."""
 
     @abstractmethod
     async def close(self) -> None:
@@ -296,7 +300,8 @@ class Store(ABC):
 
     @abstractmethod
     async def expired(self, *, limit: int = 100) -> tuple[Turn, ...]:
-        """Return running turns of all tenants whose lease has run out, the longest ago first."""
+        """Return turns of all tenants that nobody sees to: running ones whose lease has run out, the longest ago first,
+        and queued ones that could be started because no other turn of their conversation is open."""
 
     @abstractmethod
     async def write(self, lease: Lease, message: str, offset: int, text: str) -> None:
@@ -324,6 +329,14 @@ class Store(ABC):
 
         The newest `store.words.CANDIDATES` entries that match are ranked. `InvalidSearch` if there is no word to find.
         """
+
+    @abstractmethod
+    async def related(
+        self, scope: Scope, conversation: str, words: Sequence[str], *, before: int, limit: int = 20
+    ) -> tuple[Entry, ...]:
+        """Return messages of a conversation, of any branch, stored before the entry `before`, that hold some of the
+        words: those with the rarest and most of them first. For each word the newest `store.words.RELATED` messages are
+        considered, so that it costs the same in a long conversation."""
 
     @abstractmethod
     async def statistics(self, tenant: str, *, user: str | None = None) -> Statistics:

@@ -10,13 +10,13 @@ from importlib.resources import files
 from typing import Any, NamedTuple, assert_never
 
 from pydantic import TypeAdapter
-from zstandard import ZstdCompressionDict, ZstdCompressor, ZstdDecompressor
+from zstandard import ZstdCompressionDict, ZstdCompressor, ZstdDecompressor, ZstdError
 
 from threadkeep.conversation.entry import Approval, Body, HeadChoice, Summary, Update
 from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import TurnChange
-from threadkeep.errors import StoreCorrupt
+from threadkeep.errors import InvalidInput, StoreCorrupt
 
 _ROLES = tuple(Role)
 STATE, SUMMARY, APPROVAL, UPDATE, TURN, HEAD = range(8, 14)
@@ -53,12 +53,13 @@ class Packer:
         """Return the text that was packed."""
         if packed is None:
             return ""
-        number = packed[0]
-        if number == _RAW:
-            return packed[1:].decode()
-        if number not in self._unpack:
+        number = packed[0] if packed else _RAW
+        if number != _RAW and number not in self._unpack:
             raise StoreCorrupt(f"Content was packed with dictionary {number}, which this release does not have.")
-        return self._unpack[number].decompress(packed[1:]).decode()
+        try:
+            return (packed[1:] if number == _RAW else self._unpack[number].decompress(packed[1:])).decode()
+        except (ZstdError, UnicodeDecodeError) as error:
+            raise StoreCorrupt(f"Packed content is damaged: {error}.") from error
 
 
 class Row(NamedTuple):
@@ -134,7 +135,14 @@ _NAMES = {STATE: "state", SUMMARY: "summary", APPROVAL: "approval", UPDATE: "upd
 
 
 def decode(row: Row) -> Body:
-    """Return the body that these columns were made from."""
+    """Return the body that these columns were made from; `StoreCorrupt` if they cannot have been made from one."""
+    try:
+        return _decode(row)
+    except (ValueError, LookupError, TypeError, InvalidInput) as error:
+        raise StoreCorrupt(f"An entry is damaged: {type(error).__name__}.") from error
+
+
+def _decode(row: Row) -> Body:
     parts = json.loads(row.parts) if row.parts else {}
     if row.kind >= STATE:
         if row.kind == SUMMARY:

@@ -76,7 +76,7 @@ def words(text: str) -> set[str]:
         text = _MARKS.sub(" ", text)
     if not text.isascii() and _DENSE.search(text):
         return {word.text for word in _find(text)}
-    return set(_fold(text))
+    return set(_fold(text if text.isascii() else " ".join(_SPOKEN.findall(text))))
 
 
 def _fold(text: str) -> list[str]:

@@ -126,10 +126,17 @@ class Catalog:
             return [list(reversed(seqs[: bisect_left(seqs, before)][-RELATED:])) for seqs in found]
 
     def expired(self, now: datetime) -> list[Turn]:
-        """Return the running turns whose lease has run out."""
+        """Return the turns that nobody sees to: the lease has run out, or only queued ones are open."""
         with self._lock:
+            first = [card.turns[0] for card in self._cards.values() if card.turns]
             turns = [turn for card in self._cards.values() for turn in card.turns]
-        return [turn for turn in turns if turn.state is TurnState.RUNNING and turn.until and turn.until < now]
+        lost = [turn for turn in turns if turn.state is TurnState.RUNNING and turn.until and turn.until < now]
+        open_ones = {(turn.scope, turn.conversation) for turn in turns if turn.state is not TurnState.QUEUED}
+        return lost + [
+            turn
+            for turn in first
+            if turn.state is TurnState.QUEUED and (turn.scope, turn.conversation) not in open_ones
+        ]
 
     def statistics(self, user: str | None) -> Statistics:
         """Return how much one user, or everybody, has stored."""

@@ -7,7 +7,7 @@ What a backend adds is where ledgers come from and how a record is kept: a `Shel
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Protocol, TypeVar
 
@@ -43,6 +43,7 @@ from threadkeep.store.paging import Candidate, hit_page, search_after
 from threadkeep.store.words import Query, query_words, relate
 
 T = TypeVar("T")
+LAST = datetime.max.replace(tzinfo=UTC)
 
 
 class Held(Protocol):
@@ -287,7 +288,7 @@ class LedgerStore(Store):
             for shelf in self._shelves():
                 shelf.refresh()
                 found += shelf.catalog.expired(self._clock())
-            return tuple(sorted(found, key=lambda turn: turn.until or self._clock())[:limit])
+            return tuple(sorted(found, key=lambda turn: turn.until or LAST)[:limit])
 
         return await self._run(work)
 

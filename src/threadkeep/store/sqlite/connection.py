@@ -87,10 +87,11 @@ def connect(path: Path) -> Database:
 def _check_access(path: Path) -> None:
     """Tell what SQLite reports as "unable to open" more exactly."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         path.open("ab").close()
     except PermissionError:
         raise StoreDenied(f"Permission to write {path} was denied.") from None
+    except FileNotFoundError:
+        raise StoreUnavailable(f"There is no folder {path.parent} to keep {path.name} in.") from None
     except IsADirectoryError:
         raise StoreUnavailable(f"{path} is a folder, not a file.") from None
     except OSError as error:

@@ -55,7 +55,8 @@ def related(reader: Reader, place: Place, terms: Iterable[str], before: int) -> 
             row[0]
             for row in reader.db.execute(
                 "SELECT e.seq FROM word JOIN entry e ON e.position = word.rowid "
-                "WHERE word MATCH ? AND e.tenant = ? AND e.conversation = ? AND e.seq < ? ORDER BY word.rowid DESC LIMIT ?",
+                "WHERE word MATCH ? AND e.tenant = ? AND e.conversation = ? AND e.seq < ? "
+                "ORDER BY word.rowid DESC LIMIT ?",
                 (f'"¤c{place.conversation}" AND "{term}"', *place[:2], before, words.RELATED),
             )
         ]

@@ -38,6 +38,7 @@ from threadkeep.store.checks import check_append, check_begin, check_chunk, chec
 from threadkeep.store.paging import activity_after, activity_cursor
 from threadkeep.store.sqlite import index
 from threadkeep.store.sqlite.connection import connect, translated
+from threadkeep.store.sqlite.keyring import SqliteKeyRing
 from threadkeep.store.sqlite.reading import Place, Reader, microseconds
 from threadkeep.store.sqlite.schema import apply
 from threadkeep.store.sqlite.searching import search
@@ -61,6 +62,7 @@ class SqliteStore(Store):
         self.writer = Writer(connection, self._log.forget)
         self._reader = Reader(connect(path))
         self._searcher = Reader(connect(path))
+        self.keyring = SqliteKeyRing(self.writer, self._reader.db)
         self._searching = asyncio.Lock()
         self._clock = clock
         self._ids = ids

@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar, cast
 
 import apsw
@@ -26,6 +27,21 @@ CHECKPOINT_PAGES = 1000
 LARGEST_GROUP = 256
 ALONE_AT_MOST = 16
 """How often a caller may commit in one round of the event loop before others get their chance."""
+
+
+class _Patience:
+    """Waits for another process, looking often: SQLite's own pauses grow so long that a busy neighbour starves us."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._since = 0.0
+
+    def __call__(self, calls: int) -> bool:
+        """Wait a little; return whether to look again."""
+        if calls == 0:
+            self._since = time.monotonic()
+        time.sleep(0.0005)
+        return time.monotonic() - self._since < self._seconds
 
 
 class _Job(NamedTuple):
@@ -50,7 +66,7 @@ class Writer:
         self._in_thread: asyncio.Task[None] | None = None
         self._round: list[asyncio.Task[Any] | None] = []
         self._crowded = False
-        self._patience = BUSY_MILLISECONDS
+        self._patience = -1
         self._seconds = 0.0
         self._pages = 0
         self._checkpoint_at = CHECKPOINT_PAGES
@@ -135,16 +151,24 @@ class Writer:
         self._wait_for_others(BUSY_MILLISECONDS)
         try:
             if self._pages >= self._checkpoint_at:
-                self._checkpoint_at = self._pages + CHECKPOINT_PAGES
-                self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+                self._checkpoint()
             self.connection.execute("BEGIN IMMEDIATE")
         except apsw.Error as error:
             return [translate(error)] * len(works)
         return self._perform(works)
 
+    def _checkpoint(self) -> None:
+        """Move the write-ahead log into the file, as far as nobody reads it; if another does so just now, it is done."""
+        self._checkpoint_at = self._pages + CHECKPOINT_PAGES
+        with suppress(apsw.BusyError, apsw.LockedError):
+            self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+
     def _wait_for_others(self, milliseconds: int) -> None:
         if milliseconds != self._patience:
-            self.connection.set_busy_timeout(milliseconds)
+            if milliseconds:
+                self.connection.set_busy_handler(_Patience(milliseconds / 1000))
+            else:
+                self.connection.set_busy_timeout(0)
             self._patience = milliseconds
 
     def _perform(self, works: Sequence[Work]) -> list[Any]:
