@@ -1,0 +1,212 @@
+"""Conversations: create, get, list, update, delete."""
+
+from uuid import UUID
+
+import pytest
+
+from threadkeep.conversation.conversation import NewConversation
+from threadkeep.conversation.entry import Status, Update
+from threadkeep.errors import AlreadyExists, ConversationNotFound, InvalidCursor, StaleVersion
+from threadkeep.store.base import Append, Store
+from threadkeep.testing.clock import FakeClock
+from threadkeep.testing.conformance.refusal import refused
+from threadkeep.testing.samples import ADA, BOB, EVE, asked, new, running, say
+from threadkeep.testing.stores import whole_log
+
+
+async def _names(store: Store, **filters: str | Status | None) -> list[str]:
+    """Return the ids of Ada's conversations in the order of the list, read two at a time."""
+    names: list[str] = []
+    after = None
+    while True:
+        page = await store.list(ADA, limit=2, after=after, **filters)  # type: ignore[arg-type]
+        assert len(page.items) <= 2
+        names += [conversation.id for conversation in page.items]
+        after = page.next
+        if after is None:
+            return names
+
+
+@pytest.mark.asyncio
+class TestConversations:
+    async def test_a_new_conversation_has_what_its_creator_decided(self, store: Store, clock: FakeClock) -> None:
+        asked_for = NewConversation(
+            id="2024-01-15.first_one",
+            assistant="skillian",
+            title="Ünïcode\x00 🙂",
+            system="Be brief.",
+            model="demo:one",
+            metadata={"z": [1, 2.5, None, {"a": "\x00"}], "a": True},
+        )
+        created = await store.create(ADA, asked_for)
+        conversation = created.conversation
+        assert not created.replayed
+        assert conversation.scope == ADA
+        assert conversation.model_dump(include=set(NewConversation.model_fields)) == asked_for.model_dump()
+        assert (conversation.status, conversation.archived) == (Status.ACTIVE, False)
+        assert (conversation.version, conversation.head, conversation.entries) == (1, None, 0)
+        assert (conversation.created_at, conversation.updated_at) == (clock.now, clock.now)
+        assert await store.get(ADA, "2024-01-15.first_one") == conversation
+
+    async def test_an_id_is_made_where_none_is_given(self, store: Store) -> None:
+        first, second = await new(store), await new(store)
+        assert UUID(first).version == UUID(second).version == 7
+        assert first != second
+
+    async def test_an_id_is_taken_once_in_a_tenant_whoever_took_it(self, store: Store) -> None:
+        await new(store, ADA, "hello", name="taken")
+        for scope in (ADA, BOB):
+            async with refused(store, AlreadyExists):
+                await store.create(scope, NewConversation(id="taken", title="another"))
+        await new(store, EVE, name="taken")
+        assert (await store.get(ADA, "taken")).entries == 1
+        assert (await store.get(EVE, "taken")).entries == 0
+
+    async def test_ids_that_differ_only_in_case_are_different(self, store: Store) -> None:
+        await new(store, ADA, "lower", name="case")
+        await new(store, ADA, "upper", "two", name="CASE")
+        assert (await store.get(ADA, "case")).entries == 1
+        assert (await store.get(ADA, "CASE")).entries == 2
+
+    async def test_an_id_may_have_128_characters(self, store: Store) -> None:
+        name = "x" * 128
+        await new(store, ADA, "hello", name=name)
+        assert (await store.get(ADA, name)).id == name
+        assert await _names(store) == [name]
+
+    async def test_what_is_missing_is_not_found(self, store: Store) -> None:
+        async with refused(store, ConversationNotFound):
+            await store.get(ADA, "missing")
+
+    async def test_an_empty_list_has_no_next_page(self, store: Store) -> None:
+        page = await store.list(ADA)
+        assert (page.items, page.next) == ((), None)
+
+    async def test_the_list_begins_with_the_newest_entry_and_has_each_conversation_once(
+        self, store: Store, clock: FakeClock
+    ) -> None:
+        for name in ("a", "b", "c", "d", "e"):
+            clock.advance(1)
+            await new(store, name=name)
+        assert await _names(store) == ["e", "d", "c", "b", "a"]
+        clock.advance(1)
+        await say(store, "b", "hello")
+        clock.advance(1)
+        await store.update(ADA, "d", Update(title="renamed"))
+        assert await _names(store) == ["d", "b", "e", "c", "a"]
+
+    async def test_the_list_has_each_conversation_once_when_all_are_from_the_same_moment(self, store: Store) -> None:
+        for name in ("a", "b", "c", "d", "e"):
+            await new(store, name=name)
+        assert sorted(await _names(store)) == ["a", "b", "c", "d", "e"]
+        assert await _names(store) == await _names(store)
+
+    async def test_a_page_that_ends_with_the_list_has_no_next_one(self, store: Store) -> None:
+        for name in ("a", "b", "c", "d"):
+            await new(store, name=name)
+        first = await store.list(ADA, limit=2)
+        assert first.next is not None
+        assert (await store.list(ADA, limit=2, after=first.next)).next is None
+
+    async def test_the_list_can_be_narrowed_to_an_assistant_and_a_status(self, store: Store, clock: FakeClock) -> None:
+        for at, assistant in enumerate(("market", "shop", "market", None, "market")):
+            clock.advance(1)
+            await store.create(ADA, NewConversation(id=f"c{at}", assistant=assistant))
+        await store.update(ADA, "c2", Update(status=Status.COMPLETED))
+        assert await _names(store, assistant="market") == ["c4", "c2", "c0"]
+        assert await _names(store, status=Status.ACTIVE) == ["c4", "c3", "c1", "c0"]
+        assert await _names(store, assistant="market", status=Status.COMPLETED) == ["c2"]
+        assert await _names(store, assistant="nobody") == []
+
+    async def test_a_cursor_of_the_list_that_was_forged_or_cut_is_refused(self, store: Store) -> None:
+        for name in ("a", "b", "c"):
+            await new(store, name=name)
+        cursor = (await store.list(ADA, limit=1)).next
+        assert cursor is not None
+        for forged in ("", "x", "!" * 40, cursor[:-1], cursor + "A", "é" * 10, "A" * 2000, "\x00"):
+            with pytest.raises(InvalidCursor):
+                await store.list(ADA, after=forged)
+
+    async def test_a_cursor_of_another_users_list_is_refused(self, store: Store) -> None:
+        for scope in (ADA, BOB):
+            for _ in range(3):
+                await new(store, scope)
+        cursor = (await store.list(BOB, limit=1)).next
+        with pytest.raises(InvalidCursor):
+            await store.list(ADA, after=cursor)
+
+    async def test_an_update_changes_what_it_sets_and_is_an_entry(self, store: Store, clock: FakeClock) -> None:
+        before = (await store.create(ADA, NewConversation(id="c", title="old", metadata={"a": 1}))).conversation
+        await say(store, "c", "hello")
+        clock.advance(5)
+        change = Update(title="new", metadata={"b": "\x00"})
+        after = await store.update(ADA, "c", change)
+        assert after == before.model_copy(
+            update={
+                "title": "new",
+                "metadata": {"b": "\x00"},
+                "version": 2,
+                "head": 1,
+                "entries": 2,
+                "updated_at": clock.now,
+            }
+        )
+        assert await store.get(ADA, "c") == after
+        entry = await store.entry(ADA, "c", 2)
+        assert entry.body == change
+        assert not entry.continues_branch
+        after = await store.update(ADA, "c", Update(status=Status.ABANDONED, archived=True, model="demo:two"))
+        assert (after.title, after.metadata) == ("new", {"b": "\x00"})
+        assert (after.status, after.archived, after.model) == (Status.ABANDONED, True, "demo:two")
+        assert (await store.update(ADA, "c", Update(archived=False))).archived is False
+
+    async def test_an_update_that_expects_another_version_is_refused(self, store: Store) -> None:
+        name = await new(store)
+        await store.update(ADA, name, Update(title="one"), expected_version=1)
+        async with refused(store, StaleVersion) as caught:
+            await store.update(ADA, name, Update(title="two"), expected_version=1)
+        assert caught.value.version == 2
+        await store.update(ADA, name, Update(title="two"), expected_version=2)
+        assert (await store.get(ADA, name)).title == "two"
+
+    async def test_an_append_leaves_the_version_and_moves_the_time(self, store: Store, clock: FakeClock) -> None:
+        name = await new(store)
+        created_at = clock.now
+        await store.append(ADA, name, Append(bodies=(asked("hello"),), expected_version=1))
+        clock.advance(7)
+        await store.append(ADA, name, Append(bodies=(asked("again"),), expected_version=1))
+        conversation = await store.get(ADA, name)
+        assert (conversation.version, conversation.head, conversation.entries) == (1, 2, 2)
+        assert (conversation.created_at, conversation.updated_at) == (created_at, clock.now)
+
+    async def test_a_deleted_conversation_is_gone_with_everything_in_it(self, store: Store, clock: FakeClock) -> None:
+        name = await new(store, ADA, "findable words")
+        lease = await running(store, name)
+        await store.write(lease, "m1", 0, "half an answer")
+        await store.delete(ADA, name)
+        clock.advance(3600)
+        async with refused(store, ConversationNotFound):
+            await store.get(ADA, name)
+        assert (await store.list(ADA)).items == ()
+        assert (await store.search(ADA, "findable")).items == ()
+        assert await store.expired() == ()
+        assert (await store.statistics(ADA.tenant)).conversations == 0
+        async with refused(store, ConversationNotFound):
+            await store.delete(ADA, name)
+
+    async def test_the_id_of_a_deleted_conversation_can_be_used_again_and_nothing_comes_back(
+        self, store: Store
+    ) -> None:
+        await new(store, ADA, "old words", name="again")
+        await store.update(ADA, "again", Update(title="old title", metadata={"old": True}))
+        lease = await running(store, "again")
+        await store.write(lease, "m1", 0, "half")
+        await store.delete(ADA, "again")
+        created = await new(store, ADA, "new words", name="again")
+        conversation = await store.get(ADA, created)
+        assert (conversation.title, conversation.metadata, conversation.version) == (None, {}, 1)
+        entries, draft = await whole_log(store, ADA, "again")
+        assert [entry.seq for entry in entries] == [1]
+        assert draft is None
+        assert await store.turns(ADA, "again") == ()
+        assert (await store.search(ADA, "old")).items == ()

@@ -1,0 +1,87 @@
+"""Scopes: what belongs to another tenant or another user answers exactly like what is missing."""
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.entry import Update
+from threadkeep.conversation.scope import LOCAL, Scope
+from threadkeep.errors import ConversationNotFound
+from threadkeep.store.base import Append, Begin, Store
+from threadkeep.testing.conformance.refusal import refused
+from threadkeep.testing.samples import ADA, BOB, EVE, MINUTE, asked, key, new, run, say
+
+VERBS: dict[str, Callable[[Store, Scope, str], Awaitable[object]]] = {
+    "get": lambda store, scope, name: store.get(scope, name),
+    "update": lambda store, scope, name: store.update(scope, name, Update(title="mine")),
+    "delete": lambda store, scope, name: store.delete(scope, name),
+    "append": lambda store, scope, name: store.append(scope, name, Append(bodies=(asked("hi"),))),
+    "append with a key": lambda store, scope, name: store.append(
+        scope, name, Append(bodies=(asked("hi"),), key=key("a key"))
+    ),
+    "choose_head": lambda store, scope, name: store.choose_head(scope, name, 1),
+    "tree": lambda store, scope, name: store.tree(scope, name),
+    "entry": lambda store, scope, name: store.entry(scope, name, 1),
+    "newest": lambda store, scope, name: store.newest(scope, name),
+    "newest of a head": lambda store, scope, name: store.newest(scope, name, head=1),
+    "before": lambda store, scope, name: store.before(scope, name, 2),
+    "after": lambda store, scope, name: store.after(scope, name, 1),
+    "walk": lambda store, scope, name: anext(aiter(store.walk(scope, name))),
+    "log": lambda store, scope, name: store.log(scope, name, Cursor()),
+    "state": lambda store, scope, name: store.state(scope, name),
+    "summary": lambda store, scope, name: store.summary(scope, name),
+    "begin": lambda store, scope, name: store.begin(
+        scope, name, Begin(message=asked("hi"), owner="one", lease_for=MINUTE)
+    ),
+    "start": lambda store, scope, name: store.start(scope, name, "one", MINUTE),
+    "turns": lambda store, scope, name: store.turns(scope, name),
+    "search": lambda store, scope, name: store.search(scope, "secret", conversation=name),
+}
+
+
+@pytest.mark.asyncio
+class TestScopes:
+    @pytest.mark.parametrize("verb", VERBS)
+    async def test_a_conversation_of_somebody_else_is_as_missing_as_one_that_never_was(
+        self, store: Store, verb: str
+    ) -> None:
+        for scope in (BOB, EVE):
+            await new(store, scope, "something of their own")
+        name = await new(store, ADA, "secret question", "secret answer")
+        for scope, asked_for in ((BOB, name), (EVE, name), (ADA, "never-was"), (BOB, "never-was")):
+            async with refused(store, ConversationNotFound) as caught:
+                await VERBS[verb](store, scope, asked_for)
+            assert asked_for not in str(caught.value)
+
+    @pytest.mark.parametrize("verb", VERBS)
+    async def test_the_same_verb_works_for_its_owner(self, store: Store, verb: str) -> None:
+        name = await new(store, ADA, "secret question", "secret answer")
+        await VERBS[verb](store, ADA, name)
+
+    async def test_two_tenants_have_the_same_ids_side_by_side(self, store: Store) -> None:
+        for scope in (ADA, EVE):
+            await new(store, scope, f"of {scope.tenant}", name="same")
+        await say(store, "same", "more", scope=EVE)
+        assert [entry.seq for entry in await store.newest(ADA, "same")] == [1]
+        assert [entry.seq for entry in await store.newest(EVE, "same")] == [1, 2]
+        await store.delete(EVE, "same")
+        assert (await store.get(ADA, "same")).entries == 1
+
+    async def test_lists_are_of_one_user(self, store: Store) -> None:
+        ids = {scope: await new(store, scope) for scope in (ADA, BOB, EVE, LOCAL)}
+        for scope, name in ids.items():
+            assert [conversation.id for conversation in (await store.list(scope)).items] == [name]
+
+    async def test_a_search_finds_only_what_is_the_users_own(self, store: Store) -> None:
+        ids = {scope: await new(store, scope, "the same secret") for scope in (ADA, BOB, EVE, LOCAL)}
+        for scope, name in ids.items():
+            assert [hit.conversation for hit in (await store.search(scope, "secret")).items] == [name]
+
+    async def test_the_local_user_is_a_user_like_any_other(self, store: Store) -> None:
+        name = await new(store, LOCAL, "question", "answer", name="mine")
+        await run(store, name, scope=LOCAL)
+        assert (await store.get(LOCAL, name)).entries == 4
+        for scope in (ADA, Scope(tenant="local", user="ada"), Scope(tenant="acme", user="local")):
+            with pytest.raises(ConversationNotFound):
+                await store.get(scope, name)

@@ -1,0 +1,170 @@
+"""Kills writers at random moments, many times, on one store, and checks after each what is there.
+
+Writer and checker are forked from this process, which has imported everything and never opens a store or starts a
+thread itself, so that a round costs little more than the writing.
+"""
+
+import asyncio
+import json
+import os
+import random
+import select
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tests.acceptance.checker import Ack, Checker
+from tests.acceptance.writer import SHARED, write_for_ever
+from threadkeep.conversation.conversation import NewConversation
+from threadkeep.conversation.scope import LOCAL
+from threadkeep.runtime import open_store
+from threadkeep.testing.stores import whole_log
+
+CONVERSATIONS = 4
+PATIENCE = 60.0
+
+
+@dataclass
+class Tally:
+    """What a campaign saw."""
+
+    rounds: int = 0
+    steps: int = 0
+    shared: int = 0
+    kept: dict[str, int] = field(default_factory=dict)
+    violations: list[str] = field(default_factory=list)
+
+
+class Campaign:
+    """Rounds of writing, killing and checking on the store behind a URL."""
+
+    def __init__(self, url: str, seed: int) -> None:
+        self._url = url
+        self._chance = random.Random(seed)
+        self.tally = Tally()
+
+    def run(self, count: int, tell: Callable[[Tally], None] = lambda tally: None) -> Tally:
+        """Kill `count` writers; stop at the first round that breaks a promise."""
+        _in_child(lambda out: asyncio.run(_prepare(self._url)))
+        for _ in range(count):
+            self._round()
+            tell(self.tally)
+            if self.tally.violations:
+                return self.tally
+        answer = json.loads(_in_child(lambda out: asyncio.run(_check_all(self._url, self.tally, out))))
+        self.tally.violations += answer
+        return self.tally
+
+    def _round(self) -> None:
+        names = [f"round{self.tally.rounds}-c{number}" for number in range(CONVERSATIONS)]
+        lines = self._write_and_kill(names)
+        acks = [line for line in lines if "step" in line]
+        was_created = any("ready" in line for line in lines)
+        shared = self.tally.shared
+
+        def check(out: int) -> None:
+            asyncio.run(_check(self._url, names, acks, was_created, shared, out))
+
+        answer = json.loads(_in_child(check))
+        self.tally.rounds += 1
+        self.tally.steps += len(acks)
+        self.tally.shared = answer["shared"]
+        self.tally.kept |= answer["kept"]
+        self.tally.violations += [f"round {self.tally.rounds}: {what}" for what in answer["violations"]]
+
+    def _write_and_kill(self, names: list[str]) -> list[Ack]:
+        """Let a writer write, kill it at a random moment, and return every line that it had told.
+
+        The moment is some time after some number of steps, so that a slow machine is not tested less; one writer in
+        ten is killed while it opens the store.
+        """
+        steps = 0 if self._chance.random() < 0.1 else self._chance.randint(1, 60)
+        moment = self._chance.uniform(0.0, 0.005 if steps else 0.06)
+        reader, out = os.pipe()
+        writer = _fork(lambda: asyncio.run(write_for_ever(self._url, names, out)), reader)
+        os.close(out)
+        told = b""
+        until = time.monotonic() + (PATIENCE if steps else moment)
+        while (left := until - time.monotonic()) > 0:
+            if not select.select([reader], [], [], left)[0]:
+                break
+            piece = os.read(reader, 65536)
+            if not piece:
+                raise RuntimeError("the writer ended by itself")
+            if steps and told.count(b"\n") < steps <= told.count(b"\n") + piece.count(b"\n"):
+                until = time.monotonic() + moment
+            told += piece
+        os.kill(writer, signal.SIGKILL)
+        os.waitpid(writer, 0)
+        while piece := os.read(reader, 65536):
+            told += piece
+        os.close(reader)
+        return [json.loads(line) for line in told.splitlines()]
+
+
+async def _prepare(url: str) -> None:
+    store = await open_store(url)
+    await store.create(LOCAL, NewConversation(id=SHARED))
+    await store.close()
+
+
+async def _check(url: str, names: list[str], acks: list[Ack], was_created: bool, shared: int, out: int) -> None:
+    store = await open_store(url)
+    checker = Checker(store, acks)
+    for name in names:
+        await checker.check(name, was_created=was_created)
+    end = await checker.check_shared(shared)
+    await store.ping()
+    await store.close()
+    answer = {"violations": checker.violations[:20], "shared": end, "kept": checker.kept}
+    os.write(out, json.dumps(answer).encode())
+
+
+async def _check_all(url: str, tally: Tally, out: int) -> None:
+    """Look once more at the whole store: later crashes must not have harmed what earlier rounds left."""
+    store = await open_store(url)
+    violations = []
+    for name, count in {**tally.kept, SHARED: tally.shared}.items():
+        entries, draft = await whole_log(store, LOCAL, name)
+        if [entry.seq for entry in entries] != list(range(1, count + 1)) or draft is not None:
+            violations.append(f"{name}: changed since it was checked")
+    await store.close()
+    os.write(out, json.dumps(violations[:20]).encode())
+
+
+def _fork(work: Callable[[], None], *unused: int) -> int:
+    """Run the work in a child of this process, and return its number."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    child = os.fork()
+    if child:
+        return child
+    status = 1
+    try:
+        for one in unused:
+            os.close(one)
+        work()
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def _in_child(work: Callable[[int], None]) -> bytes:
+    """Run the work in a child and return what it wrote; an error in it is ours."""
+    reader, out = os.pipe()
+    child = _fork(lambda: work(out), reader)
+    os.close(out)
+    told = b""
+    while piece := os.read(reader, 65536):
+        told += piece
+    os.close(reader)
+    _, status = os.waitpid(child, 0)
+    if status:
+        raise RuntimeError(f"the check itself failed: {status}")
+    return told

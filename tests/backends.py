@@ -1,0 +1,56 @@
+"""The four backends as tests see them: a place for each, opened by URL as a user would, any number of times."""
+
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from threadkeep.conversation.clock import Clock, utc_now
+from threadkeep.runtime import open_store
+from threadkeep.store.base import Store
+
+BACKENDS = ("sqlite", "postgresql", "files", "memory")
+ON_DISK = ("sqlite", "postgresql", "files")
+
+Opener = Callable[[Clock], Coroutine[Any, Any, Store]]
+
+
+class OneStore:
+    """A store in memory: all handles on its data are one."""
+
+    def __init__(self) -> None:
+        self._store: Store | None = None
+
+    async def __call__(self, clock: Clock = utc_now) -> Store:
+        if self._store is None:
+            self._store = await open_store("memory:", clock=clock)
+        return self._store
+
+
+class AtUrl:
+    """A store behind a URL: every handle is opened for itself."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    async def __call__(self, clock: Clock = utc_now) -> Store:
+        return await open_store(self.url, clock=clock)
+
+
+def url_of(backend: str, folder: Path, request: pytest.FixtureRequest) -> str:
+    """Return the URL of an empty store of this backend; PostgreSQL is started only if a test needs it."""
+    match backend:
+        case "postgresql":
+            return str(request.getfixturevalue("postgres_database").server)
+        case "sqlite":
+            return f"sqlite:///{folder / 'threadkeep.db'}"
+        case "files":
+            return f"files:///{folder / 'conversations'}"
+        case _:
+            raise AssertionError(f"{backend} has no URL of its own")
+
+
+def opener(backend: str, folder: Path, request: pytest.FixtureRequest) -> Opener:
+    """Return what opens handles on one empty store of this backend."""
+    return OneStore() if backend == "memory" else AtUrl(url_of(backend, folder, request))

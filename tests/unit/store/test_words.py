@@ -1,0 +1,172 @@
+"""Words, queries, ranking and snippets: what search means, before any index."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from threadkeep.conversation.blocks import Block, Narrative, Table
+from threadkeep.conversation.entry import HeadChoice, Summary
+from threadkeep.conversation.message import Message, Role
+from threadkeep.conversation.state import StateChange
+from threadkeep.errors import InvalidSearch, InvalidText
+from threadkeep.store.words import INDEXED_CHARACTERS, MAX_QUERY_WORDS, MAX_WORD, Query, rank, searchable, words
+
+scripts = st.text(st.characters(categories=["L", "N", "M", "P", "Z", "S", "Cc"]), max_size=60)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Hello, World!", {"hello", "world"}),
+        ("snake_case and kebab-case", {"snake", "case", "and", "kebab"}),
+        ("Zürich ZURICH", {"zurich"}),
+        ("cafe\u0301 café", {"cafe"}),
+        ("STRASSE straße", {"strasse"}),
+        ("ﬁne ①", {"fine", "1"}),
+        ("Привет", {"привет"}),
+        ("東京", {"東京", "京"}),
+        ("東京都", {"東京", "京都", "都"}),
+        ("iPhone15を買う", {"iphone15", "を買", "買う", "う"}),
+        ("", set()),
+        (" \x00 !?", set()),
+        ("a\x00b\u2028c", {"a", "b", "c"}),
+        ("x" * 100, {"x" * MAX_WORD}),
+        ("12.50", {"12", "50"}),
+    ],
+)
+def test_a_text_falls_into_these_words(text: str, expected: set[str]) -> None:
+    assert words(text) == expected
+
+
+@given(scripts)
+def test_words_are_safe_for_every_index(text: str) -> None:
+    for word in words(text):
+        assert 0 < len(word) <= MAX_WORD
+        assert not set(word) & set(" \x00\t\n\r'\"_\\:*&|!()<>-")
+
+
+@given(scripts)
+def test_a_text_matches_a_search_for_itself(text: str) -> None:
+    try:
+        query = Query(text.replace('"', " "))
+    except InvalidSearch:
+        return
+    found = words(text)
+    assert set(query.required) <= found
+    assert query.prefix is None or any(word.startswith(query.prefix) for word in found)
+    (hit,) = rank(query, [text])
+    assert hit is not None
+
+
+@given(scripts)
+def test_the_highlights_of_a_snippet_lie_in_it_and_do_not_overlap(text: str) -> None:
+    try:
+        query = Query(text.replace('"', " "))
+    except InvalidSearch:
+        return
+    (hit,) = rank(query, [text])
+    assert hit is not None
+    end = 0
+    for low, high in hit.highlights:
+        assert end <= low < high <= len(hit.snippet)
+        end = high
+    assert hit.highlights
+
+
+@pytest.mark.parametrize("text", ["", " ", '"', '""', '" "', "*", "-", "()", "&|!", "\x00", "🙂", "_"])
+def test_a_search_without_a_word_is_refused(text: str) -> None:
+    with pytest.raises(InvalidSearch):
+        Query(text)
+
+
+def test_a_search_with_too_many_words_is_refused() -> None:
+    most = " ".join(f"w{number}" for number in range(MAX_QUERY_WORDS)) + " "
+    assert len(Query(most).required) == MAX_QUERY_WORDS
+    with pytest.raises(InvalidSearch):
+        Query(most + "more ")
+
+
+def test_a_search_that_is_no_text_is_refused() -> None:
+    with pytest.raises(InvalidText):
+        Query("\ud800")
+
+
+def test_the_last_word_is_a_beginning_while_it_may_still_be_typed() -> None:
+    assert (Query("red app").required, Query("red app").prefix) == (["red"], "app")
+    assert (Query("red app ").required, Query("red app ").prefix) == (["app", "red"], None)
+    assert (Query('"red app"').required, Query('"red app"').prefix) == (["app", "red"], None)
+
+
+def test_operators_of_databases_are_words_or_nothing() -> None:
+    assert Query("a AND b* -c:d ").required == ["a", "and", "b", "c", "d"]
+
+
+def test_a_phrase_must_stand_together_in_order() -> None:
+    texts = ["quick brown fox", "brown quick fox", "quick, Brown!", "quick light brown"]
+    assert [hit is not None for hit in rank(Query('"quick brown"'), texts)] == [True, False, True, False]
+
+
+def test_a_phrase_of_a_dense_script_must_stand_together() -> None:
+    texts = ["東京大学に行く", "京東大学", "東京と大学"]
+    assert [hit is not None for hit in rank(Query('"東京大学"'), texts)] == [True, False, False]
+
+
+def _score(query: str, text: str, *others: str) -> float:
+    hit = rank(Query(query), [text, *others])[0]
+    assert hit is not None
+    return hit.score
+
+
+def test_a_rare_word_counts_more_than_a_common_one() -> None:
+    others = ["common"] * 10
+    assert _score("rare common ", "rare", *others) > _score("rare common ", "common", *others, "rare")
+
+
+def test_a_word_said_more_often_counts_more() -> None:
+    assert _score("otter ", "otter otter otter stone") > _score("otter ", "otter stone stone stone")
+
+
+def test_a_short_text_counts_more_than_a_long_one_with_the_same_words() -> None:
+    assert _score("otter ", "otter") > _score("otter ", "otter " + "stone " * 200)
+
+
+def test_of_equals_the_first_and_newer_wins() -> None:
+    first, second = rank(Query("otter "), ["an otter", "an otter"])
+    assert first is not None
+    assert second is not None
+    assert first.score > second.score
+
+
+def test_a_snippet_shows_the_place_with_most_hits_on_one_line() -> None:
+    text = "needle " + "hay " * 100 + "a needle\nand a\tneedle " + "hay " * 100
+    (hit,) = rank(Query("needle "), [text])
+    assert hit is not None
+    assert hit.snippet.startswith("…")
+    assert hit.snippet.endswith("…")
+    assert "needle and a needle" in hit.snippet
+    assert [hit.snippet[low:high] for low, high in hit.highlights] == ["needle", "needle"]
+
+
+def test_content_and_the_strings_in_blocks_can_be_found() -> None:
+    message = Message(
+        role=Role.ASSISTANT,
+        content="content",
+        blocks=(
+            Narrative(text="prose"),
+            Table(columns=["column"], rows=[["cell", 1]]),
+            Block.model_validate({"type": "kind", "deep": {"er": ["still"]}}),
+        ),
+    )
+    assert words(searchable(message)) == {"content", "prose", "column", "cell", "still"}
+
+
+@pytest.mark.parametrize("body", [StateChange(set={"a": "b"}), Summary(content="s"), HeadChoice()])
+def test_nothing_of_other_entries_can_be_found(body: StateChange | Summary | HeadChoice) -> None:
+    assert searchable(body) == ""
+
+
+def test_a_bounded_part_of_an_entry_is_indexed() -> None:
+    long = Message(role=Role.USER, content="x " * INDEXED_CHARACTERS)
+    assert len(searchable(long)) == INDEXED_CHARACTERS
+    blocks = Message(role=Role.ASSISTANT, content="y", blocks=(Narrative(text="x " * INDEXED_CHARACTERS),))
+    assert len(searchable(blocks)) == INDEXED_CHARACTERS

@@ -1,0 +1,84 @@
+"""The error tree: stable codes, messages that a person can act on, one docstring that draws it all."""
+
+import pytest
+
+from threadkeep import errors
+from threadkeep.errors import StaleHead, StaleVersion, ThreadkeepError
+
+CODES = {
+    "error": "ThreadkeepError",
+    "invalid_input": "InvalidInput",
+    "invalid_id": "InvalidId",
+    "invalid_text": "InvalidText",
+    "invalid_value": "InvalidValue",
+    "unknown_role": "UnknownRole",
+    "content_too_large": "ContentTooLarge",
+    "too_deep": "TooDeep",
+    "invalid_cursor": "InvalidCursor",
+    "invalid_limit": "InvalidLimit",
+    "invalid_search": "InvalidSearch",
+    "invalid_parent": "InvalidParent",
+    "invalid_store_url": "InvalidStoreUrl",
+    "not_found": "NotFound",
+    "conversation_not_found": "ConversationNotFound",
+    "entry_not_found": "EntryNotFound",
+    "turn_not_found": "TurnNotFound",
+    "conflict": "Conflict",
+    "already_exists": "AlreadyExists",
+    "stale_head": "StaleHead",
+    "stale_version": "StaleVersion",
+    "idempotency_key_reused": "KeyReused",
+    "conversation_busy": "ConversationBusy",
+    "lease_lost": "LeaseLost",
+    "draft_mismatch": "DraftMismatch",
+    "store_error": "StoreError",
+    "store_unavailable": "StoreUnavailable",
+    "store_busy": "StoreBusy",
+    "store_full": "StoreFull",
+    "store_read_only": "StoreReadOnly",
+    "store_denied": "StoreDenied",
+    "store_corrupt": "StoreCorrupt",
+    "store_too_new": "StoreTooNew",
+    "store_not_migrated": "StoreNotMigrated",
+}
+"""Codes are for ever: there may be more than these, but none of these may change."""
+
+CLASSES = [value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, ThreadkeepError)]
+
+
+def _made(error: type[ThreadkeepError]) -> ThreadkeepError:
+    if issubclass(error, StaleHead | StaleVersion):
+        return error(7)
+    return error()
+
+
+def test_every_error_has_the_code_it_always_had() -> None:
+    names = {error.code: error.__name__ for error in CLASSES}
+    assert {code: names.get(code) for code in CODES} == CODES
+
+
+def test_no_two_errors_have_the_same_code() -> None:
+    assert len({error.code for error in CLASSES}) == len(CLASSES)
+
+
+@pytest.mark.parametrize("error", CLASSES)
+def test_the_message_of_an_error_is_a_sentence(error: type[ThreadkeepError]) -> None:
+    message = str(_made(error))
+    assert message[0].isupper()
+    assert message.endswith(".")
+    assert "\n" not in message
+
+
+def test_a_detail_takes_the_place_of_the_message() -> None:
+    assert str(errors.ContentTooLarge("At most 5 bytes.")) == "At most 5 bytes."
+
+
+def test_a_stale_error_says_what_is_there_now() -> None:
+    assert (StaleHead(7).head, str(StaleHead(7))) == (7, "The conversation has moved on: its head is now 7.")
+    assert StaleVersion(3).version == 3
+    assert "3" in str(StaleVersion(3))
+
+
+def test_the_tree_in_the_docstring_names_every_error() -> None:
+    drawn = errors.__doc__ or ""
+    assert [error.__name__ for error in CLASSES if error.__name__ not in drawn] == []

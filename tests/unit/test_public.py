@@ -1,0 +1,30 @@
+"""The names that `import threadkeep` offers."""
+
+import subprocess
+import sys
+
+import pytest
+
+import threadkeep
+
+
+def test_the_public_names_are_listed_in_order() -> None:
+    assert threadkeep.__all__ == sorted(threadkeep.__all__)
+    assert len(set(threadkeep.__all__)) == len(threadkeep.__all__)
+
+
+@pytest.mark.parametrize("name", threadkeep.__all__)
+def test_every_public_name_is_there(name: str) -> None:
+    assert getattr(threadkeep, name).__name__ == name
+
+
+def test_a_name_that_is_not_there_is_named_in_the_error() -> None:
+    with pytest.raises(AttributeError, match="no_such_thing"):
+        threadkeep.no_such_thing  # noqa: B018
+
+
+def test_importing_the_package_loads_no_driver_no_server_and_no_vendor() -> None:
+    heavy = ("apsw", "asyncpg", "zstandard", "fastapi", "starlette", "uvicorn", "pydantic", "langchain_core", "pytest")
+    program = f"import sys, threadkeep; print(sorted(set({heavy!r}) & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
