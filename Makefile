@@ -52,9 +52,10 @@ $(BIN)/pip:
 	@$(PIP) install --no-deps -e .
 	@touch $@
 
-.venv/.test-stamp: .venv/.run-stamp requirements/test.txt
+.venv/.test-stamp: .venv/.run-stamp requirements/test.txt requirements/local.txt
 	@echo "Installing what the tests need ..."
 	@$(PIP) install -r requirements/test.txt
+	@$(PIP) install --no-deps -r requirements/local.txt
 	@touch $@
 
 .venv/.dev-stamp: .venv/.test-stamp requirements/dev.txt

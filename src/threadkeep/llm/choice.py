@@ -6,6 +6,7 @@ The environment is handed in. A chosen model is built by `loading`.
 import asyncio
 import json
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 
@@ -88,6 +89,8 @@ async def _get(host: str, port: int, path: str) -> bytes:
         return body if b" 200 " in head.partition(b"\r\n")[0] else b""
     finally:
         writer.close()
+        with suppress(OSError):
+            await writer.wait_closed()
 
 
 def _address(address: tuple[str, int]) -> str:

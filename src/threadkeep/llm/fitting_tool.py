@@ -33,6 +33,9 @@ _OPERATIONS = {
 _VERB = re.compile("get|fetch|show|list|find|search|lookup|look|read|tell|give|compute|calculate|query|current")
 
 
+_ASKS = re.compile(r"\?|\b(?:what|which|who|when|where|how|show|list|get|tell|give|find)\b", re.IGNORECASE)
+
+
 def fitting_call(question: str, tools: Sequence[ToolSpec]) -> Call | None:
     """Return the call that answers the question, or None."""
     if not tools:
@@ -86,7 +89,7 @@ def _timely(question: str, tools: Sequence[ToolSpec]) -> Call | None:
 
 def _described(question: str, tools: Sequence[ToolSpec]) -> Call | None:
     """Return a call of a tool whose name's words are all in the question, if its arguments can be read from it."""
-    asked = set(re.findall(r"[^\W_]+", question.lower()))
+    asked = set(re.findall(r"[^\W_]+", question.lower())) if _ASKS.search(question) else set()
     for tool in tools:
         name = re.findall(r"[^\W_]+", tool.name.rpartition("__")[2].lower())
         words = {word for word in name if not _VERB.fullmatch(word)}

@@ -7,6 +7,7 @@ import re
 
 from threadkeep.llm.facts import Fact, fact_about, facts_in
 from threadkeep.llm.fitting_tool import fitting_call
+from threadkeep.llm.providers import pip_line
 from threadkeep.llm.script import Reply, Result, Rule, Scene, Script, asked
 
 CONNECT = "export OPENAI_API_KEY=... && threadkeep serve --model openai:gpt-6.1-terra"
@@ -24,7 +25,9 @@ def off_script(scene: Scene, examples: tuple[str, ...]) -> Reply:
     lines += [f"- {example}" for example in examples]
     if scene.tools:
         lines += ["", f"Tools that I can run when a question names them: {', '.join(sorted(scene.tools))}."]
-    return Reply(text="\n".join([*lines, "", "To connect a real model:", "", f"    {CONNECT}"]))
+    return Reply(
+        text="\n".join([*lines, "", "To connect a real model:", "", f"    {pip_line('openai')}", f"    {CONNECT}"])
+    )
 
 
 def _tell_results(scene: Scene) -> Reply | None:

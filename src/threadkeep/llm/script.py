@@ -15,8 +15,12 @@ from typing import Any
 from threadkeep.conversation.message import Message, Role, ToolCall
 from threadkeep.llm.base import Request
 
+MAX_LENGTH = 4_000
+"""Characters of a message that rules look at."""
+
 # What `context/` puts beside the words of people and tools, and how it tells what was recalled.
-_NOTE = re.compile(r"\[Threadkeep: (?P<text>.*?)\](?=\n\n|\Z)\s*", re.DOTALL)
+_NOTE = "[Threadkeep: "
+_NOTE_END = re.compile(r"\](?=\n\n|\Z)\s*")
 _RECALLED = re.compile(r"^\(\d{4}-\d\d-\d\d \d\d:\d\d, (?P<role>[a-z ]+)\) ", re.MULTILINE)
 
 
@@ -66,20 +70,20 @@ class Scene:
 
     @cached_property
     def question(self) -> str:
-        """What the user said last."""
-        return _words(self.request.messages[self._last].content) if self._last >= 0 else ""
+        """What the user said last; of a very long text its beginning, because rules search it by patterns."""
+        return _words(self.request.messages[self._last].content)[:MAX_LENGTH] if self._last >= 0 else ""
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What Threadkeep put beside the question: passages that were found, recalled messages."""
         text = self.request.messages[self._last].content if self._last >= 0 else ""
-        return tuple(match["text"] for match in _NOTE.finditer(text))
+        return tuple(_apart(text)[1])
 
     @cached_property
     def said(self) -> tuple[str, ...]:
         """What the user said before the question, oldest first, as far as it is in the context or was recalled."""
         shown = [_words(message.content) for message in self._before if message.role is Role.USER]
-        return tuple(text for text in [*_recalled(self.notes), *shown] if text)
+        return tuple(text[:MAX_LENGTH] for text in [*_recalled(self.notes), *shown] if text)
 
     @cached_property
     def is_first(self) -> bool:
@@ -136,7 +140,17 @@ class Scene:
 
 
 def _words(text: str) -> str:
-    return _NOTE.sub("", text).strip()
+    return _apart(text)[0].strip()
+
+
+def _apart(text: str) -> tuple[str, list[str]]:
+    """Return the words of a message and the notes beside them, in one pass: a message may be as long as it likes."""
+    words, notes, at = "", list[str](), 0
+    while (start := text.find(_NOTE, at)) >= 0 and (end := _NOTE_END.search(text, start)):
+        words += text[at:start]
+        notes.append(text[start + len(_NOTE) : end.start()])
+        at = end.end()
+    return words + text[at:], notes
 
 
 def _recalled(notes: tuple[str, ...]) -> list[str]:

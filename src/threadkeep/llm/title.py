@@ -16,7 +16,7 @@ _INSTRUCTIONS = (
 )
 _SHARE = 2_000
 _GREETING = re.compile(
-    r"^\s*(?:hi|hello|hey|hallo|good (?:morning|afternoon|evening)|please)\b[\s,.!:-]*", re.IGNORECASE
+    r"^\s*(?:hi|hello|hey|hallo|good (?:morning|afternoon|evening)|please)\b[\s,.!?:-]*", re.IGNORECASE
 )
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+|\n")  # noqa: RUF001 - Chinese and Japanese text too
 

@@ -138,5 +138,6 @@ def _seconds(text: str | None, divisor: int, now: datetime | None) -> float | No
 
 
 def _without_secrets(text: str) -> str:
-    shown = _SECRET.sub("[hidden]", " ".join(text.split()))
+    # Cut before it is searched as well: a provider may send megabytes.
+    shown = _SECRET.sub("[hidden]", " ".join(text[: 2 * _SHOWN].split()))
     return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"

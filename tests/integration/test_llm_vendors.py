@@ -1,0 +1,147 @@
+"""The LangChain adapter with the classes of Anthropic and Ollama, over a real socket that speaks their protocols."""
+
+import asyncio
+import gc
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from threadkeep.conversation.message import Message, Role
+from threadkeep.errors import ModelError, ModelRateLimited, ModelRefused, ModelUnavailable
+from threadkeep.llm.answer import Answer
+from threadkeep.llm.base import Model, Request, Text, ToolSpec
+from threadkeep.llm.langchain import LangChainModel
+from threadkeep.testing.openai_server import CUT, OpenAiServer, Played, openai_server
+
+BUDGET = ToolSpec(name="get_budget", description="A budget.", parameters={"type": "object", "properties": {}})
+REQUEST = Request(messages=(Message(role=Role.USER, content="Budget?"),), tools=(BUDGET,))
+JSON = {"Content-Type": "application/json"}
+
+
+def event(kind: str, **fields: Any) -> bytes:
+    return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n".encode()
+
+
+def block(index: int, first: dict[str, Any], *deltas: dict[str, Any]) -> tuple[bytes, ...]:
+    pieces = (event("content_block_delta", index=index, delta=delta) for delta in deltas)
+    return (event("content_block_start", index=index, content_block=first), *pieces)
+
+
+def line(**fields: Any) -> bytes:
+    return json.dumps({"model": "played", "created_at": "2026-01-01T00:00:00Z", **fields}).encode() + b"\n"
+
+
+START = {"id": "m", "type": "message", "role": "assistant", "model": "played", "stop_reason": None}
+CLAUDE_TEXT = (
+    event("message_start", message={**START, "content": [], "usage": {"input_tokens": 12, "output_tokens": 1}}),
+    *block(
+        0, {"type": "text", "text": ""}, {"type": "text_delta", "text": "Hel"}, {"type": "text_delta", "text": "lo"}
+    ),
+)
+CLAUDE_CALL = (
+    event("content_block_stop", index=0),
+    *block(
+        1,
+        {"type": "tool_use", "id": "toolu_1", "name": "get_budget", "input": {}},
+        {"type": "input_json_delta", "partial_json": '{"cost_center"'},
+        {"type": "input_json_delta", "partial_json": ': "A"}'},
+    ),
+    event("content_block_stop", index=1),
+    event(
+        "message_delta",
+        delta={"stop_reason": "tool_use", "stop_sequence": None},
+        usage={"input_tokens": 12, "output_tokens": 5},
+    ),
+    event("message_stop"),
+)
+CLAUDE_ERROR = json.dumps({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}).encode()
+LLAMA_TEXT = tuple(line(message={"role": "assistant", "content": text}, done=False) for text in ("Hel", "lo"))
+CALLED = {"function": {"name": "get_budget", "arguments": {"cost_center": "A"}}}
+LLAMA_CALL = (
+    line(message={"role": "assistant", "content": "", "tool_calls": [CALLED]}, done=False),
+    line(
+        message={"role": "assistant", "content": ""}, done=True, done_reason="stop", prompt_eval_count=12, eval_count=5
+    ),
+)
+
+
+def claude(server: OpenAiServer) -> Model:
+    url = server.url.removesuffix("/v1")
+    return LangChainModel.named("anthropic:claude-sonnet-5-5", api_key="sk-ant-test", base_url=url)
+
+
+def llama(server: OpenAiServer) -> Model:
+    return LangChainModel.named("ollama:played", base_url=server.url.removesuffix("/v1"))
+
+
+Make = Callable[[OpenAiServer], Model]
+
+
+async def asked(make: Make, answer: Played) -> Answer:
+    made = Answer()
+    async with openai_server(answer) as server:
+        async for delta in make(server).stream(REQUEST):
+            made.add(delta)
+        assert server.unexpected == 0
+    return made
+
+
+@pytest.mark.parametrize(
+    ("make", "steps", "reason"),
+    [(claude, CLAUDE_TEXT + CLAUDE_CALL, "tool_use"), (llama, LLAMA_TEXT + LLAMA_CALL, "stop")],
+)
+async def test_text_calls_and_usage_are_streamed(make: Make, steps: tuple[bytes, ...], reason: str) -> None:
+    made = await asked(make, Played(steps))
+    (call,) = made.calls(lambda: "new")
+    assert (made.text, call.name, call.args, made.reason) == ("Hello", "get_budget", {"cost_center": "A"}, reason)
+    assert made.usage is not None
+    assert (made.usage.input_tokens, made.usage.output_tokens) == (12, 5)
+
+
+@pytest.mark.parametrize(
+    ("make", "answer", "kind"),
+    [
+        (claude, Played((CLAUDE_ERROR,), 529, JSON), ModelUnavailable),
+        (claude, Played((CLAUDE_ERROR,), 401, JSON), ModelRefused),
+        (claude, Played((CLAUDE_ERROR,), 413, JSON), ModelRefused),
+        (claude, Played((*CLAUDE_TEXT, b"event: error\ndata: " + CLAUDE_ERROR + b"\n\n")), ModelUnavailable),
+        (claude, Played((*CLAUDE_TEXT, CUT)), ModelUnavailable),
+        (claude, Played(()), ModelUnavailable),
+        (llama, Played((b'{"error": "no such model"}',), 404, JSON), ModelRefused),
+        (llama, Played((b'{"error": "out of memory"}',), 500, JSON), ModelUnavailable),
+        (llama, Played((*LLAMA_TEXT, CUT)), ModelUnavailable),
+        (llama, Played((*LLAMA_TEXT, b'{"error": "out of memory"}\n')), ModelUnavailable),
+        (llama, Played((b"\xff garbage\n",)), ModelUnavailable),
+    ],
+)
+async def test_every_failure_is_one_of_our_errors(make: Make, answer: Played, kind: type[ModelError]) -> None:
+    with pytest.raises(ModelError) as caught:
+        await asked(make, answer)
+    assert type(caught.value) is kind
+
+
+async def test_a_rate_limit_of_anthropic_tells_how_long_to_wait() -> None:
+    with pytest.raises(ModelRateLimited) as caught:
+        await asked(claude, Played((CLAUDE_ERROR,), 429, {**JSON, "Retry-After": "3"}))
+    assert caught.value.retry_after == 3
+
+
+@pytest.mark.parametrize(("make", "steps"), [(claude, CLAUDE_TEXT), (llama, LLAMA_TEXT)])
+async def test_a_stream_that_ends_without_a_reason_was_cut_off(make: Make, steps: tuple[bytes, ...]) -> None:
+    made = await asked(make, Played(steps))
+    assert (made.text, made.reason) == ("Hello", None)
+
+
+@pytest.mark.parametrize(("make", "steps"), [(claude, CLAUDE_TEXT), (llama, LLAMA_TEXT)])
+async def test_closing_the_stream_hangs_up_at_once(make: Make, steps: tuple[bytes, ...]) -> None:
+    gc.disable()
+    try:
+        async with openai_server(Played((*steps, asyncio.Event()))) as server, asyncio.timeout(5):
+            stream = make(server).stream(REQUEST)
+            assert await anext(stream) == Text("Hel")
+            await stream.aclose()  # type: ignore[attr-defined]
+            await server.hung_up.wait()
+    finally:
+        gc.enable()

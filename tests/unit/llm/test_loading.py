@@ -1,0 +1,88 @@
+"""Models by name, and the switch that keeps tests away from real ones."""
+
+import subprocess
+import sys
+
+import pytest
+
+from threadkeep.errors import ModelRefused, UnknownModel
+from threadkeep.llm.demo import DemoModel
+from threadkeep.llm.langchain import LangChainModel
+from threadkeep.llm.loading import NO_REAL_MODELS, load_model
+from threadkeep.llm.providers import PROVIDERS, pip_line
+
+FORBIDDEN = {NO_REAL_MODELS: "1"}
+
+
+def test_no_vendor_is_imported_until_a_model_needs_it() -> None:
+    code = "import sys, threadkeep.llm.choice, threadkeep.llm.loading; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not [
+        name for name in loaded if name.partition("_")[0].partition(".")[0] in ("langchain", "openai", "xllamacpp")
+    ]
+
+
+def test_demo_is_the_scripted_model() -> None:
+    assert isinstance(load_model("demo", environment=FORBIDDEN), DemoModel)
+
+
+@pytest.mark.parametrize("name", ["", "gpt-5", "openai:", ":gpt-5", "demo:x"])
+def test_a_name_that_is_none_is_refused_with_what_to_write(name: str) -> None:
+    with pytest.raises(UnknownModel):
+        load_model(name, environment={})
+
+
+def test_a_model_beyond_this_machine_is_refused_where_real_models_are_forbidden() -> None:
+    for name in ("openai:gpt-5", "anthropic:claude", "google_genai:gemini", "unheard:of"):
+        with pytest.raises(ModelRefused, match=NO_REAL_MODELS):
+            load_model(name, environment=FORBIDDEN)
+
+
+@pytest.mark.parametrize("url", ["https://api.openai.com/v1", "http://192.168.1.7:8000", "http://localhost.evil.com"])
+def test_a_base_url_elsewhere_is_no_loophole(url: str) -> None:
+    with pytest.raises(ModelRefused, match=NO_REAL_MODELS):
+        load_model("openai:gpt-5", environment={**FORBIDDEN, "OPENAI_BASE_URL": url})
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:8000/v1", "http://localhost:8000/v1", "http://[::1]:8000/v1"])
+def test_a_model_on_this_machine_is_allowed(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    monkeypatch.setenv("OPENAI_API_KEY", "unused")
+    model = load_model("openai:gpt-6.1-terra", environment={**FORBIDDEN, "OPENAI_BASE_URL": url})
+    assert isinstance(model, LangChainModel)
+    assert model.name == "openai:gpt-6.1-terra"
+
+
+def test_an_ollama_is_on_this_machine_unless_another_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OLLAMA_HOST", raising=False)
+    assert load_model("ollama:llama3", environment=FORBIDDEN).window == 8192
+    with pytest.raises(ModelRefused):
+        load_model("ollama:llama3", environment={**FORBIDDEN, "OLLAMA_HOST": "10.0.0.2:11434"})
+
+
+def test_a_missing_package_is_named_with_the_line_that_installs_it() -> None:
+    with pytest.raises(UnknownModel, match="pip install 'threadkeep\\[langchain\\]' langchain-google-genai"):
+        load_model("google_genai:gemini-flash-latest", environment={})
+
+
+def test_a_provider_that_langchain_does_not_know_is_unknown() -> None:
+    with pytest.raises(UnknownModel, match="'nonsense'"):
+        load_model("nonsense:model", environment={})
+
+
+def test_a_missing_key_is_told_without_calling_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(ModelRefused, match="OPENAI_API_KEY"):
+        load_model("openai:gpt-6.1-terra", environment={})
+
+
+def test_the_window_is_the_one_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "unused")
+    assert load_model("anthropic:claude-sonnet-5-5", environment={}).window == 1_000_000
+
+
+def test_every_provider_of_the_table_can_be_installed() -> None:
+    for provider in PROVIDERS:
+        assert pip_line(provider.name).startswith("pip install 'threadkeep[")
+    assert pip_line("cohere") == "pip install 'threadkeep[langchain]' langchain-cohere"
