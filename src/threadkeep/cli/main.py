@@ -14,8 +14,11 @@ from threadkeep import __version__
 from threadkeep.errors import ThreadkeepError
 
 COMMANDS = {
+    "chat": "talk with an assistant in the terminal",
     "serve": "serve the store and its page over HTTP",
     "migrate": "bring a store's schema up to date",
+    "config": "show every setting and where it came from",
+    "doctor": "check store, model, tool servers and port",
 }
 
 

@@ -2,46 +2,57 @@
 
 Only loopback addresses are accepted, because nobody is asked who they are. What is served is decided in `server/`,
 which store in `runtime.py`; here the socket, the signals and the messages of the start are looked after.
+
+The first signal stops gracefully: no new turns, time for those that run, a clean end for event streams. A second one
+ends the process as the system does it: at once. Nothing is lost then either, what was acknowledged is stored.
 """
 
 import argparse
 import asyncio
+import logging
 import os
 import signal
 import socket
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
 
 import uvicorn
 from fastapi import FastAPI
 
-from threadkeep.runtime import open_keeper
+from threadkeep.cli.flags import add_setting_flags, given_flags
+from threadkeep.keeper import Keeper
+from threadkeep.runtime import Hosting, open_keeper
 from threadkeep.server.app import create_app
+from threadkeep.server.logs import logging_to
 from threadkeep.server.loopback import is_loopback
+from threadkeep.server.measures import Measures
+from threadkeep.server.turn_log import TurnLog
 from threadkeep.settings import Settings, load_settings, read_file
+from threadkeep.turn.admission import Admission
+from threadkeep.turn.observer import Observers
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+LAST_SECONDS = 5
+"""How long answers that are under way may take once everything else has stopped."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `threadkeep serve`."""
-    parser.add_argument("--host", help="the loopback address to listen on (default: 127.0.0.1)")
-    parser.add_argument("--port", type=int, help="the port to listen on, 0 for any free one (default: 8000)")
-    parser.add_argument(
-        "--store", metavar="URL", help="where conversations are kept (default: sqlite:///threadkeep.db)"
-    )
-    parser.add_argument(
-        "--model", help="the model that answers, such as openai:gpt-5 (default: what is found, or demo)"
-    )
+    add_setting_flags(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until told to stop."""
-    settings = load_settings(os.environ, vars(arguments), read_file(os.environ))
+    settings = load_settings(os.environ, given_flags(arguments), read_file(os.environ))
     if not is_loopback(settings.host):
         return _refuse(f"{settings.host} is not a loopback address; without authentication only those are served", 2)
     try:
         listener = _listen(settings)
     except OSError as error:
         return _refuse(f"cannot listen on {settings.host}:{settings.port}: {os.strerror(error.errno or 0)}", 1)
-    with listener:
+    with listener, logging_to(sys.stderr, level=settings.log_level, content=settings.log_content):
         asyncio.run(_serve(settings, listener))
     return 0
 
@@ -57,22 +68,67 @@ def _listen(settings: Settings) -> socket.socket:
 
 
 async def _serve(settings: Settings, listener: socket.socket) -> None:
-    keeper = await open_keeper(settings.store, model=settings.model, mcp=settings.mcp.servers)
+    measures = Measures()
+    hosting = Hosting(
+        max_bytes=settings.max_message_bytes,
+        admission=Admission(user_turns=settings.user_turns, tenant_turns=settings.tenant_turns),
+        observer=Observers(measures, TurnLog(content=settings.log_content)),
+    )
+    keeper = await open_keeper(settings.store, model=settings.model, mcp=settings.mcp.servers, hosting=hosting)
     try:
-        server = uvicorn.Server(_configuration(create_app(keeper, settings)))
-        # uvicorn raises the signal that stopped it once more when it is done; with its own handler in place that does
-        # nothing, and the store is still closed.
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, server.handle_exit)
+        app, told_to_stop = create_app(keeper, settings, measures), _told_to_stop()
+        server = _Server(_configuration(app))
         what = f"{settings.store_without_secrets}, answered by {keeper.model_choice.name},"
         print(f"Threadkeep serves {what} on {_url(listener)}", flush=True)
-        await server.serve(sockets=[listener])
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(server.serve(sockets=[listener]))
+            await told_to_stop.wait()
+            await _stop(server, app, keeper, settings.stop_patience)
     finally:
         await keeper.close()
 
 
+async def _stop(server: uvicorn.Server, app: FastAPI, keeper: Keeper, patience: float) -> None:
+    """Let turns end, then streams, then connections. Requests are answered until the last step."""
+    # What uvicorn has to say about connections that are cut at the end is no news.
+    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+    await keeper.finish_turns(patience)
+    await app.state.visits.end()
+    server.should_exit = True
+
+
+def _told_to_stop() -> asyncio.Event:
+    """Return what is set by the first signal; a second one is the system's."""
+    loop, told = asyncio.get_running_loop(), asyncio.Event()
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        for each in SIGNALS:
+            signal.signal(each, signal.SIG_DFL)
+        loop.call_soon_threadsafe(told.set)
+
+    for each in SIGNALS:
+        signal.signal(each, hear)
+    return told
+
+
+class _Server(uvicorn.Server):
+    """uvicorn without its own signals: it would end at a second Ctrl-C, but never at a second SIGTERM."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
 def _configuration(app: FastAPI) -> uvicorn.Config:
-    return uvicorn.Config(app, log_level="warning", access_log=False, proxy_headers=False, server_header=False)
+    return uvicorn.Config(
+        app,
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=LAST_SECONDS,
+    )
 
 
 def _url(listener: socket.socket) -> str:

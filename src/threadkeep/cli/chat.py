@@ -1,0 +1,157 @@
+"""`threadkeep chat`: talk with an assistant in the terminal, and go on later where you left off.
+
+Here the chat is opened and its lines are read. What happens in a turn is shown by `turn_view`, followed and cancelled
+by `follower`; the commands with a slash are in `slash_commands`.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from threadkeep.cli.background import Background
+from threadkeep.cli.follower import Follower
+from threadkeep.cli.found_assistant import found_assistant
+from threadkeep.cli.greeting import greet, way_back
+from threadkeep.cli.session import Session, assistant_of, resumed
+from threadkeep.cli.slash_commands import run_command
+from threadkeep.cli.terminal import Terminal, interrupts
+from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.message import Role
+from threadkeep.errors import ThreadkeepError
+from threadkeep.keeper import MCP_PATIENCE, Chat, Keeper
+from threadkeep.runtime import CHAT, open_keeper
+from threadkeep.settings import Settings, load_settings, read_file
+from threadkeep.turn.assistant import Assistant
+
+SHOWN = 10
+"""Messages of the past that are shown when a conversation is resumed."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `threadkeep chat`."""
+    parser.add_argument("--assistant", metavar="NAME", help="who answers: an installed assistant, or module:name")
+    parser.add_argument("--model", metavar="NAME", help="the model that answers: provider:model, or demo")
+    parser.add_argument(
+        "--store", metavar="URL", help="where conversations are kept (default: sqlite:///threadkeep.db)"
+    )
+    parser.add_argument(
+        "--resume", metavar="ID", nargs="?", const="", help="go on with a conversation (without ID: the newest)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Chat until the input ends or the person leaves."""
+    flags = {"store": arguments.store, "model": arguments.model}
+    settings = load_settings(os.environ, flags, read_file(os.environ))
+    try:
+        return _run(settings, arguments)
+    except BrokenPipeError:
+        # Nobody reads any more; what Python flushes at its end must not complain about that again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _run(settings: Settings, arguments: argparse.Namespace) -> int:
+    terminal = _terminal()
+    asked_for = found_assistant(arguments.assistant) if arguments.assistant else None
+    with Background() as background, _opened(background, settings, asked_for) as keeper:
+        session = _session(background, terminal, keeper, arguments, asked_for)
+        follower = Follower(session)
+        greet(session, settings, arguments)
+        with interrupts(follower.interrupt):
+            if session.found is not None:
+                _catch_up(session, session.found, follower)
+            _converse(session, follower)
+        if terminal.is_interactive and session.found is not None:
+            terminal.say(f"Everything is kept. To go on: {way_back(session, settings, arguments)}")
+    return 1 if follower.failed and not terminal.is_interactive else 0
+
+
+def _terminal() -> Terminal:
+    """Return the terminal of this process. A byte that is no text is refused later with an error of ours."""
+    for stream, errors in ((sys.stdin, "surrogateescape"), (sys.stdout, "replace"), (sys.stderr, "replace")):
+        if reconfigure := getattr(stream, "reconfigure", None):
+            reconfigure(errors=errors)
+    return Terminal(sys.stdin, sys.stdout, sys.stderr, os.environ)
+
+
+@contextmanager
+def _opened(background: Background, settings: Settings, asked_for: Assistant | None) -> Iterator[Keeper]:
+    assistants = {assistant.name: assistant for assistant in (CHAT, asked_for) if assistant}
+    first = (asked_for or CHAT).name
+    ordered = sorted(assistants.values(), key=lambda assistant: assistant.name != first)
+    keeper = background.run(open_keeper(settings.store, ordered, model=settings.model, mcp=settings.mcp.servers))
+    try:
+        background.run(keeper.mcp.settled(MCP_PATIENCE))
+        yield keeper
+    finally:
+        background.run(keeper.close())
+
+
+def _session(
+    background: Background,
+    terminal: Terminal,
+    keeper: Keeper,
+    arguments: argparse.Namespace,
+    asked_for: Assistant | None,
+) -> Session:
+    if arguments.resume is None:
+        fields = {"assistant": asked_for.name if asked_for else None, "model": arguments.model}
+        assistant = asked_for or CHAT
+        return Session(background=background, terminal=terminal, keeper=keeper, assistant=assistant, fields=fields)
+    conversation = background.run(resumed(keeper, arguments))
+    return Session(
+        background=background,
+        terminal=terminal,
+        keeper=keeper,
+        assistant=assistant_of(keeper, conversation, asked_for),
+        id=conversation.id,
+        found=Chat(keeper, conversation.scope, conversation.id),
+    )
+
+
+def _catch_up(session: Session, chat: Chat, follower: Follower) -> None:
+    """Show the newest messages, and follow what is not finished to its end."""
+    present = session.background.run(chat.conversation()).entries
+    for message in session.background.run(session.newest(SHOWN, until=present)):
+        follower.view.message(message)
+    follower.resume(Cursor(seq=present))
+    last = session.background.run(session.newest(1))
+    if last and last[0].role is Role.USER:
+        session.terminal.say("(your last message has no answer; /regenerate asks again)")
+
+
+def _converse(session: Session, follower: Follower) -> None:
+    """Take one line after the other; what goes wrong with one is told, and the next is asked for."""
+    while not session.is_over and (line := _next_line(session.terminal)) is not None:
+        try:
+            _take(line, session, follower)
+        except ThreadkeepError as error:
+            follower.failed = True
+            session.terminal.complain(error)
+
+
+def _next_line(terminal: Terminal) -> str | None:
+    """Return the next line, None to leave. Ctrl-C drops what was typed; pressed twice, it leaves."""
+    presses = 0
+    while presses < 2:
+        try:
+            return terminal.ask("> ")
+        except KeyboardInterrupt:
+            if not terminal.is_interactive:
+                raise
+            presses += 1
+            if presses == 1:
+                terminal.say("(Ctrl-C once more, Ctrl-D or /quit leaves)")
+    return None
+
+
+def _take(line: str, session: Session, follower: Follower) -> None:
+    if line.startswith("/") and not line.startswith("//"):
+        run_command(line, session, follower)
+    elif line.strip():
+        follower.send(session.begin().send(line.removeprefix("/") if line.startswith("//") else line))
+    if session.terminal.is_interactive:
+        session.terminal.show("\n")

@@ -1,0 +1,179 @@
+"""What `threadkeep doctor` looks at: settings in, findings out. A check never raises and never waits for long."""
+
+import os
+import shutil
+import socket
+import time
+from collections.abc import AsyncIterator, Callable
+from enum import StrEnum
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import NamedTuple
+
+from threadkeep.errors import StoreNotMigrated, StoreTooNew, ThreadkeepError
+from threadkeep.llm.choice import choose_model
+from threadkeep.llm.loading import load_model
+from threadkeep.runtime import open_store, store_path
+from threadkeep.settings import Settings
+from threadkeep.tools.mcp import McpServers
+from threadkeep.tools.mcp_state import Connected
+
+MCP_SECONDS = 15.0
+MEGABYTE = 1024**2
+LITTLE_SPACE = 1024 * MEGABYTE
+NO_SPACE = 50 * MEGABYTE
+CLOCK_SECONDS = 120.0
+
+
+class Grade(StrEnum):
+    """How good it is: a warning does not keep a server from working."""
+
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+class Finding(NamedTuple):
+    """What was looked at, what was found, and what to do about it."""
+
+    grade: Grade
+    what: str
+    said: str
+    advice: str | None = None
+
+
+async def check_store(settings: Settings) -> AsyncIterator[Finding]:
+    """Open the store, which checks its schema, and try to write."""
+    shown, path = settings.store_without_secrets, _path(settings)
+    if path is not None and not path.exists():
+        yield _will_be_made(shown, path)
+        return
+    try:
+        store = await open_store(settings.store)
+    except ThreadkeepError as error:
+        advice = "threadkeep migrate --store URL" if isinstance(error, StoreNotMigrated) else _store_advice(error)
+        yield Finding(Grade.FAIL, "store", f"{shown}: {error}", advice)
+        return
+    try:
+        await store.ping()
+        yield Finding(Grade.OK, "store", f"{shown} can be read and written, and its schema is current")
+    except ThreadkeepError as error:
+        yield Finding(Grade.FAIL, "store", f"{shown}: {error}", _store_advice(error))
+    finally:
+        await store.close()
+
+
+def _will_be_made(shown: str, path: Path) -> Finding:
+    folder = _existing(path.absolute().parent)
+    if os.access(folder, os.W_OK | os.X_OK):
+        return Finding(Grade.OK, "store", f"{shown} does not exist yet and will be made")
+    return Finding(Grade.FAIL, "store", f"{shown} cannot be made in {folder}", "allow it, or choose another --store")
+
+
+def _store_advice(error: ThreadkeepError) -> str:
+    return "upgrade Threadkeep" if isinstance(error, StoreTooNew) else "check the URL, the rights and the database"
+
+
+async def check_disk(settings: Settings) -> AsyncIterator[Finding]:
+    """Look how much room is left where the store is."""
+    path = _path(settings)
+    if path is None:
+        return
+    folder = _existing(path.absolute().parent)
+    free = shutil.disk_usage(folder).free
+    said = f"{free // MEGABYTE} MB free in {folder}"
+    if free < NO_SPACE:
+        yield Finding(Grade.FAIL, "disk", said, "make room: messages can soon not be stored any more")
+    elif free < LITTLE_SPACE:
+        yield Finding(Grade.WARN, "disk", said, "make room")
+    else:
+        yield Finding(Grade.OK, "disk", said)
+
+
+async def check_model(settings: Settings) -> AsyncIterator[Finding]:
+    """Choose the model as a server would, and load it; no provider is called."""
+    choice = await choose_model(settings.model, os.environ)
+    try:
+        load_model(choice.name)
+    except ThreadkeepError as error:
+        yield Finding(Grade.FAIL, "model", f"{choice.name}: {error}", "install what is missing, or choose --model")
+        return
+    if choice.name == "demo":
+        advice = "set a provider's key, such as OPENAI_API_KEY, or --model"
+        yield Finding(Grade.WARN, "model", f"demo, whose answers are scripted. {choice.reason}", advice)
+    else:
+        yield Finding(Grade.OK, "model", f"{choice.name}. {choice.reason}")
+
+
+async def check_mcp(settings: Settings) -> AsyncIterator[Finding]:
+    """Connect to every MCP server."""
+    async with McpServers(settings.mcp.servers) as servers:
+        await servers.settled(MCP_SECONDS)
+        states = servers.states()
+    for state in states:
+        what = f"mcp {state.server}"
+        if state.state is Connected.READY:
+            yield Finding(Grade.OK, what, f"connected, with {state.tools} tools")
+        else:
+            reason = state.reason or f"no answer within {MCP_SECONDS:g} seconds"
+            yield Finding(Grade.FAIL, what, reason, f"check [mcp.servers.{state.server}] in threadkeep.toml")
+
+
+async def check_port(settings: Settings) -> AsyncIterator[Finding]:
+    """Try to listen where a server would."""
+    place = f"{settings.host}:{settings.port}"
+    try:
+        family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+        socket.create_server((settings.host, settings.port), family=family).close()
+        yield Finding(Grade.OK, "port", f"{place} is free")
+    except OSError as error:
+        if _is_ours(settings.host, settings.port):
+            yield Finding(Grade.WARN, "port", f"a Threadkeep server listens on {place} already")
+        else:
+            reason = os.strerror(error.errno) if error.errno else str(error)
+            yield Finding(Grade.FAIL, "port", f"cannot listen on {place}: {reason}", "choose another with --port")
+
+
+def _is_ours(host: str, port: int) -> bool:
+    connection = HTTPConnection(host, port, timeout=2)
+    try:
+        connection.request("GET", "/health/live")
+        return b'"status"' in connection.getresponse().read(100)
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+async def check_clock(settings: Settings) -> AsyncIterator[Finding]:
+    """Compare the clock with files that were written before now."""
+    path = _path(settings)
+    written = [Path(__file__), *([path] if path is not None and path.exists() else [])]
+    behind = max(file.stat().st_mtime for file in written) - time.time()
+    if behind > CLOCK_SECONDS:
+        advice = "set the clock, best by NTP: ids and leases need it"
+        yield Finding(Grade.WARN, "clock", f"the clock is {behind:.0f} seconds behind a file of ours", advice)
+    else:
+        yield Finding(Grade.OK, "clock", f"{time.strftime('%Y-%m-%d %H:%M:%S %z')}, plausible")
+
+
+def _path(settings: Settings) -> Path | None:
+    """Return where the store is on this machine; None if it is elsewhere, in memory or nowhere."""
+    try:
+        return store_path(settings.store)
+    except ThreadkeepError:
+        return None
+
+
+def _existing(folder: Path) -> Path:
+    return next((each for each in (folder, *folder.parents) if each.exists()), Path("/"))
+
+
+CHECKS: tuple[Callable[[Settings], AsyncIterator[Finding]], ...] = (
+    check_store,
+    check_disk,
+    check_model,
+    check_mcp,
+    check_port,
+    check_clock,
+)

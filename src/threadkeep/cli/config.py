@@ -1,0 +1,105 @@
+"""`threadkeep config`: every setting, its value and where it came from. Passwords and the like are never shown."""
+
+import argparse
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, SecretStr
+
+from threadkeep.cli.flags import add_setting_flags, given_flags
+from threadkeep.settings import PREFIX, Settings, file_path, load_settings, read_file, sources
+from threadkeep.tools.mcp_config import McpServer
+
+HIDDEN = "(hidden)"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `threadkeep config`."""
+    add_setting_flags(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the settings."""
+    flags, file = given_flags(arguments), read_file(os.environ)
+    settings = load_settings(os.environ, flags, file)
+    origins = {name: _origin(name, source) for name, source in sources(os.environ, flags, file).items()}
+    rows = [(name, value, origins[name.partition(".")[0]]) for name, value in shown(settings)]
+    if arguments.json:
+        print(json.dumps({name: {"value": value, "source": source} for name, value, source in rows}, indent=2))
+        return 0
+    texts = [(name, _text(value), source) for name, value, source in rows]
+    widths = [max(len(row[column]) for row in texts) for column in (0, 1)]
+    for name, value, source in texts:
+        print(f"{name:<{widths[0]}}  {value:<{widths[1]}}  {source}")
+    return 0
+
+
+def _origin(name: str, source: str) -> str:
+    match source:
+        case "file":
+            return str(file_path(os.environ))
+        case "environment":
+            return f"{PREFIX}{name.upper()}"
+        case "flag":
+            return f"--{name.replace('_', '-')}"
+        case _:
+            return "default"
+
+
+def shown(settings: Settings) -> Iterator[tuple[str, Any]]:
+    """Yield each setting that may be shown with its value; those of a table have dotted names."""
+    for name in Settings.model_fields:
+        value = settings.store_without_secrets if name == "store" else getattr(settings, name)
+        yield from _shown(name, value)
+
+
+def _shown(name: str, value: object) -> Iterator[tuple[str, Any]]:
+    match value:
+        case McpServer():
+            yield from _server(name, value)
+        case BaseModel():
+            for field in type(value).model_fields:
+                yield from _shown(f"{name}.{field}", getattr(value, field))
+        case dict():
+            for key, each in value.items():
+                yield from _shown(f"{name}.{key}", each)
+        case SecretStr():
+            yield name, HIDDEN
+        case tuple():
+            yield name, list(value)
+        case _:
+            yield name, value
+
+
+def _server(name: str, server: McpServer) -> Iterator[tuple[str, Any]]:
+    """Yield how a server is reached; arguments, variables and headers may hold secrets."""
+    if server.command is not None:
+        yield f"{name}.command", server.command
+    if server.url is not None:
+        parts = urlsplit(server.url)
+        yield f"{name}.url", parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+    if server.args:
+        yield f"{name}.args", HIDDEN
+    for table, values in (("env", server.env), ("headers", server.headers)):
+        for key in values:
+            yield f"{name}.{table}.{key}", HIDDEN
+    yield f"{name}.approve", server.approve
+    yield f"{name}.timeout", server.timeout
+
+
+def _text(value: object) -> str:
+    match value:
+        case None | []:
+            return "-"
+        case bool():
+            return str(value).lower()
+        case list():
+            return ", ".join(map(str, value))
+        case float() if value.is_integer():
+            return str(int(value))
+        case _:
+            return str(value)

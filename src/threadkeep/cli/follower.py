@@ -1,0 +1,161 @@
+"""Following a turn to its end in the terminal: show what happens, cancel at Ctrl-C, ask where a person must agree."""
+
+from collections.abc import Coroutine
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from threadkeep.cli.session import Session
+from threadkeep.cli.turn_view import TurnView, shown_call
+from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.message import Message, ToolCall
+from threadkeep.conversation.turn import TurnChange, TurnState
+from threadkeep.errors import NotFound
+from threadkeep.keeper import ENDS, Chat, Keeper, SentTurn
+from threadkeep.turn.decision import Wait, decide
+from threadkeep.turn.events import Event
+from threadkeep.turn.running import turn_entries
+
+PATIENCE = 3
+"""How often Ctrl-C is pressed in one turn until it ends the program: the turn does not stop, then."""
+
+YES, NO = ("y", "yes"), ("n", "no")
+
+
+class Interrupt:
+    """Ctrl-C was pressed."""
+
+
+Item = Event | Interrupt | BaseException
+
+
+class Follower:
+    """Follows the turns of one conversation. `failed` tells whether one of them failed."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._inbox: SimpleQueue[Item] = SimpleQueue()
+        self.view = TurnView(session.terminal)
+        self.failed = False
+
+    def interrupt(self) -> None:
+        """Take note of Ctrl-C; the turn that is being followed will be cancelled. Called by the signal's handler."""
+        self._inbox.put(Interrupt())
+
+    def send(self, sending: Coroutine[Any, Any, SentTurn]) -> None:
+        """Begin a turn and follow it to its end."""
+        self._inbox = SimpleQueue()
+        sent = self._session.background.run(sending)
+        self.view.mine.update(_ids(sent))
+        self.follow(sent.number, Cursor(seq=sent.entries[0].seq - 1))
+
+    def resume(self, after: Cursor) -> None:
+        """Follow the turns that are open, one after the other, showing what comes behind the cursor."""
+        session = self._session
+        while turns := session.background.run(session.keeper.store.turns(session.chat.scope, session.chat.id)):
+            self._inbox = SimpleQueue()
+            turn = turns[0]
+            session.terminal.say(f"(a turn is {turn.state}; following it)")
+            if turn.state is TurnState.WAITING and not self._ask_for_approval():
+                return
+            end = self.follow(turn.number, after)
+            if end.name == "turn.waiting":
+                return
+            after = end.cursor
+
+    def follow(self, turn: int, after: Cursor) -> Event:
+        """Show everything behind the cursor until this turn ends, or is left waiting; return the event that said so."""
+        while True:
+            end = self._until_pause(turn, after)
+            after = end.cursor
+            if end.name != "turn.waiting" or not self._ask_for_approval():
+                self.failed |= end.name == "turn.failed"
+                return end
+            self._inbox = SimpleQueue()
+
+    def _until_pause(self, turn: int, after: Cursor) -> Event:
+        inbox, presses = self._inbox, 0
+        with self._session.background.pumping(self._session.chat.follow(after), inbox.put):
+            while True:
+                item = _next(inbox)
+                if isinstance(item, BaseException):
+                    raise item
+                if isinstance(item, Interrupt):
+                    presses += 1
+                    self._cancel(presses)
+                    continue
+                self.view.show(item)
+                if item.name in ENDS and item.data["turn"] == turn:
+                    return item
+
+    def _cancel(self, presses: int) -> None:
+        if presses >= PATIENCE:
+            raise KeyboardInterrupt
+        if presses == 1:
+            self._session.background.start(_cancelled(self._session.chat), self._inbox.put)
+        else:
+            self._session.terminal.say("(it is being cancelled; Ctrl-C once more leaves)")
+
+    def _ask_for_approval(self) -> bool:
+        """Ask about every call that waits; return whether the turn goes on."""
+        session = self._session
+        for call in session.background.run(waiting_calls(session.keeper, session.chat)):
+            try:
+                allowed = self._is_allowed(call)
+            except KeyboardInterrupt:
+                session.background.run(_cancelled(session.chat))
+                return True
+            if allowed is None:
+                session.terminal.say("(the turn waits for your answer; it will be asked again when you resume)")
+                return False
+            session.background.run(_approved(session.chat, call, allowed))
+        return True
+
+    def _is_allowed(self, call: ToolCall) -> bool | None:
+        self._session.terminal.say(f"{shown_call(call.name, call.args)} needs your approval.")
+        while True:
+            answer = self._session.terminal.ask("Allow it? [y/n] ")
+            if answer is None:
+                return None
+            if answer.strip().lower() in (*YES, *NO):
+                return answer.strip().lower() in YES
+
+
+def _next(inbox: SimpleQueue[Item]) -> Item:
+    """Return what comes next. A signal in the instant before the wait is heard a second later, not never."""
+    while True:
+        with suppress(Empty):
+            return inbox.get(timeout=1)
+
+
+def _ids(sent: SentTurn) -> set[str]:
+    """Return the id of the message that began a turn, also while it is queued."""
+    bodies = [entry.body for entry in sent.entries]
+    queued = [body.message for body in bodies if isinstance(body, TurnChange)]
+    return {message.id for message in (*bodies, *queued) if isinstance(message, Message)}
+
+
+async def _cancelled(chat: Chat) -> None:
+    try:
+        await chat.cancel()
+    except NotFound:
+        return  # it has ended meanwhile
+
+
+async def _approved(chat: Chat, call: ToolCall, allowed: bool) -> None:
+    try:
+        await chat.approve(call.id, approved=allowed)
+    except NotFound:
+        return  # somebody else has answered meanwhile
+
+
+async def waiting_calls(keeper: Keeper, chat: Chat) -> tuple[ToolCall, ...]:
+    """Return the calls that wait for a person."""
+    turns = await keeper.store.turns(chat.scope, chat.id)
+    for turn in turns:
+        if turn.state is TurnState.WAITING:
+            assistant = keeper.host.parts.assistant_of(await chat.conversation())
+            entries = await turn_entries(keeper.store, chat.scope, chat.id, turn.number)
+            step = decide(entries, assistant.tools, assistant.iterations)
+            return step.calls if isinstance(step, Wait) else ()
+    return ()

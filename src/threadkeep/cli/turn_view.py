@@ -1,0 +1,117 @@
+"""What happens in a conversation, shown in a terminal: answers as they are written, tool calls as they happen."""
+
+import json
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from threadkeep.cli.markdown_stream import TextStream
+from threadkeep.cli.terminal import Terminal
+from threadkeep.context.blocks import text_of_block
+from threadkeep.conversation.blocks import AnyBlock, Block
+from threadkeep.conversation.message import Message, MessageStatus, Role
+from threadkeep.turn.events import Event
+
+CUT_OFF = "(cut off here)"
+WIDEST = 100
+"""Characters that are shown of a tool's arguments, and of its result."""
+
+_BLOCK: TypeAdapter[Block] = TypeAdapter(AnyBlock)
+
+
+class TurnView:
+    """Shows events in order, and messages of the past. `mine` are the ids of messages that stand on the screen since
+    they were typed."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+        self._names: dict[str, str] = {}
+        self._writing: tuple[str, TextStream] | None = None
+        self.mine: set[str] = set()
+
+    def show(self, event: Event) -> None:
+        """Show one event."""
+        data = event.data
+        match event.name:
+            case "text.delta":
+                self._write(data["message"], data["text"])
+            case "message.completed":
+                message = Message.model_validate(data["message"])
+                if message.id not in self.mine:
+                    self._complete(message)
+            case "tool.called":
+                self._called(data["id"], data["name"], data["args"])
+            case "tool.result":
+                self._result(data["tool_call_id"], data["content"], data["error"], data["duration_ms"])
+            case "block.added":
+                self._terminal.say(f"  {text_of_block(_BLOCK.validate_python(data['block']))}")
+            case "conversation.updated" if data.get("queued"):
+                self._terminal.say("(queued: another turn runs in this conversation)")
+            case name if name.startswith("turn."):
+                self._turn(name, data)
+
+    def message(self, message: Message) -> None:
+        """Show a message of the past."""
+        if message.role is Role.TOOL and message.tool_result is not None:
+            result = message.tool_result
+            self._result(result.tool_call_id, message.content, result.error, result.duration_ms)
+            return
+        self._complete(message)
+        for call in message.tool_calls:
+            self._called(call.id, call.name, call.args)
+
+    def _turn(self, name: str, data: dict[str, Any]) -> None:
+        match name:
+            case "turn.failed":
+                self._terminal.complain(f"The turn failed: {data['error']}")
+            case "turn.cancelled":
+                self._terminal.say("(cancelled; what was said is kept)")
+            case "turn.interrupted":
+                self._terminal.say(f"(interrupted; {data.get('detail') or 'what was said is kept'})")
+            case "turn.completed" if data.get("detail"):
+                self._terminal.say(f"({data['detail']})")
+
+    def _write(self, message: str, text: str) -> None:
+        if self._writing is None or self._writing[0] != message:
+            self._writing = (message, self._terminal.stream())
+        self._terminal.show(self._writing[1].feed(self._terminal.harmless(text)))
+
+    def _complete(self, message: Message) -> None:
+        match message.role:
+            case Role.USER:
+                self._terminal.say(f"you: {message.content}")
+            case Role.ASSISTANT:
+                self._answer(message)
+
+    def _answer(self, message: Message) -> None:
+        if self._writing is None or self._writing[0] != message.id:
+            self._write(message.id, message.content)
+        if self._writing is not None:
+            self._terminal.show(self._writing[1].finish())
+        self._writing = None
+        self._terminal.end_line()
+        for block in message.blocks:
+            self._terminal.say(f"  {text_of_block(block)}")
+        if message.status is MessageStatus.INTERRUPTED:
+            self._terminal.say(CUT_OFF)
+
+    def _called(self, id: str, name: str, args: dict[str, Any]) -> None:
+        self._names[id] = name
+        self._terminal.say(f"  → {shown_call(name, args)}")
+
+    def _result(self, id: str, content: str, error: str | None, duration_ms: int | None) -> None:
+        name = self._names.pop(id, "tool")
+        said = f"failed: {error}" if error else content
+        took = "" if duration_ms is None else f" ({duration_ms} ms)"
+        self._terminal.say(f"  ← {name}: {_first_line(said)}{took}")
+
+
+def shown_call(name: str, args: dict[str, Any]) -> str:
+    """Return a call as one short line: `weather(city="Oslo")`."""
+    given = ", ".join(f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in args.items())
+    return f"{name}({_first_line(given)})"
+
+
+def _first_line(text: str) -> str:
+    line, _, more = text.strip().partition("\n")
+    return f"{line[:WIDEST]}…" if more or len(line) > WIDEST else line

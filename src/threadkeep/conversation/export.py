@@ -1,0 +1,136 @@
+"""A conversation as one JSON document, lossless: every entry of every branch, in a versioned schema, and its reader.
+
+Whose it was is left out, because a file may come back elsewhere. What is being written at the moment is no entry yet
+and not in it. Storing an export is not done here.
+"""
+
+import json
+from collections.abc import AsyncIterator
+from datetime import datetime
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
+
+from threadkeep.conversation.conversation import Conversation
+from threadkeep.conversation.entry import Body, Entry, PathBody, Status
+from threadkeep.conversation.ids import Id
+from threadkeep.conversation.value import JsonObject, Moment, Text, Value, check_json
+from threadkeep.errors import InvalidValue
+
+FORMAT: Literal["threadkeep.conversation"] = "threadkeep.conversation"
+VERSION: Literal[1] = 1
+
+Seq = Annotated[int, Field(ge=1)]
+
+
+class ExportedConversation(Value):
+    """The conversation as a whole, as it was at the moment of the export."""
+
+    id: Id
+    assistant: Id | None
+    title: Text | None
+    system: Text | None
+    model: Text | None
+    metadata: JsonObject
+    status: Status
+    archived: bool
+    version: Seq
+    head: Seq | None
+    entries: Annotated[int, Field(ge=0)]
+    created_at: Moment
+    updated_at: Moment
+
+    @classmethod
+    def of(cls, conversation: Conversation) -> Self:
+        """Return a conversation without whose it is."""
+        return cls.model_validate(conversation.model_dump(exclude={"scope"}))
+
+
+class ExportedEntry(Value):
+    """An entry with its place: messages with blocks and tool calls, results with timings, states, turns, remarks."""
+
+    seq: Seq
+    parent: Seq | None
+    turn: Seq | None
+    created_at: Moment
+    body: Annotated[Body, BeforeValidator(lambda body: check_json(body) if isinstance(body, dict) else body)]
+
+    @classmethod
+    def of(cls, entry: Entry) -> Self:
+        """Return an entry without the name of its conversation."""
+        return cls.trusted(
+            seq=entry.seq, parent=entry.parent, turn=entry.turn, created_at=entry.created_at, body=entry.body
+        )
+
+    @property
+    def continues_branch(self) -> bool:
+        """Whether this entry is part of a branch, not a remark."""
+        return isinstance(self.body, PathBody)
+
+
+class Opening(Value):
+    """Everything that a document says before its entries."""
+
+    format: Literal["threadkeep.conversation"] = FORMAT
+    version: Literal[1] = VERSION
+    exported_at: Moment
+    conversation: ExportedConversation
+
+
+class Export(Opening):
+    """A whole document. Its entries are those of the log, in order, without gaps."""
+
+    entries: tuple[ExportedEntry, ...]
+
+    @model_validator(mode="after")
+    def _is_a_log(self) -> Self:
+        if [entry.seq for entry in self.entries] != list(range(1, self.conversation.entries + 1)):
+            raise InvalidValue("The entries of an export are numbered from 1, and all of them are there.")
+        on_branch = {entry.seq for entry in self.entries if entry.continues_branch}
+        for entry in self.entries:
+            if entry.parent is not None and (entry.parent >= entry.seq or entry.parent not in on_branch):
+                raise InvalidValue(f"The parent of entry {entry.seq} is no earlier entry of a branch.")
+            if entry.turn is not None and entry.turn > entry.seq:
+                raise InvalidValue(f"The turn of entry {entry.seq} begins after it.")
+        if self.conversation.head is not None and self.conversation.head not in on_branch:
+            raise InvalidValue("The head of an export is an entry of a branch.")
+        return self
+
+    @property
+    def heads(self) -> tuple[int, ...]:
+        """The newest entry of each branch, in order."""
+        continued = {entry.parent for entry in self.entries if entry.continues_branch}
+        return tuple(entry.seq for entry in self.entries if entry.continues_branch and entry.seq not in continued)
+
+
+async def export_text(conversation: Conversation, log: AsyncIterator[Entry], at: datetime) -> AsyncIterator[str]:
+    """Yield the document piece by piece, so that its length does not matter; `log` gives the entries in order."""
+    opening = Opening(exported_at=at, conversation=ExportedConversation.of(conversation))
+    yield opening.model_dump_json().removesuffix("}") + ',"entries":['
+    separator = "\n"
+    async for entry in log:
+        yield separator + ExportedEntry.of(entry).model_dump_json()
+        separator = ",\n"
+    yield "\n]}\n"
+
+
+def parse_export(text: str | bytes) -> Export:
+    """Return what a document holds; an `InvalidInput` says what is wrong with one that cannot be taken back."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InvalidValue("An export is a JSON document; this is none, or it was cut off.") from None
+    _check_schema(document)
+    try:
+        return Export.model_validate(document)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part) for part in wrong["loc"])
+        raise InvalidValue(f"The export is not valid at {place}: {wrong['msg']}") from None
+
+
+def _check_schema(document: Any) -> None:
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise InvalidValue("This is no export of a conversation.")
+    if document.get("version") != VERSION:
+        raise InvalidValue(f"This release reads exports of version {VERSION}; this one has another.")

@@ -1,0 +1,84 @@
+"""A branch as a Markdown document, for people to read and keep. Nothing is looked up: entries in, text out."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+from threadkeep.conversation.blocks import Block, Narrative, Table
+from threadkeep.conversation.conversation import Conversation
+from threadkeep.conversation.entry import Entry
+from threadkeep.conversation.message import Message, MessageStatus, Role
+
+UNTITLED = "Conversation"
+
+_SPEAKERS = {Role.SYSTEM: "System", Role.USER: "User", Role.ASSISTANT: "Assistant", Role.TOOL: "Tool"}
+
+
+def to_markdown(conversation: Conversation, entries: Iterable[Entry]) -> str:
+    """Return the messages of a branch, oldest first, under the title of their conversation."""
+    parts = [f"# {_one_line(conversation.title or UNTITLED)}", _about(conversation)]
+    names: dict[str, str] = {}
+    for entry in entries:
+        if isinstance(entry.body, Message):
+            names.update((call.id, call.name) for call in entry.body.tool_calls)
+            parts += _message(entry.body, entry.created_at, names)
+    return "\n\n".join(parts) + "\n"
+
+
+def _about(conversation: Conversation) -> str:
+    by = f" with the assistant {conversation.assistant}" if conversation.assistant else ""
+    return f"*Conversation `{conversation.id}`{by}, begun {_moment(conversation.created_at)}.*"
+
+
+def _message(message: Message, at: datetime, names: dict[str, str]) -> Iterator[str]:
+    yield f"## {_speaker(message, names)}, {_moment(at)}"
+    if message.tool_result is not None:
+        if message.tool_result.error:
+            yield f"*Failed: {_one_line(message.tool_result.error)}*"
+        yield _fenced(message.content)
+    elif message.content:
+        yield message.content
+    yield from map(_block, message.blocks)
+    for call in message.tool_calls:
+        yield f"Calls `{call.name}`:"
+        yield _fenced(json.dumps(call.args, ensure_ascii=False, indent=2), "json")
+    if message.status is MessageStatus.INTERRUPTED:
+        yield "*(cut off here)*"
+
+
+def _speaker(message: Message, names: dict[str, str]) -> str:
+    speaker = _SPEAKERS[message.role]
+    if message.tool_result is not None:
+        return f"{speaker} {names.get(message.tool_result.tool_call_id, '')}".rstrip()
+    return f"{speaker} ({message.model})" if message.model else speaker
+
+
+def _block(block: Block) -> str:
+    match block:
+        case Narrative():
+            return block.text
+        case Table():
+            rows = [block.columns, ["---"] * len(block.columns), *block.rows]
+            return "\n".join(f"| {' | '.join(_cell(value) for value in row)} |" for row in rows)
+        case _:
+            return _fenced(json.dumps(block.model_dump(mode="json"), ensure_ascii=False, indent=2), "json")
+
+
+def _cell(value: object) -> str:
+    return _one_line(str(value)).replace("|", "\\|")
+
+
+def _fenced(text: str, language: str = "") -> str:
+    """Return the text as a block of code, between fences that are longer than any in it."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _moment(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M} UTC"
