@@ -4,7 +4,9 @@ Made by `threadkeep.open`, which is all that a program needs to know of this fil
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+import logging
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from types import TracebackType
 from typing import Any, Self
 
@@ -14,6 +16,7 @@ from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.tree import Tree
+from threadkeep.conversation.turn import TurnState
 from threadkeep.errors import InvalidValue
 from threadkeep.jobs.recover_turns import EVERY_SECONDS, recover_turns
 from threadkeep.llm.choice import Choice
@@ -24,6 +27,8 @@ from threadkeep.turn.desk import Desk
 from threadkeep.turn.events import Event
 from threadkeep.turn.host import Host
 from threadkeep.turn.steps.accept import BusyPolicy, Sending
+
+logger = logging.getLogger(__name__)
 
 MCP_PATIENCE = 10.0
 ENDS = ("turn.completed", "turn.failed", "turn.cancelled", "turn.interrupted", "turn.waiting")
@@ -60,11 +65,14 @@ class Keeper:
     async def create(self, *, scope: Scope = LOCAL, key: IdempotencyKey | None = None, **fields: Any) -> "Chat":
         """Create a conversation; `fields` are those of `NewConversation`: assistant, title, system, model, id..."""
         created = await self.store.create(scope, NewConversation(**fields), key=key)
+        logger.debug("conversation %s %s", created.conversation.id, "reused" if created.replayed else "created")
         return Chat(self, scope, created.conversation.id)
 
     async def get(self, conversation: str, *, scope: Scope = LOCAL) -> "Chat":
         """Return a handle on a conversation that exists."""
-        return Chat(self, scope, (await self.store.get(scope, conversation)).id)
+        found = await self.store.get(scope, conversation)
+        logger.debug("conversation %s reused", found.id)
+        return Chat(self, scope, found.id)
 
     def check_assistant(self, name: str | None) -> None:
         """Refuse the name of an assistant that is not there."""
@@ -77,11 +85,15 @@ class Keeper:
             self.host.parts.bus.publish(scope.tenant, conversation)
         self.host.parts.bus.publish_list(scope.tenant, scope.user)
 
-    async def close(self) -> None:
-        """Let running turns end for a moment, leave the rest for recovery, and close the store."""
+    async def finish_turns(self, patience: float) -> None:
+        """Begin no new turns, let running ones end for so many seconds, and leave the rest for recovery."""
         self._recovering.cancel()
         await asyncio.gather(self._recovering, return_exceptions=True)
-        await self.host.close(self._patience)
+        await self.host.close(patience)
+
+    async def close(self) -> None:
+        """Let running turns end for a moment, leave the rest for recovery, and close the store."""
+        await self.finish_turns(self._patience)
         await self.mcp.close()
         await self.store.close()
 
@@ -140,7 +152,7 @@ class Chat:
         """Answer whether a tool call that waits for a person may run."""
         await self._keeper.desk.approve(self.scope, self.id, tool_call_id, approved=approved, reason=reason)
 
-    def follow(self, after: Cursor | None = None) -> AsyncIterator[Event]:
+    def follow(self, after: Cursor | None = None) -> AsyncGenerator[Event, None]:
         """Yield every event behind the cursor (none: from now on; `Cursor()`: from the beginning), for ever."""
         return self._keeper.desk.follow(self.scope, self.id, after)
 
@@ -148,6 +160,11 @@ class Chat:
         """Return the newest messages of a branch (none: the current one), oldest first."""
         entries = await self._keeper.store.newest(self.scope, self.id, limit=limit, head=head)
         return [entry.body for entry in entries if isinstance(entry.body, Message)]
+
+    async def is_waiting(self) -> bool:
+        """Return whether a turn waits for a person."""
+        turns = await self._keeper.store.turns(self.scope, self.id)
+        return any(turn.state is TurnState.WAITING for turn in turns)
 
     async def tree(self) -> Tree:
         """Return the shape of the tree: branches, siblings, paths."""
@@ -167,12 +184,17 @@ class SentTurn:
         self.entries = begun.entries
         self.replayed = begun.replayed
 
-    async def events(self) -> AsyncIterator[Event]:
+    async def events(self) -> AsyncGenerator[Event, None]:
         """Yield what happens in the conversation from the message on, until this turn ends or waits for a person."""
-        async for event in self._chat.follow(Cursor(seq=self.entries[0].seq - 1)):
-            yield event
-            if event.name in ENDS and event.data["turn"] == self.number:
-                return
+        async with aclosing(self._chat.follow(Cursor(seq=self.entries[0].seq - 1))) as events:
+            async for event in events:
+                yield event
+                if event.name in ENDS and event.data["turn"] == self.number and not await self._goes_on(event):
+                    return
+
+    async def _goes_on(self, event: Event) -> bool:
+        """Whether the turn waited for a person when this was said, but does not any more."""
+        return event.name == "turn.waiting" and not await self._chat.is_waiting()
 
     async def answer(self) -> Message | None:
         """Wait for the end of the turn and return its answer, whole or cut off; None if there is none."""

@@ -5,7 +5,7 @@ import os
 import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -20,9 +20,11 @@ from threadkeep.llm.loading import load_model
 from threadkeep.store.base import MAX_BYTES, Store
 from threadkeep.tools.mcp import McpServers
 from threadkeep.tools.mcp_config import McpServer
+from threadkeep.turn.admission import Admission
 from threadkeep.turn.assistant import Assistant, ModelSource
 from threadkeep.turn.bus import Bus
 from threadkeep.turn.host import Host
+from threadkeep.turn.observer import Observer
 from threadkeep.turn.running import Parts
 from threadkeep.turn.titles import give_title
 
@@ -65,6 +67,15 @@ async def open_store(url: str, *, clock: Clock = utc_now, ids: IdSource = new_id
             raise InvalidStoreUrl
 
 
+@dataclass(frozen=True, kw_only=True)
+class Hosting:
+    """How turns are run for others: the size of an entry, who may begin a turn, who is told what turns do."""
+
+    max_bytes: int = MAX_BYTES
+    admission: Admission = field(default_factory=Admission)
+    observer: Observer = field(default_factory=Observer)
+
+
 async def open_keeper(
     url: str = DEFAULT_STORE,
     assistants: Sequence[Assistant] = (),
@@ -73,6 +84,7 @@ async def open_keeper(
     pace: float | None = None,
     mcp: Mapping[str, McpServer] | None = None,
     environment: Mapping[str, str] | None = None,
+    hosting: Hosting | None = None,
 ) -> Keeper:
     """Open a store and everything that answers in it. The first assistant answers where a conversation names none.
 
@@ -82,17 +94,20 @@ async def open_keeper(
     known = {assistant.name: assistant for assistant in assistants or (CHAT,)}
     choice = await _choice(model, os.environ if environment is None else environment)
     logger.info("model: %s. %s", choice.name, choice.reason)
-    store = await open_store(url)
+    hosting = hosting or Hosting()
+    store = await open_store(url, max_bytes=hosting.max_bytes)
     servers = McpServers(mcp or {})
     await servers.start()
     parts = Parts(
         store=store,
         bus=Bus(),
         assistant_of=lambda conversation: _assistant(known, conversation, servers),
-        models=_models(choice.name if isinstance(model, str | None) else model, pace),
+        models=_models(choice.name if isinstance(model, str | None) else model, pace, is_set=model is not None),
         clock=utc_now,
         ids=new_id,
         owner=f"{socket.gethostname()}-{os.getpid()}-{new_id()}",
+        admission=hosting.admission,
+        observer=hosting.observer,
     )
     return Keeper(store, Host(parts, give_title), choice, known, servers)
 
@@ -115,14 +130,17 @@ async def _choice(model: str | Model | None, environment: Mapping[str, str]) -> 
     return await choose_model(model, environment)
 
 
-def _models(default: str | Model, pace: float | None) -> ModelSource:
-    """Return what finds models by name; each is loaded once, the scripted one once for each assistant."""
+def _models(default: str | Model, pace: float | None, *, is_set: bool) -> ModelSource:
+    """Return what finds models by name; each is loaded once, the scripted one once for each assistant.
+
+    A conversation's own choice comes first, then a model that was set, then the assistant's, then what was found.
+    """
     loaded: dict[tuple[str, str], Model] = {}
 
     def find(name: str | None, assistant: Assistant) -> Model:
         if isinstance(default, Model) and name is None:
             return default
-        chosen = name or assistant.model or str(default)
+        chosen = name or (None if is_set else assistant.model) or str(default)
         key = (chosen, assistant.name if chosen == "demo" else "")
         if key not in loaded:
             loaded[key] = load_model(chosen, assistant.script, pace)
@@ -162,6 +180,11 @@ async def migrate(url: str) -> list[str]:
 def _scheme(url: str) -> str:
     scheme = url.partition(":")[0]
     return {"postgres": "postgresql"}.get(scheme, scheme)
+
+
+def store_path(url: str) -> Path | None:
+    """Return the file or folder that an embedded store is kept in; None for other stores."""
+    return _path(url) if _scheme(url) in ("sqlite", "files") else None
 
 
 def _path(url: str) -> Path:

@@ -8,16 +8,41 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Annotated, Any, Literal
+from urllib.parse import quote, urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from threadkeep.errors import InvalidValue
+from threadkeep.store.base import MAX_BYTES
 from threadkeep.tools.mcp_config import McpServer, McpServerName
 
 PREFIX = "THREADKEEP_"
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
+_ORIGIN = re.compile(r"https?://[a-z0-9.\-\[\]:]+")
+
+
+GIGABYTE = 1024**3
+LogLevel = Literal["debug", "info", "warning", "error"]
+
+
+def _split(value: object) -> object:
+    """Return a list that was written with commas, as in a variable, as a list."""
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+def _check_origin(origin: str) -> str:
+    if not _ORIGIN.fullmatch(origin):
+        raise ValueError("an origin is http:// or https:// and a host, such as https://app.example.org")
+    return origin
+
+
+Origins = Annotated[tuple[Annotated[str, AfterValidator(_check_origin)], ...], BeforeValidator(_split)]
+
+
+def _limit(default: float, description: str) -> Any:
+    """Return the field of a limit."""
+    return Field(default=default, ge=0, allow_inf_nan=False, description=f"{description}; 0 is no limit")
 
 
 class McpSettings(BaseModel):
@@ -28,17 +53,75 @@ class McpSettings(BaseModel):
     servers: dict[McpServerName, McpServer] = Field(default_factory=dict)
 
 
+class DialectSettings(BaseModel):
+    """Which assistant answers in a conversation that a dialect begins; where it is missing, the first one does."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    sessions: str = Field(default="skillian", min_length=1)
+    chat: str = Field(default="chat", min_length=1)
+    stateless: str = Field(default="market", min_length=1)
+    query: str = Field(default="shop", min_length=1)
+
+
 class Settings(BaseModel):
     """What can be set. Each field is a key of `threadkeep.toml`, and the variable `THREADKEEP_<FIELD>` of the
     environment unless it is a table."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    store: str = Field(default="sqlite:///threadkeep.db", min_length=1)
-    host: str = Field(default="127.0.0.1", min_length=1)
-    port: int = Field(default=8000, ge=0, le=65535)
-    model: str | None = Field(default=None, max_length=200)
-    mcp: McpSettings = Field(default_factory=McpSettings)
+    store: str = Field(
+        default="sqlite:///threadkeep.db", min_length=1, description="where conversations are kept, as a URL"
+    )
+    host: str = Field(default="127.0.0.1", min_length=1, description="the address to listen on")
+    port: int = Field(default=8000, ge=0, le=65535, description="the port to listen on; 0 takes any free one")
+    model: str | None = Field(
+        default=None, max_length=200, description="the model that answers, as `provider:model`; else what is found"
+    )
+    cors_origins: Origins = Field(
+        default=(), description="other sites whose pages may call the API, such as `https://app.example.org`"
+    )
+    log_level: LogLevel = Field(default="info", description="the least important lines that are logged")
+    log_content: bool = Field(default=False, description="whether the log may hold what people and models say")
+    session_timeout: float = Field(
+        default=1800,
+        gt=0,
+        allow_inf_nan=False,
+        description="idle seconds until what memory holds for somebody goes",
+    )
+    stop_patience: float = Field(
+        default=10, ge=0, le=3600, description="seconds that running turns get when the server is told to stop"
+    )
+    max_message_bytes: int = Field(default=MAX_BYTES, ge=1, description="how large one message may be")
+    max_body_bytes: int = _limit(8 * MAX_BYTES, "how large the body of a request may be")
+    user_requests_per_second: float = _limit(200, "requests of one user, on average over ten seconds")
+    user_turns: int = _limit(200, "turns of one user that run at a time")
+    user_streams: int = _limit(2000, "event streams of one user that are open at a time")
+    user_conversations: int = _limit(1_000_000, "conversations that one user may keep")
+    user_storage_bytes: int = _limit(100 * GIGABYTE, "text that one user may keep, before compression")
+    tenant_requests_per_second: float = _limit(0, "requests of one tenant, on average over ten seconds")
+    tenant_turns: int = _limit(0, "turns of one tenant that run at a time")
+    tenant_streams: int = _limit(0, "event streams of one tenant that are open at a time")
+    tenant_conversations: int = _limit(0, "conversations that one tenant may keep")
+    tenant_storage_bytes: int = _limit(0, "text that one tenant may keep, before compression")
+    max_history_length: int = Field(
+        default=10, ge=1, le=1000, description="how many messages of a history that a client brings along are kept"
+    )
+    storage_dir: str = Field(
+        default="data/sessions", min_length=1, description="the folder that the store `files:` stands for"
+    )
+    mcp: McpSettings = Field(default_factory=McpSettings, description="the table of MCP servers")
+    dialects: DialectSettings = Field(
+        default_factory=DialectSettings, description="the table of assistants that answer in each dialect"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_storage_dir(cls, given: Any) -> Any:
+        if not isinstance(given, dict) or given.get("store") != "files:":
+            return given
+        folder = given.get("storage_dir", cls.model_fields["storage_dir"].default)
+        return {**given, "store": f"files:///{quote(str(folder))}"}
 
     @property
     def store_without_secrets(self) -> str:
@@ -49,13 +132,17 @@ class Settings(BaseModel):
         return shown.geturl() if parts.netloc else self.store.partition("?")[0]
 
 
+def file_path(environment: Mapping[str, str]) -> Path:
+    """Return where the file is, whether it is there or not."""
+    return Path(environment.get(f"{PREFIX}CONFIG") or "threadkeep.toml")
+
+
 def read_file(environment: Mapping[str, str]) -> dict[str, Any]:
     """Read the file that `THREADKEEP_CONFIG` names, or else `threadkeep.toml` here, if there is one.
 
     `${NAME}` in a text stands for a variable of the environment, so that the file needs to hold no secrets.
     """
-    named = environment.get(f"{PREFIX}CONFIG")
-    path = Path(named or "threadkeep.toml")
+    named, path = environment.get(f"{PREFIX}CONFIG"), file_path(environment)
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -71,15 +158,34 @@ def load_settings(
     environment: Mapping[str, str], flags: Mapping[str, object], file: Mapping[str, Any] | None = None
 ) -> Settings:
     """Read the settings; a flag that is None was not given. Raises InvalidValue naming the setting that is wrong."""
-    names = Settings.model_fields.keys() - {"mcp"}
-    variables = {name: environment.get(f"{PREFIX}{name.upper()}") or None for name in names}
-    given = {name: value for name, value in [*variables.items(), *flags.items()] if value is not None}
     try:
-        return Settings.model_validate({**(file or {}), **given})
+        return Settings.model_validate({**(file or {}), **_variables(environment), **_given(flags)})
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in wrong["loc"])
         raise InvalidValue(f"the setting {place} is not valid: {wrong['msg']}") from None
+
+
+def sources(
+    environment: Mapping[str, str], flags: Mapping[str, object], file: Mapping[str, Any]
+) -> dict[str, Literal["default", "file", "environment", "flag"]]:
+    """Return where the value of each setting comes from."""
+    return {
+        **dict.fromkeys(Settings.model_fields, "default"),
+        **dict.fromkeys(file, "file"),
+        **dict.fromkeys(_variables(environment), "environment"),
+        **dict.fromkeys(_given(flags), "flag"),
+    }
+
+
+def _variables(environment: Mapping[str, str]) -> dict[str, object]:
+    """Return the settings that the environment gives; an empty variable gives none."""
+    names = Settings.model_fields.keys() - {"mcp", "dialects"}
+    return _given({name: environment.get(f"{PREFIX}{name.upper()}") or None for name in names})
+
+
+def _given(values: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _filled_in(value: Any, environment: Mapping[str, str]) -> Any:

@@ -20,4 +20,6 @@ async def recover_turns(host: Host, every: float = EVERY_SECONDS) -> None:
                 logger.info("took up %s turn(s) that nobody ran any more", taken)
         except StoreError as error:
             logger.warning("turns cannot be recovered now: %s", error)
+        except Exception:
+            logger.exception("turns cannot be recovered now")
         await asyncio.sleep(every)

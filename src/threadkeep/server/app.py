@@ -5,29 +5,48 @@ here.
 """
 
 from pathlib import Path
+from typing import Any
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 from fastapi.responses import FileResponse
+from starlette.middleware.cors import CORSMiddleware
 from starlette.staticfiles import StaticFiles
 
 from threadkeep import __version__
 from threadkeep.keeper import Keeper
+from threadkeep.server.access_log import log_trip
+from threadkeep.server.body_size import BodySize
+from threadkeep.server.dialects import dialect_routes
 from threadkeep.server.headers import SecurityHeaders
 from threadkeep.server.health import health_routes
 from threadkeep.server.identity import OpenGuard
+from threadkeep.server.limits import Limits, within_rate
 from threadkeep.server.loopback import LoopbackGuard
+from threadkeep.server.measures import Measures
 from threadkeep.server.problems import answer_with_problems
+from threadkeep.server.request_id import RequestIds
+from threadkeep.server.round_trip import RoundTrips
 from threadkeep.server.routes.about import about_routes
 from threadkeep.server.routes.conversations import conversation_routes
+from threadkeep.server.routes.export import export_routes
 from threadkeep.server.routes.messages import message_routes
+from threadkeep.server.routes.metrics import metrics_routes
 from threadkeep.server.routes.reading import reading_routes
+from threadkeep.server.visits import VisitBook, Visits
 from threadkeep.settings import Settings
 
+CROSS_ORIGIN: dict[str, Any] = {
+    "allow_methods": ["GET", "POST", "PUT", "PATCH", "DELETE"],
+    "allow_headers": ["Authorization", "Content-Type", "Idempotency-Key", "If-Match", "Last-Event-ID", "Prefer"],
+    "expose_headers": ["ETag", "Idempotency-Replayed", "Location", "Preference-Applied", "Retry-After", "X-Request-Id"],
+}
+"""What pages of the named other sites may send and see. Never cookies: they bring a key."""
 WEB = Path(__file__).parent.parent / "web"
 
 
-def create_app(keeper: Keeper, settings: Settings) -> FastAPI:
-    """Wire the application around a running keeper."""
+def create_app(keeper: Keeper, settings: Settings, measures: Measures | None = None) -> FastAPI:
+    """Wire the application around a running keeper. `measures` are those that the keeper's turns are counted in."""
+    measures = measures or Measures()
     app = FastAPI(
         title="Threadkeep",
         version=__version__,
@@ -37,16 +56,34 @@ def create_app(keeper: Keeper, settings: Settings) -> FastAPI:
     )
     app.state.settings = settings
     app.state.guard = OpenGuard()
+    app.state.limits = Limits(keeper.store, settings)
+    app.state.visits = visits = Visits()
+    admission = keeper.host.parts.admission
+    measures.watch("threadkeep_running_turns", "Conversations in which a turn runs.", lambda: admission.running)
+    measures.watch("threadkeep_open_streams", "Event streams that are open.", lambda: visits.streams)
     answer_with_problems(app)
-    app.include_router(health_routes(keeper.store))
-    for routes in (conversation_routes, message_routes, reading_routes, about_routes):
-        app.include_router(routes(keeper))
+    app.include_router(health_routes(keeper.store, admission))
+    app.include_router(metrics_routes(measures))
+    for routes in (conversation_routes, message_routes, reading_routes, export_routes, about_routes):
+        app.include_router(routes(keeper), dependencies=[Depends(within_rate)])
+    for dialect in dialect_routes(keeper, settings):
+        app.include_router(dialect, dependencies=[Depends(within_rate)])
     app.include_router(_page())
     app.mount("/static", StaticFiles(directory=WEB), name="static")
-    # The one added last sees a request first.
-    app.add_middleware(LoopbackGuard)
-    app.add_middleware(SecurityHeaders)
+    _surround(app, settings, visits, measures)
     return app
+
+
+def _surround(app: FastAPI, settings: Settings, visits: Visits, measures: Measures) -> None:
+    """Add what every request passes through; the one added last sees it first."""
+    app.add_middleware(VisitBook, visits=visits)
+    app.add_middleware(BodySize, most=settings.max_body_bytes)
+    if settings.cors_origins:
+        app.add_middleware(CORSMiddleware, allow_origins=settings.cors_origins, **CROSS_ORIGIN)
+    app.add_middleware(LoopbackGuard, origins=settings.cors_origins)
+    app.add_middleware(SecurityHeaders)
+    app.add_middleware(RoundTrips, listeners=(log_trip, measures.answered))
+    app.add_middleware(RequestIds)
 
 
 def _page() -> APIRouter:

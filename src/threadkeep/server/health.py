@@ -1,4 +1,4 @@
-"""The two health routes: `/health/live` says that the process answers, `/health/ready` that its store does too.
+"""The two health routes: `/health/live` says that the process answers, `/health/ready` that it takes turns.
 
 They hold no content and need no authentication. Degraded states of a turn are not reported here.
 """
@@ -6,13 +6,14 @@ They hold no content and need no authentication. Degraded states of a turn are n
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 
-from threadkeep.errors import ThreadkeepError
-from threadkeep.server.problems import problem
+from threadkeep.errors import Stopping, ThreadkeepError
+from threadkeep.server.problems import problem, problem_of
 from threadkeep.store.base import Store
+from threadkeep.turn.admission import Admission
 
 
-def health_routes(store: Store) -> APIRouter:
-    """The routes for one open store."""
+def health_routes(store: Store, admission: Admission) -> APIRouter:
+    """The routes for one open store, and for who may begin turns on it."""
     router = APIRouter(prefix="/health", tags=["health"])
 
     @router.get("/live")
@@ -21,6 +22,8 @@ def health_routes(store: Store) -> APIRouter:
 
     @router.get("/ready")
     async def ready() -> JSONResponse:
+        if admission.is_closed:
+            return problem_of(Stopping())
         try:
             await store.ping()
         except ThreadkeepError as error:

@@ -1,31 +1,36 @@
 """Who is asking: every route takes an identity, and everything that it does is done in that identity's scope."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Protocol
 
 from fastapi import Depends
 from starlette.requests import HTTPConnection
 
+from threadkeep.conversation.api_key import KeyRole
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.value import Value
-
-SeenAs = Literal["user", "admin"]
+from threadkeep.errors import NotAllowed
 
 
 class Identity(Value):
-    """A user of a tenant, and what it may do."""
+    """A user of a tenant, and what it may do. `key` is the digest of the key that it came with, if it came with one."""
 
     scope: Scope
-    role: SeenAs = "user"
+    role: KeyRole = KeyRole.USER
+    key: bytes | None = None
 
 
-LOCAL_IDENTITY = Identity(scope=LOCAL, role="admin")
+class Guard(Protocol):
+    """Finds out who sent a request. Other ways to sign in come in as other guards."""
+
+    async def identify(self, connection: HTTPConnection) -> Identity:
+        """Return who is asking, or raise `NotAuthenticated`."""
+
+    async def is_valid(self, identity: Identity) -> bool:
+        """Whether who was let in before would be let in now: streams ask from time to time."""
+
+
+LOCAL_IDENTITY = Identity(scope=LOCAL, role=KeyRole.ADMIN)
 """Without authentication there is one person: whoever sits at this machine."""
-
-
-async def identify(connection: HTTPConnection) -> Identity:
-    """Return who sent this request, or refuse it."""
-    identity: Identity = await connection.app.state.guard.identify(connection)
-    return identity
 
 
 class OpenGuard:
@@ -35,5 +40,24 @@ class OpenGuard:
         """Return the local user."""
         return LOCAL_IDENTITY
 
+    async def is_valid(self, identity: Identity) -> bool:
+        """Nobody is ever sent away."""
+        return True
+
+
+async def identify(connection: HTTPConnection) -> Identity:
+    """Return who sent this request, or refuse it."""
+    guard: Guard = connection.app.state.guard
+    return await guard.identify(connection)
+
+
+async def identify_admin(connection: HTTPConnection) -> Identity:
+    """Return the administrator who sent this request, or refuse it."""
+    identity = await identify(connection)
+    if identity.role is not KeyRole.ADMIN:
+        raise NotAllowed
+    return identity
+
 
 Who = Annotated[Identity, Depends(identify)]
+Admin = Annotated[Identity, Depends(identify_admin)]

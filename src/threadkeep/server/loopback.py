@@ -27,22 +27,23 @@ def is_loopback(name: str) -> bool:
 
 
 class LoopbackGuard:
-    """Middleware that refuses requests made for another host or by another site's page."""
+    """Middleware that refuses requests made for another host or by another site's page, unless it is one of these."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, origins: tuple[str, ...] = ()) -> None:
         self.app = app
+        self.origins = origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on or refuse it; anything that is no request passes."""
-        refusal = _refusal(Headers(scope=scope)) if scope["type"] == "http" else None
+        refusal = _refusal(Headers(scope=scope), self.origins) if scope["type"] == "http" else None
         await (refusal or self.app)(scope, receive, send)
 
 
-def _refusal(headers: Headers) -> Response | None:
+def _refusal(headers: Headers, origins: tuple[str, ...]) -> Response | None:
     hosts = headers.getlist("host")
     if len(hosts) != 1 or not _names_loopback(hosts[0]):
         return problem(400, "foreign_host", "This server answers only to 127.0.0.1, localhost and [::1].")
-    if any(origin != f"http://{hosts[0]}" for origin in headers.getlist("origin")):
+    if any(origin not in (f"http://{hosts[0]}", *origins) for origin in headers.getlist("origin")):
         return problem(403, "foreign_origin", "This server answers only to its own page.")
     return None
 

@@ -4,6 +4,7 @@ Every error answer goes through `problem`, also those of the framework. Messages
 server's log: they may hold content.
 """
 
+import math
 from collections.abc import Mapping
 from http import HTTPStatus
 
@@ -12,10 +13,12 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
+from starlette.types import Receive, Scope, Send
 
 from threadkeep import errors
 from threadkeep.errors import StaleHead, ThreadkeepError
 from threadkeep.server.headers import SECURITY_HEADERS
+from threadkeep.server.request_id import HEADER, current_request_id
 
 _STATUS: tuple[tuple[type[ThreadkeepError], int], ...] = (
     (errors.ContentTooLarge, 413),
@@ -24,6 +27,8 @@ _STATUS: tuple[tuple[type[ThreadkeepError], int], ...] = (
     (errors.StaleVersion, 412),
     (errors.KeyReused, 422),
     (errors.Conflict, 409),
+    (errors.LimitReached, 429),
+    (errors.Stopping, 503),
     (errors.ModelRateLimited, 503),
     (errors.ModelError, 502),
     (errors.StoreFull, 507),
@@ -32,17 +37,28 @@ _STATUS: tuple[tuple[type[ThreadkeepError], int], ...] = (
 """The status of an error is that of the first class in this list that it belongs to."""
 
 
-def problem(
-    status: int, code: str, detail: str, headers: Mapping[str, str] | None = None, **more: object
-) -> JSONResponse:
+class Problem(JSONResponse):
+    """An error answer; it leaves its code with the request, for log and metrics."""
+
+    media_type = "application/problem+json"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        scope.setdefault("state", {})["problem"] = self.code
+        await super().__call__(scope, receive, send)
+
+    def __init__(self, content: dict[str, object], headers: Mapping[str, str], status: int, code: str) -> None:
+        super().__init__(content, status, headers)
+        self.code = code
+
+
+def problem(status: int, code: str, detail: str, headers: Mapping[str, str] | None = None, **more: object) -> Problem:
     """An error answer; the detail is a sentence for a person, `more` is for programs."""
-    title = HTTPStatus(status).phrase
-    return JSONResponse(
-        {"type": "about:blank", "title": title, "status": status, "code": code, "detail": detail, **more},
-        status_code=status,
-        headers={"Cache-Control": "no-store", **(headers or {})},
-        media_type="application/problem+json",
-    )
+    said: dict[str, object] = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status}
+    said |= {"code": code, "detail": detail, **more}
+    if id := current_request_id():
+        said["request_id"] = id
+    return Problem(said, {"Cache-Control": "no-store", **(headers or {})}, status, code)
 
 
 def answer_with_problems(app: FastAPI) -> None:
@@ -72,10 +88,12 @@ def problem_of(error: ThreadkeepError) -> JSONResponse:
     """Return the answer for an error of ours."""
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
     more = {"head": error.head} if isinstance(error, StaleHead) else {}
-    headers = {"Retry-After": "1"} if status == 503 else None
+    wait = getattr(error, "retry_after", None) or 1
+    headers = {"Retry-After": str(math.ceil(wait))} if status in (429, 503) else None
     return problem(status, error.code, str(error), headers, **more)
 
 
 async def _failed(request: Request, error: Exception) -> JSONResponse:
     # Starlette answers this one outside of all middleware, so it brings its headers along.
-    return problem(500, "internal_error", "The server failed; its log says why.", SECURITY_HEADERS)
+    headers = SECURITY_HEADERS | {HEADER: current_request_id() or ""}
+    return problem(500, "internal_error", "The server failed; its log says why.", headers)

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, Turn, TurnState
-from threadkeep.errors import ConversationNotFound, LeaseLost, StoreError
+from threadkeep.errors import ConversationNotFound, InvalidValue, LeaseLost, StoreError
 from threadkeep.turn.decision import pending_calls
 from threadkeep.turn.engine import run_turn
 from threadkeep.turn.resume import resume_turn
@@ -91,11 +91,12 @@ class Host:
         parts.bus.publish(scope.tenant, conversation)
         return begun.lease
 
-    async def run_next(self, scope: Scope, conversation: str) -> None:
-        """Run the queued turns of a conversation, unless another turn is open."""
+    async def run_next(self, scope: Scope, conversation: str) -> bool:
+        """Run the queued turns of a conversation, unless another turn is open; return whether one was started."""
         begun = await self._start_next(scope, conversation)
         if begun is not None:
             self.begin(begun)
+        return begun is not None
 
     def _here(self, turn: Turn) -> Running | None:
         """Return a turn if it runs here and is still ours."""
@@ -118,27 +119,40 @@ class Host:
         await self.run_next(turn.scope, turn.conversation)
 
     async def recover(self, limit: int = 100) -> int:
-        """Take up turns whose owner did not keep its lease; return how many."""
+        """Take up turns that nobody sees to any more, as far as their assistants are known here; return how many."""
         taken = 0
         for turn in await self.parts.store.expired(limit=limit):
-            if self._here(turn) is not None:
-                continue
-            try:
-                lease = await self.parts.store.take(turn, self.parts.owner, self.parts.lease_for)
-            except LeaseLost:
-                continue
-            self.take_up(lease)
-            taken += 1
+            if self._here(turn) is None and await self._is_known(turn):
+                taken += await self._take_up(turn)
         return taken
 
+    async def _take_up(self, turn: Turn) -> bool:
+        """Take up a turn, unless somebody else was faster."""
+        if turn.state is TurnState.QUEUED:
+            return await self.run_next(turn.scope, turn.conversation)
+        try:
+            self.take_up(await self.parts.store.take(turn, self.parts.owner, self.parts.lease_for))
+        except LeaseLost:
+            return False
+        return True
+
+    async def _is_known(self, turn: Turn) -> bool:
+        """Whether the assistant of a turn is here; another process may know one that this one does not."""
+        try:
+            self.parts.assistant_of(await self.parts.store.get(turn.scope, turn.conversation))
+        except (ConversationNotFound, InvalidValue):
+            return False
+        return True
+
     async def close(self, patience: float) -> None:
-        """Give running turns some time to end; the rest is left for recovery."""
-        if self._keeper is not None:
-            self._keeper.cancel()
+        """Admit no new turns, give those that run some time to end, and leave the rest for recovery."""
+        self.parts.admission.close()
         loop = asyncio.get_running_loop()
         until = loop.time() + patience
         while self._tasks and (left_over := until - loop.time()) > 0:
             await asyncio.wait(self._tasks, timeout=left_over)
+        if self._keeper is not None:
+            self._keeper.cancel()
         for running in list(self._running.values()):
             await self._let_go(running)
         left = list(self._tasks)

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query, Response
+from fastapi import APIRouter, Depends, Header, Query, Response
 
 from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.cursor import Cursor
@@ -14,6 +14,7 @@ from threadkeep.keeper import Keeper
 from threadkeep.server.bodies import CreateBody, PatchBody, said
 from threadkeep.server.identity import Who
 from threadkeep.server.keys import Key, replay_headers
+from threadkeep.server.limits import room_for_conversation
 from threadkeep.server.shown import ConversationList, ShownConversation, ShownMessage, ShownTurn, WholeConversation
 from threadkeep.store.base import Store
 
@@ -25,7 +26,7 @@ def conversation_routes(keeper: Keeper) -> APIRouter:
     """The routes for one keeper."""
     router, store = APIRouter(prefix="/v1/conversations", tags=["conversations"]), keeper.store
 
-    @router.post("", status_code=201, summary="Create a conversation")
+    @router.post("", status_code=201, dependencies=[Depends(room_for_conversation)], summary="Create a conversation")
     async def create(who: Who, key: Key, response: Response, body: CreateBody | None = None) -> ShownConversation:
         chosen = body or CreateBody()
         keeper.check_assistant(chosen.assistant)

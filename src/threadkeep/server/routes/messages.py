@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header
+from fastapi import APIRouter, Depends, Header
 from starlette.responses import JSONResponse, Response
 
 from threadkeep.conversation.cursor import Cursor
@@ -12,6 +12,7 @@ from threadkeep.keeper import ENDS, Keeper
 from threadkeep.server.bodies import ApproveBody, RegenerateBody, SendBody, said
 from threadkeep.server.identity import Who
 from threadkeep.server.keys import Key, replay_headers
+from threadkeep.server.limits import room_for_stream, room_to_write
 from threadkeep.server.shown import Answered, ShownMessage, ShownTurn
 from threadkeep.server.sse import stream
 from threadkeep.store.base import Begun
@@ -27,11 +28,14 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
 }
 
 
+_ROOM = [Depends(room_to_write), Depends(room_for_stream)]
+
+
 def message_routes(keeper: Keeper) -> APIRouter:
     """The routes for one keeper."""
     router, desk = APIRouter(prefix="/v1/conversations/{id}", tags=["messages"]), keeper.desk
 
-    @router.post("/messages", responses=_ANSWERS, response_model=Answered, summary="Send a message")
+    @router.post("/messages", dependencies=_ROOM, responses=_ANSWERS, response_model=Answered, summary="Send a message")
     async def send(who: Who, id: str, body: SendBody, key: Key, accept: Accept = "", prefer: Prefer = "") -> Response:
         sending = Sending(
             content=body.content,
@@ -44,7 +48,13 @@ def message_routes(keeper: Keeper) -> APIRouter:
         keeper.changed(who.scope)
         return await _answer(keeper, who.scope, id, begun, accept, prefer)
 
-    @router.post("/regenerate", responses=_ANSWERS, response_model=Answered, summary="Answer again, beside an answer")
+    @router.post(
+        "/regenerate",
+        dependencies=_ROOM,
+        responses=_ANSWERS,
+        response_model=Answered,
+        summary="Answer again, beside an answer",
+    )
     async def regenerate(
         who: Who, id: str, key: Key, body: RegenerateBody | None = None, accept: Accept = "", prefer: Prefer = ""
     ) -> Response:

@@ -2,13 +2,14 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query, Response
+from fastapi import APIRouter, Depends, Header, Query, Response
 from starlette.responses import StreamingResponse
 
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.keeper import Keeper
 from threadkeep.server.bodies import HeadBody
 from threadkeep.server.identity import Who
+from threadkeep.server.limits import room_for_stream
 from threadkeep.server.list_events import watch_list
 from threadkeep.server.routes.conversations import IfMatch, Limit, parse_version
 from threadkeep.server.shown import HitList, ShownBranch, ShownConversation, ShownHit, ShownTree
@@ -25,7 +26,12 @@ def reading_routes(keeper: Keeper) -> APIRouter:
     """The routes for one keeper."""
     router, store = APIRouter(prefix="/v1", tags=["reading"]), keeper.store
 
-    @router.get("/conversations/{id}/events", response_class=StreamingResponse, summary="Follow a conversation")
+    @router.get(
+        "/conversations/{id}/events",
+        dependencies=[Depends(room_for_stream)],
+        response_class=StreamingResponse,
+        summary="Follow a conversation",
+    )
     async def events(
         who: Who, id: str, after: str | None = None, last_event_id: LastEventId = None
     ) -> StreamingResponse:
@@ -36,7 +42,12 @@ def reading_routes(keeper: Keeper) -> APIRouter:
             check_position(cursor.seq, conversation.entries)
         return stream(keeper.desk.follow(who.scope, id, cursor, heartbeat=HEARTBEAT_SECONDS), id)
 
-    @router.get("/events", response_class=StreamingResponse, summary="Follow the list of conversations")
+    @router.get(
+        "/events",
+        dependencies=[Depends(room_for_stream)],
+        response_class=StreamingResponse,
+        summary="Follow the list of conversations",
+    )
     async def list_events(who: Who) -> StreamingResponse:
         changes = watch_list(store, keeper.host.parts.bus, who.scope, HEARTBEAT_SECONDS)
         return StreamingResponse(changes, media_type="text/event-stream", headers=STREAM_HEADERS)

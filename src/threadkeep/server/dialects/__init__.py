@@ -1,0 +1,25 @@
+"""The dialects: other names and shapes for the same conversations, for clients that were written for other servers.
+
+Each translates at the edge and calls what the native routes call. Nothing is decided here that is not about names and
+shapes, so a conversation made in one dialect is there in all the others.
+"""
+
+from fastapi import APIRouter
+
+from threadkeep.keeper import Keeper
+from threadkeep.server.dialects.chat_stream import chat_routes
+from threadkeep.server.dialects.query import query_routes
+from threadkeep.server.dialects.sessions import session_routes
+from threadkeep.server.dialects.stateless import stateless_routes
+from threadkeep.settings import Settings
+
+
+def dialect_routes(keeper: Keeper, settings: Settings) -> list[APIRouter]:
+    """Return the routes of all dialects for one keeper."""
+    named = settings.dialects
+    return [
+        session_routes(keeper, named.sessions),
+        chat_routes(keeper, named.chat),
+        stateless_routes(keeper, settings),
+        query_routes(keeper, named.query),
+    ]

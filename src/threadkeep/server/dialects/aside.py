@@ -1,0 +1,57 @@
+"""Answering aside: a desk with the keeper's assistants and models, on a store in memory that is thrown away.
+
+The turns are the same as everywhere, so the three laws hold; there is only nobody who could come back to them.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
+from dataclasses import replace
+
+from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.scope import Scope
+from threadkeep.errors import TurnNotFound
+from threadkeep.keeper import Keeper
+from threadkeep.runtime import open_store
+from threadkeep.server.routes.reading import HEARTBEAT_SECONDS
+from threadkeep.store.base import MAX_BYTES
+from threadkeep.turn.bus import Bus
+from threadkeep.turn.desk import Desk
+from threadkeep.turn.events import Event
+from threadkeep.turn.host import Host
+from threadkeep.turn.running import Running
+
+
+async def open_aside(keeper: Keeper, max_bytes: int = MAX_BYTES) -> Desk:
+    """Open a desk beside the keeper's. Its turns count as any others do."""
+    parts = replace(keeper.host.parts, store=await open_store("memory:", max_bytes=max_bytes), bus=Bus())
+    return Desk(Host(parts, _nothing))
+
+
+async def _nothing(running: Running) -> None:
+    """A conversation that nobody keeps needs no title."""
+
+
+class Asides:
+    """Ends what was asked aside together with its stream."""
+
+    def __init__(self) -> None:
+        self._ending: set[asyncio.Task[None]] = set()
+
+    async def follow(self, desk: Desk, scope: Scope, id: str, after: Cursor) -> AsyncGenerator[Event, None]:
+        """Yield what happens behind the cursor; when the reader leaves, the turn is stopped and the store thrown away."""
+        try:
+            async with aclosing(desk.follow(scope, id, after, heartbeat=HEARTBEAT_SECONDS)) as events:
+                async for event in events:
+                    yield event
+        finally:
+            # A task of its own: whoever closes a stream may itself be cancelled, and could not wait here.
+            task = asyncio.create_task(_end(desk, scope, id))
+            self._ending.add(task)
+            task.add_done_callback(self._ending.discard)
+
+
+async def _end(desk: Desk, scope: Scope, id: str) -> None:
+    with suppress(TurnNotFound):
+        await desk.cancel(scope, id)
+    await desk.store.close()

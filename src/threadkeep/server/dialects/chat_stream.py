@@ -1,0 +1,159 @@
+"""The dialect of chat and stream (R-B1): `POST /api/chat`, then server-sent events from `/stream?session_id=...`.
+
+Without a cursor a stream tells the newest turn from its beginning, however late it is opened; with `Last-Event-ID` it
+goes on there. It ends with the turn; who comes back when all is told gets 204, at which an EventSource stops asking.
+"""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Depends, Response
+from pydantic import Field
+
+from threadkeep.conversation.conversation import Conversation
+from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.turn import TurnChange, TurnState
+from threadkeep.conversation.value import Text
+from threadkeep.keeper import ENDS, Chat, Keeper
+from threadkeep.server.dialects.exchange import Asking, Calling, DialectBody, Exchange, find
+from threadkeep.server.dialects.form import body_reader, described
+from threadkeep.server.dialects.message_counts import MessageCounts
+from threadkeep.server.dialects.reply import status_of
+from threadkeep.server.dialects.telling import Telling
+from threadkeep.server.identity import Who
+from threadkeep.server.keys import replay_headers
+from threadkeep.server.limits import room_for_stream
+from threadkeep.server.routes.reading import HEARTBEAT_SECONDS, LastEventId
+from threadkeep.server.shown import Shown
+from threadkeep.server.sse import stream
+from threadkeep.store.base import MAX_LIMIT, Store
+from threadkeep.store.checks import check_position
+from threadkeep.turn.events import Event
+from threadkeep.turn.follow import HEARTBEAT
+
+_STREAMED: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/event-stream": {}}, "description": "delta, tool_call, tool_result, then done or error."},
+    204: {"description": "Everything behind the cursor was told."},
+}
+
+
+class StreamedChatBody(DialectBody):
+    """A message; `session_id` missing, null or empty begins a conversation."""
+
+    message: Text = Field(min_length=1, examples=["My name is Alice."])
+    session_id: str | None = Field(default=None, examples=[None])
+
+
+class Accepted(Shown):
+    """Where the answer can be read."""
+
+    session_id: str
+    stream_url: str
+
+
+Sent = Annotated[StreamedChatBody, Depends(body_reader(StreamedChatBody))]
+
+
+def chat_routes(keeper: Keeper, assistant: str) -> APIRouter:
+    """The routes for one keeper and the assistant that answers by default."""
+    router, exchange = APIRouter(tags=["dialect: chat and stream"]), Exchange(keeper, assistant)
+    counts = MessageCounts(keeper.store)
+
+    @router.post(
+        "/api/chat", openapi_extra=described(StreamedChatBody), summary="Send a message; its answer is streamed"
+    )
+    async def chat(caller: Calling, body: Sent, response: Response) -> Accepted:
+        sent = await exchange.send(
+            Asking(caller=caller, content=body.message, session=body.session_id, route="POST /api/chat", body=body)
+        )
+        response.headers.update(replay_headers(sent.begun.replayed))
+        url = f"/stream?{urlencode({'session_id': sent.conversation})}"
+        return Accepted(session_id=sent.conversation, stream_url=url)
+
+    @router.get(
+        "/stream",
+        dependencies=[Depends(room_for_stream)],
+        response_class=Response,
+        responses=_STREAMED,
+        summary="Stream the answer of a session",
+    )
+    async def answer(who: Who, session_id: str, last_event_id: LastEventId = None) -> Response:
+        conversation = await find(keeper.store, who.scope, session_id)
+        if last_event_id is None:
+            place = await _newest_turn(keeper.store, conversation)
+        else:
+            cursor = Cursor.decode(last_event_id, conversation.id)
+            check_position(cursor.seq, conversation.entries)
+            if await _is_told(keeper.store, conversation, cursor):
+                return Response(status_code=204)
+            place = _Place(cursor)
+        return stream(_told(keeper, counts, conversation, place), conversation.id)
+
+    return router
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a stream begins, and the turn that it tells; none is the one that the log goes on with there."""
+
+    cursor: Cursor
+    turn: int | None = None
+
+
+async def _newest_turn(store: Store, conversation: Conversation) -> _Place:
+    """Return the beginning of the newest turn, open or not; where there is none, the end of the log."""
+    turns = await store.turns(conversation.scope, conversation.id)
+    if turns:
+        return _Place(Cursor(seq=turns[-1].number - 1), turns[-1].number)
+    if conversation.head is not None:
+        turn = (await store.entry(conversation.scope, conversation.id, conversation.head)).turn
+        if turn is not None:
+            return _Place(Cursor(seq=turn - 1), turn)
+    return _Place(Cursor(seq=conversation.entries))
+
+
+async def _is_told(store: Store, conversation: Conversation, cursor: Cursor) -> bool:
+    """Whether no turn is open and none has changed behind the cursor."""
+    if await store.turns(conversation.scope, conversation.id):
+        return False
+    seq = cursor.seq
+    while True:
+        page = await store.log(conversation.scope, conversation.id, Cursor(seq=seq), limit=MAX_LIMIT)
+        changes = (entry.body for entry in page.entries if isinstance(entry.body, TurnChange))
+        if any(change.state is not TurnState.QUEUED for change in changes):
+            return False
+        if len(page.entries) < MAX_LIMIT:
+            return True
+        seq = page.entries[-1].seq
+
+
+async def _told(
+    keeper: Keeper, counts: MessageCounts, conversation: Conversation, place: _Place
+) -> AsyncGenerator[Event, None]:
+    """Yield the events of one turn in the words of this dialect, each with the cursor that it has everywhere."""
+    scope, id = conversation.scope, conversation.id
+    telling = Telling(place.turn, place.cursor.message)
+    async with aclosing(keeper.desk.follow(scope, id, place.cursor, heartbeat=HEARTBEAT_SECONDS)) as events:
+        async for event in events:
+            if event.name == HEARTBEAT:
+                yield event
+            elif telling.is_about(event):
+                for name, data in telling.tell(event):
+                    yield Event(name, data, event.cursor)
+                if event.name in ENDS and not await _went_on(Chat(keeper, scope, id), event):
+                    if event.name != "turn.failed":
+                        yield Event("done", await _done(keeper, counts, conversation, event), event.cursor)
+                    return
+
+
+async def _went_on(chat: Chat, event: Event) -> bool:
+    """Whether the turn waited for a person when this was said, but does not any more."""
+    return event.name == "turn.waiting" and not await chat.is_waiting()
+
+
+async def _done(keeper: Keeper, counts: MessageCounts, conversation: Conversation, event: Event) -> dict[str, Any]:
+    now = await keeper.store.get(conversation.scope, conversation.id)
+    return {"session_id": now.id, "message_count": await counts.of(now), "status": status_of(event)}

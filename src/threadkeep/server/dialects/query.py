@@ -1,0 +1,29 @@
+"""The dialect of queries (R-E9): `POST /chat` with `query` and `session_id`."""
+
+from fastapi import APIRouter, Response
+from pydantic import Field
+
+from threadkeep.conversation.value import Text
+from threadkeep.keeper import Keeper
+from threadkeep.server.dialects.exchange import Asking, Calling, DialectBody, Exchange
+from threadkeep.server.dialects.reply import Reply
+
+
+class QueryBody(DialectBody):
+    """A question; `session_id` missing, null or empty begins a conversation."""
+
+    query: Text = Field(min_length=1, examples=["Which phones are under $500?"])
+    session_id: str | None = Field(default=None, examples=[None])
+
+
+def query_routes(keeper: Keeper, assistant: str) -> APIRouter:
+    """The route for one keeper and the assistant that answers by default."""
+    router, exchange = APIRouter(tags=["dialect: query"]), Exchange(keeper, assistant)
+
+    @router.post("/chat", response_model=Reply, summary="Ask and wait for the answer")
+    async def chat(caller: Calling, body: QueryBody) -> Response:
+        return await exchange.answer(
+            Asking(caller=caller, content=body.query, session=body.session_id, route="POST /chat", body=body)
+        )
+
+    return router

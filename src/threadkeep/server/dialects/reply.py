@@ -1,0 +1,83 @@
+"""What the dialects that wait for an answer give back: what was said at the end of a turn, and how it ended."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import Field
+from starlette.responses import JSONResponse, Response
+
+from threadkeep.context.blocks import text_of
+from threadkeep.conversation.message import Message, Role, ToolCall
+from threadkeep.server.keys import replay_headers
+from threadkeep.server.problems import problem
+from threadkeep.server.shown import Shown
+from threadkeep.turn.events import Event
+
+
+class UsedTool(Shown):
+    """A tool call that was made for an answer."""
+
+    id: str
+    name: str
+    args: dict[str, Any]
+
+    @classmethod
+    def of(cls, call: ToolCall) -> "UsedTool":
+        """Return a call in this shape."""
+        return cls(id=call.id, name=call.name, args=call.args)
+
+
+class Reply(Shown):
+    """An answer: `status` says how the turn ended, `detail` more where there is more to say."""
+
+    response: str
+    session_id: str
+    status: str = Field(examples=["completed"])
+    detail: str | None = None
+    blocks: list[dict[str, Any]] = Field(default_factory=list)
+    tool_calls: list[UsedTool] = Field(default_factory=list)
+
+
+@dataclass(kw_only=True)
+class Outcome:
+    """What the events of a turn add up to."""
+
+    message: Message | None = None
+    calls: list[ToolCall] = field(default_factory=list)
+    end: Event | None = None
+
+    def take(self, event: Event) -> None:
+        """Take in an event of the turn."""
+        if event.name == "message.completed":
+            message = Message.model_validate(event.data["message"])
+            self.calls += message.tool_calls
+            self.message = message if message.role is Role.ASSISTANT else self.message
+        elif event.name.startswith("turn."):
+            self.end = event
+
+    def answer(self, session: str, *, replayed: bool) -> Response:
+        """Return the answer to the request; a turn that failed is a problem that names the session."""
+        data = {} if self.end is None else self.end.data
+        if "error" in data:
+            return problem(502, *failure(data["error"]), session_id=session)
+        message, detail = self.message, data.get("detail")
+        reply = Reply(
+            response=text_of(message) if message else detail or "",
+            session_id=session,
+            status="running" if self.end is None else status_of(self.end),
+            detail=detail,
+            blocks=[block.model_dump(mode="json") for block in message.blocks] if message else [],
+            tool_calls=[UsedTool.of(call) for call in self.calls],
+        )
+        return JSONResponse(reply.model_dump(mode="json"), headers=replay_headers(replayed))
+
+
+def status_of(end: Event) -> str:
+    """Return how a turn ended, by its last event."""
+    return end.name.removeprefix("turn.")
+
+
+def failure(error: str | None) -> tuple[str, str]:
+    """Return code and detail of what a failed turn says."""
+    code, _, detail = (error or "").partition(": ")
+    return (code, detail) if detail else ("turn_failed", error or "The turn failed.")

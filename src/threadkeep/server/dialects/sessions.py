@@ -1,0 +1,157 @@
+"""The dialect of sessions (R-A5): `/api/v1/chat` and `/api/v1/sessions`. A session is a conversation."""
+
+from datetime import datetime
+from typing import Annotated
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Query, Response
+from pydantic import Field
+
+from threadkeep.conversation.conversation import Conversation
+from threadkeep.conversation.message import Message, Role
+from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.value import Text
+from threadkeep.keeper import Keeper
+from threadkeep.server.bodies import said
+from threadkeep.server.dialects.exchange import Asking, Calling, DialectBody, Exchange, check_room, find
+from threadkeep.server.dialects.message_counts import MessageCounts
+from threadkeep.server.dialects.reply import Reply, UsedTool
+from threadkeep.server.identity import Who
+from threadkeep.server.keys import replay_headers
+from threadkeep.server.shown import Shown
+
+Limit = Annotated[int, Query(ge=1, le=200, description="How many at most; the next ones are behind `Link`.")]
+
+
+class NewSession(DialectBody):
+    """A session that begins without a message."""
+
+    title: Text | None = Field(default=None, max_length=500)
+    system: Text | None = None
+
+
+class ChatInSession(DialectBody):
+    """A message for a session that is named by the path."""
+
+    message: Text = Field(min_length=1, examples=["What is the budget of CC-1001?"])
+
+
+class ChatBody(ChatInSession):
+    """A message; `session_id` missing, null or empty begins a session."""
+
+    session_id: str | None = Field(default=None, examples=[None])
+
+
+class ShownSession(Shown):
+    """A session; its messages are counted with the system message."""
+
+    session_id: str
+    created_at: datetime
+    last_accessed: datetime
+    message_count: int
+
+
+class SessionMessage(Shown):
+    """A message as sessions have it; what is absent is null."""
+
+    role: str
+    content: str
+    tool_call_id: str | None = None
+    tool_calls: list[UsedTool] | None = None
+
+    @classmethod
+    def of(cls, message: Message) -> "SessionMessage":
+        """Return a message in this shape."""
+        calls = [UsedTool.of(call) for call in message.tool_calls]
+        answers = message.tool_result.tool_call_id if message.tool_result else None
+        return cls(role=message.role, content=message.content, tool_call_id=answers, tool_calls=calls or None)
+
+
+class WholeSession(ShownSession):
+    """A session with the messages of its current branch, the system message first."""
+
+    messages: list[SessionMessage]
+
+
+class Sessions:
+    """Conversations of one keeper, shown as sessions."""
+
+    def __init__(self, keeper: Keeper) -> None:
+        self._keeper = keeper
+        self._counts = MessageCounts(keeper.store)
+
+    async def shown(self, conversation: Conversation) -> ShownSession:
+        """Return a conversation as a session."""
+        return _shown(conversation, 1 + await self._counts.of(conversation))
+
+    async def whole(self, scope: Scope, session: str) -> WholeSession:
+        """Return a session with all of its messages."""
+        conversation = await find(self._keeper.store, scope, session)
+        messages = [SessionMessage(role=Role.SYSTEM, content=self._instructions(conversation))]
+        async for entry in self._keeper.store.walk(scope, conversation.id, head=conversation.head):
+            if isinstance(entry.body, Message):
+                messages.append(SessionMessage.of(entry.body))
+        return WholeSession(**_shown(conversation, len(messages)).model_dump(), messages=messages)
+
+    def _instructions(self, conversation: Conversation) -> str:
+        assistants = self._keeper.assistants
+        name = conversation.assistant or next(iter(assistants))
+        return conversation.system or (assistants[name].instructions if name in assistants else "")
+
+
+def _shown(conversation: Conversation, messages: int) -> ShownSession:
+    return ShownSession(
+        session_id=conversation.id,
+        created_at=conversation.created_at,
+        last_accessed=conversation.updated_at,
+        message_count=messages,
+    )
+
+
+def session_routes(keeper: Keeper, assistant: str) -> APIRouter:
+    """The routes for one keeper and the assistant that answers by default."""
+    router, store = APIRouter(prefix="/api/v1", tags=["dialect: sessions"]), keeper.store
+    exchange, sessions = Exchange(keeper, assistant), Sessions(keeper)
+
+    @router.post("/chat", response_model=Reply, summary="Send a message and wait for the answer")
+    async def chat(caller: Calling, body: ChatBody) -> Response:
+        return await exchange.answer(
+            Asking(caller=caller, content=body.message, session=body.session_id, route="POST /api/v1/chat", body=body)
+        )
+
+    @router.post("/sessions/{session_id}/chat", response_model=Reply, summary="Send a message to a session")
+    async def chat_in(caller: Calling, session_id: str, body: ChatInSession) -> Response:
+        route = f"POST /api/v1/sessions/{session_id}/chat"
+        return await exchange.answer(
+            Asking(caller=caller, content=body.message, session=session_id, route=route, body=body)
+        )
+
+    @router.get("/sessions", summary="List sessions, the last active first")
+    async def listing(who: Who, response: Response, limit: Limit = 50, after: str | None = None) -> list[ShownSession]:
+        page = await store.list(who.scope, limit=limit, after=after)
+        if page.next is not None:
+            more = urlencode({"limit": limit, "after": page.next})
+            response.headers["Link"] = f'</api/v1/sessions?{more}>; rel="next"'
+        return [await sessions.shown(item) for item in page.items]
+
+    @router.post("/sessions", status_code=201, summary="Begin a session without a message")
+    async def create(caller: Calling, response: Response, body: NewSession | None = None) -> ShownSession:
+        chosen = body or NewSession()
+        new = exchange.new(chosen, title=chosen.title, system=chosen.system)
+        await check_room(caller)
+        created = await store.create(caller.scope, new, key=caller.key("POST /api/v1/sessions", said(chosen)))
+        keeper.changed(caller.scope)
+        response.headers.update(replay_headers(created.replayed))
+        return await sessions.shown(created.conversation)
+
+    @router.get("/sessions/{session_id}", summary="Read a session with its messages")
+    async def read(who: Who, session_id: str) -> WholeSession:
+        return await sessions.whole(who.scope, session_id)
+
+    @router.delete("/sessions/{session_id}", status_code=204, summary="Delete a session")
+    async def delete(who: Who, session_id: str) -> None:
+        conversation = await find(store, who.scope, session_id)
+        await store.delete(who.scope, conversation.id)
+        keeper.changed(who.scope, conversation.id)
+
+    return router

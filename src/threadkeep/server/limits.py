@@ -1,0 +1,200 @@
+"""How much one user, and one tenant, may ask for: requests, event streams, conversations, storage. 0 is no limit.
+
+Turns are limited where they begin (`turn/admission.py`), bodies where they arrive (`body_size`), messages in the store.
+Only this process is counted, except for what is stored. What is remembered of somebody who is idle is let go.
+"""
+
+import math
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
+
+from fastapi import Depends
+from starlette.requests import HTTPConnection
+
+from threadkeep.conversation.scope import Scope
+from threadkeep.errors import RateLimited, StorageFull, TooManyConversations, TooManyStreams
+from threadkeep.server.identity import Who
+from threadkeep.settings import Settings
+from threadkeep.store.base import Statistics, Store
+
+BURST_SECONDS = 10
+"""A limit of requests per second is an average over so long."""
+FRESH_SECONDS = 60.0
+"""How old a count of what is stored may be. Nobody is refused on an old count."""
+
+Holder = tuple[str, str | None]
+"""A user of a tenant, or the tenant."""
+
+
+class Quota(NamedTuple):
+    """The limits of one holder."""
+
+    requests_per_second: float
+    streams: int
+    conversations: int
+    storage_bytes: int
+
+
+def _most(rate: float) -> float:
+    return max(rate * BURST_SECONDS, 1.0)
+
+
+@dataclass(slots=True)
+class Bucket:
+    """Requests that may be made at once; it fills up again with time."""
+
+    left: float
+    at: float
+
+    def take(self, rate: float, now: float) -> float:
+        """Take one request out, or return how many seconds to wait for it."""
+        self.left = min(_most(rate), self.left + (now - self.at) * rate)
+        self.at = now
+        if self.left < 1:
+            return (1 - self.left) / rate
+        self.left -= 1
+        return 0.0
+
+
+@dataclass(slots=True)
+class Usage:
+    """What a holder had stored at a moment, and the conversations that were asked for since."""
+
+    stored: Statistics
+    at: float
+    asked: int = 0
+
+    @property
+    def conversations(self) -> int:
+        """How many there are at most."""
+        return self.stored.conversations + self.asked
+
+
+class Limits:
+    """Says no. Made from the settings, one for a server."""
+
+    def __init__(self, store: Store, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
+        self._store = store
+        self._clock = clock
+        self._idle = settings.session_timeout
+        self._user = _quota(settings, "user")
+        self._tenant = _quota(settings, "tenant")
+        self._buckets: dict[Holder, Bucket] = {}
+        self._usages: dict[Holder, Usage] = {}
+        self._streams: Counter[Holder] = Counter()
+        self._swept = clock()
+
+    def _holders(self, scope: Scope) -> tuple[tuple[Holder, Quota], tuple[Holder, Quota]]:
+        return ((scope.tenant, scope.user), self._user), ((scope.tenant, None), self._tenant)
+
+    def take_request(self, scope: Scope) -> None:
+        """Count a request; `RateLimited` says when the next one is welcome."""
+        now = self._clock()
+        self._let_go(now)
+        for holder, quota in self._holders(scope):
+            if not (rate := quota.requests_per_second):
+                continue
+            bucket = self._buckets.setdefault(holder, Bucket(_most(rate), now))
+            if wait := bucket.take(rate, now):
+                raise RateLimited(f"At most {rate:g} requests per second.", retry_after=math.ceil(wait))
+
+    def _let_go(self, now: float) -> None:
+        """Forget holders who have not asked for anything for long: a full bucket is as good as none."""
+        if now - self._swept < self._idle:
+            return
+        self._swept = now
+        self._buckets = {holder: bucket for holder, bucket in self._buckets.items() if now - bucket.at < self._idle}
+        self._usages = {holder: usage for holder, usage in self._usages.items() if now - usage.at < self._idle}
+
+    @contextmanager
+    def stream(self, scope: Scope) -> Iterator[None]:
+        """Hold a place for an event stream."""
+        holders = [holder for holder, _ in self._holders(scope)]
+        for holder, quota in self._holders(scope):
+            if 0 < quota.streams <= self._streams[holder]:
+                raise TooManyStreams(f"At most {quota.streams} event streams are open at a time.")
+        self._streams.update(holders)
+        try:
+            yield
+        finally:
+            for holder in holders:
+                self._streams[holder] -= 1
+                if not self._streams[holder]:
+                    del self._streams[holder]
+
+    async def check_storage(self, scope: Scope) -> None:
+        """Refuse with `StorageFull` who has stored too much."""
+        for holder, quota in self._holders(scope):
+            if most := quota.storage_bytes:
+                usage = await self._usage(holder, _bytes, most)
+                if usage.stored.bytes >= most:
+                    raise StorageFull(f"At most {most} bytes may be stored; delete some conversations.")
+
+    async def check_conversations(self, scope: Scope) -> None:
+        """Refuse with `TooManyConversations` who has too many to create another."""
+        for holder, quota in self._holders(scope):
+            if most := quota.conversations:
+                usage = await self._usage(holder, _conversations, most)
+                if usage.conversations >= most:
+                    raise TooManyConversations(f"At most {most} conversations may be kept; delete some.")
+                usage.asked += 1
+
+    async def _usage(self, holder: Holder, counted: Callable[[Usage], int], most: int) -> Usage:
+        """Return what a holder has stored; an old count will do only for who is below the limit by it."""
+        known = self._usages.get(holder)
+        if known is not None and self._clock() - known.at < FRESH_SECONDS and counted(known) < most:
+            return known
+        tenant, user = holder
+        self._usages[holder] = usage = Usage(await self._store.statistics(tenant, user=user), self._clock())
+        return usage
+
+
+def _bytes(usage: Usage) -> int:
+    return usage.stored.bytes
+
+
+def _conversations(usage: Usage) -> int:
+    return usage.conversations
+
+
+def _quota(settings: Settings, who: str) -> Quota:
+    return Quota(*(getattr(settings, f"{who}_{name}") for name in Quota._fields))
+
+
+def _limits(connection: HTTPConnection) -> Limits:
+    limits: Limits = connection.app.state.limits
+    return limits
+
+
+Limited = Annotated[Limits, Depends(_limits)]
+
+
+async def within_rate(connection: HTTPConnection, who: Who, limits: Limited) -> None:
+    """For every route: count the request, and note who is asking for the log."""
+    connection.state.identity = who
+    limits.take_request(who.scope)
+
+
+async def room_to_write(who: Who, limits: Limited) -> None:
+    """For routes that store content in a conversation."""
+    await limits.check_storage(who.scope)
+
+
+async def room_for_conversation(who: Who, limits: Limited) -> None:
+    """For routes that create a conversation."""
+    await limits.check_storage(who.scope)
+    await limits.check_conversations(who.scope)
+
+
+async def room_for_stream(connection: HTTPConnection, who: Who, limits: Limited) -> AsyncIterator[None]:
+    """For routes that answer with an event stream, always (GET) or when asked for one: a place until it ends."""
+    wanted = "text/event-stream" in connection.headers.get("accept", "")
+    if connection.scope["method"] != "GET" and not wanted:
+        yield
+        return
+    with limits.stream(who.scope):
+        yield

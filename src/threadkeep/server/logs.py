@@ -1,0 +1,168 @@
+"""Log lines: for people where there is a terminal, JSON for programs elsewhere; and where they go.
+
+Lines are written by a thread, so that a slow reader of them never holds up an answer; what it cannot take is dropped
+and counted. Messages of exceptions may hold content: without `content` only their types and places are logged.
+"""
+
+import json
+import logging
+import os
+import queue
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any, TextIO
+
+from threadkeep.server.request_id import current_request_id
+
+MOST_WAITING = 10_000
+PATIENCE = 1.0
+"""Seconds that the last lines get when logging ends."""
+
+
+class LineFormatter(logging.Formatter):
+    """What both formats share: the exception, and what must not be said."""
+
+    def __init__(self, *, content: bool = False) -> None:
+        super().__init__()
+        self._content = content
+
+    def _said(self, record: logging.LogRecord) -> str:
+        said = record.getMessage()
+        if record.name == "asyncio" and not self._content:
+            # The first line says what happened, the others show the task with its exception.
+            return said.partition("\n")[0]
+        return said
+
+    def _trace(self, record: logging.LogRecord) -> str | None:
+        error = record.exc_info[1] if record.exc_info else None
+        if error is None:
+            return None
+        if self._content:
+            return "".join(traceback.format_exception(error)).rstrip()
+        return "\n".join(_places(error)).rstrip()
+
+
+def _places(error: BaseException) -> Iterator[str]:
+    """Yield types and places of an exception and its causes, the first cause first."""
+    before = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    if before is not None:
+        yield from _places(before)
+        yield "and then:"
+    yield "".join(traceback.format_tb(error.__traceback__)).rstrip()
+    yield f"{type(error).__module__}.{type(error).__qualname__}"
+
+
+class JsonLines(LineFormatter):
+    """One JSON object for each line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        fields: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": self._said(record),
+            "request_id": getattr(record, "request_id", None),
+            **getattr(record, "fields", {}),
+            "trace": self._trace(record),
+        }
+        return json.dumps({name: value for name, value in fields.items() if value is not None}, default=str)
+
+
+class HumanLines(LineFormatter):
+    """A line to read, in local time; control characters in it are made visible."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        at = datetime.fromtimestamp(record.created).astimezone().strftime("%H:%M:%S")
+        id = getattr(record, "request_id", None)
+        line = f"{at} {record.levelname.lower():<7} {_visible(self._said(record))}" + (f"  [{id}]" if id else "")
+        for message in getattr(record, "fields", {}).get("messages", ()):
+            line += f"\n         {message['role']}: {_visible(message['content'])}"
+        trace = self._trace(record)
+        return f"{line}\n{trace}" if trace else line
+
+
+def _visible(text: str) -> str:
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
+
+
+def _putter(stream: TextIO) -> Callable[[str], object]:
+    """Return what writes text to a stream, or straight to the file behind it.
+
+    A thread that hangs in the stream itself would hold its lock, without which no process can end.
+    """
+    try:
+        file = stream.fileno()
+    except OSError:
+        return stream.write
+
+    def put(text: str) -> None:
+        left = memoryview(text.encode(errors="backslashreplace"))
+        while left:
+            left = left[os.write(file, left) :]
+
+    return put
+
+
+class LineWriter(logging.Handler):
+    """Writes lines in a thread of its own."""
+
+    def __init__(self, stream: TextIO, formatter: LineFormatter) -> None:
+        super().__init__()
+        self.setFormatter(formatter)
+        self._put = _putter(stream)
+        self._records: queue.Queue[logging.LogRecord | None] = queue.Queue(MOST_WAITING)
+        self._dropped = 0
+        self._thread = threading.Thread(target=self._write, name="threadkeep-log", daemon=True)
+        self._thread.start()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Leave a record for the thread."""
+        record.request_id = current_request_id()
+        try:
+            self._records.put_nowait(record)
+        except queue.Full:
+            self._dropped += 1
+
+    def _write(self) -> None:
+        while (record := self._records.get()) is not None:
+            try:
+                self._put(self.format(record) + "\n" + self._loss())
+            except (OSError, ValueError):
+                return  # nobody reads any more
+
+    def _loss(self) -> str:
+        """Return a line that tells how many lines were dropped, if some were."""
+        dropped, self._dropped = self._dropped, 0
+        if not dropped:
+            return ""
+        told = f"{dropped} log lines were dropped: whoever reads them is too slow"
+        return self.format(logging.LogRecord(__name__, logging.WARNING, "", 0, told, (), None)) + "\n"
+
+    def finish(self) -> None:
+        """Write what is left, as long as somebody reads it."""
+        try:
+            self._records.put(None, timeout=PATIENCE)
+        except queue.Full:
+            return
+        self._thread.join(PATIENCE)
+
+
+@contextmanager
+def logging_to(stream: TextIO, *, level: str = "info", content: bool = False) -> Iterator[None]:
+    """Log to a stream for the length of a block. Other packages' lines are logged only where they warn."""
+    formatter = HumanLines(content=content) if stream.isatty() else JsonLines(content=content)
+    writer, root, ours = LineWriter(stream, formatter), logging.getLogger(), logging.getLogger("threadkeep")
+    root.addHandler(writer)
+    before = ours.level
+    ours.setLevel(level.upper())
+    try:
+        yield
+    finally:
+        ours.setLevel(before)
+        root.removeHandler(writer)
+        writer.finish()

@@ -1,0 +1,62 @@
+"""For administrators, of their own tenant: whose conversations there are, and how much is stored."""
+
+from fastapi import APIRouter
+
+from threadkeep.keeper import Keeper
+from threadkeep.server.identity import Admin
+from threadkeep.server.routes.conversations import Limit
+from threadkeep.server.shown import Shown, ShownConversation
+
+
+class OwnedConversation(ShownConversation):
+    """A conversation and whose it is."""
+
+    user: str
+
+
+class OwnedList(Shown):
+    """A page of conversations of all users, and the cursor of the next page if there is one."""
+
+    data: list[OwnedConversation]
+    next: str | None
+
+
+class ShownUsage(Shown):
+    """How much somebody has stored; `bytes` counts text before compression."""
+
+    user: str | None
+    conversations: int
+    entries: int
+    bytes: int
+
+
+class UsageList(Shown):
+    """The whole tenant, and each user of it."""
+
+    tenant: ShownUsage
+    users: list[ShownUsage]
+
+
+def admin_routes(keeper: Keeper) -> APIRouter:
+    """The routes for one keeper."""
+    router, store = APIRouter(prefix="/v1/admin", tags=["administration"]), keeper.store
+
+    @router.get("/conversations", summary="The conversations of all users of the tenant")
+    async def conversations(who: Admin, limit: Limit = 20, after: str | None = None) -> OwnedList:
+        page = await store.list_tenant(who.scope.tenant, limit=limit, after=after)
+        data = [
+            OwnedConversation(**ShownConversation.of(item).model_dump(), user=item.scope.user) for item in page.items
+        ]
+        return OwnedList(data=data, next=page.next)
+
+    @router.get("/usage", summary="How much the tenant and its users have stored")
+    async def usage(who: Admin) -> UsageList:
+        users = [await _usage(keeper, who.scope.tenant, user) for user in await store.users(who.scope.tenant)]
+        return UsageList(tenant=await _usage(keeper, who.scope.tenant, None), users=users)
+
+    return router
+
+
+async def _usage(keeper: Keeper, tenant: str, user: str | None) -> ShownUsage:
+    counted = await keeper.store.statistics(tenant, user=user)
+    return ShownUsage(user=user, conversations=counted.conversations, entries=counted.entries, bytes=counted.bytes)

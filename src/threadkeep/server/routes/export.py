@@ -1,0 +1,80 @@
+"""Exports: a conversation as a file to keep. JSON holds everything, Markdown and HTML one branch for people to read."""
+
+import re
+from collections.abc import AsyncIterator
+from enum import StrEnum
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response, StreamingResponse
+
+from threadkeep.conversation.conversation import Conversation
+from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.entry import Entry
+from threadkeep.conversation.export import export_text
+from threadkeep.conversation.markdown import to_markdown
+from threadkeep.keeper import Keeper
+from threadkeep.server.html_export import POLICY, to_html
+from threadkeep.server.identity import Who
+from threadkeep.store.base import MAX_LIMIT, Store
+
+LONGEST_NAME = 60
+
+
+class Format(StrEnum):
+    """How an export is written."""
+
+    JSON = "json"
+    MARKDOWN = "markdown"
+    HTML = "html"
+
+
+_TYPES = {Format.JSON: "application/json", Format.MARKDOWN: "text/markdown", Format.HTML: "text/html"}
+_ENDINGS = {Format.JSON: "json", Format.MARKDOWN: "md", Format.HTML: "html"}
+_FILES: dict[int | str, dict[str, Any]] = {200: {"content": {kind: {} for kind in _TYPES.values()}}}
+Chosen = Annotated[Format, Query(alias="format", description="`json` is lossless, the others show one branch.")]
+Head = Annotated[int | None, Query(ge=1, description="The branch that Markdown and HTML show; else the current one.")]
+
+
+def export_routes(keeper: Keeper) -> APIRouter:
+    """The route for one keeper."""
+    router, store = APIRouter(prefix="/v1/conversations", tags=["reading"]), keeper.store
+
+    @router.get("/{id}/export", response_class=Response, responses=_FILES, summary="Export a conversation")
+    async def export(who: Who, id: str, chosen: Chosen = Format.JSON, head: Head = None) -> Response:
+        conversation = await store.get(who.scope, id)
+        headers = file_headers(conversation, chosen)
+        if chosen is Format.JSON:
+            text = export_text(conversation, _log(store, conversation), keeper.host.parts.clock())
+            return StreamingResponse(text, media_type=_TYPES[chosen], headers=headers)
+        end = head or conversation.head
+        branch = [] if end is None else [entry async for entry in store.walk(who.scope, id, head=end)]
+        write = to_markdown if chosen is Format.MARKDOWN else to_html
+        return Response(write(conversation, branch), media_type=_TYPES[chosen], headers=headers)
+
+    return router
+
+
+async def _log(store: Store, conversation: Conversation) -> AsyncIterator[Entry]:
+    """Yield the log as it was when the conversation was read; what came later is left out."""
+    seq = 0
+    while seq < conversation.entries:
+        page = await store.log(conversation.scope, conversation.id, Cursor(seq=seq), limit=MAX_LIMIT)
+        for entry in page.entries:
+            if entry.seq <= conversation.entries:
+                yield entry
+        seq = page.entries[-1].seq
+
+
+def file_headers(conversation: Conversation, chosen: Format) -> dict[str, str]:
+    """Return what makes an answer a file with a harmless name; a page of ours never shows it as a part of itself."""
+    ending = _ENDINGS[chosen]
+    plain = f"conversation-{conversation.id}.{ending}"
+    words = "-".join(re.findall(r"\w+", conversation.title or ""))[:LONGEST_NAME].strip("-_")
+    named = f"conversation-{words}.{ending}" if words else plain
+    return {
+        "Content-Disposition": f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(named, safe='')}",
+        "Content-Security-Policy": POLICY,
+        "Cache-Control": "no-store",
+    }

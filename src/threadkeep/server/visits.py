@@ -1,0 +1,128 @@
+"""The requests that are being answered, and how they end when the server stops.
+
+An event stream gets a last comment and a clean end, after which browsers come back by themselves with the cursor of
+what they saw last. A request that still waits for its answer is told to come again. All else is short and finishes.
+"""
+
+import asyncio
+import time
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from threadkeep.errors import Stopping
+from threadkeep.server.problems import problem_of
+
+GOODBYE = b"retry: 1000\n: the server stops; connect again\n\n"
+QUIET_SECONDS = 0.2
+"""How long streams must have said nothing until they end: what has just been stored is still told."""
+MOST_SECONDS = 2.0
+
+
+class Visit:
+    """One request that is being answered."""
+
+    def __init__(self, task: asyncio.Task[object] | None) -> None:
+        self._task = task
+        self.is_answered = False
+        self.is_stream = False
+        self.is_over = False
+        self.told_at = time.monotonic()
+
+    def note(self, message: Message) -> None:
+        """Remember how far the answer has come."""
+        if message["type"] == "http.response.start":
+            self.is_answered = True
+            kinds = [value for name, value in message["headers"] if name.lower() == b"content-type"]
+            self.is_stream = any(kind.startswith(b"text/event-stream") for kind in kinds)
+        elif not message.get("more_body", False):
+            self.is_stream = False
+        self.told_at = time.monotonic()
+
+    @property
+    def stays(self) -> bool:
+        """Whether it may take long: an open stream, or an answer that has not begun."""
+        return self.is_stream or not self.is_answered
+
+    def end(self) -> None:
+        """End it, unless it is about to end by itself."""
+        if self._task is not None and self.stays:
+            self.is_over = True
+            self._task.cancel()
+
+
+class Visits:
+    """All of them."""
+
+    def __init__(self) -> None:
+        self._visits: set[Visit] = set()
+        self.is_over = False
+
+    @property
+    def streams(self) -> int:
+        """How many event streams are open."""
+        return sum(visit.is_stream for visit in self._visits)
+
+    def begin(self) -> Visit:
+        """Note a request that begins to be answered in the present task."""
+        visit = Visit(asyncio.current_task())
+        self._visits.add(visit)
+        return visit
+
+    def finish(self, visit: Visit) -> None:
+        """Note that a request is answered."""
+        self._visits.discard(visit)
+
+    async def end(self) -> None:
+        """Let nobody in any more, wait a moment for the streams to tell the last news, and end them."""
+        self.is_over = True
+        until = time.monotonic() + MOST_SECONDS
+        # Silence is no event that could be waited for.
+        while (wait := self._last_told() + QUIET_SECONDS - time.monotonic()) > 0:
+            if time.monotonic() > until:
+                break
+            await asyncio.sleep(wait)
+        for visit in self._visits:
+            visit.end()
+
+    def _last_told(self) -> float:
+        return max((visit.told_at for visit in self._visits if visit.stays), default=0.0)
+
+
+class VisitBook:
+    """Middleware that writes every request into the visits, and says goodbye."""
+
+    def __init__(self, app: ASGIApp, visits: Visits) -> None:
+        self.app = app
+        self.visits = visits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on; end its answer if the server stops meanwhile."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        if self.visits.is_over:
+            await problem_of(Stopping())(scope, receive, send)
+            return
+        visit = self.visits.begin()
+
+        async def send_noting(message: Message) -> None:
+            visit.note(message)
+            await send(message)
+
+        try:
+            await self.app(scope, receive, send_noting)
+        except asyncio.CancelledError:
+            if not visit.is_over:
+                raise
+            if (task := asyncio.current_task()) is not None:
+                task.uncancel()
+            await _say_goodbye(visit, scope, receive, send)
+        finally:
+            self.visits.finish(visit)
+
+
+async def _say_goodbye(visit: Visit, scope: Scope, receive: Receive, send: Send) -> None:
+    if not visit.is_answered:
+        await problem_of(Stopping())(scope, receive, send)
+    elif visit.is_stream:
+        await send({"type": "http.response.body", "body": GOODBYE, "more_body": False})

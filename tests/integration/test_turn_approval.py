@@ -1,0 +1,233 @@
+"""Pauses for a person: a turn waits without a lease, across restarts, and goes on when the answer arrives."""
+
+import asyncio
+
+import pytest
+
+from tests.unit.turn.keepers import Keepers, contents, ended, entries_of, new_chat, seen, told
+from threadkeep.conversation.turn import TurnChange, TurnState
+from threadkeep.errors import TurnNotFound
+from threadkeep.keeper import Keeper
+from threadkeep.runtime import open_keeper
+from threadkeep.testing.providers import check_everywhere
+from threadkeep.testing.scripted_model import ScriptedModel, says, wants
+from threadkeep.tools.base import ToolContext
+from threadkeep.tools.decorator import FunctionTool, tool
+from threadkeep.tools.registry import Registry
+from threadkeep.turn.assistant import Assistant
+
+
+class Till:
+    """Remembers what was paid, and which call paid it."""
+
+    def __init__(self) -> None:
+        self.paid: list[tuple[str, int]] = []
+
+    @property
+    def pay(self) -> FunctionTool:
+        """A tool that a person must allow."""
+
+        @tool(needs_approval=True)
+        async def pay(amount: int, context: ToolContext) -> str:
+            """Pay an amount."""
+            self.paid.append((context.call_id, amount))
+            return f"paid {amount}"
+
+        return pay
+
+
+@tool(repeatable=True)
+async def look() -> str:
+    """Look at the account."""
+    return "100 left"
+
+
+PAYS = wants(("call_1", "pay", {"amount": 5}))
+
+
+async def test_a_turn_waits_without_a_lease_and_goes_on_when_a_person_allows_it(keepers: Keepers) -> None:
+    till = Till()
+    model = ScriptedModel(PAYS, says("Paid."))
+    keeper = await keepers.open(model, till.pay)
+    chat = await new_chat(keeper)
+    turn = await chat.send("Pay five")
+    assert (await ended(turn)).name == "turn.waiting"
+    (waiting,) = await keeper.store.turns(chat.scope, chat.id)
+    assert (waiting.state, waiting.owner, waiting.until) == (TurnState.WAITING, None, None)
+    keepers.clock.advance(7 * 24 * 3600)
+    assert await keeper.host.recover() == 0, "a turn that waits is nobody's to recover"
+    assert till.paid == []
+    await chat.approve("call_1")
+    assert (await ended(turn)).name == "turn.completed"
+    assert till.paid == [("call_1", 5)]
+    assert contents(await chat.messages())[-2:] == [("tool", "paid 5"), ("assistant", "Paid.")]
+    check_everywhere(model.requests[1])
+
+
+async def test_a_refusal_and_its_reason_are_told_to_the_model(keepers: Keepers) -> None:
+    till = Till()
+    model = ScriptedModel(PAYS, says("As you wish."))
+    keeper = await keepers.open(model, till.pay)
+    chat = await new_chat(keeper)
+    turn = await chat.send("Pay five")
+    await ended(turn)
+    await chat.approve("call_1", approved=False, reason="too much")
+    assert (await ended(turn)).name == "turn.completed"
+    assert till.paid == []
+    result = model.requests[1].messages[-1]
+    assert "refused" in result.content
+    assert "too much" in result.content
+    approval = await seen(chat, "conversation.updated", lambda event: "approval" in event.data)
+    assert approval.data["approval"] == {"tool_call_id": "call_1", "approved": False, "reason": "too much"}
+
+
+async def test_of_two_calls_only_one_needs_a_person_and_both_wait(keepers: Keepers) -> None:
+    till = Till()
+    calls = wants(("call_1", "look", {}), ("call_2", "pay", {"amount": 7}))
+    keeper = await keepers.open(ScriptedModel(calls, says("Done.")), till.pay, look)
+    chat = await new_chat(keeper)
+    turn = await chat.send("Look, then pay")
+    assert (await ended(turn)).name == "turn.waiting"
+    with pytest.raises(TurnNotFound):
+        await chat.approve("call_1")
+    await chat.approve("call_2")
+    assert (await ended(turn)).name == "turn.completed"
+    assert till.paid == [("call_2", 7)]
+    assert sorted(content for role, content in contents(await chat.messages()) if role == "tool") == [
+        "100 left",
+        "paid 7",
+    ]
+
+
+async def test_two_calls_that_need_a_person_are_decided_one_by_one(keepers: Keepers) -> None:
+    till = Till()
+    calls = wants(("call_1", "pay", {"amount": 1}), ("call_2", "pay", {"amount": 2}))
+    keeper = await keepers.open(ScriptedModel(calls, says("Done.")), till.pay)
+    chat = await new_chat(keeper)
+    turn = await chat.send("Pay one and two")
+    await ended(turn)
+    await chat.approve("call_2", approved=False)
+    assert await chat.is_waiting()
+    await chat.approve("call_1")
+    await ended(turn)
+    assert till.paid == [("call_1", 1)]
+
+
+async def test_two_people_who_decide_two_calls_at_once_both_count(keepers: Keepers) -> None:
+    till = Till()
+    calls = wants(("call_1", "pay", {"amount": 1}), ("call_2", "pay", {"amount": 2}))
+    keeper = await keepers.open(ScriptedModel(calls, says("Done.")), till.pay)
+    chat = await new_chat(keeper)
+    turn = await chat.send("Pay one and two")
+    await ended(turn)
+    await asyncio.gather(chat.approve("call_1"), chat.approve("call_2"))
+    assert (await ended(turn)).name == "turn.completed"
+    assert sorted(till.paid) == [("call_1", 1), ("call_2", 2)]
+
+
+async def test_the_same_answer_given_twice_is_one_answer(keepers: Keepers) -> None:
+    till = Till()
+    keeper = await keepers.open(ScriptedModel(PAYS, says("Paid.")), till.pay)
+    chat = await new_chat(keeper)
+    turn = await chat.send("Pay five")
+    await ended(turn)
+    one = await keeper.desk.approve(chat.scope, chat.id, "call_1", approved=True)
+    await ended(turn)
+    two = await keeper.desk.approve(chat.scope, chat.id, "call_1", approved=True)
+    assert one == two
+    with pytest.raises(TurnNotFound):
+        await chat.approve("call_1", approved=False)
+    assert till.paid == [("call_1", 5)]
+
+
+async def test_an_id_that_a_provider_uses_again_needs_an_answer_of_its_own(keepers: Keepers) -> None:
+    till = Till()
+    keeper = await keepers.open(ScriptedModel(PAYS, says("Paid."), PAYS, says("Paid again.")), till.pay)
+    chat = await new_chat(keeper)
+    for question in ("Pay five", "Pay five more"):
+        turn = await chat.send(question)
+        assert (await ended(turn)).name == "turn.waiting"
+        await chat.approve("call_1")
+        assert (await ended(turn)).name == "turn.completed"
+    assert till.paid == [("call_1", 5)] * 2
+
+
+async def test_nobody_can_decide_about_a_call_that_does_not_wait(keepers: Keepers) -> None:
+    keeper = await keepers.open(ScriptedModel(PAYS), Till().pay)
+    chat = await new_chat(keeper)
+    with pytest.raises(TurnNotFound):
+        await chat.approve("call_1")
+    await ended(await chat.send("Pay five"))
+    with pytest.raises(TurnNotFound):
+        await chat.approve("call_9")
+
+
+async def test_cancelling_a_turn_that_waits_counts_as_a_refusal(keepers: Keepers) -> None:
+    till = Till()
+    calls = wants(("call_1", "look", {}), ("call_2", "pay", {"amount": 7}))
+    model = ScriptedModel(calls, says("What else?"))
+    keeper = await keepers.open(model, till.pay, look)
+    chat = await new_chat(keeper)
+    turn = await chat.send("Look, then pay")
+    await ended(turn)
+    await chat.cancel()
+    events = await told(turn)
+    assert events[-1].name == "turn.cancelled"
+    assert [event.data["error"] for event in events if event.name == "tool.result"] == ["refused", "refused"]
+    await ended(await chat.send("Hello?"))
+    check_everywhere(model.requests[1])
+    assert till.paid == []
+
+
+async def test_who_dies_between_the_answer_and_going_on_leaves_a_turn_that_is_recovered(keepers: Keepers) -> None:
+    till = Till()
+    keeper = await keepers.open(ScriptedModel(PAYS), till.pay)
+    chat = await new_chat(keeper)
+    turn = await chat.send("Pay five")
+    await ended(turn)
+
+    def die(lease: object) -> None:
+        raise KeyboardInterrupt
+
+    keeper.host.take_up = die  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        await chat.approve("call_1")
+    keepers.clock.advance(60)
+    other = await keepers.open(ScriptedModel(says("I cannot tell whether it was paid.")), till.pay)
+    assert await other.host.recover() == 1
+    assert (await ended(turn)).name == "turn.completed"
+    assert till.paid == []
+    result = (await seen(chat, "tool.result")).data
+    assert result["error"] == "outcome unknown"
+
+
+async def test_the_turn_tells_every_change_of_hands_in_its_log(keepers: Keepers) -> None:
+    keeper = await keepers.open(ScriptedModel(PAYS, says("Paid.")), Till().pay)
+    chat = await new_chat(keeper)
+    turn = await chat.send("Pay five")
+    await ended(turn)
+    await chat.approve("call_1")
+    await ended(turn)
+    states = [e.body.state for e in await entries_of(chat, keeper.store) if isinstance(e.body, TurnChange)]
+    assert states == [TurnState.RUNNING, TurnState.WAITING, TurnState.RUNNING, TurnState.COMPLETED]
+
+
+async def _opened(url: str, model: ScriptedModel, till: Till) -> Keeper:
+    assistant = Assistant(name="cashier", tools=Registry([till.pay]))
+    return await open_keeper(url, [assistant], model=model, environment={})
+
+
+async def test_a_turn_waits_across_a_restart(url: str) -> None:
+    before, after = ScriptedModel(PAYS), ScriptedModel(says("Paid."))
+    async with await _opened(url, before, Till()) as keeper:
+        chat = await keeper.create(title="Bills")
+        await ended(await chat.send("Pay five"))
+    till = Till()
+    async with await _opened(url, after, till) as keeper:
+        chat = await keeper.get(chat.id)
+        assert await chat.is_waiting()
+        await chat.approve("call_1")
+        await seen(chat, "turn.completed")
+    assert till.paid == [("call_1", 5)]
+    before.assert_finished()
+    after.assert_finished()

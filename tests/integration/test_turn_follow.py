@@ -1,0 +1,280 @@
+"""Following: from any cursor, stored entries first, then live ones, without gap or repeat."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+
+from tests.backends import opener
+from tests.unit.turn.keepers import PATIENCE, Keepers, ended, first, new_chat, said_in, seen, settled, told
+from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.entry import Approval, Update
+from threadkeep.conversation.message import Message, Usage
+from threadkeep.keeper import Chat, Keeper
+from threadkeep.llm.base import CallPart, Delta, Model, Request, Stopped, Text, Used
+from threadkeep.store.base import Append, Store
+from threadkeep.testing.scripted_model import ScriptedModel, says, wants
+from threadkeep.testing.stores import OpenAnother, whole_log
+from threadkeep.tools.decorator import tool
+from threadkeep.turn.events import Event
+
+CUTS = 10_000
+
+
+@tool(repeatable=True)
+async def echo(text: str) -> str:
+    """Say it again."""
+    return text
+
+
+class Reader:
+    """A client that knows nothing but its cursor, and checks that it sees everything once."""
+
+    def __init__(self) -> None:
+        self.cursor = "0"
+        self.texts: dict[str, str] = {}
+        self.told: list[tuple[str, Any]] = []
+        self.last = ""
+
+    def take(self, event: Event, conversation: str) -> None:
+        """Take in one event."""
+        self.cursor, self.last = event.cursor.encode(conversation), event.name
+        match event.name:
+            case "message.started":
+                assert event.data["message"] not in self.texts, "a message began twice"
+                self.texts[event.data["message"]] = ""
+            case "text.delta":
+                assert event.data["text"]
+                self.texts[event.data["message"]] += event.data["text"]
+            case "message.completed":
+                message = event.data["message"]
+                assert self.texts.setdefault(message["id"], message["content"]) == message["content"]
+                self.told.append((event.name, message["id"]))
+            case _:
+                self.told.append((event.name, event.data))
+
+    async def read(self, chat: Chat, count: int) -> None:
+        """Come back with the cursor, take in so many events, and leave again."""
+        async with aclosing(chat.follow(Cursor.decode(self.cursor, chat.id))) as events:
+            for _ in range(count):
+                self.take(await anext(events), chat.id)
+                if self.last == LAST:
+                    return
+
+    async def read_to_the_end(self, chat: Chat, chance: random.Random) -> int:
+        """Read until the last event of a scene; return how often the stream was cut."""
+        cuts = 0
+        async with asyncio.timeout(PATIENCE):
+            while self.last != LAST:
+                await self.read(chat, chance.choice((1, 1, 1, 2, 5)))
+                cuts += 1
+        return cuts
+
+
+LAST = "turn.failed"
+"""How a scene ends, because nothing else in it does."""
+
+
+async def _stored(store: Store, chat: Chat) -> dict[str, str]:
+    entries, draft = await whole_log(store, chat.scope, chat.id)
+    assert draft is None
+    said = [entry.body for entry in entries if isinstance(entry.body, Message)]
+    return {message.id: message.content for message in said if message.tool_result is None}
+
+
+async def test_a_queued_question_a_title_and_an_approval_may_land_in_the_middle_of_an_answer(keepers: Keepers) -> None:
+    gates = [asyncio.Event() for _ in range(3)]
+    story = [step for gate, piece in zip(gates, "abc", strict=True) for step in (Text(piece), gate)]
+    keeper = await keepers.open(ScriptedModel([*story, Text("d"), Stopped("stop")], says("Again.")))
+    chat = await new_chat(keeper)
+    turn = await chat.send("Tell me")
+    reader = asyncio.create_task(told(turn))
+    await said_in(chat, "a")
+    second = await chat.send("And then?")
+    gates[0].set()
+    await said_in(chat, "b")
+    await keeper.store.update(chat.scope, chat.id, Update(title="A story"))
+    keeper.changed(chat.scope, chat.id)
+    gates[1].set()
+    await said_in(chat, "c")
+    await keeper.store.append(
+        chat.scope, chat.id, Append(bodies=(Approval(tool_call_id="from-elsewhere", approved=True),))
+    )
+    gates[2].set()
+    events = await reader
+    assert "".join(event.data["text"] for event in events if event.name == "text.delta") == "abcd"
+    updates = [event.data for event in events if event.name == "conversation.updated"]
+    assert [next(key for key in ("queued", "title", "approval") if key in data) for data in updates] == [
+        "queued",
+        "title",
+        "approval",
+    ]
+    assert [event.name for event in events if event.name == "message.started"] == ["message.started"]
+    assert events[-2].data["message"]["content"] == "abcd"
+    assert (await ended(second)).name == "turn.completed"
+
+
+async def test_every_cursor_of_a_conversation_leads_to_exactly_the_rest_of_it(keepers: Keepers) -> None:
+    calls = [(f"call_{number}", "echo", {"text": str(number)}) for number in range(3)]
+    keeper = await keepers.open(ScriptedModel(wants(*calls), says("Done.")), echo)
+    chat = await new_chat(keeper)
+    turn = await chat.send("Echo three times")
+    await ended(turn)
+    whole = await told(turn)
+    assert [event.name for event in whole].count("tool.called") == 3
+    assert {event.cursor.index for event in whole} >= {0, 1, 2}, "no cursor lies between the events of one entry"
+    for place, event in enumerate(whole[:-1]):
+        rest: list[Event] = []
+        async with asyncio.timeout(PATIENCE), aclosing(chat.follow(event.cursor)) as events:
+            while len(rest) < len(whole) - place - 1:
+                rest.append(await anext(events))
+        assert [(e.name, e.data, e.cursor) for e in rest] == [(e.name, e.data, e.cursor) for e in whole[place + 1 :]]
+
+
+async def test_a_reader_without_a_cursor_begins_in_the_present(keepers: Keepers) -> None:
+    gate = asyncio.Event()
+    keeper = await keepers.open(ScriptedModel(says("Old."), [Text("New "), gate, Text("text."), Stopped("stop")]))
+    chat = await new_chat(keeper)
+    await ended(await chat.send("First"))
+    turn = await chat.send("Second")
+    await said_in(chat, "New ")
+    events: list[Event] = []
+    async with asyncio.timeout(PATIENCE), aclosing(chat.follow()) as present:
+        reading = asyncio.create_task(anext(present))
+        await seen(chat, "text.delta")
+        gate.set()
+        events.append(await reading)
+        while events[-1].name != "turn.completed":
+            events.append(await anext(present))
+    assert all(event.cursor.seq > turn.entries[-1].seq - 1 for event in events)
+    assert "New text.".endswith("".join(event.data["text"] for event in events if event.name == "text.delta"))
+    assert "message.started" not in {event.name for event in events}
+
+
+async def test_another_keeper_on_the_same_data_follows_live(keepers: Keepers) -> None:
+    gate = asyncio.Event()
+    keeper = await keepers.open(ScriptedModel([Text("Far "), gate, Text("away"), Stopped("stop")]))
+    other = await keepers.open(ScriptedModel())
+    chat = await new_chat(keeper)
+    elsewhere = await other.get(chat.id)
+    turn = await chat.send("Where are you?")
+    reader = Reader()
+    async with asyncio.timeout(PATIENCE):
+        while reader.last != "text.delta":
+            await reader.read(elsewhere, 1)
+        gate.set()
+        while reader.last != "turn.completed":
+            await reader.read(elsewhere, 1)
+    assert reader.texts == await _stored(keeper.store, chat)
+    await ended(turn)
+
+
+async def test_a_reader_that_is_far_behind_is_only_told_to_look(keepers: Keepers) -> None:
+    pieces = [f"{number} " for number in range(1000)]
+    ready, gate = asyncio.Event(), asyncio.Event()
+    keeper = await keepers.open(ScriptedModel([Text("begin "), ready, *map(Text, pieces), gate, *says("end")]))
+    chat = await new_chat(keeper)
+    turn = await chat.send("Count")
+    reader = Reader()
+    async with asyncio.timeout(PATIENCE), aclosing(chat.follow(Cursor())) as slow:
+        while reader.last != "text.delta":
+            reader.take(await anext(slow), chat.id)
+        ready.set()
+        await said_in(chat, "999 ")
+        gate.set()
+        await ended(turn)
+        while reader.last != "turn.completed":
+            reader.take(await anext(slow), chat.id)
+    assert reader.texts == await _stored(keeper.store, chat)
+
+
+async def test_whoever_leaves_is_no_reader_any_more(keepers: Keepers) -> None:
+    keeper = await keepers.open(ScriptedModel(says("Hello.")))
+    chat = await new_chat(keeper)
+    turn = await chat.send("Hello")
+    await ended(turn)
+    await first(turn.events(), "turn.completed")
+    assert keeper.host.parts.bus.readers(chat.scope.tenant, chat.id) == 0
+
+
+class Storyteller(Model):
+    """Tells stories in pieces of random size, with tool calls between, while other things happen to the conversation.
+
+    The last question of a scene gets an answer that fails.
+    """
+
+    name = "storyteller"
+    is_scripted = True
+
+    def __init__(self, chance: random.Random) -> None:
+        self.chance = chance
+        self.chat: Chat | None = None
+        self.keeper: Keeper | None = None
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        """Answer."""
+        if request.messages[-1].content == "fail":
+            raise AssertionError("as it was told to")
+        if request.messages[-1].tool_result is None and self.chance.random() < 0.5:
+            for index in range(self.chance.randint(1, 3)):
+                yield CallPart(index=index, id=f"call_{index}", name="echo", args='{"text": "日本語 🙂\\u0000"}')
+        else:
+            for _ in range(self.chance.randint(2, 12)):
+                yield Text(self.chance.choice(("once ", "🙂", "\x00", "upon a time ", "日本", "\r\n")))
+                await self._meanwhile()
+        yield Used(Usage(output_tokens=3))
+        yield Stopped("stop")
+
+    async def _meanwhile(self) -> None:
+        """Let others run for a moment, or change the conversation."""
+        assert self.chat is not None
+        assert self.keeper is not None
+        match self.chance.randrange(12):
+            case 0:
+                title = Update(title=f"title {self.chance.random()}")
+                await self.keeper.store.update(self.chat.scope, self.chat.id, title)
+                self.keeper.changed(self.chat.scope, self.chat.id)
+            case 1:
+                aside = Approval(tool_call_id="elsewhere", approved=True)
+                await self.keeper.store.append(self.chat.scope, self.chat.id, Append(bodies=(aside,)))
+            case _:
+                for _ in range(self.chance.randrange(4)):
+                    await asyncio.sleep(0)
+
+
+async def _scene(keeper: Keeper, model: Storyteller, chance: random.Random) -> int:
+    """Play a conversation before live readers that are cut all the time, then before late ones; return the cuts."""
+    chat = model.chat = await new_chat(keeper)
+    model.keeper = keeper
+    live = [Reader() for _ in range(4)]
+    reading = [asyncio.create_task(reader.read_to_the_end(chat, chance)) for reader in live]
+    for question in ("one", "two", "fail"):
+        await chat.send(question)
+    cuts = sum(await asyncio.gather(*reading))
+    await settled(keeper, chat)
+    late = [Reader() for _ in range(24)]
+    for reader in late:
+        cuts += await reader.read_to_the_end(chat, chance)
+    stored = await _stored(keeper.store, chat)
+    for reader in [*live, *late]:
+        assert reader.texts == stored
+        assert reader.told == late[0].told
+    return cuts
+
+
+@pytest.mark.parametrize("backend", ["memory", "sqlite"])
+async def test_a_follower_cut_ten_thousand_times_sees_every_text_and_every_event_exactly_once(
+    keepers: Keepers, caplog: pytest.LogCaptureFixture
+) -> None:
+    chance = random.Random(20261115)
+    model = Storyteller(chance)
+    keeper = await keepers.open(model, echo)
+    cuts = scenes = 0
+    while cuts < CUTS:
+        cuts += await _scene(keeper, model, chance)
+        scenes += 1
+    assert scenes > 5
+    assert caplog.text.count("as it was told to") >= scenes

@@ -1,0 +1,310 @@
+"""A second message while a turn runs, the same message sent twice, and branches."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from tests.unit.turn.keepers import Keepers, contents, ended, new_chat, said_in, seen, settled, told
+from threadkeep.conversation.message import MessageStatus
+from threadkeep.conversation.turn import TurnState
+from threadkeep.errors import ConversationBusy, InvalidParent, InvalidValue, KeyReused, StaleHead
+from threadkeep.keeper import Chat, Keeper
+from threadkeep.llm.base import Stopped, Text
+from threadkeep.store.base import ROOT
+from threadkeep.testing.providers import check_everywhere
+from threadkeep.testing.scripted_model import ScriptedModel, Step, says, wants
+from threadkeep.tools.decorator import tool
+
+
+@tool(needs_approval=True)
+async def pay(amount: int) -> str:
+    """Pay an amount."""
+    raise AssertionError(f"{amount} was paid")
+
+
+async def _busy(keepers: Keepers, *answers: Sequence[Step], gate: asyncio.Event) -> tuple[Keeper, Chat, ScriptedModel]:
+    """Return a conversation whose first answer stands at "Let me " until the gate is open."""
+    model = ScriptedModel([Text("Let me "), gate, Text("think."), Stopped("stop")], *answers)
+    keeper = await keepers.open(model, pay)
+    chat = await new_chat(keeper)
+    await chat.send("First")
+    await said_in(chat, "Let me ")
+    return keeper, chat, model
+
+
+async def test_by_default_a_second_message_is_queued_and_answered_after_the_first(keepers: Keepers) -> None:
+    gate = asyncio.Event()
+    keeper, chat, model = await _busy(keepers, says("Second answer."), gate=gate)
+    turn = await chat.send("Second")
+    states = [one.state for one in await keeper.store.turns(chat.scope, chat.id)]
+    assert states == [TurnState.RUNNING, TurnState.QUEUED]
+    assert contents(await chat.messages()) == [("user", "First")], "it is no part of the branch yet"
+    gate.set()
+    assert (await ended(turn)).name == "turn.completed"
+    assert contents(await chat.messages()) == [
+        ("user", "First"),
+        ("assistant", "Let me think."),
+        ("user", "Second"),
+        ("assistant", "Second answer."),
+    ]
+    assert model.requests[1].messages[-1].content == "Second"
+
+
+async def test_queued_messages_are_answered_in_the_order_in_which_they_were_accepted(keepers: Keepers) -> None:
+    gate = asyncio.Event()
+    keeper, chat, _ = await _busy(keepers, *(says(str(number)) for number in range(5)), gate=gate)
+    turns = [await chat.send(f"Question {number}") for number in range(5)]
+    gate.set()
+    await ended(turns[-1])
+    said = contents(await chat.messages())[2:]
+    assert said == [
+        pair for number in range(5) for pair in (("user", f"Question {number}"), ("assistant", f"{number}"))
+    ]
+
+
+async def test_reject_refuses_and_stores_nothing(keepers: Keepers) -> None:
+    gate = asyncio.Event()
+    _, chat, _ = await _busy(keepers, gate=gate)
+    before = (await chat.conversation()).entries
+    with pytest.raises(ConversationBusy):
+        await chat.send("Second", policy="reject")
+    assert (await chat.conversation()).entries == before
+    gate.set()
+    await seen(chat, "turn.completed")
+
+
+async def test_interrupt_keeps_what_was_said_marked_and_answers_the_new_message(keepers: Keepers) -> None:
+    _, chat, model = await _busy(keepers, says("Second answer."), gate=asyncio.Event())
+    turn = await chat.send("Second", policy="interrupt")
+    await ended(turn)
+    first, partial, second, answer = await chat.messages()
+    assert (partial.content, partial.status) == ("Let me ", MessageStatus.INTERRUPTED)
+    assert (second.content, answer.content) == ("Second", "Second answer.")
+    assert "cut off" in model.requests[1].messages[2].content
+    assert model.closed[0], "the first call of the model was not stopped"
+    check_everywhere(model.requests[1])
+    await seen(chat, "turn.interrupted")
+
+
+async def test_rollback_leaves_the_branch_and_begins_where_the_first_message_began(keepers: Keepers) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel(says("Hello."), [Text("Let me "), gate], says("Better."))
+    keeper = await keepers.open(model)
+    chat = await new_chat(keeper)
+    await ended(await chat.send("Hello"))
+    await chat.send("Bad question")
+    await said_in(chat, "Let me ")
+    turn = await chat.send("Good question", policy="rollback")
+    await ended(turn)
+    assert contents(await chat.messages()) == [
+        ("user", "Hello"),
+        ("assistant", "Hello."),
+        ("user", "Good question"),
+        ("assistant", "Better."),
+    ]
+    left = [branch for branch in (await chat.tree()).branches() if not branch.is_current]
+    assert [contents(await chat.messages(head=branch.head))[-1] for branch in left] == [("assistant", "Let me ")]
+    assert [message.content for message in model.requests[2].messages][1:] == ["Hello", "Hello.", "Good question"]
+
+
+async def test_rollback_of_the_very_first_message_begins_at_the_root(keepers: Keepers) -> None:
+    _, chat, _ = await _busy(keepers, says("Better."), gate=asyncio.Event())
+    await ended(await chat.send("Other", policy="rollback"))
+    assert contents(await chat.messages()) == [("user", "Other"), ("assistant", "Better.")]
+
+
+@pytest.mark.parametrize("policy", ["interrupt", "rollback"])
+async def test_turns_that_were_queued_before_survive(keepers: Keepers, policy: str) -> None:
+    _, chat, _ = await _busy(keepers, says("Second answer."), says("Third answer."), gate=asyncio.Event())
+    second = await chat.send("Second")
+    third = await chat.send("Third", policy=policy)
+    assert (await ended(second)).name == "turn.completed"
+    assert (await ended(third)).name == "turn.completed"
+
+
+async def test_queued_turns_survive_a_cancel_and_a_failure_of_the_running_one(keepers: Keepers) -> None:
+    _, chat, _ = await _busy(keepers, [RuntimeError("a fault")], says("Third answer."), gate=asyncio.Event())
+    second, third = await chat.send("Second"), await chat.send("Third")
+    await chat.cancel()
+    assert (await ended(second)).name == "turn.failed"
+    assert (await ended(third)).name == "turn.completed"
+
+
+@pytest.mark.parametrize("policy", ["interrupt", "rollback"])
+async def test_a_turn_that_waits_for_a_person_gives_way_too(keepers: Keepers, policy: str) -> None:
+    model = ScriptedModel(wants(("call_1", "pay", {"amount": 5})), says("Never mind."))
+    keeper = await keepers.open(model, pay)
+    chat = await new_chat(keeper)
+    assert (await ended(await chat.send("Pay five"))).name == "turn.waiting"
+    turn = await chat.send("Forget it", policy=policy)
+    assert (await ended(turn)).name == "turn.completed"
+    refused = await seen(chat, "tool.result")
+    assert refused.data["error"] == "refused"
+    check_everywhere(model.requests[1])
+    await seen(chat, "turn.interrupted")
+
+
+async def test_a_message_waits_behind_a_turn_that_waits(keepers: Keepers) -> None:
+    model = ScriptedModel(wants(("call_1", "pay", {"amount": 5})), says("Not paid."), says("Later."))
+    keeper = await keepers.open(model, pay)
+    chat = await new_chat(keeper)
+    await ended(await chat.send("Pay five"))
+    later = await chat.send("And what time is it?")
+    with pytest.raises(ConversationBusy):
+        await chat.send("Now!", policy="reject")
+    await chat.approve("call_1", approved=False)
+    assert (await ended(later)).name == "turn.completed"
+    assert [message.content for message in await chat.messages()][-3:] == [
+        "Not paid.",
+        "And what time is it?",
+        "Later.",
+    ]
+
+
+async def test_interrupting_a_turn_that_has_just_ended_is_simply_a_new_message(keepers: Keepers) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel([gate, *says("One.")], says("Two."))
+    keeper = await keepers.open(model)
+    chat = await new_chat(keeper)
+    one = await chat.send("One")
+    gate.set()
+    two = await chat.send("Two", policy="interrupt")
+    assert (await ended(two)).name == "turn.completed"
+    assert (await ended(one)).name in ("turn.completed", "turn.interrupted")
+    model.assert_finished()
+
+
+async def test_an_unknown_policy_is_refused(keepers: Keepers) -> None:
+    chat = await new_chat(await keepers.open(ScriptedModel()))
+    with pytest.raises(InvalidValue, match="policy"):
+        await chat.send("Hello", policy="shout")
+
+
+async def test_the_same_key_attaches_to_the_running_turn_and_later_replays_it(keepers: Keepers) -> None:
+    gate = asyncio.Event()
+    keeper = await keepers.open(ScriptedModel([Text("On"), gate, Text("ce."), Stopped("stop")]))
+    chat = await new_chat(keeper)
+    one = await chat.send("Only once", key="k")
+    await said_in(chat, "On")
+    two = await chat.send("Only once", key="k")
+    assert (two.number, two.replayed) == (one.number, True)
+    reader = asyncio.create_task(told(two))
+    gate.set()
+    assert (await reader)[-1].name == "turn.completed"
+    again = await chat.send("Only once", key="k")
+    answer = await again.answer()
+    assert answer is not None
+    assert (answer.content, again.number) == ("Once.", one.number)
+    assert len(await chat.messages()) == 2
+
+
+async def test_the_same_key_with_another_message_is_refused(keepers: Keepers) -> None:
+    keeper = await keepers.open(ScriptedModel(says("Hello.")))
+    chat = await new_chat(keeper)
+    await ended(await chat.send("Hello", key="k"))
+    with pytest.raises(KeyReused):
+        await chat.send("Bye", key="k")
+
+
+@pytest.mark.parametrize("policy", ["queue", "interrupt", "rollback", "reject"])
+async def test_twenty_concurrent_sends_with_one_key_make_one_turn(keepers: Keepers, policy: str) -> None:
+    keeper = await keepers.open(ScriptedModel(says("Once.")))
+    chat = await new_chat(keeper)
+    turns = await asyncio.gather(*(chat.send("Only once", key="k", policy=policy) for _ in range(20)))
+    assert len({turn.number for turn in turns}) == 1
+    assert sum(not turn.replayed for turn in turns) == 1
+    await asyncio.gather(*(ended(turn) for turn in turns))
+    assert contents(await chat.messages()) == [("user", "Only once"), ("assistant", "Once.")]
+
+
+async def test_a_send_that_expects_an_old_head_is_told_the_new_one_and_stores_nothing(keepers: Keepers) -> None:
+    keeper = await keepers.open(ScriptedModel(says("One."), says("Two.")))
+    chat = await new_chat(keeper)
+    await ended(await chat.send("One"))
+    old = (await chat.conversation()).head
+    await ended(await chat.send("Two", expected_head=old))
+    before = await chat.conversation()
+    with pytest.raises(StaleHead) as refused:
+        await chat.send("Three", expected_head=old)
+    assert refused.value.head == before.head
+    assert (await chat.conversation()).entries == before.entries
+
+
+async def test_editing_a_message_makes_a_branch_beside_it(keepers: Keepers) -> None:
+    model = ScriptedModel(says("Hello."), says("Berlin."), says("Paris."))
+    keeper = await keepers.open(model)
+    chat = await new_chat(keeper)
+    await ended(await chat.send("Hello"))
+    old = await chat.send("Capital of Germany?", parent=None)
+    await ended(old)
+    edited = await chat.send("Capital of France?", parent=old.entries[0].parent)
+    await ended(edited)
+    assert [message.content for message in await chat.messages()] == [
+        "Hello",
+        "Hello.",
+        "Capital of France?",
+        "Paris.",
+    ]
+    siblings = (await chat.tree()).siblings(edited.entries[0].seq, edited.entries[0].parent or 0)
+    assert siblings == (old.entries[0].seq, edited.entries[0].seq)
+    assert [message.content for message in model.requests[2].messages][-1] == "Capital of France?"
+    assert "Berlin." not in str(model.requests[2].messages)
+
+
+async def test_editing_the_first_message_begins_a_branch_at_the_root(keepers: Keepers) -> None:
+    keeper = await keepers.open(ScriptedModel(says("One."), says("Two.")))
+    chat = await new_chat(keeper)
+    await ended(await chat.send("First"))
+    await ended(await chat.send("Instead", parent=ROOT))
+    assert contents(await chat.messages()) == [("user", "Instead"), ("assistant", "Two.")]
+    assert len((await chat.tree()).branches()) == 2
+
+
+async def test_regenerating_makes_another_answer_beside_the_old_one(keepers: Keepers) -> None:
+    model = ScriptedModel(says("One."), says("Another."), says("Once more."))
+    keeper = await keepers.open(model)
+    chat = await new_chat(keeper)
+    await ended(await chat.send("Question"))
+    old = (await chat.conversation()).head
+    await ended(await chat.regenerate())
+    assert contents(await chat.messages()) == [("user", "Question"), ("assistant", "Another.")]
+    await ended(await chat.regenerate(old))
+    tree = await chat.tree()
+    assert [contents(await chat.messages(head=branch.head)) for branch in tree.branches()] == [
+        [("user", "Question"), ("assistant", answer)] for answer in ("One.", "Another.", "Once more.")
+    ]
+    assert [request.messages for request in model.requests] == [model.requests[0].messages] * 3
+
+
+async def test_regenerating_while_a_turn_runs_waits_for_it(keepers: Keepers) -> None:
+    gate = asyncio.Event()
+    keeper, chat, _ = await _busy(keepers, says("Another."), gate=gate)
+    again = await chat.regenerate()
+    gate.set()
+    await ended(again)
+    await settled(keeper, chat)
+    assert contents(await chat.messages()) == [("user", "First"), ("assistant", "Another.")]
+    assert len((await chat.tree()).branches()) == 2
+
+
+async def test_there_is_nothing_to_answer_again_in_an_empty_conversation(keepers: Keepers) -> None:
+    chat = await new_chat(await keepers.open(ScriptedModel()))
+    with pytest.raises(InvalidParent):
+        await chat.regenerate()
+
+
+async def test_a_turn_stays_on_its_branch_when_somebody_looks_elsewhere_meanwhile(keepers: Keepers) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel(says("One."), [Text("Let me "), gate, Text("think."), Stopped("stop")])
+    keeper = await keepers.open(model)
+    chat = await new_chat(keeper)
+    first = await chat.send("First")
+    await ended(first)
+    turn = await chat.send("Second")
+    await said_in(chat, "Let me ")
+    await keeper.store.choose_head(chat.scope, chat.id, first.entries[0].seq)
+    gate.set()
+    await ended(turn)
+    answer = (await seen(chat, "message.completed", lambda e: e.data["message"]["content"] == "Let me think.")).data
+    assert answer["parent"] == turn.entries[0].seq

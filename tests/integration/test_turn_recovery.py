@@ -1,0 +1,381 @@
+"""Recovery: the turn of a dead owner is taken up, what happens next is decided from the log, and it ends.
+
+A keeper that stalls while the clock passes its lease is as good as dead to the others, and is a zombie when it goes on.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+
+from tests.unit.turn.keepers import (
+    Keepers,
+    called,
+    contents,
+    ended,
+    entries_of,
+    hung_up,
+    names,
+    new_chat,
+    said_in,
+    seen,
+    settled,
+    told,
+)
+from threadkeep.context.base import Working
+from threadkeep.conversation.conversation import Conversation
+from threadkeep.conversation.message import MessageStatus
+from threadkeep.conversation.scope import LOCAL
+from threadkeep.conversation.turn import TurnState
+from threadkeep.errors import InvalidValue, ModelUnavailable, UnknownModel
+from threadkeep.keeper import Chat, Keeper
+from threadkeep.llm.base import Delta, Model, Request, Stopped, Text
+from threadkeep.runtime import open_keeper
+from threadkeep.testing.providers import check_everywhere
+from threadkeep.testing.scripted_model import ScriptedModel, Step, says, wants
+from threadkeep.testing.stores import OpenAnother
+from threadkeep.tools.base import ToolContext
+from threadkeep.tools.decorator import FunctionTool, tool
+from threadkeep.turn.assistant import Assistant
+
+LEASE = 11.0
+"""Seconds after which nobody is taken for alive."""
+
+
+class Runs:
+    """Remembers which calls ran, and lets them hang."""
+
+    def __init__(self) -> None:
+        self.ran: list[str] = []
+        self.hang = asyncio.Event()
+
+    def tool(self, name: str, *, repeatable: bool, hangs: bool) -> FunctionTool:
+        """Return a tool that hangs until the gate opens, or answers at once."""
+
+        @tool(name=name, repeatable=repeatable)
+        async def run(context: ToolContext) -> str:
+            """Run."""
+            self.ran.append(f"{name} {context.call_id}")
+            if hangs:
+                await self.hang.wait()
+            return f"{name} ran"
+
+        return run
+
+
+async def _stalled(keepers: Keepers, *script: Step, **parts: object) -> tuple[Keeper, Chat, asyncio.Event]:
+    """Return a keeper whose turn stands still in the middle of these steps; others may take it for dead."""
+    gate = asyncio.Event()
+    keeper = await keepers.open(ScriptedModel([*script, gate, *says(" and so on")]), **parts)  # type: ignore[arg-type]
+    return keeper, await new_chat(keeper), gate
+
+
+async def test_a_turn_whose_owner_died_in_mid_text_keeps_the_text_and_is_answered_anew(keepers: Keepers) -> None:
+    _, chat, gate = await _stalled(keepers, Text("Once upon "))
+    turn = await chat.send("Tell me a story")
+    await said_in(chat, "upon ")
+    model = ScriptedModel(says("a time, there was a log."))
+    other = await keepers.open(model)
+    assert await other.host.recover() == 0, "its owner may still be alive"
+    keepers.clock.advance(LEASE)
+    assert await other.host.recover() == 1
+    assert (await ended(turn)).name == "turn.completed"
+    _, partial, whole = await chat.messages()
+    assert (partial.content, partial.status) == ("Once upon ", MessageStatus.INTERRUPTED)
+    assert (whole.content, whole.status) == ("a time, there was a log.", MessageStatus.COMPLETE)
+    check_everywhere(model.requests[0])
+    assert "Once upon" in str(model.requests[0].messages)
+    assert "cut off" in model.requests[0].messages[-1].content, "the model is not told that it was cut off"
+    gate.set()
+
+
+async def test_a_zombie_can_write_no_more_and_does_no_harm(keepers: Keepers) -> None:
+    zombie, chat, gate = await _stalled(keepers, Text("Once upon "))
+    turn = await chat.send("Tell me a story")
+    await said_in(chat, "upon ")
+    keepers.clock.advance(LEASE)
+    other = await keepers.open(ScriptedModel(says("a time.")))
+    await other.host.recover()
+    await ended(turn)
+    before = await entries_of(chat, other.store)
+    gate.set()
+    model = zombie.host.parts.models(None, zombie.assistants["tester"])
+    assert isinstance(model, ScriptedModel)
+    await hung_up(model)
+    assert (await ended(turn)).name == "turn.completed"
+    assert await entries_of(chat, other.store) == before
+
+
+async def test_a_zombie_that_is_told_to_cancel_stops_whoever_runs_the_turn_now(keepers: Keepers) -> None:
+    zombie, chat, gate = await _stalled(keepers, Text("Once upon "))
+    turn = await chat.send("Tell me a story")
+    await said_in(chat, "upon ")
+    keepers.clock.advance(LEASE)
+    other = await keepers.open(ScriptedModel([Text("a time "), asyncio.Event()]))
+    await other.host.recover()
+    await said_in(chat, "a time ")
+    await chat.cancel()
+    assert (await ended(turn)).name == "turn.cancelled"
+    assert await zombie.store.turns(LOCAL, chat.id) == ()
+    gate.set()
+
+
+async def test_after_two_recoveries_in_mid_text_the_turn_is_left_as_interrupted(keepers: Keepers) -> None:
+    _, chat, _ = await _stalled(keepers, Text("one "))
+    turn = await chat.send("Count")
+    await said_in(chat, "one ")
+    for piece in ("two ", "three "):
+        keepers.clock.advance(LEASE)
+        next_one, _, _ = await _stalled(keepers, Text(piece))
+        assert await next_one.host.recover() == 1
+        await said_in(chat, piece)
+    keepers.clock.advance(LEASE)
+    last = await keepers.open(ScriptedModel(says("Yes?")))
+    assert await last.host.recover() == 1
+    end = await ended(turn)
+    assert end.name == "turn.interrupted"
+    assert end.data["detail"]
+    assert [message.content for message in await chat.messages()] == ["Count", "one ", "two ", "three "]
+    assert (await ended(await (await last.get(chat.id)).send("Hello?"))).name == "turn.completed"
+
+
+async def test_a_turn_that_kills_every_owner_before_it_says_anything_is_given_up(keepers: Keepers) -> None:
+    _, chat, _ = await _stalled(keepers)
+    turn = await chat.send("Crash")
+    for _ in range(5):
+        keepers.clock.advance(LEASE)
+        victim, _, _ = await _stalled(keepers)
+        assert await victim.host.recover() == 1
+        model = victim.host.parts.models(None, victim.assistants["tester"])
+        assert isinstance(model, ScriptedModel)
+        await called(model)
+    keepers.clock.advance(LEASE)
+    last = await keepers.open(ScriptedModel())
+    assert await last.host.recover() == 1
+    assert (await ended(turn)).name == "turn.interrupted"
+
+
+async def test_a_repeatable_tool_runs_again_with_the_same_call_id_and_any_other_does_not(keepers: Keepers) -> None:
+    runs = Runs()
+    tools = [runs.tool("look", repeatable=True, hangs=True), runs.tool("charge", repeatable=False, hangs=True)]
+    calls = wants(("call_1", "look", {}), ("call_2", "charge", {}))
+    keeper = await keepers.open(ScriptedModel(calls), *tools)
+    chat = await new_chat(keeper)
+    turn = await chat.send("Look and charge")
+    await seen(chat, "tool.called")
+    async with asyncio.timeout(5):
+        while len(runs.ran) < 2:
+            await asyncio.sleep(0)
+    keepers.clock.advance(LEASE)
+    model = ScriptedModel(says("I looked; I do not know about the charge."))
+    again = Runs()
+    tools = [again.tool("look", repeatable=True, hangs=False), again.tool("charge", repeatable=False, hangs=False)]
+    other = await keepers.open(model, *tools)
+    assert await other.host.recover() == 1
+    assert (await ended(turn)).name == "turn.completed"
+    assert again.ran == ["look call_1"]
+    results = {event.data["tool_call_id"]: event.data for event in await told(turn) if event.name == "tool.result"}
+    assert results["call_1"]["content"] == "look ran"
+    assert results["call_2"]["error"] == "outcome unknown"
+    check_everywhere(model.requests[0])
+    assert "outcome unknown" in str(model.requests[0].messages)
+
+
+async def test_results_that_are_there_are_not_made_again(keepers: Keepers) -> None:
+    runs = Runs()
+    tools = [runs.tool("quick", repeatable=False, hangs=False), runs.tool("slow", repeatable=True, hangs=True)]
+    calls = wants(("call_1", "quick", {}), ("call_2", "slow", {}))
+    keeper = await keepers.open(ScriptedModel(calls), *tools)
+    chat = await new_chat(keeper)
+    turn = await chat.send("Both")
+    await seen(chat, "tool.result")
+    keepers.clock.advance(LEASE)
+    again = Runs()
+    tools = [again.tool("quick", repeatable=False, hangs=False), again.tool("slow", repeatable=True, hangs=False)]
+    other = await keepers.open(ScriptedModel(says("Done.")), *tools)
+    await other.host.recover()
+    assert (await ended(turn)).name == "turn.completed"
+    assert again.ran == ["slow call_2"]
+    assert [content for role, content in contents(await chat.messages()) if role == "tool"] == ["quick ran", "slow ran"]
+
+
+async def test_a_turn_that_was_settled_but_for_its_end_is_only_ended(keepers: Keepers) -> None:
+    calls = wants(("call_1", "look", {}))
+    runs = Runs()
+    keeper = await keepers.open(ScriptedModel(calls), runs.tool("look", repeatable=True, hangs=True))
+    chat = await new_chat(keeper)
+    turn = await chat.send("Look")
+    await seen(chat, "tool.called")
+    keepers.clock.advance(LEASE)
+    failing = await keepers.open(
+        ScriptedModel([ModelUnavailable("down")] * 1), runs.tool("look", repeatable=True, hangs=False), pauses=()
+    )
+    await failing.host.recover()
+    assert (await ended(turn)).name == "turn.failed"
+    assert await failing.host.recover() == 0, "an end is an end"
+
+
+async def test_queued_turns_of_a_dead_owner_are_answered_after_the_recovered_one(keepers: Keepers) -> None:
+    _, chat, _ = await _stalled(keepers, Text("one "))
+    await chat.send("First")
+    await said_in(chat, "one ")
+    second = await chat.send("Second")
+    keepers.clock.advance(LEASE)
+    other = await keepers.open(ScriptedModel(says("First answer."), says("Second answer.")))
+    await other.host.recover()
+    assert (await ended(second)).name == "turn.completed"
+
+
+async def test_a_queue_that_nobody_started_is_started_by_the_next_message(
+    keepers: Keepers, open_another: OpenAnother
+) -> None:
+    """The owner died after the end of its turn, before it started the next one."""
+    gate = asyncio.Event()
+    keeper = await keepers.open(ScriptedModel([gate, *says("First answer.")]))
+    chat = await new_chat(keeper)
+    first = await chat.send("First")
+    second = await chat.send("Second")
+
+    async def die(*_: object) -> None:
+        raise asyncio.CancelledError
+
+    keeper.store.start = die  # type: ignore[method-assign,assignment]
+    gate.set()
+    await ended(first)
+    (orphan,) = await keeper.store.turns(chat.scope, chat.id)
+    assert orphan.state is TurnState.QUEUED
+    del keeper.store.start
+    other = await keepers.open(ScriptedModel(says("Second answer."), says("Third answer.")))
+    third = await (await other.get(chat.id)).send("Third")
+    assert (await ended(third)).name == "turn.completed"
+    assert (await ended(second)).name == "turn.completed"
+
+
+@pytest.mark.parametrize("text", ["", "Half an "])
+async def test_a_turn_whose_assistant_is_gone_fails_cleanly(keepers: Keepers, text: str) -> None:
+    def nobody(conversation: Conversation) -> Assistant:
+        raise InvalidValue("There is no assistant named tester.")
+
+    keeper, chat, _ = await _stalled(keepers, *([Text(text)] if text else []))
+    turn = await chat.send("Hello")
+    await (said_in(chat, text) if text else seen(chat, "turn.started"))
+    keepers.clock.advance(LEASE)
+    other = await keepers.open(ScriptedModel(), assistant_of=nobody)
+    await other.host.recover()
+    end = await ended(turn)
+    assert (end.name, end.data["error"]) == ("turn.failed", "invalid_value: There is no assistant named tester.")
+    assert [message.content for message in await chat.messages()] == ["Hello", *([text] if text else [])]
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [(UnknownModel("There is no model gone:1."), "unknown_model"), (ImportError("no such package"), "internal_error")],
+)
+async def test_a_turn_whose_model_cannot_be_loaded_fails_cleanly(
+    keepers: Keepers, fault: Exception, code: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def none(name: str | None, assistant: Assistant) -> Model:
+        raise fault
+
+    keeper = await keepers.open(ScriptedModel(), models=none)
+    chat = await new_chat(keeper, model="gone:1")
+    end = await ended(await chat.send("Hello"))
+    assert end.name == "turn.failed"
+    assert end.data["error"].startswith(f"{code}: ")
+    assert await keeper.store.turns(chat.scope, chat.id) == ()
+
+
+async def test_a_conversation_whose_assistant_is_gone_can_still_be_cancelled(keepers: Keepers) -> None:
+    def nobody(conversation: Conversation) -> Assistant:
+        raise InvalidValue("There is no assistant named tester.")
+
+    @tool(needs_approval=True)
+    async def pay() -> str:
+        """Pay."""
+        return "paid"
+
+    keeper = await keepers.open(ScriptedModel(wants(("call_1", "pay", {}))), pay)
+    chat = await new_chat(keeper)
+    turn = await chat.send("Pay")
+    await ended(turn)
+    other = await keepers.open(ScriptedModel(), assistant_of=nobody)
+    await (await other.get(chat.id)).cancel()
+    assert (await ended(turn)).name == "turn.cancelled"
+
+
+class Faulty(Model):
+    """A model with a fault of its own, before or after some text."""
+
+    name = "faulty"
+    is_scripted = True
+
+    def __init__(self, fault: Callable[[], BaseException], *pieces: str) -> None:
+        self._fault = fault
+        self._pieces = pieces
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        """Fail."""
+        if request.messages[-1].content == "Hello again":
+            yield Text("I am back.")
+            yield Stopped("stop")
+            return
+        for piece in self._pieces:
+            yield Text(piece)
+        raise self._fault()
+
+
+@pytest.mark.parametrize("pieces", [(), ("Some ", "text")])
+@pytest.mark.parametrize("fault", [lambda: ZeroDivisionError("oops"), lambda: InvalidValue("oops \ud800")])
+async def test_a_fault_in_a_model_ends_the_turn_as_failed_and_is_not_tried_for_ever(
+    keepers: Keepers, fault: Callable[[], BaseException], pieces: tuple[str, ...], caplog: pytest.LogCaptureFixture
+) -> None:
+    keeper = await keepers.open(Faulty(fault, *pieces))
+    chat = await new_chat(keeper)
+    turn = await chat.send("Hello")
+    assert (await ended(turn)).name == "turn.failed"
+    assert [message.content for message in await chat.messages()] == ["Hello", *(["Some text"] if pieces else [])]
+    assert (await ended(await chat.send("Hello again"))).name == "turn.completed"
+
+
+async def test_a_fault_in_a_processor_ends_the_turn_as_failed(
+    keepers: Keepers, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(working: Working) -> Working:
+        raise LookupError("a processor's fault with a secret in it")
+
+    keeper = await keepers.open(ScriptedModel(), assistant=Assistant(name="broken", processors=(broken,)))
+    chat = await new_chat(keeper)
+    end = await ended(await chat.send("Hello"))
+    assert end.name == "turn.failed"
+    assert end.data["error"].startswith("internal_error: ")
+    assert "secret" not in end.data["error"]
+    assert "a processor's fault" in caplog.text
+
+
+async def test_a_fault_in_a_tool_is_told_to_the_model_and_the_turn_goes_on(keepers: Keepers) -> None:
+    @tool
+    async def broken() -> str:
+        """Fail."""
+        raise RuntimeError("the tool's fault")
+
+    model = ScriptedModel(wants(("call_1", "broken", {})), says("It failed."))
+    keeper = await keepers.open(model, broken)
+    chat = await new_chat(keeper)
+    events = await told(await chat.send("Try"))
+    assert names(events)[-1] == "turn.completed"
+    assert "the tool's fault" in model.requests[1].messages[-1].content
+
+
+async def test_turns_left_at_a_stop_are_taken_up_at_the_next_start(url: str) -> None:
+    before, after = ScriptedModel([Text("Once upon "), asyncio.Event()]), ScriptedModel(says("a time."))
+    keeper = await open_keeper(url, model=before, environment={})
+    chat = await keeper.create(title="Stories")
+    await chat.send("Tell me a story")
+    await said_in(chat, "upon ")
+    await keeper.host.close(0.0)
+    await keeper.close()
+    async with await open_keeper(url, model=after, environment={}) as keeper:
+        chat = await keeper.get(chat.id)
+        await settled(keeper, chat)
+        assert [message.content for message in await chat.messages()] == ["Tell me a story", "Once upon ", "a time."]
+    after.assert_finished()

@@ -1,0 +1,138 @@
+"""The HTML file: whatever was said in a conversation stays text in it, by escaping and by the file's own policy."""
+
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+
+import pytest
+
+from threadkeep.conversation.blocks import Block, Chart, Citation, Narrative, RankedList, SplitCompare, Table
+from threadkeep.conversation.conversation import Conversation
+from threadkeep.conversation.entry import Entry
+from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall, ToolResult
+from threadkeep.conversation.scope import LOCAL
+from threadkeep.server.html_export import POLICY, STYLE, to_html
+
+AT = datetime(2025, 1, 2, 3, 4, 5, tzinfo=UTC)
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "</title></style></pre></div><svg onload=alert(1)>",
+    "\" onmouseover='alert(1)' x=\"",
+    "<!--<iframe src=javascript:alert(1)>",
+    "<meta http-equiv=refresh content='0;url=https://evil.example'>",
+    "]]></textarea><base href=//evil.example>",
+    "\x00<\x00script>\x1b[2J",
+]
+TAGS = {"html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "article", "time", "div", "pre"} | {
+    *("details", "summary", "table", "tr", "th", "td")
+}
+ATTRIBUTES = {"lang", "charset", "http-equiv", "content", "name", "class", "dir", "datetime"}
+
+
+class Page(HTMLParser):
+    """The tags, the attributes and the text of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.metas: list[dict[str, str | None]] = []
+        self.comments = 0
+        self.text = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+        if tag == "meta":
+            self.metas.append(dict(attrs))
+
+    def handle_comment(self, data: str) -> None:
+        self.comments += 1
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def _page(*messages: Message, title: str | None = "Ranks", assistant: str | None = None) -> str:
+    conversation = Conversation(
+        scope=LOCAL, id="c1", title=title, assistant=assistant, created_at=AT, updated_at=AT, entries=len(messages)
+    )
+    return to_html(
+        conversation,
+        [
+            Entry(conversation="c1", seq=seq, parent=seq - 1 or None, created_at=AT, body=message)
+            for seq, message in enumerate(messages, start=1)
+        ],
+    )
+
+
+def _everywhere(text: str) -> list[Message]:
+    """Return messages that hold a text in every place that can hold one."""
+    blocks = (
+        Narrative(text=text),
+        RankedList(rows=[{text: text, "name": [text]}]),
+        SplitCompare(leftTitle=text, rightTitle=text, left={"x": text}, right=text),
+        Table(columns=[text], rows=[[text, None, 1]]),
+        Chart(chart=text, series=[{"name": text}]),
+        Citation(source=text),
+        Block.model_validate({"type": "new", "x": text}),
+    )
+    call = ToolCall(id=text, name=text[:64], args={text: text})
+    return [
+        Message(role=Role.USER, content=text),
+        Message(role=Role.ASSISTANT, content=text, blocks=blocks, tool_calls=(call,), model=text),
+        Message(role=Role.TOOL, content=text, tool_result=ToolResult(tool_call_id=text, duration_ms=5, error=text)),
+    ]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_content_makes_no_tag_and_no_attribute_anywhere(text: str) -> None:
+    page = Page(_page(*_everywhere(text), title=text, assistant="a.b-c"))
+    assert page.tags <= TAGS
+    assert page.attributes <= ATTRIBUTES
+    assert page.comments == 0
+    assert len(page.metas) == 4
+
+
+def test_the_file_carries_a_policy_that_allows_its_style_and_nothing_else() -> None:
+    text = _page()
+    [policy] = [meta["content"] or "" for meta in Page(text).metas if meta.get("http-equiv")]
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert POLICY.startswith(policy)
+    assert POLICY.endswith("sandbox")
+    assert "unsafe" not in POLICY
+    assert f"<style>{STYLE}</style>" in text
+    assert text.count("<style") == 1
+
+
+def test_nothing_is_loaded_from_anywhere() -> None:
+    text = _page(*_everywhere("https://example.org/x.png"))
+    assert not {"src", "href", "style", "action"} & Page(text).attributes
+    assert "url(" not in STYLE
+    assert "@import" not in STYLE
+
+
+def test_a_person_reads_what_was_said_and_done() -> None:
+    call = ToolCall(id="call-1", name="get_budget", args={"cost_center": "CC-1001"})
+    text = Page(
+        _page(
+            Message(role=Role.USER, content="\nWhat is left?\n  <b>Now</b>"),
+            Message(role=Role.ASSISTANT, tool_calls=(call,)),
+            Message(role=Role.TOOL, content="{}", tool_result=ToolResult(tool_call_id="call-1", duration_ms=12)),
+            Message(role=Role.ASSISTANT, content="15,0", status=MessageStatus.INTERRUPTED, model="demo"),
+            title="Money & more",
+        )
+    ).text
+    for said in (
+        "Money & more",
+        "User 2025-01-02 03:04 UTC",
+        "What is left?\n  <b>Now</b>",
+        "Calls get_budget as call-1",
+        '"cost_center": "CC-1001"',
+        "Result of call-1 in 12 ms",
+        "Assistant (demo)",
+        "(cut off here)",
+    ):
+        assert said in text

@@ -1,0 +1,172 @@
+"""Keepers for tests: turns that run in this process, on any store, with models that play what a test tells them to.
+
+Everything waits for something that can be seen, and gives up after `PATIENCE` seconds.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from typing import Any
+
+from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.entry import Entry
+from threadkeep.conversation.ids import new_id
+from threadkeep.conversation.message import Message
+from threadkeep.conversation.scope import LOCAL
+from threadkeep.keeper import ENDS, Chat, Keeper, SentTurn
+from threadkeep.llm.base import Model
+from threadkeep.llm.choice import Choice
+from threadkeep.store.base import Store
+from threadkeep.testing.clock import FakeClock
+from threadkeep.testing.scripted_model import ScriptedModel
+from threadkeep.testing.stores import OpenAnother, whole_log
+from threadkeep.tools.base import Tool
+from threadkeep.tools.mcp import McpServers
+from threadkeep.tools.registry import Registry
+from threadkeep.turn.assistant import Assistant
+from threadkeep.turn.bus import Bus
+from threadkeep.turn.events import Event
+from threadkeep.turn.host import Host
+from threadkeep.turn.running import Parts
+from threadkeep.turn.titles import give_title
+
+PATIENCE = 20.0
+Names = list[str]
+
+
+class Keepers:
+    """Opens keepers on one store, each with a handle, a bus and an owner of its own, as several processes would."""
+
+    def __init__(self, open_another: OpenAnother, clock: FakeClock) -> None:
+        self._open_another = open_another
+        self._opened: list[Keeper] = []
+        self._models: list[Model] = []
+        self.clock = clock
+
+    async def open(
+        self, model: Model, *tools: Tool, assistant: Assistant | None = None, store: Store | None = None, **parts: Any
+    ) -> Keeper:
+        """Open a keeper whose one assistant has these tools; `parts` are further fields of `Parts`."""
+        chosen = assistant or Assistant(name="tester", instructions="Be brief.", tools=Registry(tools))
+        fields: dict[str, Any] = {
+            "store": store or await self._open_another(),
+            "bus": Bus(),
+            "assistant_of": lambda conversation: chosen,
+            "models": lambda name, assistant: model,
+            "clock": self.clock,
+            "ids": new_id,
+            "owner": f"keeper-{len(self._opened)}",
+            "pauses": (0.0, 0.0),
+        }
+        made = Parts(**(fields | parts))
+        keeper = Keeper(
+            made.store,
+            Host(made, give_title),
+            Choice(model.name, "The test plays it."),
+            {chosen.name: chosen},
+            McpServers({}),
+            patience=0.0,
+            # Turns are recovered when a test says so.
+            recover_every=3600.0,
+        )
+        self._opened.append(keeper)
+        self._models.append(model)
+        return keeper
+
+    async def close(self) -> None:
+        """Close everything, and fail if a model was asked too often or not often enough."""
+        for keeper in self._opened:
+            await keeper.close()
+        for model in self._models:
+            if isinstance(model, ScriptedModel):
+                model.assert_finished()
+
+
+async def new_chat(keeper: Keeper, **fields: Any) -> Chat:
+    """Create a conversation that needs no title."""
+    return await keeper.create(**({"title": "Kept"} | fields))
+
+
+async def first(
+    events: AsyncGenerator[Event, None], name: str, holds: Callable[[Event], bool] = lambda event: True
+) -> Event:
+    """Return the first event of that name for which something holds, and close the stream."""
+    async with asyncio.timeout(PATIENCE), aclosing(events) as stream:
+        async for event in stream:
+            if event.name == name and holds(event):
+                return event
+    raise AssertionError(f"{name} never came")
+
+
+async def seen(chat: Chat, name: str, holds: Callable[[Event], bool] = lambda event: True) -> Event:
+    """Wait until an event is in the conversation, or find that it is there already."""
+    return await first(chat.follow(Cursor()), name, holds)
+
+
+async def told(turn: SentTurn, on_text: Callable[[], None] = lambda: None) -> list[Event]:
+    """Return all events of the conversation from a turn's beginning to its end; `on_text` is called at its text."""
+    found: list[Event] = []
+    async with asyncio.timeout(PATIENCE):
+        async for event in turn.events():
+            found.append(event)
+            if event.name == "text.delta":
+                on_text()
+    return found
+
+
+async def ended(turn: SentTurn) -> Event:
+    """Wait for the end of a turn, and return the event that told it."""
+    return (await told(turn))[-1]
+
+
+async def said_in(chat: Chat, text: str) -> None:
+    """Wait until the text that is being written ends with `text`."""
+    so_far: dict[str, str] = {}
+    async with asyncio.timeout(PATIENCE), aclosing(chat.follow(Cursor())) as events:
+        async for event in events:
+            if event.name == "text.delta":
+                message = event.data["message"]
+                so_far[message] = so_far.get(message, "") + event.data["text"]
+                if so_far[message].endswith(text):
+                    return
+
+
+async def called(model: ScriptedModel, times: int = 1) -> None:
+    """Wait until the model was called so often."""
+    async with asyncio.timeout(PATIENCE):
+        while len(model.requests) < times:
+            await asyncio.sleep(0)
+
+
+async def hung_up(model: ScriptedModel, times: int = 1) -> None:
+    """Wait until so many calls of the model are over."""
+    async with asyncio.timeout(PATIENCE):
+        while len(model.closed) < times:
+            await asyncio.sleep(0)
+
+
+async def entries_of(chat: Chat, store: Store) -> tuple[Entry, ...]:
+    """Return the whole log of a conversation."""
+    return (await whole_log(store, chat.scope, chat.id))[0]
+
+
+async def settled(keeper: Keeper, chat: Chat) -> None:
+    """Wait until no turn of the conversation is open."""
+    async with asyncio.timeout(PATIENCE), aclosing(chat.follow(Cursor())) as events:
+        async for event in events:
+            if event.name in ENDS and not await keeper.store.turns(LOCAL, chat.id):
+                return
+
+
+def names(events: Sequence[Event]) -> Names:
+    """Return the names of events; pieces of one text that follow each other count once."""
+    found: Names = []
+    for event in events:
+        if event.name != "text.delta" or not found or found[-1] != "text.delta":
+            found.append(event.name)
+    return found
+
+
+def contents(messages: Sequence[Message]) -> list[tuple[str, str]]:
+    """Return who said what."""
+    return [(str(message.role), message.content) for message in messages]
