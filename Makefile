@@ -29,8 +29,10 @@ check: .venv/.dev-stamp ## format, lint, types and layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: .venv/.test-stamp ## measure the stores (ARGS="--help")
+bench: .venv/.test-stamp ## measure stores, turns and the server (ARGS="--quick")
 	@$(BIN)/python -m bench.store $(ARGS)
+	@$(BIN)/python -m bench.turn $(ARGS)
+	@$(BIN)/python -m bench.server $(ARGS)
 
 torture: .venv/.test-stamp ## kill real processes while they write (COUNT=20 SEED=1)
 	@$(BIN)/python -m tests.acceptance.torture --count $(COUNT) --seed $(SEED)

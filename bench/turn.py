@@ -42,14 +42,14 @@ class InstantModel(Model):
 
     def __init__(self) -> None:
         self.gate: asyncio.Event | None = None
-        self.halfway = 0
+        self.halfway = asyncio.Semaphore(0)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         """Answer."""
         for word in range(TOKENS):
             yield Text(f"word{word} ")
             if word == TOKENS // 2 and self.gate is not None:
-                self.halfway += 1
+                self.halfway.release()
                 await self.gate.wait()
         yield Used(Usage(input_tokens=10, output_tokens=TOKENS))
         yield Stopped("stop")
@@ -120,7 +120,7 @@ async def measure_history(keeper: Keeper, report: Report, lengths: tuple[int, ..
         for _ in range(length // 2):
             await keeper.store.append(LOCAL, chat.id, Append(bodies=next(source)))
         chats[f"{length}"] = chat
-    acts = {name: (lambda chat=chat: first_and_last(chat)) for name, chat in chats.items()}  # type: ignore[misc]
+    acts = {name: (lambda chat=chat: first_and_last(chat)) for name, chat in chats.items()}
     took = await race(acts, rounds=rounds, acts=5)
     report.table(
         "A whole turn by the messages before it",
@@ -152,12 +152,12 @@ async def measure_memory(keeper: Keeper, model: InstantModel, report: Report, wi
     """Memory that one running turn holds."""
     chats = [await keeper.create() for _ in range(width)]
     await _talk(chats[0], 1)
-    model.gate, model.halfway = asyncio.Event(), 0
+    model.gate = asyncio.Event()
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
     sent = [await chat.send("Wait for me.") for chat in chats]
-    while model.halfway < width:
-        await asyncio.sleep(0.01)
+    for _ in range(width):
+        await model.halfway.acquire()
     held = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
     model.gate.set()
