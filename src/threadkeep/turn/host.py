@@ -19,6 +19,8 @@ from threadkeep.turn.steps.settle import settle
 logger = logging.getLogger(__name__)
 
 STOPPED = "the turn was stopped before a person decided"
+OTHERS_TIME = timedelta(minutes=1)
+"""How long a turn is left to processes that know its assistant."""
 
 Key = tuple[str, str, int, int]
 """Tenant, conversation, turn and fencing number: what makes a running turn one of its kind."""
@@ -119,12 +121,19 @@ class Host:
         await self.run_next(turn.scope, turn.conversation)
 
     async def recover(self, limit: int = 100) -> int:
-        """Take up turns that nobody sees to any more, as far as their assistants are known here; return how many."""
+        """Take up turns that nobody sees to any more; return how many.
+
+        A turn whose assistant is not known here is left to those who know it; if none comes, it fails here.
+        """
         taken = 0
         for turn in await self.parts.store.expired(limit=limit):
-            if self._here(turn) is None and await self._is_known(turn):
+            if self._here(turn) is None and (self._is_overdue(turn) or await self._is_known(turn)):
                 taken += await self._take_up(turn)
         return taken
+
+    def _is_overdue(self, turn: Turn) -> bool:
+        """Whether every other process had the time to take a turn up."""
+        return turn.until is not None and self.parts.clock() - turn.until > OTHERS_TIME
 
     async def _take_up(self, turn: Turn) -> bool:
         """Take up a turn, unless somebody else was faster."""

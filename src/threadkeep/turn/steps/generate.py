@@ -125,10 +125,16 @@ async def _written(pen: Pen) -> str:
 
 async def _stream(running: Running, request: Request, pen: Pen, answer: Answer) -> bool:
     """Take up all that the model says; return whether somebody stopped it."""
-    pumping = asyncio.create_task(_pump(running, request, pen, answer))
+    loop, silence, heard = asyncio.get_running_loop(), running.parts.silence, Heard()
+    pumping = asyncio.create_task(_pump(running, request, pen, answer, heard))
     stopping = asyncio.create_task(running.stop.wait())
     try:
-        await asyncio.wait((pumping, stopping), return_when=asyncio.FIRST_COMPLETED)
+        # One look after each silence, not a timer for each word.
+        while not pumping.done() and not stopping.done():
+            left = heard.at + silence - loop.time()
+            if left <= 0:
+                raise ModelTimeout(f"The model said nothing for {silence:g} seconds.")
+            await asyncio.wait((pumping, stopping), timeout=left, return_when=asyncio.FIRST_COMPLETED)
     finally:
         stopping.cancel()
         was_stopped = not pumping.done()
@@ -140,16 +146,19 @@ async def _stream(running: Running, request: Request, pen: Pen, answer: Answer) 
     return False
 
 
-async def _pump(running: Running, request: Request, pen: Pen, answer: Answer) -> None:
+class Heard:
+    """When the model was last heard of."""
+
+    def __init__(self) -> None:
+        self.at = asyncio.get_running_loop().time()
+
+
+async def _pump(running: Running, request: Request, pen: Pen, answer: Answer, heard: Heard) -> None:
     loop = asyncio.get_running_loop()
-    silence = running.parts.silence
-    try:
-        async with asyncio.timeout(silence) as limit, aclosing(running.model.stream(request)) as deltas:  # type: ignore[type-var]
-            async for delta in deltas:
-                limit.reschedule(loop.time() + silence)
-                answer.add(delta)
-                if isinstance(delta, Text) and delta.text:
-                    running.note_text()
-                    await pen.write(delta.text)
-    except TimeoutError:
-        raise ModelTimeout(f"The model said nothing for {silence:g} seconds.") from None
+    async with aclosing(running.model.stream(request)) as deltas:  # type: ignore[type-var]
+        async for delta in deltas:
+            heard.at = loop.time()
+            answer.add(delta)
+            if isinstance(delta, Text) and delta.text:
+                running.note_text()
+                await pen.write(delta.text)
