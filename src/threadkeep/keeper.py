@@ -18,6 +18,7 @@ from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import TurnState
 from threadkeep.errors import InvalidValue
+from threadkeep.jobs.purge_deleted import purge_deleted
 from threadkeep.jobs.recover_turns import EVERY_SECONDS, recover_turns
 from threadkeep.llm.choice import Choice
 from threadkeep.store.base import Begun, Store
@@ -55,7 +56,10 @@ class Keeper:
         self.host = host
         self.desk = Desk(host)
         self._patience = patience
-        self._recovering = asyncio.create_task(self._recover(recover_every))
+        self._jobs = [
+            asyncio.create_task(self._recover(recover_every)),
+            asyncio.create_task(purge_deleted(store, host.parts.clock)),
+        ]
 
     async def _recover(self, every: float) -> None:
         # A turn may need a tool of an MCP server: they get a moment to connect before turns are taken up.
@@ -87,8 +91,10 @@ class Keeper:
 
     async def finish_turns(self, patience: float) -> None:
         """Begin no new turns, let running ones end for so many seconds, and leave the rest for recovery."""
-        self._recovering.cancel()
-        await asyncio.gather(self._recovering, return_exceptions=True)
+        self.host.parts.admission.close()
+        for job in self._jobs:
+            job.cancel()
+        await asyncio.gather(*self._jobs, return_exceptions=True)
         await self.host.close(patience)
 
     async def close(self) -> None:

@@ -93,7 +93,7 @@ async def open_keeper(
     """
     known = {assistant.name: assistant for assistant in assistants or (CHAT,)}
     choice = await _choice(model, os.environ if environment is None else environment)
-    logger.info("model: %s. %s", choice.name, choice.reason)
+    logger.debug("model: %s. %s", choice.name, choice.reason)
     hosting = hosting or Hosting()
     store = await open_store(url, max_bytes=hosting.max_bytes)
     servers = McpServers(mcp or {})

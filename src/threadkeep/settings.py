@@ -75,6 +75,9 @@ class Settings(BaseModel):
     )
     host: str = Field(default="127.0.0.1", min_length=1, description="the address to listen on")
     port: int = Field(default=8000, ge=0, le=65535, description="the port to listen on; 0 takes any free one")
+    auth: Literal["none", "keys"] = Field(
+        default="none", description="who may come in: `none` asks nobody and serves this machine only, `keys` asks"
+    )
     model: str | None = Field(
         default=None, max_length=200, description="the model that answers, as `provider:model`; else what is found"
     )

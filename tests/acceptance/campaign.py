@@ -10,13 +10,12 @@ import os
 import random
 import select
 import signal
-import sys
 import time
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tests.acceptance.checker import Ack, Checker
+from tests.acceptance.child import fork, in_child
 from tests.acceptance.writer import SHARED, write_for_ever
 from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.scope import LOCAL
@@ -48,13 +47,13 @@ class Campaign:
 
     def run(self, count: int, tell: Callable[[Tally], None] = lambda tally: None) -> Tally:
         """Kill `count` writers; stop at the first round that breaks a promise."""
-        _in_child(lambda out: asyncio.run(_prepare(self._url)))
+        in_child(lambda out: asyncio.run(_prepare(self._url)))
         for _ in range(count):
             self._round()
             tell(self.tally)
             if self.tally.violations:
                 return self.tally
-        answer = json.loads(_in_child(lambda out: asyncio.run(_check_all(self._url, self.tally, out))))
+        answer = json.loads(in_child(lambda out: asyncio.run(_check_all(self._url, self.tally, out))))
         self.tally.violations += answer
         return self.tally
 
@@ -68,7 +67,7 @@ class Campaign:
         def check(out: int) -> None:
             asyncio.run(_check(self._url, names, acks, was_created, shared, out))
 
-        answer = json.loads(_in_child(check))
+        answer = json.loads(in_child(check))
         self.tally.rounds += 1
         self.tally.steps += len(acks)
         self.tally.shared = answer["shared"]
@@ -84,7 +83,7 @@ class Campaign:
         steps = 0 if self._chance.random() < 0.1 else self._chance.randint(1, 60)
         moment = self._chance.uniform(0.0, 0.005 if steps else 0.06)
         reader, out = os.pipe()
-        writer = _fork(lambda: asyncio.run(write_for_ever(self._url, names, out)), reader)
+        writer = fork(lambda: asyncio.run(write_for_ever(self._url, names, out)), reader)
         os.close(out)
         told = b""
         until = time.monotonic() + (PATIENCE if steps else moment)
@@ -133,38 +132,3 @@ async def _check_all(url: str, tally: Tally, out: int) -> None:
             violations.append(f"{name}: changed since it was checked")
     await store.close()
     os.write(out, json.dumps(violations[:20]).encode())
-
-
-def _fork(work: Callable[[], None], *unused: int) -> int:
-    """Run the work in a child of this process, and return its number."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    child = os.fork()
-    if child:
-        return child
-    status = 1
-    try:
-        for one in unused:
-            os.close(one)
-        work()
-        status = 0
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        sys.stderr.flush()
-        os._exit(status)
-
-
-def _in_child(work: Callable[[int], None]) -> bytes:
-    """Run the work in a child and return what it wrote; an error in it is ours."""
-    reader, out = os.pipe()
-    child = _fork(lambda: work(out), reader)
-    os.close(out)
-    told = b""
-    while piece := os.read(reader, 65536):
-        told += piece
-    os.close(reader)
-    _, status = os.waitpid(child, 0)
-    if status:
-        raise RuntimeError(f"the check itself failed: {status}")
-    return told

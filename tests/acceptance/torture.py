@@ -19,7 +19,7 @@ STORES = ("sqlite", "postgresql", "files")
 
 
 @contextmanager
-def _place(store: str) -> Iterator[str]:
+def place_of(store: str) -> Iterator[str]:
     """Make an empty store of this kind and yield its URL."""
     if store == "postgresql":
         with PostgresServer.start() as server:
@@ -62,7 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
         return _kill(chosen.url, chosen.count, chosen.seed)
     status = 0
     for store in chosen.store or STORES:
-        with _place(store) as url:
+        with place_of(store) as url:
             # A process of its own: forking is safe only where no thread was ever started.
             command = [sys.executable, "-m", "tests.acceptance.torture", "--url", url]
             command += ["--count", str(chosen.count), "--seed", str(chosen.seed)]

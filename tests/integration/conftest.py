@@ -1,17 +1,39 @@
-"""Fixtures of the integration tests: keepers whose turns run on every backend."""
+"""Fixtures of the integration tests: keepers whose turns run on stores of several kinds."""
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 
+import pytest
 import pytest_asyncio
 
+from tests.backends import opener
 from tests.unit.turn.keepers import Keepers
+from threadkeep.store.base import Store
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.stores import OpenAnother
+from threadkeep.turn import follow
+
+TURNS_RUN_ON = ("memory", "sqlite", "postgresql")
+"""Files are left out: they are the ledgers of memory, kept on a disk."""
+
+
+@pytest.fixture(params=TURNS_RUN_ON)
+def stores_of_turns(request: pytest.FixtureRequest, clock: FakeClock, tmp_path: Path) -> OpenAnother:
+    """Opens handles on one store of each kind in turn, with the clock of the test."""
+    opened = opener(str(request.param), tmp_path, request)
+
+    async def open_one() -> Store:
+        return await opened(clock)
+
+    return open_one
 
 
 @pytest_asyncio.fixture
-async def keepers(open_another: OpenAnother, clock: FakeClock) -> AsyncIterator[Keepers]:
-    """Opens keepers on the data of the test, and closes them."""
-    opened = Keepers(open_another, clock)
+async def keepers(
+    stores_of_turns: OpenAnother, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Keepers]:
+    """Opens keepers on the data of the test, and closes them; each soon sees what the others do."""
+    monkeypatch.setattr(follow, "LOOK_EVERY", 0.02)
+    opened = Keepers(stores_of_turns, clock)
     yield opened
     await opened.close()

@@ -130,21 +130,25 @@ async def test_tenants_have_folders_of_their_own(files: FilesStore, tmp_path: Pa
 
 async def test_asking_leaves_no_folder_behind(files: FilesStore, tmp_path: Path) -> None:
     nobody = Scope(tenant="nobody", user="ada")
-    for verb in (files.get(nobody, "x"), files.delete(nobody, "x")):
+    for verb in (files.get(nobody, "x"), files.delete(nobody, "x"), files.restore(nobody, "x")):
         with pytest.raises(ConversationNotFound):
             await verb
     assert (await files.list(nobody)).items == ()
     assert (await files.statistics("nobody")).conversations == 0
+    assert await files.users("nobody") == ()
     assert not (tmp_path / "nobody").exists()
 
 
-async def test_nothing_is_left_of_a_deleted_conversation(files: FilesStore, tmp_path: Path) -> None:
+async def test_nothing_is_left_of_a_purged_conversation(files: FilesStore, tmp_path: Path, clock: FakeClock) -> None:
     await new(files, LOCAL, "secret", name=SHOP)
     _old(tmp_path / f"{SHOP}.json", "secret {")
     await say(files, SHOP, "more", scope=LOCAL)
     assert list(tmp_path.glob("*.corrupt-*"))
     await files.delete(LOCAL, SHOP)
-    assert [path for path in tmp_path.rglob("*") if path.is_file() and SHOP in path.name] == []
+    assert list(tmp_path.glob(f"*{SHOP}*")) == []
+    clock.advance(1)
+    assert await files.purge(clock.now) == 1
+    assert [path for path in tmp_path.rglob("*") if SHOP in path.name] == []
 
 
 # Another program's

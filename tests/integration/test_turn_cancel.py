@@ -5,7 +5,19 @@ import time
 
 import pytest
 
-from tests.unit.turn.keepers import Keepers, called, contents, ended, hung_up, names, new_chat, said_in, seen, told
+from tests.unit.turn.keepers import (
+    Keepers,
+    Silent,
+    called,
+    contents,
+    ended,
+    hung_up,
+    names,
+    new_chat,
+    said_in,
+    seen,
+    told,
+)
 from threadkeep.conversation.message import MessageStatus
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import ConversationNotFound, ModelUnavailable, TurnNotFound
@@ -57,7 +69,7 @@ async def test_cancelling_before_the_first_token_leaves_no_empty_answer(keepers:
 
 
 async def test_a_turn_can_be_cancelled_before_it_has_begun_to_do_anything(keepers: Keepers) -> None:
-    keeper = await keepers.open(ScriptedModel([asyncio.Event()]))
+    keeper = await keepers.open(Silent())
     chat = await new_chat(keeper)
     turn = await chat.send("Hello")
     await _cancel_at_once(chat)

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from tests.backends import opener
 from tests.unit.turn.keepers import PATIENCE, Keepers, ended, first, new_chat, said_in, seen, settled, told
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Approval, Update
@@ -17,7 +16,7 @@ from threadkeep.keeper import Chat, Keeper
 from threadkeep.llm.base import CallPart, Delta, Model, Request, Stopped, Text, Used
 from threadkeep.store.base import Append, Store
 from threadkeep.testing.scripted_model import ScriptedModel, says, wants
-from threadkeep.testing.stores import OpenAnother, whole_log
+from threadkeep.testing.stores import whole_log
 from threadkeep.tools.decorator import tool
 from threadkeep.turn.events import Event
 
@@ -265,7 +264,7 @@ async def _scene(keeper: Keeper, model: Storyteller, chance: random.Random) -> i
     return cuts
 
 
-@pytest.mark.parametrize("backend", ["memory", "sqlite"])
+@pytest.mark.parametrize("stores_of_turns", ["memory", "sqlite"], indirect=True)
 async def test_a_follower_cut_ten_thousand_times_sees_every_text_and_every_event_exactly_once(
     keepers: Keepers, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -53,7 +53,7 @@ async def test_by_default_a_second_message_is_queued_and_answered_after_the_firs
 
 async def test_queued_messages_are_answered_in_the_order_in_which_they_were_accepted(keepers: Keepers) -> None:
     gate = asyncio.Event()
-    keeper, chat, _ = await _busy(keepers, *(says(str(number)) for number in range(5)), gate=gate)
+    _, chat, _ = await _busy(keepers, *(says(str(number)) for number in range(5)), gate=gate)
     turns = [await chat.send(f"Question {number}") for number in range(5)]
     gate.set()
     await ended(turns[-1])
@@ -78,7 +78,7 @@ async def test_interrupt_keeps_what_was_said_marked_and_answers_the_new_message(
     _, chat, model = await _busy(keepers, says("Second answer."), gate=asyncio.Event())
     turn = await chat.send("Second", policy="interrupt")
     await ended(turn)
-    first, partial, second, answer = await chat.messages()
+    _, partial, second, answer = await chat.messages()
     assert (partial.content, partial.status) == ("Let me ", MessageStatus.INTERRUPTED)
     assert (second.content, answer.content) == ("Second", "Second answer.")
     assert "cut off" in model.requests[1].messages[2].content

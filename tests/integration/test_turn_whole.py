@@ -11,7 +11,6 @@ from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.llm.base import Stopped, Text
 from threadkeep.testing.providers import check_everywhere
 from threadkeep.testing.scripted_model import ScriptedModel, says, wants
-from threadkeep.testing.stores import OpenAnother
 from threadkeep.tools.base import ToolContext, ToolOutcome
 from threadkeep.tools.decorator import tool
 
@@ -143,11 +142,11 @@ async def test_cursors_only_move_forwards_and_name_the_message_while_it_is_writt
     assert events[-1].cursor == Cursor(seq=(await chat.conversation()).entries)
 
 
-async def test_text_is_on_disk_before_anybody_is_shown_it(keepers: Keepers, open_another: OpenAnother) -> None:
+async def test_text_is_on_disk_before_anybody_is_shown_it(keepers: Keepers) -> None:
     gates = [asyncio.Event() for _ in range(4)]
     script = [step for number, gate in enumerate(gates) for step in (Text(f"piece {number} "), gate)]
     keeper = await keepers.open(ScriptedModel([*script, Stopped("stop")]))
-    other = await open_another()
+    other = await keepers.open_store()
     chat = await new_chat(keeper)
     turn = await chat.send("Tell me")
     shown, checked = "", 0

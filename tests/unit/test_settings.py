@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from threadkeep.errors import InvalidValue
-from threadkeep.settings import Settings, load_settings, read_file
+from threadkeep.settings import Settings, load_settings, read_file, sources
 from threadkeep.tools.mcp_config import McpServer
 
 
@@ -97,3 +97,19 @@ def test_a_file_that_cannot_be_used_says_why(tmp_path: Path, text: str, complain
 def test_a_wrong_server_is_named(server: dict[str, str], place: str) -> None:
     with pytest.raises(InvalidValue, match=f"the setting {place} is not valid"):
         load_settings({}, {}, {"mcp": {"servers": {"git": server}}})
+
+
+def test_a_list_is_written_with_commas_in_a_variable() -> None:
+    environment = {"THREADKEEP_CORS_ORIGINS": "https://a.example, http://localhost:3000"}
+    assert load_settings(environment, {}).cors_origins == ("https://a.example", "http://localhost:3000")
+
+
+@pytest.mark.parametrize("origin", ["*", "null", "a.example", "https://a.example/path", "https://", "file:///x"])
+def test_an_origin_is_a_site_and_nothing_else(origin: str) -> None:
+    with pytest.raises(InvalidValue, match="the setting cors_origins"):
+        load_settings({"THREADKEEP_CORS_ORIGINS": origin}, {})
+
+
+def test_each_value_knows_where_it_came_from() -> None:
+    told = sources({"THREADKEEP_PORT": "1", "THREADKEEP_HOST": ""}, {"store": "memory:", "model": None}, {"port": 2})
+    assert (told["store"], told["port"], told["host"], told["model"]) == ("flag", "environment", "default", "default")

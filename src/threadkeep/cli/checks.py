@@ -170,10 +170,10 @@ def _existing(folder: Path) -> Path:
 
 
 CHECKS: tuple[Callable[[Settings], AsyncIterator[Finding]], ...] = (
-    check_store,
+    check_clock,
     check_disk,
+    check_store,
     check_model,
     check_mcp,
     check_port,
-    check_clock,
 )

@@ -1,6 +1,6 @@
 """`threadkeep serve`: open the store and serve it, with its page, until the process is told to stop.
 
-Only loopback addresses are accepted, because nobody is asked who they are. What is served is decided in `server/`,
+Only loopback addresses are accepted as long as nobody is asked who they are. What is served is decided in `server/`,
 which store in `runtime.py`; here the socket, the signals and the messages of the start are looked after.
 
 The first signal stops gracefully: no new turns, time for those that run, a clean end for event streams. A second one
@@ -33,6 +33,10 @@ from threadkeep.settings import Settings, load_settings, read_file
 from threadkeep.turn.admission import Admission
 from threadkeep.turn.observer import Observers
 
+HOW_TO_OPEN = (
+    "without authentication only those are served: make a key with 'threadkeep keys create --tenant T --user U' "
+    "and serve with --auth keys"
+)
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 LAST_SECONDS = 5
 """How long answers that are under way may take once everything else has stopped."""
@@ -46,8 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Serve until told to stop."""
     settings = load_settings(os.environ, given_flags(arguments), read_file(os.environ))
-    if not is_loopback(settings.host):
-        return _refuse(f"{settings.host} is not a loopback address; without authentication only those are served", 2)
+    if settings.auth == "none" and not is_loopback(settings.host):
+        return _refuse(f"{settings.host} is not a loopback address; {HOW_TO_OPEN}", 2)
     try:
         listener = _listen(settings)
     except OSError as error:

@@ -4,6 +4,9 @@ The keeper is handed in, running, and stays its owner's to close. Listening, sig
 here.
 """
 
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +22,8 @@ from threadkeep.server.body_size import BodySize
 from threadkeep.server.dialects import dialect_routes
 from threadkeep.server.headers import SecurityHeaders
 from threadkeep.server.health import health_routes
-from threadkeep.server.identity import OpenGuard
+from threadkeep.server.identity import Guard, OpenGuard
+from threadkeep.server.key_guard import KeyGuard
 from threadkeep.server.limits import Limits, within_rate
 from threadkeep.server.loopback import LoopbackGuard
 from threadkeep.server.measures import Measures
@@ -27,8 +31,10 @@ from threadkeep.server.problems import answer_with_problems
 from threadkeep.server.request_id import RequestIds
 from threadkeep.server.round_trip import RoundTrips
 from threadkeep.server.routes.about import about_routes
+from threadkeep.server.routes.admin import admin_routes
 from threadkeep.server.routes.conversations import conversation_routes
 from threadkeep.server.routes.export import export_routes
+from threadkeep.server.routes.login import login_routes
 from threadkeep.server.routes.messages import message_routes
 from threadkeep.server.routes.metrics import metrics_routes
 from threadkeep.server.routes.reading import reading_routes
@@ -47,7 +53,11 @@ WEB = Path(__file__).parent.parent / "web"
 def create_app(keeper: Keeper, settings: Settings, measures: Measures | None = None) -> FastAPI:
     """Wire the application around a running keeper. `measures` are those that the keeper's turns are counted in."""
     measures = measures or Measures()
+    keys = KeyGuard(keeper.store.keyring)
+    guard: Guard = OpenGuard() if settings.auth == "none" else keys
+    visits = Visits()
     app = FastAPI(
+        lifespan=_watching(visits, guard),
         title="Threadkeep",
         version=__version__,
         # The interactive pages load their scripts from another host.
@@ -55,16 +65,18 @@ def create_app(keeper: Keeper, settings: Settings, measures: Measures | None = N
         redoc_url=None,
     )
     app.state.settings = settings
-    app.state.guard = OpenGuard()
+    app.state.guard = guard
     app.state.limits = Limits(keeper.store, settings)
-    app.state.visits = visits = Visits()
+    app.state.visits = visits
     admission = keeper.host.parts.admission
     measures.watch("threadkeep_running_turns", "Conversations in which a turn runs.", lambda: admission.running)
     measures.watch("threadkeep_open_streams", "Event streams that are open.", lambda: visits.streams)
     answer_with_problems(app)
     app.include_router(health_routes(keeper.store, admission))
     app.include_router(metrics_routes(measures))
-    for routes in (conversation_routes, message_routes, reading_routes, export_routes, about_routes):
+    if settings.auth == "keys":
+        app.include_router(login_routes(keys))
+    for routes in (conversation_routes, message_routes, reading_routes, export_routes, about_routes, admin_routes):
         app.include_router(routes(keeper), dependencies=[Depends(within_rate)])
     for dialect in dialect_routes(keeper, settings):
         app.include_router(dialect, dependencies=[Depends(within_rate)])
@@ -80,10 +92,25 @@ def _surround(app: FastAPI, settings: Settings, visits: Visits, measures: Measur
     app.add_middleware(BodySize, most=settings.max_body_bytes)
     if settings.cors_origins:
         app.add_middleware(CORSMiddleware, allow_origins=settings.cors_origins, **CROSS_ORIGIN)
-    app.add_middleware(LoopbackGuard, origins=settings.cors_origins)
+    if settings.auth == "none":
+        app.add_middleware(LoopbackGuard, origins=settings.cors_origins)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(RoundTrips, listeners=(log_trip, measures.answered))
     app.add_middleware(RequestIds)
+
+
+def _watching(visits: Visits, guard: Guard) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    """Return the life of the application: as long as it serves, streams of those who lost their key are ended."""
+
+    @asynccontextmanager
+    async def life(app: FastAPI) -> AsyncIterator[None]:
+        watching = asyncio.create_task(visits.watch(guard))
+        try:
+            yield
+        finally:
+            watching.cancel()
+
+    return life
 
 
 def _page() -> APIRouter:

@@ -10,6 +10,9 @@ from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.value import Value
 from threadkeep.errors import NotAllowed
 
+IDENTITY = "threadkeep.identity"
+"""Where a request's scope remembers who sent it."""
+
 
 class Identity(Value):
     """A user of a tenant, and what it may do. `key` is the digest of the key that it came with, if it came with one."""
@@ -48,7 +51,9 @@ class OpenGuard:
 async def identify(connection: HTTPConnection) -> Identity:
     """Return who sent this request, or refuse it."""
     guard: Guard = connection.app.state.guard
-    return await guard.identify(connection)
+    identity = await guard.identify(connection)
+    connection.scope[IDENTITY] = identity
+    return identity
 
 
 async def identify_admin(connection: HTTPConnection) -> Identity:

@@ -21,6 +21,8 @@ from threadkeep.server.headers import SECURITY_HEADERS
 from threadkeep.server.request_id import HEADER, current_request_id
 
 _STATUS: tuple[tuple[type[ThreadkeepError], int], ...] = (
+    (errors.NotAuthenticated, 401),
+    (errors.NotAllowed, 403),
     (errors.ContentTooLarge, 413),
     (errors.InvalidInput, 400),
     (errors.NotFound, 404),
@@ -90,6 +92,8 @@ def problem_of(error: ThreadkeepError) -> JSONResponse:
     more = {"head": error.head} if isinstance(error, StaleHead) else {}
     wait = getattr(error, "retry_after", None) or 1
     headers = {"Retry-After": str(math.ceil(wait))} if status in (429, 503) else None
+    if status == 401:
+        headers = {"WWW-Authenticate": 'Bearer realm="threadkeep"'}
     return problem(status, error.code, str(error), headers, **more)
 
 

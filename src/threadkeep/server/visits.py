@@ -10,22 +10,28 @@ import time
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from threadkeep.errors import Stopping
+from threadkeep.server.identity import IDENTITY, Guard, Identity
 from threadkeep.server.problems import problem_of
 
 GOODBYE = b"retry: 1000\n: the server stops; connect again\n\n"
+REVOKED = b'event: error\ndata: {"code":"not_authenticated","detail":"The key was revoked."}\n\n'
 QUIET_SECONDS = 0.2
 """How long streams must have said nothing until they end: what has just been stored is still told."""
 MOST_SECONDS = 2.0
+WATCH_SECONDS = 0.4
+"""How often it is looked whether who listens to a stream may still do so."""
 
 
 class Visit:
     """One request that is being answered."""
 
-    def __init__(self, task: asyncio.Task[object] | None) -> None:
+    def __init__(self, task: asyncio.Task[object] | None, scope: Scope) -> None:
         self._task = task
+        self._scope = scope
         self.is_answered = False
         self.is_stream = False
         self.is_over = False
+        self.last_words = GOODBYE
         self.told_at = time.monotonic()
 
     def note(self, message: Message) -> None:
@@ -39,14 +45,21 @@ class Visit:
         self.told_at = time.monotonic()
 
     @property
+    def identity(self) -> Identity | None:
+        """Who sent the request, once that is known."""
+        found: Identity | None = self._scope.get(IDENTITY)
+        return found
+
+    @property
     def stays(self) -> bool:
         """Whether it may take long: an open stream, or an answer that has not begun."""
         return self.is_stream or not self.is_answered
 
-    def end(self) -> None:
-        """End it, unless it is about to end by itself."""
+    def end(self, last_words: bytes = GOODBYE) -> None:
+        """End it, unless it is about to end by itself; a stream says some last words."""
         if self._task is not None and self.stays:
             self.is_over = True
+            self.last_words = last_words
             self._task.cancel()
 
 
@@ -62,15 +75,23 @@ class Visits:
         """How many event streams are open."""
         return sum(visit.is_stream for visit in self._visits)
 
-    def begin(self) -> Visit:
+    def begin(self, scope: Scope) -> Visit:
         """Note a request that begins to be answered in the present task."""
-        visit = Visit(asyncio.current_task())
+        visit = Visit(asyncio.current_task(), scope)
         self._visits.add(visit)
         return visit
 
     def finish(self, visit: Visit) -> None:
         """Note that a request is answered."""
         self._visits.discard(visit)
+
+    async def watch(self, guard: Guard) -> None:
+        """End the streams of those who would not be let in any more, for ever."""
+        while True:
+            await asyncio.sleep(WATCH_SECONDS)
+            for visit in [visit for visit in self._visits if visit.is_stream]:
+                if visit.identity is not None and not await guard.is_valid(visit.identity):
+                    visit.end(REVOKED)
 
     async def end(self) -> None:
         """Let nobody in any more, wait a moment for the streams to tell the last news, and end them."""
@@ -103,7 +124,7 @@ class VisitBook:
         if self.visits.is_over:
             await problem_of(Stopping())(scope, receive, send)
             return
-        visit = self.visits.begin()
+        visit = self.visits.begin(scope)
 
         async def send_noting(message: Message) -> None:
             visit.note(message)
@@ -125,4 +146,4 @@ async def _say_goodbye(visit: Visit, scope: Scope, receive: Receive, send: Send)
     if not visit.is_answered:
         await problem_of(Stopping())(scope, receive, send)
     elif visit.is_stream:
-        await send({"type": "http.response.body", "body": GOODBYE, "more_body": False})
+        await send({"type": "http.response.body", "body": visit.last_words, "more_body": False})

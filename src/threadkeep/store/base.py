@@ -198,7 +198,28 @@ class Store(ABC):
 
     @abstractmethod
     async def delete(self, scope: Scope, conversation: str) -> None:
-        """Delete the conversation and everything that belongs to it: entries, turns, keys, index."""
+        """Hide the conversation and everything that belongs to it: entries, turns, keys, index.
+
+        From then on it answers like one that never was, wherever it is looked for; a lease of it is `LeaseLost`; its id
+        and its keys can be used again. All of it is kept aside, with the time of its deletion, until it is purged.
+        """
+
+    @abstractmethod
+    async def restore(self, scope: Scope, conversation: str) -> Conversation:
+        """Bring back the user's conversation that was deleted last under this id, as it was: entries, tree, search,
+        keys, and open turns with their leases, whose time has gone on.
+
+        `ConversationNotFound` if none is kept aside, `AlreadyExists` if the tenant uses the id again. A key that was
+        used again meanwhile stays with what it made then.
+        """
+
+    @abstractmethod
+    async def purge(self, deleted_before: datetime) -> int:
+        """Remove for good what was deleted before that moment, in all tenants; return how many conversations.
+
+        It goes in small steps and holds nobody up. What it has begun to remove cannot be restored; if it is cut off,
+        the next purge finishes it.
+        """
 
     # The log and its tree
 
@@ -341,3 +362,14 @@ class Store(ABC):
     @abstractmethod
     async def statistics(self, tenant: str, *, user: str | None = None) -> Statistics:
         """Return how much a tenant, or one user of it, has stored."""
+
+    # For administrators of a tenant
+
+    @abstractmethod
+    async def list_tenant(self, tenant: str, *, limit: int = 20, after: str | None = None) -> ConversationPage:
+        """Return the conversations of all users of a tenant, the one with the newest entry first, from the cursor
+        `after` on, which is good for this tenant only."""
+
+    @abstractmethod
+    async def users(self, tenant: str) -> tuple[str, ...]:
+        """Return the users of a tenant who have at least one conversation, by name."""

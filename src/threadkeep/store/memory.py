@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import TypeVar
 
 from threadkeep.conversation.clock import Clock
@@ -36,6 +37,7 @@ class MemoryShelf(Shelf):
         super().__init__()
         self._ledgers: dict[str, Ledger] = {}
         self._created_with: dict[str, str] = {}
+        self._deleted: list[tuple[datetime, Ledger]] = []
 
     @contextmanager
     def reading(self, scope: Scope, conversation: str) -> Iterator[Ledger]:
@@ -58,19 +60,37 @@ class MemoryShelf(Shelf):
 
     def create(self, opening: Record) -> Ledger:
         ledger = Ledger(opening)
+        self._put(ledger)
+        return ledger
+
+    def _put(self, ledger: Ledger) -> None:
         if ledger.id in self._ledgers:
             raise AlreadyExists
         self._ledgers[ledger.id] = ledger
         if ledger.created_with is not None:
-            self._created_with[ledger.created_with] = ledger.id
+            self._created_with.setdefault(ledger.created_with, ledger.id)
         self.catalog.note(ledger)
-        return ledger
 
-    def delete(self, scope: Scope, conversation: str) -> None:
+    def delete(self, scope: Scope, conversation: str, now: datetime) -> None:
         with self.reading(scope, conversation) as ledger:
             del self._ledgers[conversation]
-            self._created_with.pop(ledger.created_with or "", None)
+        if self._created_with.get(ledger.created_with or "") == conversation:
+            del self._created_with[ledger.created_with or ""]
+        self._deleted.append((now, ledger))
         self.catalog.remove(conversation)
+
+    def restore(self, scope: Scope, conversation: str) -> None:
+        found = [pair for pair in self._deleted if (pair[1].scope, pair[1].id) == (scope, conversation)]
+        if not found:
+            raise ConversationNotFound
+        self._put(found[-1][1])
+        self._deleted.remove(found[-1])
+
+    def purge(self, deleted_before: datetime) -> int:
+        kept = [pair for pair in self._deleted if pair[0] >= deleted_before]
+        removed = len(self._deleted) - len(kept)
+        self._deleted = kept
+        return removed
 
     def refresh(self) -> None:
         pass

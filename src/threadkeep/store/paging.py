@@ -15,14 +15,18 @@ from threadkeep.store.words import Found, Query, rank, searchable
 FIRST_PAGE = (2**62, 2**62)
 
 
-def activity_cursor(scope: Scope, activity: int, key: int) -> str:
-    """Return the cursor behind the conversation with this last activity and key."""
-    return seal(f"{activity:x}.{key:x}", f"list {scope.tenant} {scope.user}")
+def activity_cursor(whose: Scope | str, activity: int, key: int) -> str:
+    """Return the cursor behind the conversation with this last activity and key, in the list of a user or a tenant."""
+    return seal(f"{activity:x}.{key:x}", _list_of(whose))
 
 
-def activity_after(scope: Scope, cursor: str | None) -> tuple[int, int]:
+def activity_after(whose: Scope | str, cursor: str | None) -> tuple[int, int]:
     """Return activity and key behind which a list goes on."""
-    return FIRST_PAGE if cursor is None else _numbers(cursor, f"list {scope.tenant} {scope.user}")
+    return FIRST_PAGE if cursor is None else _numbers(cursor, _list_of(whose))
+
+
+def _list_of(whose: Scope | str) -> str:
+    return f"list {whose}" if isinstance(whose, str) else f"list {whose.tenant} {whose.user}"
 
 
 def search_after(scope: Scope, text: str, cursor: str | None) -> tuple[int, int | None]:

@@ -154,8 +154,7 @@ class Host:
         return True
 
     async def close(self, patience: float) -> None:
-        """Admit no new turns, give those that run some time to end, and leave the rest for recovery."""
-        self.parts.admission.close()
+        """Give running turns some time to end; the rest is left for recovery."""
         loop = asyncio.get_running_loop()
         until = loop.time() + patience
         while self._tasks and (left_over := until - loop.time()) > 0:

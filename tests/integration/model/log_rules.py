@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class LogRules(Machine):
-    """Create, rename, delete; append, remark, retry, choose a head, change the state."""
+    """Create, rename, delete, restore, purge; append, remark, retry, choose a head, change the state."""
 
     # Conversations
 
@@ -68,9 +68,29 @@ class LogRules(Machine):
         self.run(self.handle(which).delete(here.scope, here.id))
         self.model.remove(here)
         self.gone.append(here)
+        self.deleted[here.id] = (here, [replay for replay in self.replays if replay[0] is here])
         self.replays = [replay for replay in self.replays if replay[0] is not here]
         self.touched = None
         self.refuse(self.handle(1 - which).get(here.scope, here.id), ConversationNotFound)
+
+    @precondition(lambda self: self.deleted)
+    @rule(which=side, at=pick)
+    def restore(self, which: int, at: int) -> None:
+        here, replays = self.deleted.pop(sorted(self.deleted)[at % len(self.deleted)])
+        self.run(self.handle(which).restore(here.scope, here.id))
+        self.gone.remove(here)
+        self.model.append(here)
+        self.replays += replays
+        self.touched = here
+
+    @precondition(lambda self: self.deleted)
+    @rule(which=side)
+    def purge(self, which: int) -> None:
+        self.clock.advance(1)
+        self.stage.run(self.handle(which).purge(self.clock.now))
+        for here, _ in self.deleted.values():
+            self.refuse(self.handle(1 - which).restore(here.scope, here.id), ConversationNotFound)
+        self.deleted.clear()
 
     # The log and its tree
 

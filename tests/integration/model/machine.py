@@ -23,6 +23,7 @@ from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.stores import whole_log
 
 T = TypeVar("T")
+Replay = tuple[ConversationModel, Append, list[Entry]]
 
 WORDS = ("apple", "pear", "zürich", "東京", "\x00nul")
 
@@ -62,7 +63,8 @@ class Machine(RuleBasedStateMachine):
         self.scopes = [Scope(tenant=tenant, user=user) for user in ("ada", "bob")]
         self.model: list[ConversationModel] = []
         self.gone: list[ConversationModel] = []
-        self.replays: list[tuple[ConversationModel, Append, list[Entry]]] = []
+        self.replays: list[Replay] = []
+        self.deleted: dict[str, tuple[ConversationModel, list[Replay]]] = {}
         self.touched: ConversationModel | None = None
         self.names = count()
 

@@ -69,6 +69,11 @@ class ReadingRules(Machine):
         assert {here.id: (here.version, here.entries, here.title) for here in listed} == {
             here.id: (here.version, len(here.entries), here.title) for here in mine
         }
+        everybodys = self.stage.run(store.list_tenant(scope.tenant, limit=1000)).items
+        assert [(here.scope, here.id) for here in everybodys] == [
+            (here.scope, here.id) for here in sorted(self.model, key=lambda here: here.updated_at, reverse=True)
+        ]
+        assert self.stage.run(store.users(scope.tenant)) == tuple(sorted({here.scope.user for here in self.model}))
         expected = Statistics(
             conversations=len(mine),
             entries=sum(len(here.entries) for here in mine),

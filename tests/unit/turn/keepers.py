@@ -4,7 +4,7 @@ Everything waits for something that can be seen, and gives up after `PATIENCE` s
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -14,7 +14,7 @@ from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.keeper import ENDS, Chat, Keeper, SentTurn
-from threadkeep.llm.base import Model
+from threadkeep.llm.base import Delta, Model, Request, Stopped
 from threadkeep.llm.choice import Choice
 from threadkeep.store.base import Store
 from threadkeep.testing.clock import FakeClock
@@ -34,11 +34,26 @@ PATIENCE = 20.0
 Names = list[str]
 
 
+class WatchedHost(Host):
+    """A host that tells when it has looked for turns to recover for the first time, at its start."""
+
+    def __init__(self, parts: Parts) -> None:
+        super().__init__(parts, give_title)
+        self.has_looked = asyncio.Event()
+
+    async def recover(self, limit: int = 100) -> int:
+        """Take up what nobody sees to."""
+        try:
+            return await super().recover(limit)
+        finally:
+            self.has_looked.set()
+
+
 class Keepers:
     """Opens keepers on one store, each with a handle, a bus and an owner of its own, as several processes would."""
 
     def __init__(self, open_another: OpenAnother, clock: FakeClock) -> None:
-        self._open_another = open_another
+        self.open_store = open_another
         self._opened: list[Keeper] = []
         self._models: list[Model] = []
         self.clock = clock
@@ -49,7 +64,7 @@ class Keepers:
         """Open a keeper whose one assistant has these tools; `parts` are further fields of `Parts`."""
         chosen = assistant or Assistant(name="tester", instructions="Be brief.", tools=Registry(tools))
         fields: dict[str, Any] = {
-            "store": store or await self._open_another(),
+            "store": store or await self.open_store(),
             "bus": Bus(),
             "assistant_of": lambda conversation: chosen,
             "models": lambda name, assistant: model,
@@ -58,10 +73,10 @@ class Keepers:
             "owner": f"keeper-{len(self._opened)}",
             "pauses": (0.0, 0.0),
         }
-        made = Parts(**(fields | parts))
+        host = WatchedHost(Parts(**(fields | parts)))
         keeper = Keeper(
-            made.store,
-            Host(made, give_title),
+            host.parts.store,
+            host,
             Choice(model.name, "The test plays it."),
             {chosen.name: chosen},
             McpServers({}),
@@ -71,6 +86,7 @@ class Keepers:
         )
         self._opened.append(keeper)
         self._models.append(model)
+        await host.has_looked.wait()
         return keeper
 
     async def close(self) -> None:
@@ -80,6 +96,18 @@ class Keepers:
         for model in self._models:
             if isinstance(model, ScriptedModel):
                 model.assert_finished()
+
+
+class Silent(Model):
+    """A model that never says anything, whoever asks."""
+
+    name = "silent"
+    is_scripted = True
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        """Wait for ever."""
+        await asyncio.Event().wait()
+        yield Stopped("never")
 
 
 async def new_chat(keeper: Keeper, **fields: Any) -> Chat:
@@ -131,18 +159,21 @@ async def said_in(chat: Chat, text: str) -> None:
                     return
 
 
+async def until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds that nobody tells of."""
+    async with asyncio.timeout(PATIENCE):
+        while not holds():  # noqa: ASYNC110 - there is no event to wait for
+            await asyncio.sleep(0)
+
+
 async def called(model: ScriptedModel, times: int = 1) -> None:
     """Wait until the model was called so often."""
-    async with asyncio.timeout(PATIENCE):
-        while len(model.requests) < times:
-            await asyncio.sleep(0)
+    await until(lambda: len(model.requests) >= times)
 
 
 async def hung_up(model: ScriptedModel, times: int = 1) -> None:
     """Wait until so many calls of the model are over."""
-    async with asyncio.timeout(PATIENCE):
-        while len(model.closed) < times:
-            await asyncio.sleep(0)
+    await until(lambda: len(model.closed) >= times)
 
 
 async def entries_of(chat: Chat, store: Store) -> tuple[Entry, ...]:

@@ -39,7 +39,7 @@ class Asides:
         self._ending: set[asyncio.Task[None]] = set()
 
     async def follow(self, desk: Desk, scope: Scope, id: str, after: Cursor) -> AsyncGenerator[Event, None]:
-        """Yield what happens behind the cursor; when the reader leaves, the turn is stopped and the store thrown away."""
+        """Yield what happens behind the cursor; when the reader leaves, the turn is stopped and its store goes."""
         try:
             async with aclosing(desk.follow(scope, id, after, heartbeat=HEARTBEAT_SECONDS)) as events:
                 async for event in events:

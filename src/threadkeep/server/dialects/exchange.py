@@ -8,7 +8,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends
 from pydantic import BaseModel, ConfigDict, Field
@@ -94,7 +94,7 @@ class Exchange:
         self.keeper = keeper
         self._assistant = assistant
 
-    def new(self, body: DialectBody, **fields: str | None) -> NewConversation:
+    def new(self, body: DialectBody, **fields: Any) -> NewConversation:
         """Return the conversation that a body asks for. Without an assistant the first one answers."""
         self.keeper.check_assistant(body.assistant)
         own = self._assistant if self._assistant in self.keeper.assistants else None

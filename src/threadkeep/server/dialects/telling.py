@@ -29,7 +29,7 @@ class Telling:
         turn, message = event.data.get("turn"), event.data.get("message")
         if event.name in ("text.delta", "tool.called"):
             return message not in self._of_others
-        if event.name == "conversation.updated":
+        if event.name == "conversation.updated" or "turn" not in event.data:
             return False
         if self._turn is None:
             self._turn = turn

@@ -79,6 +79,12 @@ def conversation_routes(keeper: Keeper) -> APIRouter:
         await store.delete(who.scope, id)
         keeper.changed(who.scope, id)
 
+    @router.post("/{id}/restore", summary="Bring a conversation back that was deleted in the last half minute")
+    async def restore(who: Who, id: str, response: Response) -> ShownConversation:
+        restored = await store.restore(who.scope, id)
+        keeper.changed(who.scope, id)
+        return _shown(restored, response)
+
     return router
 
 

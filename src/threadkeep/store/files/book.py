@@ -25,6 +25,7 @@ from threadkeep.errors import (
     UnknownRole,
 )
 from threadkeep.store.files import disk
+from threadkeep.store.files.bin import Binned
 from threadkeep.store.files.disk import NEVER, Signature, translated
 from threadkeep.store.files.document import digest, parse, read, render, render_after
 from threadkeep.store.files.foreign import Importer
@@ -128,8 +129,8 @@ class Book:
         try:
             news = self._journal.read()
         except StoreCorrupt:
-            opening = self._journal.opening()
-            if scope and opening and (opening.tenant, opening.user) != (scope.tenant, scope.user):
+            first = self._journal.first()
+            if scope and first and Ledger(first).scope != scope:
                 raise ConversationNotFound from None
             raise
         if news.anew:
@@ -193,21 +194,37 @@ class Book:
                 disk.sync_folder(self._around.hidden)
             except OSError:
                 self._journal.path.unlink()
-                self._journal.forget()
-                self._ledger = None
+                self._forget()
                 raise
             yield
 
-    def delete(self, scope: Scope) -> None:
-        """Remove the files. The view goes first: alone it would be taken for another program's."""
+    def delete(self, scope: Scope, place: Binned) -> None:
+        """Move all files into the bin. The view goes before the journal: alone it would be taken for another
+        program's."""
         with self.writing(scope), translated():
-            self._view.remove()
-            for torn in disk.beside(self._journal.path, "torn"):
-                torn.unlink()
-            self._journal.path.unlink()
-            disk.sync_folder(self._around.hidden)
-            self._journal.forget()
-            self._ledger = None
+            torn = disk.beside(self._journal.path, "torn")
+            place.fill([*self._view.files(), *torn], self._journal.path)
+            self._forget()
+
+    def restore(self, place: Binned) -> None:
+        """Move the journal back; `AlreadyExists` if the book has begun anew, or another program wrote a view of it."""
+        with self._alone(), translated():
+            if self._journal.signature() is None and self._view.signature() is not None:
+                raise AlreadyExists
+            with self._journal.held(_NEW):
+                self._replay(None)
+                self._cut()
+                if self._ledger is not None:
+                    raise AlreadyExists
+                # Whoever waits for the lock sees that the file is another one now, and looks again.
+                os.replace(place.journal, self._journal.path)
+                disk.sync_folder(self._around.hidden)
+            self._forget()
+
+    def _forget(self) -> None:
+        self._journal.forget()
+        self._view.seen = NEVER
+        self._ledger = None
 
     # The view
 

@@ -3,6 +3,7 @@
 import errno
 import fcntl
 import os
+import re
 import stat
 import time
 from collections.abc import Iterator
@@ -167,8 +168,8 @@ def free_name(path: Path, what: str, now: datetime) -> Path:
 
 def beside(path: Path, what: str) -> list[Path]:
     """Return the files that were put beside a file under `free_name`."""
-    start = f"{path.name}.{what}-"
+    named = re.compile(rf"{re.escape(path.name)}\.{what}-\d{{8}}T\d{{6}}Z(-\d+)?")
     try:
-        return sorted(path.with_name(name) for name in os.listdir(path.parent) if name.startswith(start))
+        return sorted(path.with_name(name) for name in os.listdir(path.parent) if named.fullmatch(name))
     except FileNotFoundError:
         return []

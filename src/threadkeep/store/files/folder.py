@@ -4,6 +4,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from threading import Lock
 
@@ -18,9 +19,11 @@ from threadkeep.errors import (
     StoreTooNew,
 )
 from threadkeep.store.files import disk
+from threadkeep.store.files.bin import Bin, Binned
 from threadkeep.store.files.book import Book
 from threadkeep.store.files.disk import Signature, translated
 from threadkeep.store.files.surroundings import Surroundings
+from threadkeep.store.ledger.catalog import microseconds
 from threadkeep.store.ledger.ledger import Ledger
 from threadkeep.store.ledger.record import Record
 from threadkeep.store.ledger.store import Shelf
@@ -37,6 +40,7 @@ class Folder(Shelf):
     def __init__(self, around: Surroundings) -> None:
         super().__init__()
         self._around = around
+        self._bin = Bin(around)
         self._books: OrderedDict[str, Book] = OrderedDict()
         self._noted: dict[str, Seen] = {}
         self._lock = Lock()
@@ -98,20 +102,61 @@ class Folder(Shelf):
         book = self._book(Ledger(opening).id)
         if opening.key is not None:
             # The key's file comes first: without the conversation it means nothing, and is written over.
-            disk.write_file(self._key(opening.key.name), book.name.encode())
-            disk.sync_folder(self._around.hidden / "keys")
+            self._keep_key(opening.key.name, book.name)
         ledger = book.create(opening)
         self._note(book)
         return ledger
 
-    def delete(self, scope: Scope, conversation: str) -> None:
+    def delete(self, scope: Scope, conversation: str, now: datetime) -> None:
         book = self._book(conversation)
         with book.reading(scope) as ledger:
             key = ledger.created_with
-        book.delete(scope)
-        if key is not None:
+        book.delete(scope, self._bin.place(conversation, now))
+        if key is not None and self.created_with(key) == conversation:
             self._key(key).unlink(missing_ok=True)
         self._drop(conversation)
+
+    def restore(self, scope: Scope, conversation: str) -> None:
+        if not self._bin.holds(conversation):
+            raise ConversationNotFound
+        with self.creating():
+            found = self._bin.find(scope, conversation)
+            if found is None:
+                raise ConversationNotFound
+            binned, began = found
+            if began.created_with is not None and not self._is_used(scope, began.created_with):
+                self._keep_key(began.created_with, conversation)
+            self._book(conversation).restore(binned)
+            self._bin.put_back(binned)
+
+    def purge(self, deleted_before: datetime) -> int:
+        return sum(self._purge(binned, microseconds(deleted_before)) for binned in self._bin.all())
+
+    def _purge(self, binned: Binned, deleted_before: int) -> int:
+        with self.creating():
+            if binned.journal.exists():
+                if binned.deleted_at >= deleted_before:
+                    return 0
+                binned.remove()
+                return 1
+            if binned.path.exists():
+                self._bin.put_back(binned)
+            return 0
+
+    def _is_used(self, scope: Scope, key: str) -> bool:
+        """Whether there is a conversation that was created with this key."""
+        conversation = self.created_with(key)
+        if conversation is None:
+            return False
+        try:
+            with self.reading(scope, conversation) as ledger:
+                return ledger.created_with == key
+        except ConversationNotFound:
+            return False
+
+    def _keep_key(self, key: str, conversation: str) -> None:
+        disk.write_file(self._key(key), conversation.encode())
+        disk.sync_folder(self._around.hidden / "keys")
 
     def _key(self, name: str) -> Path:
         return self._around.hidden / "keys" / name

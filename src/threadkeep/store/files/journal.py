@@ -10,7 +10,7 @@ from typing import NamedTuple
 from threadkeep.errors import ConversationNotFound, StoreCorrupt, StoreTooNew
 from threadkeep.store.files import disk, lines
 from threadkeep.store.files.disk import NEVER, Signature
-from threadkeep.store.ledger.record import Opening, Record
+from threadkeep.store.ledger.record import Record
 
 _BEGINNING = 256
 
@@ -87,14 +87,14 @@ class Journal:
                 f"{self.path} was written by a newer release of Threadkeep; upgrade to open it."
             ) from None
 
-    def opening(self) -> Opening | None:
-        """Return whose journal this is, also if it is damaged further on."""
-        first = _read(self._file, 0, os.fstat(self._file).st_size).partition(b"\n")[0]
+    def first(self) -> Record | None:
+        """Return the record that tells whose journal this is, also if it is damaged further on."""
+        line = _read(self._file, 0, os.fstat(self._file).st_size).partition(b"\n")[0]
         try:
-            records, _ = lines.decode(first + b"\n")
+            records, _ = lines.decode(line + b"\n")
         except (lines.DamagedError, StoreTooNew):
             return None
-        return records[0].opening if records else None
+        return records[0] if records and records[0].opening else None
 
     def append(self, records: Sequence[Record]) -> list[Record]:
         """Add records that belong together and return them as they will be read; if this raises, nothing was added."""

@@ -73,13 +73,10 @@ class View:
         disk.write_file(disk.free_name(self._original, "imported", now), data)
         disk.sync_folder(self._original.parent)
 
-    def remove(self) -> None:
-        """Remove the file, its copies and what was set aside."""
+    def files(self) -> list[Path]:
+        """Return the file, its copies and what was set aside, as far as they are there."""
         copies = disk.beside(self._original, "imported")
-        for path in (self.path, self._draft, *self.aside(), *copies):
-            path.unlink(missing_ok=True)
-        disk.sync_folder(self.path.parent)
-        self.seen = NEVER
+        return [path for path in (self.path, self._draft, *self.aside(), *copies) if path.is_file()]
 
 
 def _is_json(data: bytes) -> bool:

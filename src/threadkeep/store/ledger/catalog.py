@@ -93,12 +93,13 @@ class Catalog:
     # Looking things up
 
     def page(
-        self, scope: Scope, assistant: str | None, status: Status | None, limit: int, after: str | None
+        self, whose: Scope | str, assistant: str | None, status: Status | None, limit: int, after: str | None
     ) -> ConversationPage:
-        """Return a page of the user's conversations, the last active first."""
-        before = activity_after(scope, after)
+        """Return a page of the conversations of a user, or (whose is the tenant) of all, the last active first."""
+        before = activity_after(whose, after)
         with self._lock:
-            found = [card.conversation for card in self._of(scope.user)]
+            cards = self._cards.values() if isinstance(whose, str) else self._of(whose.user)
+            found = [card.conversation for card in cards]
         keyed = (
             (_activity(conversation), conversation)
             for conversation in found
@@ -106,8 +107,13 @@ class Catalog:
         )
         rest = nlargest(limit + 1, (pair for pair in keyed if pair[0] < before), key=lambda pair: pair[0])
         items = tuple(conversation for _, conversation in rest[:limit])
-        more = activity_cursor(scope, *rest[limit - 1][0]) if len(rest) > limit else None
+        more = activity_cursor(whose, *rest[limit - 1][0]) if len(rest) > limit else None
         return ConversationPage(items=items, next=more)
+
+    def users(self) -> tuple[str, ...]:
+        """Return the names of those who have a conversation."""
+        with self._lock:
+            return tuple(sorted({card.conversation.scope.user for card in self._cards.values()}))
 
     def candidates(self, user: str, query: Query, conversation: str | None, bound: int | None) -> Candidates:
         """Return the newest entries of a user that match."""

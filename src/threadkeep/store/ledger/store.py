@@ -73,7 +73,7 @@ class Shelf(ABC):
 
     @abstractmethod
     def creating(self) -> AbstractContextManager[None]:
-        """Hold back others who create with a key or delete."""
+        """Hold back others who create with a key, delete, restore or purge."""
 
     @abstractmethod
     def created_with(self, key: str) -> str | None:
@@ -84,8 +84,16 @@ class Shelf(ABC):
         """Keep a new conversation; `AlreadyExists` if there is one with its id."""
 
     @abstractmethod
-    def delete(self, scope: Scope, conversation: str) -> None:
-        """Remove a conversation and everything that belongs to it."""
+    def delete(self, scope: Scope, conversation: str, now: datetime) -> None:
+        """Put a conversation aside, with everything that belongs to it."""
+
+    @abstractmethod
+    def restore(self, scope: Scope, conversation: str) -> None:
+        """Put back the conversation of this user that was put aside last; `AlreadyExists` if its id is taken."""
+
+    @abstractmethod
+    def purge(self, deleted_before: datetime) -> int:
+        """Remove what was put aside before that moment; return how many conversations."""
 
     @abstractmethod
     def refresh(self) -> None:
@@ -211,9 +219,23 @@ class LedgerStore(Store):
             with shelf.reading(scope, conversation):
                 pass
             with shelf.creating():
-                shelf.delete(scope, conversation)
+                shelf.delete(scope, conversation, self._clock())
 
         await self._run(work)
+
+    async def restore(self, scope: Scope, conversation: str) -> Conversation:
+        check_id(conversation)
+
+        def work() -> Conversation:
+            shelf = self._shelf(scope.tenant)
+            shelf.restore(scope, conversation)
+            with shelf.reading(scope, conversation) as ledger:
+                return ledger.conversation
+
+        return await self._run(work)
+
+    async def purge(self, deleted_before: datetime) -> int:
+        return await self._run(lambda: sum(shelf.purge(deleted_before) for shelf in self._shelves()))
 
     # The log and its tree
 
@@ -335,6 +357,17 @@ class LedgerStore(Store):
 
     async def statistics(self, tenant: str, *, user: str | None = None) -> Statistics:
         return await self._look(tenant, lambda shelf: shelf.catalog.statistics(user))
+
+    # For administrators of a tenant
+
+    async def list_tenant(self, tenant: str, *, limit: int = 20, after: str | None = None) -> ConversationPage:
+        check_limit(limit)
+        check_id(tenant)
+        return await self._look(tenant, lambda shelf: shelf.catalog.page(tenant, None, None, limit, after))
+
+    async def users(self, tenant: str) -> tuple[str, ...]:
+        check_id(tenant)
+        return await self._look(tenant, lambda shelf: shelf.catalog.users())
 
 
 def _newest(ledger: Ledger, head: int, limit: int) -> tuple[Entry, ...]:

@@ -24,6 +24,7 @@ class Database:
         self.translator = Translator()
         self.ends = Ends()
         self._scopes: dict[tuple[str, str], tuple[int, int]] = {}
+        self._places: dict[tuple[str, str, str], Place] = {}
 
     async def scope(self, scope: Scope) -> tuple[int, int] | None:
         """Return the keys of tenant and user, if they ever stored something. They never change."""
@@ -49,11 +50,17 @@ class Database:
 
     async def place(self, scope: Scope, conversation: str) -> Place:
         """Return where a conversation would be; whether it exists is seen by whoever looks there."""
-        check_id(conversation)
-        keys = await self.scope(scope)
-        if keys is None:
-            raise ConversationNotFound
-        return Place.of(keys, conversation)
+        names = (scope.tenant, scope.user, conversation)
+        place = self._places.get(names)
+        if place is None:
+            check_id(conversation)
+            keys = await self.scope(scope)
+            if keys is None:
+                raise ConversationNotFound
+            if len(self._places) >= REMEMBERED:
+                self._places.clear()
+            place = self._places[names] = Place.of(keys, conversation)
+        return place
 
     async def place_of(self, held: Lease | Turn) -> Place:
         """Return where a turn would be; when the conversation is gone, so is the lease."""

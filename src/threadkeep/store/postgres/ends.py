@@ -21,18 +21,18 @@ class Ends:
     """The ends of logs that were written last."""
 
     def __init__(self) -> None:
-        self._ends: dict[tuple[int, int, bytes], End] = {}
+        self._ends: dict[Place, End] = {}
 
     def get(self, where: Place) -> End | None:
         """Return where a log of this owner was left."""
-        return self._ends.get(where[:3])
+        return self._ends.get(where)
 
     def set(self, where: Place, end: End) -> None:
         """Remember where a log was left."""
         if len(self._ends) >= REMEMBERED:
             self._ends.clear()
-        self._ends[where[:3]] = end
+        self._ends[where] = end
 
     def forget(self, where: Place) -> None:
         """Forget what has changed."""
-        self._ends.pop(where[:3], None)
+        self._ends.pop(where, None)

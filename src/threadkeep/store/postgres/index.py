@@ -17,8 +17,10 @@ from threadkeep.store.postgres.database import Database
 
 logger = logging.getLogger(__name__)
 
-BATCH = 512
-"""How many entries may be appended by one store before it indexes them without being asked."""
+PAUSE_SECONDS = 1.0
+"""For how long nobody has appended when indexing begins by itself."""
+BACKLOG = 5000
+"""How many entries may be appended by one store before it indexes them although there was no pause."""
 MOST_ENTRIES = 256
 MOST_BYTES = 4 * 1024 * 1024
 MOST_WORD_BYTES = 900_000
@@ -31,17 +33,35 @@ class Index:
     def __init__(self, database: Database) -> None:
         self._db = database
         self._added = 0
+        self._last_added = 0.0
+        self._timer: asyncio.TimerHandle | None = None
         self._running: asyncio.Task[None] | None = None
 
     def note(self, entries: int) -> None:
-        """Count what was appended, and index it in the background once it is enough."""
+        """Count what was appended, and index it in the background later."""
+        loop = asyncio.get_running_loop()
         self._added += entries
-        if self._added >= BATCH and self._running is None:
+        self._last_added = loop.time()
+        if self._timer is None:
+            self._timer = loop.call_later(PAUSE_SECONDS, self._look)
+
+    def _look(self) -> None:
+        """Begin to index if there was a pause or there is much to index; else look again later."""
+        loop = asyncio.get_running_loop()
+        self._timer = None
+        if self._running is not None or (
+            self._added < BACKLOG and loop.time() < self._last_added + 0.9 * PAUSE_SECONDS
+        ):
+            self._timer = loop.call_later(PAUSE_SECONDS, self._look)
+        else:
             self._added = 0
-            self._running = asyncio.create_task(self._run())
+            self._running = loop.create_task(self._run())
 
     async def close(self) -> None:
-        """Wait for what is being indexed."""
+        """Wait for what is being indexed; what is not yet will be by the next one who looks for it."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
         if self._running is not None:
             await self._running
 
@@ -82,11 +102,17 @@ class Index:
         if row["seq"] is None or row["kind"] >= 8:
             return ""
         try:
-            body = decode(self._db.translator.row({**row, "id": bytes(16), "tokens": None}))
+            text = self._text(row)
         except StoreCorrupt as error:
             logger.warning("entry %s of conversation %s cannot be found: %s", row["seq"], row["conversation"], error)
             return ""
-        return " ".join(_bounded(words.words(words.searchable(body))))
+        return " ".join(_bounded(words.words(text)))
+
+    def _text(self, row: Any) -> str:
+        """Return what can be found of a message. Most are plain text, which is seen without building the message."""
+        columns = {name: row[name] for name in ("kind", "content", "parts")}
+        found = self._db.translator.row({**columns, "id": bytes(16), "tokens": None})
+        return words.searchable(decode(found)) if found.parts else found.content[: words.INDEXED_CHARACTERS]
 
 
 def _bounded(found: Iterable[str]) -> list[str]:

@@ -7,6 +7,7 @@ its prepared statements (`max_prepared_statements`, release 1.21 or newer).
 
 import asyncio
 import re
+from collections import deque
 from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
@@ -21,7 +22,10 @@ POOL_SIZE = 16
 CONNECT_SECONDS = 10
 CALL_SECONDS = 60
 ATTEMPTS = 10
-PLAIN_APPEND = files("threadkeep.store.postgres").joinpath("append.sql").read_text(encoding="utf-8")
+_PLAIN_APPENDS = {
+    name: files("threadkeep.store.postgres").joinpath(f"{name}.sql").read_text(encoding="utf-8")
+    for name in ("append_one", "append_two")
+}
 _POOL_SIZE = re.compile(r"([?&])pool_size=([^&]*)&?")
 _SETTINGS = {"application_name": "threadkeep", "synchronous_commit": "on", "lock_timeout": "10s", "jit": "off"}
 
@@ -55,12 +59,13 @@ class _Link:
         self.connection = connection
         self._statements: dict[str, Any] = {}
 
-    async def call(self, verb: str, arguments: Sequence[Any]) -> list[asyncpg.Record]:
-        statement = self._statements.get(verb)
+    async def call(self, verb: str, arguments: Sequence[Any]) -> tuple[list[asyncpg.Record], str]:
+        """Return the rows of an answer and its status."""
+        statement: Any = self._statements.get(verb)
         if statement is None:
-            sql = PLAIN_APPEND if verb == "plain_append" else _function_call(verb, len(arguments))
+            sql = _PLAIN_APPENDS.get(verb) or _function_call(verb, len(arguments))
             statement = self._statements[verb] = await self.connection.prepare(sql)
-        return await statement.fetch(*arguments)
+        return await statement.fetch(*arguments), statement.get_statusmsg()
 
 
 def _function_call(verb: str, count: int) -> str:
@@ -73,68 +78,99 @@ class Pool:
     """Calls functions of the schema, each on a connection that nobody else uses meanwhile."""
 
     def __init__(self, url: str) -> None:
-        self._url, size = split_url(url)
-        self._free = asyncio.Semaphore(size)
+        self._url, self._size = split_url(url)
         self._idle: list[_Link] = []
-        self._size = size
+        self._open = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
         self._closed = False
 
     async def close(self) -> None:
         """Wait for calls that are being answered, then close all connections."""
         self._closed = True
-        for _ in range(self._size):
-            await self._free.acquire()
-        for link in self._idle:
+        while self._open > len(self._idle):
+            await self._turn()
+        self._wake()
+        while self._idle:
+            link = self._idle.pop()
+            self._open -= 1
             try:
                 await link.connection.close(timeout=CONNECT_SECONDS)
             except FAULTS:
                 link.connection.terminate()
-        self._idle.clear()
-        for _ in range(self._size):
-            self._free.release()
 
     async def call(self, verb: str, *arguments: Any) -> list[asyncpg.Record]:
         """Call a function and return its rows. When two transactions met, the call is made again."""
         for _ in range(ATTEMPTS):
             try:
-                return await self._call(verb, arguments)
+                return (await self._call(verb, arguments))[0]
             except FAULTS as error:
                 if not is_transient(error):
                     raise translate(error) from error
         raise StoreBusy
 
-    async def plain_append(self, *arguments: Any) -> bool:
-        """Append what `append.sql` says; return whether it took place."""
+    async def append_plainly(self, messages: int, arguments: Sequence[Any]) -> bool:
+        """Append one or two messages as `append_one.sql` and `append_two.sql` say; return whether it took place."""
         try:
-            return bool(await self._call("plain_append", arguments))
-        except asyncpg.UniqueViolationError:
-            return False
+            return (await self._call("append_one" if messages == 1 else "append_two", arguments))[1] != "INSERT 0 0"
         except FAULTS as error:
+            if is_transient(error):
+                return False
             raise translate(error) from error
 
     async def one(self, verb: str, *arguments: Any) -> asyncpg.Record:
         """Call a function that returns one row."""
         return (await self.call(verb, *arguments))[0]
 
-    async def _call(self, verb: str, arguments: Sequence[Any]) -> list[asyncpg.Record]:
-        async with self._free:
-            link = await self._link()
-            try:
-                rows = await link.call(verb, arguments)
-            except FAULTS as error:
-                if spoils(error):
-                    link.connection.terminate()
-                raise
-            finally:
-                if not link.connection.is_closed():
-                    self._idle.append(link)
-            return rows
+    async def _call(self, verb: str, arguments: Sequence[Any]) -> tuple[list[asyncpg.Record], str]:
+        link = self._idle.pop() if self._idle and not self._closed else await self._link()
+        try:
+            return await link.call(verb, arguments)
+        except FAULTS as error:
+            if spoils(error):
+                link.connection.terminate()
+            raise
+        finally:
+            if link.connection.is_closed():
+                self._open -= 1
+            else:
+                self._idle.append(link)
+            if self._waiting:
+                self._wake()
 
     async def _link(self) -> _Link:
-        if self._closed:
-            raise StoreUnavailable("The store is closed.")
-        while self._idle:
-            link = self._idle.pop()
-            if not link.connection.is_closed():
-                return link
-        return _Link(await connect(self._url))
+        """Return a connection that nobody uses: an idle one, a new one, or the next that is given back."""
+        while not self._closed:
+            if self._idle:
+                return self._idle.pop()
+            if self._open < self._size:
+                return await self._connect()
+            await self._turn()
+        raise StoreUnavailable("The store is closed.")
+
+    async def _connect(self) -> _Link:
+        self._open += 1
+        try:
+            return _Link(await connect(self._url))
+        except BaseException:
+            self._open -= 1
+            self._wake()
+            raise
+
+    async def _turn(self) -> None:
+        """Wait until a connection was given back."""
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._wake()
+            raise
+
+    def _wake(self) -> None:
+        """Let the one go on who has waited longest."""
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return

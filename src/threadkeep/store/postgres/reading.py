@@ -1,5 +1,6 @@
 """Reading conversations and their logs. Each verb is one call, and sees the database as of one moment."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from threadkeep.conversation.conversation import Conversation
@@ -13,7 +14,7 @@ from threadkeep.store.base import ConversationPage, Draft, LogPage, Statistics
 from threadkeep.store.codec import decode_id, encode_id
 from threadkeep.store.paging import activity_after, activity_cursor
 from threadkeep.store.postgres.database import Database
-from threadkeep.store.postgres.rows import number, optional, to_conversation, to_tree
+from threadkeep.store.postgres.rows import Columns, number, optional, to_conversation, to_tree
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FAR = datetime(9999, 12, 31, tzinfo=UTC)
@@ -39,18 +40,23 @@ class Reader:
         self, scope: Scope, assistant: str | None, status: Status | None, limit: int, after: str | None
     ) -> ConversationPage:
         """Return a page of the user's conversations, the last active first."""
-        activity, key = activity_after(scope, after)
+        before = _before(*activity_after(scope, after))
         keys = await self._db.scope(scope)
         if keys is None:
             return ConversationPage(items=())
-        before = min(_FAR, _EPOCH + timedelta(microseconds=min(activity, (_FAR - _EPOCH) // _MICROSECOND)))
-        rows = await self._db.pool.call("list", *keys, before, key, assistant, status, limit + 1)
-        items = tuple(to_conversation(scope, row) for row in rows[:limit])
-        if len(rows) <= limit:
-            return ConversationPage(items=items)
-        last = rows[limit - 1]
-        cursor = activity_cursor(scope, (last["updated_at"] - _EPOCH) // _MICROSECOND, last["key"])
-        return ConversationPage(items=items, next=cursor)
+        rows = await self._db.pool.call("list", *keys, *before, assistant, status, limit + 1)
+        return _page(scope, [(scope, row) for row in rows], limit)
+
+    async def page_of_all(self, tenant: str, limit: int, after: str | None) -> ConversationPage:
+        """Return a page of the conversations of all users of a tenant, the last active first."""
+        before = _before(*activity_after(tenant, after))
+        rows = await self._db.pool.call("list_tenant", tenant, *before, limit + 1)
+        found = [(Scope(tenant=tenant, user=row["user_name"]), row["now"]) for row in rows]
+        return _page(tenant, found, limit)
+
+    async def users(self, tenant: str) -> tuple[str, ...]:
+        """Return the names of those who have a conversation."""
+        return tuple(row["name"] for row in await self._db.pool.call("users", tenant))
 
     async def tree(self, scope: Scope, conversation: str) -> Tree:
         """Return the shape of the tree."""
@@ -112,3 +118,18 @@ class Reader:
         place = await self._db.place(scope, conversation)
         lines = await self._db.lines(verb, *place[:3], *arguments)
         return tuple(self._db.translator.entry(conversation, line) for line in lines)
+
+
+def _before(activity: int, key: int) -> tuple[datetime, int]:
+    """Return the activity as a moment that the database knows."""
+    return min(_FAR, _EPOCH + timedelta(microseconds=min(activity, (_FAR - _EPOCH) // _MICROSECOND))), key
+
+
+def _page(whose: Scope | str, found: Sequence[tuple[Scope, Columns]], limit: int) -> ConversationPage:
+    """Return a page of conversations, of which one more than the page holds was looked for."""
+    items = tuple(to_conversation(scope, row) for scope, row in found[:limit])
+    if len(found) <= limit:
+        return ConversationPage(items=items)
+    _, last = found[limit - 1]
+    cursor = activity_cursor(whose, (last["updated_at"] - _EPOCH) // _MICROSECOND, last["key"])
+    return ConversationPage(items=items, next=cursor)

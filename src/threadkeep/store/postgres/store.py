@@ -1,9 +1,7 @@
 """The PostgreSQL store: every verb is one call of a function in the schema `threadkeep`, which is one transaction."""
 
-import asyncio
-import logging
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Self
 
 from threadkeep.conversation.clock import Clock
@@ -16,7 +14,6 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State
 from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import Lease, Turn
-from threadkeep.errors import StoreError
 from threadkeep.store.base import (
     Append,
     Appended,
@@ -32,6 +29,7 @@ from threadkeep.store.base import (
 from threadkeep.store.checks import check_limit
 from threadkeep.store.postgres.chunks import ChunkWriter
 from threadkeep.store.postgres.database import Database
+from threadkeep.store.postgres.deletion import Deletion
 from threadkeep.store.postgres.index import Index
 from threadkeep.store.postgres.keyring import PostgresKeyRing
 from threadkeep.store.postgres.pool import Pool
@@ -40,8 +38,6 @@ from threadkeep.store.postgres.schema import check
 from threadkeep.store.postgres.searching import Searcher
 from threadkeep.store.postgres.turns import Turns
 from threadkeep.store.postgres.writing import Log
-
-logger = logging.getLogger(__name__)
 
 
 class PostgresStore(Store):
@@ -53,29 +49,19 @@ class PostgresStore(Store):
         database = Database(pool, clock, max_bytes)
         self._reader = Reader(database)
         self._log = Log(database, self._reader, ids)
+        self._deletion = Deletion(database)
         self._turns = Turns(database, self._log)
         self._chunks = ChunkWriter(database)
         self._index = Index(database)
         self._searcher = Searcher(database, self._index)
-        self._purging: asyncio.Task[None] | None = None
 
     @classmethod
     async def open(cls, url: str, clock: Clock, ids: IdSource, max_bytes: int) -> Self:
-        """Open the database, whose schema must be current, and finish deletions that were cut off."""
+        """Open the database, whose schema must be current."""
         await check(url)
-        store = cls(Pool(url), clock, ids, max_bytes)
-        store._purging = asyncio.create_task(store._purge())
-        return store
-
-    async def _purge(self) -> None:
-        try:
-            await self._log.purge_removals()
-        except StoreError as error:
-            logger.warning("a deletion that was cut off is not finished yet: %s", error)
+        return cls(Pool(url), clock, ids, max_bytes)
 
     async def close(self) -> None:
-        if self._purging is not None:
-            await asyncio.wait([self._purging])
         await self._chunks.close()
         await self._index.close()
         await self._pool.close()
@@ -108,7 +94,13 @@ class PostgresStore(Store):
         return await self._log.update(scope, conversation, change, expected_version)
 
     async def delete(self, scope: Scope, conversation: str) -> None:
-        await self._log.delete(scope, conversation)
+        await self._deletion.hide(scope, conversation)
+
+    async def restore(self, scope: Scope, conversation: str) -> Conversation:
+        return await self._deletion.restore(scope, conversation)
+
+    async def purge(self, deleted_before: datetime) -> int:
+        return await self._deletion.purge(deleted_before)
 
     # The log and its tree
 
@@ -195,3 +187,11 @@ class PostgresStore(Store):
 
     async def statistics(self, tenant: str, *, user: str | None = None) -> Statistics:
         return await self._reader.statistics(check_id(tenant), user)
+
+    # For administrators of a tenant
+
+    async def list_tenant(self, tenant: str, *, limit: int = 20, after: str | None = None) -> ConversationPage:
+        return await self._reader.page_of_all(check_id(tenant), check_limit(limit), after)
+
+    async def users(self, tenant: str) -> tuple[str, ...]:
+        return await self._reader.users(check_id(tenant))

@@ -20,7 +20,6 @@ from threadkeep.store.postgres.jsonb import dump, escape
 from threadkeep.store.postgres.reading import Reader
 from threadkeep.store.postgres.rows import Place, number, optional, refusal, to_conversation
 
-PURGE_STEP = 5000
 REPLAYED = "replayed"
 
 
@@ -84,31 +83,13 @@ class Log:
         )
         return to_conversation(scope, row["now"])
 
-    async def delete(self, scope: Scope, conversation: str) -> None:
-        """Hide a conversation, then remove what belongs to it, a bounded number of entries at a time."""
-        place = await self._db.place(scope, conversation)
-        self._db.ends.forget(place)
-        row = await self._db.ask("hide", *place)
-        await self._purge(place.tenant, row["conversation"])
-
-    async def purge_removals(self) -> None:
-        """Finish deletions that were cut off."""
-        while rows := await self._db.pool.call("removals", 100):
-            for row in rows:
-                await self._purge(row["tenant"], row["conversation"])
-
-    async def _purge(self, tenant: int, conversation: int) -> None:
-        first = 0
-        while (await self._db.pool.one("purge", tenant, conversation, first, first + PURGE_STEP))[0]:
-            first += PURGE_STEP
-
     async def append(self, scope: Scope, conversation: str, append: Append) -> Appended:
         """Append entries: in the plain way if that can be, else by the function that knows all cases."""
         rows = check_append(append, self._db.max_bytes)
         where, now = await self._db.place(scope, conversation), self._db.clock()
         end = self._db.ends.get(where)
         if end is not None and _is_plain(append, rows, end) and await self._append_plainly(where, end, rows, now):
-            return Appended(entries=placed(conversation, append.bodies, end.last + 1, end.head, None, now))
+            return Appended(entries=_continued(conversation, append.bodies, end, now))
         bodies: tuple[Body, ...] = append.bodies
         if append.settle is not None:
             rows, bodies = [*rows, encode(append.settle)], (*bodies, append.settle)
@@ -134,14 +115,13 @@ class Log:
 
     async def _append_plainly(self, where: Place, end: End, rows: Sequence[Row], now: datetime) -> bool:
         """Append one or two messages behind the end that is remembered; return whether that was still the end."""
-        total, messages = end.total, []
+        key, last, _, newest, total = end
+        arguments: list[Any] = [where.tenant, where.owner, key, last, newest, now]
         for row in rows:
             *message, size, _ = self._db.translator.body(row)
             total += size
-            messages += [*message, total]
-        messages += [None] * (12 - len(messages))
-        key, last, _, newest, _ = end
-        if not await self._db.pool.plain_append(*where[:2], key, last, newest, now, *messages):
+            arguments += (*message, total)
+        if not await self._db.pool.append_plainly(len(rows), arguments):
             return False
         last += len(rows)
         self._db.ends.set(where, End(key, last, last, last, total))
@@ -164,6 +144,15 @@ def _is_plain(append: Append, rows: Sequence[Row], end: End) -> bool:
         and append.expected_head in (None, end.head)
         and end.head == end.newest
         and all(row.kind < STATE for row in rows)
+    )
+
+
+def _continued(conversation: str, bodies: Sequence[Body], end: End, now: datetime) -> tuple[Entry, ...]:
+    """Return messages as entries that continue the newest branch."""
+    parents = (end.newest or None, *range(end.last + 1, end.last + len(bodies)))
+    return tuple(
+        Entry.trusted(conversation=conversation, seq=end.last + at, parent=parent, turn=None, created_at=now, body=body)
+        for at, (parent, body) in enumerate(zip(parents, bodies, strict=True), 1)
     )
 
 

@@ -77,6 +77,7 @@ def candidates(
         match += f' AND "{query.prefix}" *'
     return reader.db.rows(
         "SELECT word.rowid, e.conversation FROM word JOIN entry e ON e.position = word.rowid "
-        "WHERE word MATCH ? AND word.rowid <= ? AND e.tenant = ? ORDER BY word.rowid DESC LIMIT ?",
+        "CROSS JOIN conversation c ON c.key = e.conversation "
+        "WHERE word MATCH ? AND word.rowid <= ? AND e.tenant = ? AND c.id IS NOT NULL ORDER BY word.rowid DESC LIMIT ?",
         (match, bound, keys[0], words.CANDIDATES),
     )

@@ -135,6 +135,31 @@ class Reader:
         )
         return [(self._conversation(scope, row), row[0]) for row in rows]
 
+    def conversations_of_all(self, tenant: str, before: tuple[int, int], limit: int) -> list[tuple[Conversation, int]]:
+        """Return the same of all users of a tenant."""
+        rows = self.db.rows(
+            f"{_CONVERSATION} WHERE c.tenant = (SELECT key FROM tenant WHERE name = ?) AND c.id IS NOT NULL "
+            "AND (c.updated_at, c.key) < (?, ?) ORDER BY c.updated_at DESC, c.key DESC LIMIT ?",
+            (tenant, *before, limit),
+        )
+        return [(self._conversation(self._owner(tenant, row[0]), row), row[0]) for row in rows]
+
+    def _owner(self, tenant: str, conversation: int) -> Scope:
+        user = self.db.value(
+            "SELECT name FROM user WHERE key = (SELECT user FROM conversation WHERE key = ?)", (conversation,)
+        )
+        return Scope(tenant=tenant, user=user)
+
+    def users(self, tenant: str) -> tuple[str, ...]:
+        """Return the names of those who have a conversation."""
+        rows = self.db.rows(
+            "SELECT u.name FROM user u WHERE u.tenant = (SELECT key FROM tenant WHERE name = ?) AND EXISTS ("
+            "SELECT 1 FROM conversation c WHERE c.tenant = u.tenant AND c.user = u.key AND c.id IS NOT NULL) "
+            "ORDER BY u.name",
+            (tenant,),
+        )
+        return tuple(name for (name,) in rows)
+
     def _conversation(self, scope: Scope, row: Sequence[Any]) -> Conversation:
         key, tenant, id, version, created, updated, status, archived, assistant, title, model, metadata, system = row
         place = Place(tenant, key, "", version)

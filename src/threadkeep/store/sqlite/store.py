@@ -7,7 +7,7 @@ a search, which may read much, is made in a thread.
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -16,7 +16,7 @@ from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.cursor import MAX_SEQ, Cursor
 from threadkeep.conversation.entry import Entry, Status, Update
 from threadkeep.conversation.idempotency import IdempotencyKey
-from threadkeep.conversation.ids import IdSource
+from threadkeep.conversation.ids import IdSource, check_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State, StateChange, fold
 from threadkeep.conversation.tree import Tree
@@ -38,6 +38,7 @@ from threadkeep.store.checks import check_append, check_begin, check_chunk, chec
 from threadkeep.store.paging import activity_after, activity_cursor
 from threadkeep.store.sqlite import index
 from threadkeep.store.sqlite.connection import connect, translated
+from threadkeep.store.sqlite.deletion import Deletion
 from threadkeep.store.sqlite.keyring import SqliteKeyRing
 from threadkeep.store.sqlite.reading import Place, Reader, microseconds
 from threadkeep.store.sqlite.schema import apply
@@ -59,6 +60,7 @@ class SqliteStore(Store):
         apply(connection)
         self._log = Log(Reader(connection), clock)
         self._turns = Turns(self._log)
+        self._deletion = Deletion(self._log)
         self.writer = Writer(connection, self._log.forget)
         self._reader = Reader(connect(path))
         self._searcher = Reader(connect(path))
@@ -75,11 +77,8 @@ class SqliteStore(Store):
 
     @classmethod
     async def open(cls, path: Path, clock: Clock, ids: IdSource, max_bytes: int) -> Self:
-        """Open the file; create and migrate it as needed, and finish deletions that were cut off."""
-        store = cls(path, clock, ids, max_bytes)
-        for place in await store._write(store._log.hidden):
-            await store._purge(place)
-        return store
+        """Open the file; create and migrate it as needed."""
+        return cls(path, clock, ids, max_bytes)
 
     async def close(self) -> None:
         if self._closed:
@@ -119,11 +118,7 @@ class SqliteStore(Store):
         await self._catch_up()
         with translated():
             found = self._reader.conversations(scope, before, assistant, status, limit + 1)
-        page = [conversation for conversation, _ in found[:limit]]
-        if len(found) <= limit:
-            return ConversationPage(items=tuple(page))
-        last, key = found[limit - 1]
-        return ConversationPage(items=tuple(page), next=activity_cursor(scope, microseconds(last.updated_at), key))
+        return _page(scope, found, limit)
 
     async def update(
         self, scope: Scope, conversation: str, change: Update, *, expected_version: int | None = None
@@ -132,11 +127,16 @@ class SqliteStore(Store):
         return await self._write(lambda: self._log.update(scope, conversation, change, expected_version))
 
     async def delete(self, scope: Scope, conversation: str) -> None:
-        await self._purge(await self._write(lambda: self._log.hide(scope, conversation)))
+        await self._write(lambda: self._deletion.hide(scope, conversation))
 
-    async def _purge(self, place: Place) -> None:
-        while await self._write(lambda: self._log.purge(place)):
-            pass
+    async def restore(self, scope: Scope, conversation: str) -> Conversation:
+        return await self._write(lambda: self._deletion.restore(scope, conversation))
+
+    async def purge(self, deleted_before: datetime) -> int:
+        removed = 0
+        while (finished := await self._write(lambda: self._deletion.purge(deleted_before))) is not None:
+            removed += finished
+        return removed
 
     # The log and its tree
 
@@ -274,6 +274,19 @@ class SqliteStore(Store):
             )
         return Statistics(conversations=conversations, entries=entries, bytes=size)
 
+    # For administrators of a tenant
+
+    async def list_tenant(self, tenant: str, *, limit: int = 20, after: str | None = None) -> ConversationPage:
+        check_limit(limit)
+        before = activity_after(check_id(tenant), after)
+        await self._catch_up()
+        with translated():
+            return _page(tenant, self._reader.conversations_of_all(tenant, before, limit + 1), limit)
+
+    async def users(self, tenant: str) -> tuple[str, ...]:
+        with translated():
+            return self._reader.users(check_id(tenant))
+
     # Seams
 
     def _read(self, scope: Scope, conversation: str, read: Callable[[Place], T]) -> T:
@@ -312,3 +325,12 @@ class SqliteStore(Store):
         self._log.added = 0
         while await self.writer.run(lambda: index.catch_up(self._log.reader)):
             pass
+
+
+def _page(whose: Scope | str, found: Sequence[tuple[Conversation, int]], limit: int) -> ConversationPage:
+    """Return a page of conversations, of which one more than the page holds was looked for."""
+    items = tuple(conversation for conversation, _ in found[:limit])
+    if len(found) <= limit:
+        return ConversationPage(items=items)
+    last, key = found[limit - 1]
+    return ConversationPage(items=items, next=activity_cursor(whose, microseconds(last.updated_at), key))

@@ -139,33 +139,6 @@ class Log:
         self.put(here, tip._replace(head=head), [HeadChoice()], head, None)
         return self.reader.conversation(scope, here)
 
-    def hide(self, scope: Scope, conversation: str) -> Place:
-        """Make a conversation unreachable; what belongs to it is purged in steps."""
-        here = self.reader.place(scope, conversation)
-        self.db.execute("UPDATE conversation SET id = NULL WHERE key = ?", (here.conversation,))
-        self._places.clear()
-        return here
-
-    def purge(self, here: Place, limit: int = 2000) -> bool:
-        """Remove up to `limit` entries of a hidden conversation, at last all the rest; return whether more is left."""
-        rows = self.db.rows(f"SELECT position FROM entry {_HERE} ORDER BY seq LIMIT ?", (*here[:2], limit))
-        self.db.executemany("DELETE FROM word WHERE rowid = ?", rows)
-        self.db.executemany("DELETE FROM entry WHERE position = ?", rows)
-        # Positions at the end of the table are given again, and must be indexed again then.
-        self.db.execute("UPDATE caught_up SET position = min(position, (SELECT coalesce(max(position), 0) FROM entry))")
-        if len(rows) == limit:
-            return True
-        for table in ("jump", "turn", "draft", "chunk", "key"):
-            self.db.execute(f"DELETE FROM {table} {_HERE}", here[:2])
-        self.db.execute("DELETE FROM conversation WHERE key = ?", (here.conversation,))
-        self._tips.pop(here.conversation, None)
-        return False
-
-    def hidden(self) -> list[Place]:
-        """Return conversations that were deleted but not purged to the end."""
-        rows = self.db.rows("SELECT tenant, key FROM conversation WHERE id IS NULL")
-        return [Place(tenant, key, "", 0) for tenant, key in rows]
-
     # Idempotency
 
     def replayed(self, scope: Scope, key: IdempotencyKey | None) -> tuple[Place, int, int] | None:

@@ -20,9 +20,11 @@ pytest.register_assert_rewrite(
     *(
         f"{__name__}.{module}"
         for module in (
+            "administration",
             "bad_input",
             "branches",
             "conversations",
+            "deletion",
             "drafts",
             "handles",
             "idempotency",
@@ -42,9 +44,11 @@ pytest.register_assert_rewrite(
     )
 )
 
+from threadkeep.testing.conformance.administration import TestAdministration  # noqa: E402
 from threadkeep.testing.conformance.bad_input import TestBadInput  # noqa: E402
 from threadkeep.testing.conformance.branches import TestBranches  # noqa: E402
 from threadkeep.testing.conformance.conversations import TestConversations  # noqa: E402
+from threadkeep.testing.conformance.deletion import TestDeletion  # noqa: E402
 from threadkeep.testing.conformance.drafts import TestDrafts  # noqa: E402
 from threadkeep.testing.conformance.fixtures import clock, store  # noqa: E402
 from threadkeep.testing.conformance.handles import TestHandles  # noqa: E402
@@ -62,9 +66,11 @@ from threadkeep.testing.conformance.statistics import TestStatistics  # noqa: E4
 from threadkeep.testing.conformance.turns import TestTurns  # noqa: E402
 
 __all__ = [
+    "TestAdministration",
     "TestBadInput",
     "TestBranches",
     "TestConversations",
+    "TestDeletion",
     "TestDrafts",
     "TestHandles",
     "TestIdempotency",

@@ -45,6 +45,7 @@ BY_ID: dict[str, Callable[[Store, str], Awaitable[object]]] = {
     "get": lambda store, name: store.get(ADA, name),
     "update": lambda store, name: store.update(ADA, name, Update(title="x")),
     "delete": lambda store, name: store.delete(ADA, name),
+    "restore": lambda store, name: store.restore(ADA, name),
     "append": lambda store, name: store.append(ADA, name, Append(bodies=(asked("x"),))),
     "choose_head": lambda store, name: store.choose_head(ADA, name, 1),
     "log": lambda store, name: store.log(ADA, name, Cursor()),
@@ -54,6 +55,7 @@ BY_ID: dict[str, Callable[[Store, str], Awaitable[object]]] = {
 
 LIMITED: dict[str, Callable[[Store, str, int], Awaitable[object]]] = {
     "list": lambda store, name, limit: store.list(ADA, limit=limit),
+    "list_tenant": lambda store, name, limit: store.list_tenant("acme", limit=limit),
     "newest": lambda store, name, limit: store.newest(ADA, name, limit=limit),
     "before": lambda store, name, limit: store.before(ADA, name, 1, limit=limit),
     "after": lambda store, name, limit: store.after(ADA, name, 1, limit=limit),

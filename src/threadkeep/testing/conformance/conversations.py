@@ -1,4 +1,4 @@
-"""Conversations: create, get, list, update, delete."""
+"""Conversations: create, get, list, update. How they are deleted is in `deletion`."""
 
 from uuid import UUID
 
@@ -10,8 +10,7 @@ from threadkeep.errors import AlreadyExists, ConversationNotFound, InvalidCursor
 from threadkeep.store.base import Append, Store
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.conformance.refusal import refused
-from threadkeep.testing.samples import ADA, BOB, EVE, asked, new, running, say
-from threadkeep.testing.stores import whole_log
+from threadkeep.testing.samples import ADA, BOB, EVE, asked, new, say
 
 
 async def _names(store: Store, **filters: str | Status | None) -> list[str]:
@@ -178,35 +177,3 @@ class TestConversations:
         conversation = await store.get(ADA, name)
         assert (conversation.version, conversation.head, conversation.entries) == (1, 2, 2)
         assert (conversation.created_at, conversation.updated_at) == (created_at, clock.now)
-
-    async def test_a_deleted_conversation_is_gone_with_everything_in_it(self, store: Store, clock: FakeClock) -> None:
-        name = await new(store, ADA, "findable words")
-        lease = await running(store, name)
-        await store.write(lease, "m1", 0, "half an answer")
-        await store.delete(ADA, name)
-        clock.advance(3600)
-        async with refused(store, ConversationNotFound):
-            await store.get(ADA, name)
-        assert (await store.list(ADA)).items == ()
-        assert (await store.search(ADA, "findable")).items == ()
-        assert await store.expired() == ()
-        assert (await store.statistics(ADA.tenant)).conversations == 0
-        async with refused(store, ConversationNotFound):
-            await store.delete(ADA, name)
-
-    async def test_the_id_of_a_deleted_conversation_can_be_used_again_and_nothing_comes_back(
-        self, store: Store
-    ) -> None:
-        await new(store, ADA, "old words", name="again")
-        await store.update(ADA, "again", Update(title="old title", metadata={"old": True}))
-        lease = await running(store, "again")
-        await store.write(lease, "m1", 0, "half")
-        await store.delete(ADA, "again")
-        created = await new(store, ADA, "new words", name="again")
-        conversation = await store.get(ADA, created)
-        assert (conversation.title, conversation.metadata, conversation.version) == (None, {}, 1)
-        entries, draft = await whole_log(store, ADA, "again")
-        assert [entry.seq for entry in entries] == [1]
-        assert draft is None
-        assert await store.turns(ADA, "again") == ()
-        assert (await store.search(ADA, "old")).items == ()

@@ -4,7 +4,7 @@
 -- Whoever writes to a conversation holds its advisory lock (`p_lock`) first; the next statement then sees what the one
 -- before it wrote. That leaves no trace in the log of the database and orders appends, turns and deletion alike.
 --
--- The plain append (append.sql) does without: it adds an entry behind the last one that its caller knows, which fails if
+-- The plain append (append_one.sql) does without: it adds an entry behind the last one that its caller knows, which fails if
 -- there is another by now, and shares the conversation's row in `behind`, without which it does nothing. All others lock
 -- that row, so that no plain append comes in between.
 

@@ -1,4 +1,4 @@
--- Appending, with all that can be asked of it. The plain case is in append.sql.
+-- Appending, with all that can be asked of it. The plain case is in append_one.sql and append_two.sql.
 
 -- Whether a lease is the present one of its turn.
 CREATE FUNCTION threadkeep.is_held(p_tenant integer, p_conversation bigint, p_turn bigint, p_fence bigint, p_holder text)

@@ -107,21 +107,22 @@ CREATE FUNCTION threadkeep.is_behind(p_tenant integer, p_owner integer) RETURNS 
     SELECT EXISTS (SELECT FROM threadkeep.behind b WHERE b.tenant = p_tenant AND b.owner = p_owner)
 $$;
 
--- Where the newest messages are that hold the words, newest first, and the position of the newest word that was indexed.
--- Runs as the owner, free of row-level security (see 0002), and therefore asks for tenant and owner itself.
+-- Where the newest messages of a user (in one conversation, or null) are that hold the words, newest first. Runs as the
+-- owner, free of row-level security (see 0002), and therefore asks for tenant and user itself. No table under a policy may
+-- be joined here: its condition on the tenant would spread to `word`, and the index could not be used.
 CREATE FUNCTION threadkeep.candidates(
     p_tenant integer, p_owner integer, p_conversation bigint, p_query tsquery, p_bound bigint, p_limit integer
 ) RETURNS TABLE (conversation bigint, seq integer)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+DECLARE hidden bigint[] := ARRAY(SELECT r.conversation FROM threadkeep.removal r WHERE r.tenant = p_tenant);
 BEGIN
+    p_query := p_query && quote_literal('¤u' || p_owner)::tsquery;
+    IF p_conversation IS NOT NULL THEN
+        p_query := p_query && quote_literal('¤c' || p_conversation)::tsquery;
+    END IF;
     RETURN QUERY SELECT w.conversation, w.seq FROM threadkeep.word w
-    JOIN threadkeep.conversation c ON c.tenant = w.tenant AND c.key = w.conversation
-    WHERE array_to_tsvector(string_to_array(w.words, ' ')) @@ (
-        p_query && quote_literal(
-            CASE WHEN p_conversation IS NULL THEN '¤u' || p_owner ELSE '¤c' || p_conversation END
-        )::tsquery
-    ) AND w.tenant = p_tenant AND w.tenant = threadkeep.present_tenant() AND w.position <= p_bound
-      AND c.owner = p_owner AND c.id IS NOT NULL
+    WHERE array_to_tsvector(string_to_array(w.words, ' ')) @@ p_query AND w.position <= p_bound
+      AND w.tenant = p_tenant AND w.tenant = threadkeep.present_tenant() AND w.conversation <> ALL (hidden)
     ORDER BY w.created_at DESC, w.position DESC LIMIT p_limit;
 END $$;
 

@@ -5,14 +5,13 @@
 CREATE FUNCTION threadkeep.holding(
     p_tenant integer, p_owner integer, p_conversation bigint, p_word tsquery, p_before integer, p_limit integer
 ) RETURNS TABLE (seq integer)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 BEGIN
     RETURN QUERY SELECT w.seq FROM threadkeep.word w
-    JOIN threadkeep.conversation c ON c.tenant = w.tenant AND c.key = w.conversation
     WHERE array_to_tsvector(string_to_array(w.words, ' ')) @@ (
-        p_word && quote_literal('¤c' || p_conversation)::tsquery
+        p_word && quote_literal('¤u' || p_owner)::tsquery && quote_literal('¤c' || p_conversation)::tsquery
     ) AND w.tenant = p_tenant AND w.tenant = threadkeep.present_tenant() AND w.conversation = p_conversation
-      AND c.owner = p_owner AND c.id IS NOT NULL AND w.seq < p_before
+      AND w.seq < p_before
     ORDER BY w.seq DESC LIMIT p_limit;
 END $$;
 

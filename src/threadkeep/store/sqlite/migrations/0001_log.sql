@@ -13,7 +13,7 @@ CREATE TABLE user (
     UNIQUE (tenant, name)
 ) STRICT;
 
--- `id` is null once the conversation is deleted and waits to be purged. `updated_at` and `bytes` are derived and lag
+-- `id` is null once the conversation is deleted (see 0003). `updated_at` and `bytes` are derived and lag
 -- behind the log until it is caught up with (see `caught_up`); title, status and the like are changed in place, and each change is in the log.
 CREATE TABLE conversation (
     key INTEGER PRIMARY KEY,

@@ -1,0 +1,162 @@
+"""Kills processes that run turns: `python -m tests.acceptance.torture_turns --count 100 --seed 7 [--store sqlite]`.
+
+With `--every` each moment of two turns is hit once: the process dies by its own hand before and after every write of
+the store, until one survives. Otherwise it is killed at random moments, and so are some of those that take its turns
+up. Ends with 1 if a promise was broken.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from importlib import import_module
+from itertools import count
+from pathlib import Path
+
+from tests.acceptance.child import fork, in_child
+from tests.acceptance.torture import place_of
+from tests.acceptance.turn_checker import Line, TurnChecker
+from tests.acceptance.turn_player import Player, play
+
+STORES = ("sqlite", "postgresql")
+PATIENCE = 60.0
+PACE = 0.001
+MOST_KILLS = 3
+
+
+class TurnKills:
+    """Rounds of playing, killing and checking, each in a conversation of its own."""
+
+    def __init__(self, url: str, seed: int, folder: Path) -> None:
+        self._url = url
+        self._charges = folder / "charges"
+        self._chance = random.Random(seed)
+        self.kills = 0
+        self.violations: list[str] = []
+
+    def every_moment(self) -> int:
+        """Let a process die at each moment once; return how many moments there are."""
+        for moment in count(1):
+            name = f"moment{moment}"
+            lines = _last_words(lambda out, name=name, at=moment: self._play(name, 0, 0.0, at, out))  # type: ignore[misc]
+            if any("survived" in line for line in lines):
+                self._check(name, lines, kills=0)
+                return moment - 1
+            self.kills += 1
+            self._check(name, lines, kills=1)
+            if self.violations:
+                return moment
+        raise AssertionError("there is always a last moment")
+
+    def at_random(self, rounds: int, tell: Callable[[int], None]) -> None:
+        """Kill processes whenever it happens to be."""
+        for number in range(rounds):
+            name, lines, kills = f"round{number}", list[Line](), 0
+            for life in range(self._chance.randint(1, MOST_KILLS)):
+                after = self._chance.uniform(0.0, 0.06)
+                lines += _last_words(lambda out, life=life: self._play(name, life, PACE, 0, out), after)  # type: ignore[misc]
+                kills += 1
+            self.kills += kills
+            self._check(name, lines, kills=kills)
+            tell(number + 1)
+            if self.violations:
+                return
+
+    def _play(self, name: str, lives: int, pace: float, moment: int, out: int) -> None:
+        asyncio.run(play(Player(self._url, name, self._charges, lives=lives, pace=pace), moment, out))
+
+    def _check(self, name: str, lines: list[Line], *, kills: int) -> None:
+        def check(out: int) -> None:
+            player = Player(self._url, name, self._charges, lives=MOST_KILLS + 1)
+            checker = TurnChecker(player, lines, self._charges, kills=kills)
+            asyncio.run(checker.check())
+            os.write(out, json.dumps(checker.violations[:20]).encode())
+
+        self.violations += [f"{name}: {what}" for what in json.loads(in_child(check))]
+
+
+def _last_words(work: Callable[[int], None], after: float | None = None) -> list[Line]:
+    """Run the work in a child until it dies, by itself or, some time after its first word, by us; return its words."""
+    reader, out = os.pipe()
+    child = fork(lambda: work(out), reader)
+    os.close(out)
+    told = b""
+    until = time.monotonic() + PATIENCE
+    while (left := until - time.monotonic()) > 0 and select.select([reader], [], [], left)[0]:
+        piece = os.read(reader, 65536)
+        if not piece:
+            break
+        if not told and after is not None:
+            until = time.monotonic() + after
+        told += piece
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    while piece := os.read(reader, 65536):
+        told += piece
+    os.close(reader)
+    # The last line may have been cut off by the kill: nobody has seen it.
+    return [json.loads(line) for line in told.split(b"\n")[:-1]]
+
+
+def _kill(url: str, chosen: argparse.Namespace) -> int:
+    """Run one campaign here and tell how it goes."""
+    scheme = url.partition(":")[0]
+    import_module({"sqlite": "threadkeep.store.sqlite.store"}.get(scheme, "threadkeep.store.postgres.store"))
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="threadkeep-charges-") as folder:
+        campaign = TurnKills(url, chosen.seed, Path(folder))
+        if chosen.every:
+            done = f"{campaign.every_moment()} moments"
+        else:
+            campaign.at_random(chosen.count, lambda rounds: _progress(scheme, rounds, chosen.count))
+            done = f"seed {chosen.seed}"
+    for violation in campaign.violations:
+        print(f"{scheme}: BROKEN: {violation}")
+    verdict = "a promise was broken" if campaign.violations else "every turn ended, nothing lost, nothing twice"
+    took = time.monotonic() - started
+    print(f"{scheme}: turns, {done}, {campaign.kills} killed, {took:.0f} s: {verdict}", flush=True)
+    return 1 if campaign.violations else 0
+
+
+def _progress(scheme: str, rounds: int, count: int) -> None:
+    if sys.stdout.isatty() or rounds % 100 == 0:
+        print(f"{scheme}: {rounds}/{count} conversations", end="\r", flush=True)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the campaigns that the command line asks for."""
+    parser = argparse.ArgumentParser(prog="torture_turns", description="Kill processes that run turns.")
+    parser.add_argument("--count", type=int, default=20, help="how many conversations, per store")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--every", action="store_true", help="every moment once, instead of random ones")
+    parser.add_argument("--store", choices=STORES, action="append", help="only this store; may be repeated")
+    parser.add_argument("--url", help="use the empty store behind this URL")
+    chosen = parser.parse_args(arguments)
+    if chosen.url:
+        return _kill(chosen.url, chosen)
+    status = 0
+    for store in chosen.store or STORES:
+        with place_of(store) as url:
+            # A process of its own: forking is safe only where no thread was ever started.
+            command = [sys.executable, "-m", "tests.acceptance.torture_turns", "--url", url]
+            command += [
+                "--count",
+                str(chosen.count),
+                "--seed",
+                str(chosen.seed),
+                *(["--every"] if chosen.every else []),
+            ]
+            status |= subprocess.run(command, check=False).returncode
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,132 @@
+"""Titles: after the first exchange, by the model or from the words; nobody waits for one."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.unit.turn.keepers import Keepers, called, ended, new_chat, seen, until
+from threadkeep.conversation.entry import Update
+from threadkeep.errors import ModelUnavailable
+from threadkeep.llm.base import Delta, Model, Request, Stopped, Text
+from threadkeep.llm.title import is_title_request
+from threadkeep.testing.scripted_model import ScriptedModel, says
+
+QUESTION = "Hello, which otters keep logs? I would like to know."
+
+
+class Real(ScriptedModel):
+    """A model that counts as a real one."""
+
+    is_scripted = False
+
+
+async def test_a_scripted_model_gives_a_title_from_the_words_without_another_call(keepers: Keepers) -> None:
+    model = ScriptedModel(says("All of them."))
+    keeper = await keepers.open(model)
+    chat = await keeper.create()
+    await chat.send(QUESTION)
+    updated = await seen(chat, "conversation.updated")
+    assert updated.data["title"] == (await chat.conversation()).title == "Which otters keep logs?"
+    assert len(model.requests) == 1
+
+
+async def test_a_real_model_is_asked_for_a_title_with_the_first_exchange(keepers: Keepers) -> None:
+    model = Real(says("All of them."), says('"Otters and', ' their logs."\n'))
+    keeper = await keepers.open(model)
+    chat = await keeper.create()
+    await chat.send(QUESTION)
+    assert (await seen(chat, "conversation.updated")).data["title"] == "Otters and their logs"
+    assert is_title_request(model.requests[1])
+    assert not model.requests[1].tools
+
+
+@pytest.mark.parametrize("answer", [[ModelUnavailable("down")], [Stopped("stop")], [Text("  "), Stopped("stop")]])
+async def test_a_model_that_gives_no_title_leaves_it_to_the_words(
+    keepers: Keepers, answer: list[Delta | BaseException | asyncio.Event]
+) -> None:
+    keeper = await keepers.open(Real(says("All of them."), answer))
+    chat = await keeper.create()
+    await chat.send(QUESTION)
+    assert (await seen(chat, "conversation.updated")).data["title"] == "Which otters keep logs?"
+
+
+async def test_nobody_waits_for_a_title(keepers: Keepers) -> None:
+    model = Real(says("All of them."), [asyncio.Event()], says("Yes."), [asyncio.Event()])
+    keeper = await keepers.open(model)
+    chat = await keeper.create()
+    assert (await ended(await chat.send(QUESTION))).name == "turn.completed"
+    await called(model, 2)
+    assert (await ended(await chat.send("Really?"))).name == "turn.completed"
+    await called(model, 4)
+    assert (await chat.conversation()).title is None
+
+
+async def test_a_title_that_never_comes_is_given_up(keepers: Keepers) -> None:
+    keeper = await keepers.open(Real(says("All of them."), [asyncio.Event()]), silence=0.05)
+    chat = await keeper.create()
+    await chat.send(QUESTION)
+    assert (await seen(chat, "conversation.updated")).data["title"] == "Which otters keep logs?"
+
+
+async def test_a_given_title_stays(keepers: Keepers) -> None:
+    model = Real(says("All of them."))
+    keeper = await keepers.open(model)
+    chat = await new_chat(keeper, title="Mine")
+    await ended(await chat.send(QUESTION))
+    await until(lambda: not keeper.host._tasks)
+    assert (await chat.conversation()).title == "Mine"
+    assert len(model.requests) == 1
+
+
+async def test_a_title_that_a_person_gives_meanwhile_wins(keepers: Keepers) -> None:
+    gate = asyncio.Event()
+    model = Real(says("All of them."), [gate, *says("Otters")])
+    keeper = await keepers.open(model)
+    chat = await keeper.create()
+    await ended(await chat.send(QUESTION))
+    await called(model, 2)
+    await keeper.store.update(chat.scope, chat.id, Update(title="Mine"))
+    gate.set()
+    await until(lambda: not keeper.host._tasks)
+    assert (await chat.conversation()).title == "Mine"
+
+
+async def test_a_failed_first_turn_leaves_the_title_to_the_next(keepers: Keepers) -> None:
+    keeper = await keepers.open(ScriptedModel([ModelUnavailable("down")], says("All of them.")), pauses=())
+    chat = await keeper.create()
+    await ended(await chat.send("Anyone there?"))
+    await ended(await chat.send(QUESTION))
+    assert (await seen(chat, "conversation.updated")).data["title"] == "Which otters keep logs?"
+
+
+class Broken(Model):
+    """A model that answers, but breaks when it is asked for a title."""
+
+    name = "broken"
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        """Answer, or break."""
+        if is_title_request(request):
+            raise ZeroDivisionError("a fault of the model")
+        yield Text("Yes.")
+        yield Stopped("stop")
+
+
+async def test_a_fault_while_a_title_is_made_is_logged_and_does_no_harm(
+    keepers: Keepers, caplog: pytest.LogCaptureFixture
+) -> None:
+    keeper = await keepers.open(Broken())
+    chat = await keeper.create()
+    assert (await ended(await chat.send(QUESTION))).name == "turn.completed"
+    await until(lambda: not keeper.host._tasks)
+    assert "a fault of the model" in caplog.text
+    assert (await ended(await chat.send("Still there?"))).name == "turn.completed"
+
+
+async def test_a_question_without_words_gets_no_empty_title(keepers: Keepers) -> None:
+    keeper = await keepers.open(ScriptedModel(says("?")))
+    chat = await keeper.create()
+    await ended(await chat.send("***"))
+    await until(lambda: not keeper.host._tasks)
+    assert (await chat.conversation()).title is None

@@ -1,0 +1,100 @@
+"""`threadkeep doctor`: what is well, what is not, and what to do about it."""
+
+import json
+import os
+import shutil
+import socket
+import sys
+import time
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+
+from threadkeep.cli import checks
+from threadkeep.cli.main import main
+from threadkeep.runtime import open_store
+from threadkeep.settings import Settings
+
+Space = namedtuple("Space", ["total", "used", "free"])
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name in [*os.environ]:
+        if name.startswith("THREADKEEP_") or name.endswith("_API_KEY"):
+            monkeypatch.delenv(name)
+    return tmp_path
+
+
+def diagnosed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, dict[str, str]]]:
+    status = main(["doctor", "--json", "--port", "0", *arguments])
+    return status, {finding["what"]: finding for finding in json.loads(capsys.readouterr().out)}
+
+
+def test_a_fresh_install_is_well_and_nothing_is_made(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, found = diagnosed(capsys)
+    assert status == 0
+    assert {what: finding["grade"] for what, finding in found.items()} == {
+        "store": "ok", "disk": "ok", "model": "warn", "port": "ok", "clock": "ok"
+    }  # fmt: skip
+    assert list(folder.iterdir()) == []
+
+
+async def test_a_store_that_is_there_is_opened_and_tried(folder: Path) -> None:
+    store = await open_store("sqlite:///threadkeep.db")
+    await store.close()
+    found = [finding async for finding in checks.check_store(Settings())]
+    assert [finding.grade for finding in found] == ["ok"]
+
+
+@pytest.mark.parametrize("url", ["tape:///reel", "postgresql://nobody@127.0.0.1:1/none", "sqlite:///broken.db"])
+def test_a_store_that_does_not_work_is_a_failure(folder: Path, url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "broken.db").write_text("this is not a database, but it is long enough to be taken for one" * 20)
+    status, found = diagnosed(capsys, "--store", url)
+    assert (status, found["store"]["grade"]) == (1, "fail")
+    assert found["store"]["advice"]
+
+
+def test_a_model_whose_package_is_missing_is_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
+    status, found = diagnosed(capsys, "--model", "nowhere:nothing")
+    assert (status, found["model"]["grade"]) == (1, "fail")
+    assert "nowhere" in found["model"]["said"]
+
+
+def test_a_tool_server_that_does_not_answer_is_a_failure(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "threadkeep.toml").write_text(f"[mcp.servers.gone]\ncommand = '{sys.executable}'\nargs = ['-c', '1']\n")
+    status, found = diagnosed(capsys)
+    assert (status, found["mcp gone"]["grade"]) == (1, "fail")
+    assert found["mcp gone"]["advice"] == "check [mcp.servers.gone] in threadkeep.toml"
+
+
+def test_a_taken_port_is_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        taken.settimeout(0)
+        status, found = diagnosed(capsys, "--port", str(taken.getsockname()[1]))
+    assert (status, found["port"]["grade"]) == (1, "fail")
+    assert "Address already in use" in found["port"]["said"]
+
+
+@pytest.mark.parametrize(("free", "grade"), [(10, "fail"), (500, "warn"), (5000, "ok")])
+def test_room_on_the_disk_is_looked_at(
+    free: int, grade: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: Space(0, 0, free * checks.MEGABYTE))
+    status, found = diagnosed(capsys)
+    assert (status, found["disk"]["grade"]) == (1 if grade == "fail" else 0, grade)
+
+
+def test_a_clock_that_is_behind_is_a_warning(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "threadkeep.db").touch()
+    os.utime(folder / "threadkeep.db", (time.time() + 3600,) * 2)
+    assert diagnosed(capsys)[1]["clock"]["grade"] == "warn"
+
+
+def test_a_person_gets_a_line_for_each(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--port", "0", "--store", "memory:"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in lines] == [["ok", "clock"], ["ok", "store"], ["warn", "model"], ["ok", "port"]]
+    assert " -> set a provider's key" in lines[2]

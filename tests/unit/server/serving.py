@@ -1,0 +1,56 @@
+"""The application as `threadkeep serve` wires it, without a socket, for tests that need settings of their own."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import httpx
+from fastapi import FastAPI
+
+from threadkeep.llm.base import Model
+from threadkeep.runtime import Hosting, open_keeper
+from threadkeep.server.app import create_app
+from threadkeep.server.measures import Measures
+from threadkeep.settings import Settings
+from threadkeep.turn.admission import Admission
+
+URL = "http://127.0.0.1:8000"
+
+
+@asynccontextmanager
+async def served(settings: Settings | None = None, model: Model | str = "demo") -> AsyncIterator[httpx.AsyncClient]:
+    """A client of an application of its own."""
+    settings, measures = settings or Settings(store="memory:"), Measures()
+    admission = Admission(user_turns=settings.user_turns, tenant_turns=settings.tenant_turns)
+    hosting = Hosting(max_bytes=settings.max_message_bytes, admission=admission, observer=measures)
+    keeper = await open_keeper("memory:", model=model, pace=0, hosting=hosting)
+    try:
+        async with client_of(create_app(keeper, settings, measures)) as client:
+            yield client
+    finally:
+        await keeper.finish_turns(0)
+        await keeper.close()
+
+
+def client_of(app: FastAPI) -> httpx.AsyncClient:
+    """A client that sees what a client over a socket would see."""
+    transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
+    return httpx.AsyncClient(transport=transport, base_url=URL)
+
+
+def app_behind(client: httpx.AsyncClient) -> FastAPI:
+    """The application that a client calls."""
+    app: FastAPI = vars(client._transport)["app"]
+    return app
+
+
+async def conversation(client: httpx.AsyncClient) -> str:
+    """The path of a new conversation."""
+    return str((await client.post("/v1/conversations")).headers["location"])
+
+
+async def until(look: Callable[[], Awaitable[bool]]) -> None:
+    """Let everything else run until something can be seen."""
+    async with asyncio.timeout(20):
+        while not await look():  # noqa: ASYNC110 - what is looked at is no event
+            await asyncio.sleep(0)

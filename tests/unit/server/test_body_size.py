@@ -1,0 +1,59 @@
+"""Large bodies: refused before they are read, or as soon as they get too large."""
+
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+
+from tests.unit.server.serving import served
+from threadkeep.settings import Settings
+
+SMALL = Settings(max_body_bytes=1000)
+
+
+def assert_too_large(answer: httpx.Response) -> None:
+    assert (answer.status_code, answer.json()["code"], answer.json()["most"]) == (413, "body_too_large", 1000)
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.headers["connection"] == "close"
+    assert "x-request-id" in answer.headers
+    assert "content-security-policy" in answer.headers
+
+
+async def test_a_body_that_says_it_is_too_large_is_not_even_read() -> None:
+    read: list[bytes] = []
+
+    async def content() -> AsyncIterator[bytes]:
+        read.append(b"x")
+        yield b"x"
+
+    async with served(SMALL) as client:
+        headers = {"Content-Length": "1001", "Content-Type": "application/json"}
+        assert_too_large(await client.post("/v1/conversations", content=content(), headers=headers))
+    assert read == []
+
+
+async def test_a_body_that_gets_too_large_is_read_no_further() -> None:
+    sent = 0
+
+    async def growing() -> AsyncIterator[bytes]:
+        nonlocal sent
+        while True:
+            sent += 400
+            yield b"x" * 400
+
+    async with served(SMALL) as client:
+        answer = await client.post("/v1/conversations", content=growing(), headers={"Content-Type": "application/json"})
+    assert_too_large(answer)
+    assert sent == 1200
+
+
+@pytest.mark.parametrize("size", [0, 1, 900])
+async def test_a_body_that_fits_arrives_whole(size: int) -> None:
+    async with served(SMALL) as client:
+        answer = await client.post("/v1/conversations", json={"system": "x" * size})
+    assert answer.json()["system"] == "x" * size
+
+
+async def test_zero_is_no_limit() -> None:
+    async with served(Settings(max_body_bytes=0)) as client:
+        assert (await client.post("/v1/conversations", json={"title": "x" * 5000})).json()["code"] == "invalid_request"

@@ -1,0 +1,65 @@
+"""Other sites: shut out by default, let in by name; and the security headers on every kind of answer."""
+
+import httpx
+import pytest
+
+from tests.unit.server.serving import conversation, served
+from threadkeep.server.headers import SECURITY_HEADERS
+from threadkeep.settings import Settings
+
+APP = "https://app.example.org"
+OPENED = Settings(cors_origins=(APP,))
+PREFLIGHT = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,idempotency-key"}
+
+
+def granted(answer: httpx.Response) -> str | None:
+    granted_to: str | None = answer.headers.get("access-control-allow-origin")
+    return granted_to
+
+
+async def test_by_default_no_other_site_is_let_in() -> None:
+    async with served() as client:
+        asked = await client.options("/v1/conversations", headers={"Origin": APP, **PREFLIGHT})
+        called = await client.get("/v1/me", headers={"Origin": APP})
+    assert (asked.status_code, granted(asked)) == (403, None)
+    assert (called.status_code, granted(called)) == (403, None)
+
+
+async def test_a_named_site_may_call_and_read_the_answer() -> None:
+    async with served(OPENED) as client:
+        asked = await client.options("/v1/conversations", headers={"Origin": APP, **PREFLIGHT})
+        called = await client.post("/v1/conversations", headers={"Origin": APP})
+        failed = await client.get("/v1/conversations/none", headers={"Origin": APP})
+    assert (asked.status_code, granted(asked)) == (200, APP)
+    assert (called.status_code, granted(called)) == (201, APP)
+    assert "ETag" in called.headers["access-control-expose-headers"]
+    assert (failed.status_code, granted(failed)) == (404, APP)
+    assert "access-control-allow-credentials" not in asked.headers
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "http://app.example.org", f"{APP}.evil.example", "null"])
+async def test_others_stay_outside(origin: str) -> None:
+    async with served(OPENED) as client:
+        answer = await client.get("/v1/me", headers={"Origin": origin})
+    assert (answer.status_code, granted(answer)) == (403, None)
+
+
+async def test_every_kind_of_answer_carries_the_security_headers() -> None:
+    async with served(Settings(max_body_bytes=1000, cors_origins=(APP,))) as client:
+        path = await conversation(client)
+        streamed = {"Accept": "text/event-stream"}
+        answers = [
+            await client.get("/metrics"),
+            await client.get("/openapi.json"),
+            await client.get(path),
+            await client.get("/v1/conversations/none"),
+            await client.put("/v1/me"),
+            await client.post("/v1/conversations", content=b"x" * 2000),
+            await client.options("/v1/me", headers={"Origin": APP, **PREFLIGHT}),
+            await client.post(f"{path}/messages", json={"content": "x"}, headers=streamed),
+            await client.delete(path),
+        ]
+    assert [answer.status_code for answer in answers] == [200, 200, 200, 404, 405, 413, 200, 200, 204]
+    for answer in answers:
+        assert {name: answer.headers.get(name) for name in SECURITY_HEADERS} == SECURITY_HEADERS
+        assert "x-request-id" in answer.headers

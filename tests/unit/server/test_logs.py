@@ -1,0 +1,143 @@
+"""Log lines: what they hold, what they never hold, and that nobody waits for them."""
+
+import io
+import json
+import logging
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from tests.unit.server.serving import conversation, served
+from threadkeep.server.logs import MOST_WAITING, HumanLines, JsonLines, LineFormatter, LineWriter, logging_to
+
+logger = logging.getLogger("threadkeep.tests")
+
+
+class Terminal(io.StringIO):
+    """A stream for people."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@contextmanager
+def logged(stream: io.StringIO, **options: Any) -> Iterator[io.StringIO]:
+    with logging_to(stream, **options):
+        yield stream
+
+
+def lines(stream: io.StringIO) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+def test_a_program_gets_json_and_a_person_a_line() -> None:
+    with logged(io.StringIO()) as stream:
+        logger.info("hello %s", "you", extra={"fields": {"status": 200}})
+    (line,) = lines(stream)
+    assert (line["level"], line["message"], line["status"]) == ("info", "hello you", 200)
+    with logged(Terminal()) as terminal:
+        logger.info("hello %s", "you")
+    assert terminal.getvalue().endswith("info    hello you\n")
+
+
+def test_less_important_lines_are_left_out() -> None:
+    with logged(io.StringIO(), level="warning") as stream:
+        logger.info("small talk")
+        logger.warning("mind")
+    assert [line["message"] for line in lines(stream)] == ["mind"]
+
+
+def test_other_packages_are_heard_only_when_they_warn() -> None:
+    with logged(io.StringIO(), level="debug") as stream:
+        logging.getLogger("httpx").info("POST https://provider.example/?key=secret")
+        logging.getLogger("httpx").warning("mind")
+    assert [line["message"] for line in lines(stream)] == ["mind"]
+
+
+def _broken(formatter: LineFormatter) -> str:
+    """The line of an error with two messages that nobody may see."""
+    said = "what somebody said"
+    try:
+        try:
+            raise KeyError(said)
+        except KeyError as first:
+            raise ValueError(said) from first
+    except ValueError as error:
+        record = logging.LogRecord("x", logging.ERROR, "", 0, "it broke", (), (ValueError, error, None))
+        return formatter.format(record)
+
+
+@pytest.mark.parametrize("kind", [JsonLines, HumanLines])
+def test_an_exception_is_told_by_type_and_place_but_not_by_its_message(kind: type[LineFormatter]) -> None:
+    told = _broken(kind())
+    assert "raise ValueError(said) from first" in told
+    assert "builtins.KeyError" in told
+    assert told.count("somebody") == 0
+    assert "ValueError: what somebody said" in _broken(kind(content=True))
+
+
+def test_a_line_cannot_be_broken_from_outside() -> None:
+    with logged(Terminal()) as terminal:
+        logger.info("GET %s", "/x\nerror   all is lost\x1b[2J\u2028")
+    assert terminal.getvalue().count("\n") == 1
+    assert "\\n" in terminal.getvalue()
+    assert "\x1b" not in terminal.getvalue()
+
+
+def test_a_reader_who_is_too_slow_loses_lines_and_nobody_waits() -> None:
+    read, write = os.pipe()
+    with os.fdopen(read) as reader, os.fdopen(write, "w") as writer:
+        log = LineWriter(writer, JsonLines())
+        for number in range(MOST_WAITING * 2):
+            log.emit(logging.LogRecord("x", logging.INFO, "", 0, "line %s", (number,), None))
+        found: list[str] = []
+        thread = threading.Thread(target=lambda: found.extend(reader))
+        thread.start()
+        log.finish()
+        log.emit(logging.LogRecord("x", logging.INFO, "", 0, "after the end", (), None))
+        writer.close()
+        thread.join()
+    assert any("log lines were dropped" in line for line in found)
+
+
+async def test_a_request_is_one_line_without_its_query() -> None:
+    with logged(io.StringIO()) as stream:
+        async with served() as client:
+            answer = await client.get("/v1/search?q=what+somebody+said")
+    (line,) = [line for line in lines(stream) if line["logger"] == "threadkeep.server.access_log"]
+    assert (line["method"], line["path"], line["route"], line["status"]) == ("GET", "/v1/search", "/v1/search", 200)
+    assert (line["tenant"], line["user"]) == ("local", "local")
+    assert line["request_id"] == answer.headers["x-request-id"]
+    assert line["duration_ms"] >= 0
+    assert "somebody" not in stream.getvalue()
+
+
+async def test_a_problem_is_logged_with_its_code() -> None:
+    with logged(io.StringIO()) as stream:
+        async with served() as client:
+            await client.get("/v1/conversations/none")
+    line = lines(stream)[-1]
+    assert (line["status"], line["code"], line["route"]) == (404, "conversation_not_found", "/v1/conversations/{id}")
+
+
+async def test_health_is_not_worth_a_line() -> None:
+    with logged(io.StringIO()) as stream:
+        async with served() as client:
+            await client.get("/health/live")
+            await client.get("/metrics")
+    assert [line for line in lines(stream) if line["logger"] == "threadkeep.server.access_log"] == []
+
+
+async def test_nothing_that_was_said_gets_into_the_log() -> None:
+    with logged(io.StringIO(), level="debug") as stream:
+        async with served() as client:
+            path = await conversation(client)
+            await client.post(f"{path}/messages", json={"content": "My name is Xanthippe."})
+            await client.post(f"{path}/messages", json={"content": ["Xanthippe"]})
+            await client.get("/v1/search", params={"q": "Xanthippe"})
+    assert "turn" in stream.getvalue()
+    assert "Xanthippe" not in stream.getvalue()

@@ -1,0 +1,50 @@
+"""The reference of the settings is exactly what the settings say of themselves.
+
+Run this file as a program to write the table anew: `python -m tests.unit.test_settings_reference`.
+"""
+
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from threadkeep.settings import PREFIX, Settings
+
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
+BEGIN, END = "<!-- table -->\n", "<!-- end of table -->\n"
+
+
+def _default(value: object) -> str:
+    match value:
+        case None | ():
+            return ""
+        case bool():
+            return f"`{str(value).lower()}`"
+        case float() if value.is_integer():
+            return f"`{int(value)}`"
+        case _:
+            return f"`{value}`"
+
+
+def table() -> str:
+    lines = ["| setting | variable | meaning | default |", "|---|---|---|---|"]
+    for name, field in Settings.model_fields.items():
+        default = field.get_default(call_default_factory=True)
+        is_table = isinstance(default, BaseModel)
+        variable = "" if is_table else f"`{PREFIX}{name.upper()}`"
+        shown = "" if is_table else _default(default)
+        lines.append(f"| `{name}` | {variable} | {field.description} | {shown} |")
+    return "\n".join(lines) + "\n"
+
+
+def test_the_reference_says_what_the_settings_say() -> None:
+    text = REFERENCE.read_text()
+    assert text.partition(BEGIN)[2].partition(END)[0] == table()
+
+
+def test_every_setting_says_what_it_means() -> None:
+    assert [name for name, field in Settings.model_fields.items() if not field.description] == []
+
+
+if __name__ == "__main__":
+    before, _, rest = REFERENCE.read_text().partition(BEGIN)
+    REFERENCE.write_text(before + BEGIN + table() + END + rest.partition(END)[2])

@@ -1,0 +1,42 @@
+"""The bus: it may lose anything but the hint to look into the log."""
+
+from threadkeep.turn.bus import LOOK, MOST_WAITING, Bus, News
+
+
+async def test_news_reach_every_reader_of_the_conversation_and_nobody_else() -> None:
+    bus = Bus()
+    with bus.subscribed("acme", "c") as one, bus.subscribed("acme", "c") as two, bus.subscribed("acme", "d") as other:
+        bus.publish("acme", "c", News("m", 0, "text"))
+        assert await one.get(0.0) == await two.get(0.0) == [News("m", 0, "text")]
+        assert other._news == []
+
+
+async def test_tenants_do_not_hear_each_other() -> None:
+    bus = Bus()
+    with bus.subscribed("umbrella", "c") as eve:
+        bus.publish("acme", "c", News("m", 0, "secret"))
+        assert eve._news == []
+
+
+async def test_a_reader_who_lets_much_news_lie_is_told_to_look() -> None:
+    bus = Bus()
+    with bus.subscribed("acme", "c") as slow:
+        for number in range(MOST_WAITING + 10):
+            bus.publish("acme", "c", News("m", number, "x"))
+        news = await slow.get(0.0)
+        assert LOOK in news
+        assert len(news) <= MOST_WAITING
+
+
+async def test_a_reader_looks_by_itself_after_a_while() -> None:
+    with Bus().subscribed("acme", "c") as reader:
+        assert await reader.get(0.0) == [LOOK]
+
+
+async def test_readers_are_counted_while_they_read() -> None:
+    bus = Bus()
+    with bus.subscribed("acme", "c"):
+        with bus.subscribed("acme", "c"):
+            assert bus.readers("acme", "c") == 2
+        assert bus.readers("acme", "c") == 1
+    assert bus.readers("acme", "c") == 0
