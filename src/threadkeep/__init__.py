@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from threadkeep.conversation.cursor import Cursor
     from threadkeep.conversation.message import Message
     from threadkeep.conversation.scope import Scope
-    from threadkeep.runtime import open
+    from threadkeep.runtime import open  # noqa: A004
     from threadkeep.tools.base import ToolContext, ToolOutcome
     from threadkeep.tools.decorator import tool
     from threadkeep.tools.registry import Registry

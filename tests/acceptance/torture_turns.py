@@ -46,32 +46,35 @@ class TurnKills:
         """Let a process die at each moment once; return how many moments there are."""
         for moment in count(1):
             name = f"moment{moment}"
-            lines = _last_words(lambda out, name=name, at=moment: self._play(name, 0, 0.0, at, out))  # type: ignore[misc]
-            if any("survived" in line for line in lines):
-                self._check(name, lines, kills=0)
+            lines = _last_words(self._playing(name, moment=moment))
+            survived = any("survived" in line for line in lines)
+            self.kills += not survived
+            self._check(name, lines, kills=0 if survived else 1)
+            if survived or self.violations:
                 return moment - 1
-            self.kills += 1
-            self._check(name, lines, kills=1)
-            if self.violations:
-                return moment
         raise AssertionError("there is always a last moment")
 
     def at_random(self, rounds: int, tell: Callable[[int], None]) -> None:
         """Kill processes whenever it happens to be."""
         for number in range(rounds):
-            name, lines, kills = f"round{number}", list[Line](), 0
-            for life in range(self._chance.randint(1, MOST_KILLS)):
+            name, kills = f"round{number}", self._chance.randint(1, MOST_KILLS)
+            lines: list[Line] = []
+            for life in range(kills):
                 after = self._chance.uniform(0.0, 0.06)
-                lines += _last_words(lambda out, life=life: self._play(name, life, PACE, 0, out), after)  # type: ignore[misc]
-                kills += 1
+                lines += _last_words(self._playing(name, lives=life, pace=PACE), after)
             self.kills += kills
             self._check(name, lines, kills=kills)
             tell(number + 1)
             if self.violations:
                 return
 
-    def _play(self, name: str, lives: int, pace: float, moment: int, out: int) -> None:
-        asyncio.run(play(Player(self._url, name, self._charges, lives=lives, pace=pace), moment, out))
+    def _playing(self, name: str, *, lives: int = 0, pace: float = 0.0, moment: int = 0) -> Callable[[int], None]:
+        """Return what a process does in the conversation of that name."""
+
+        def work(out: int) -> None:
+            asyncio.run(play(Player(self._url, name, self._charges, lives=lives, pace=pace), moment, out))
+
+        return work
 
     def _check(self, name: str, lines: list[Line], *, kills: int) -> None:
         def check(out: int) -> None:

@@ -126,4 +126,3 @@ class TurnChecker:
                 self._expect(call.id in charged, "the log says charged, the file does not")
             else:
                 self._expect(result.tool_result.error == "outcome unknown", f"{result.tool_result.error}")
-

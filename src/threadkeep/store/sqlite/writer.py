@@ -158,7 +158,7 @@ class Writer:
         return self._perform(works)
 
     def _checkpoint(self) -> None:
-        """Move the write-ahead log into the file, as far as nobody reads it; if another does so just now, it is done."""
+        """Move the write-ahead log into the file, as far as nobody reads it; another may be doing so now."""
         self._checkpoint_at = self._pages + CHECKPOINT_PAGES
         with suppress(apsw.BusyError, apsw.LockedError):
             self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
