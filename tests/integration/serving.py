@@ -1,0 +1,111 @@
+"""Servers for tests: the application on a real socket, around any store, with keys for whoever a test needs."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import uvicorn
+from fastapi import FastAPI
+from httpx_sse import ServerSentEvent, aconnect_sse
+
+from threadkeep.conversation.api_key import ApiKey, KeyRole, digest_of, new_secret
+from threadkeep.conversation.clock import utc_now
+from threadkeep.conversation.ids import new_id
+from threadkeep.conversation.scope import Scope
+from threadkeep.keeper import Keeper
+from threadkeep.llm.base import Model
+from threadkeep.runtime import open_keeper
+from threadkeep.server.app import create_app
+from threadkeep.settings import Settings
+from threadkeep.turn.assistant import Assistant
+
+PATIENCE = 30.0
+EVENTS = {"Accept": "text/event-stream"}
+AT_ONCE = {"Prefer": "respond-async"}
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that listens, what it serves, and a client of it."""
+
+    url: str
+    app: FastAPI
+    keeper: Keeper
+    client: httpx.AsyncClient
+
+    async def key(self, tenant: str, user: str, role: KeyRole = KeyRole.USER) -> tuple[ApiKey, dict[str, str]]:
+        """Make a key and the header that shows it."""
+        secret, scope = new_secret(), Scope(tenant=tenant, user=user)
+        key = ApiKey(
+            id=new_id(), digest=digest_of(secret), hint=secret[:9], scope=scope, role=role, created_at=utc_now()
+        )
+        await self.keeper.store.keyring.add(key)
+        return key, {"Authorization": f"Bearer {secret}"}
+
+    async def conversation(self, **fields: Any) -> str:
+        """Create a conversation and return its path."""
+        created = await self.client.post("/v1/conversations", json=fields)
+        assert created.status_code == 201, created.text
+        return str(created.headers["location"])
+
+    async def say(self, path: str, content: str, **headers: str) -> httpx.Response:
+        """Send a message and wait for the end of its turn."""
+        return await self.client.post(f"{path}/messages", json={"content": content}, headers=headers)
+
+
+@asynccontextmanager
+async def serving(
+    store: str = "memory:",
+    model: str | Model = "demo",
+    assistants: Sequence[Assistant] = (),
+    **settings: Any,
+) -> AsyncIterator[Server]:
+    """Serve a store on a free port for a while."""
+    keeper = await open_keeper(store, assistants, model=model, pace=0)
+    listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
+    app = create_app(keeper, Settings(store=store, **settings))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
+    running = asyncio.create_task(server.serve(sockets=[listener]))
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    try:
+        limits = httpx.Limits(max_connections=None)
+        async with httpx.AsyncClient(base_url=url, timeout=PATIENCE, limits=limits) as client:
+            yield Server(url, app, keeper, client)
+    finally:
+        await keeper.finish_turns(0)
+        await app.state.visits.end()
+        server.should_exit = True
+        await running
+        await keeper.close()
+
+
+async def told(client: httpx.AsyncClient, path: str, **headers: str) -> AsyncIterator[ServerSentEvent]:
+    """Yield the events of a stream as they arrive, as `httpx-sse` reads them."""
+    async with aconnect_sse(client, "GET", path, headers=headers) as source:
+        assert source.response.status_code == 200
+        async for event in source.aiter_sse():
+            yield event
+
+
+async def told_until(client: httpx.AsyncClient, path: str, last: str, **headers: str) -> list[ServerSentEvent]:
+    """Return the events of a stream up to the first of a name."""
+    found: list[ServerSentEvent] = []
+    async with asyncio.timeout(PATIENCE):
+        async for event in told(client, path, **headers):
+            found.append(event)
+            if event.event == last:
+                return found
+    raise AssertionError(f"the stream ended without {last}")
+
+
+def assert_problem(answer: httpx.Response, status: int, code: str) -> None:
+    """Check that an answer is a problem of this kind."""
+    assert answer.headers["content-type"] == "application/problem+json", answer.text
+    said = answer.json()
+    assert (answer.status_code, said["status"], said["code"]) == (status, status, code), answer.text
+    assert said["detail"]
+    assert said["request_id"] == answer.headers["x-request-id"]

@@ -1,0 +1,260 @@
+"""Isolation by construction: every route that takes an id is called with ids that are not the caller's.
+
+The routes come from the application's own description, so that a new one is covered by being there. A parameter that
+nobody has said how to fill fails the test: whoever adds one decides here whether it is an id.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from starlette.routing import Mount
+
+from tests.backends import url_of
+from tests.integration.serving import PATIENCE, Server, serving
+from threadkeep.conversation.api_key import KeyRole
+from threadkeep.conversation.clock import utc_now
+from threadkeep.conversation.ids import new_id
+from threadkeep.conversation.scope import Scope
+from threadkeep.testing.stores import everything
+
+IDS = {"id", "session_id", "conversation"}
+"""The parameters and fields that name a conversation."""
+FILLED: dict[str, Any] = {
+    **{"limit": 5, "before": 2, "head": 1, "around": 1, "format": "json", "q": "secret", "query": "hello"},
+    **{"content": "hello", "message": "hello", "tool_call_id": "call_1", "approved": True, "title": "Mine now"},
+    **{"entry": 1, "metadata": {}, "status": "active", "archived": True, "model": "demo"},
+}
+"""What is sent where a value is needed, or does harm if it is obeyed."""
+LEFT_OUT = {
+    *("after", "history", "store", "parent", "expected_head", "policy", "reason", "system", "assistant"),
+    *("idempotency-key", "if-match", "accept", "prefer", "last-event-id", "key"),
+}
+"""What stays out of the requests: it can name nothing of others, or would be refused before the id is looked at."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request that names one conversation, whose id is put in by `to`."""
+
+    method: str
+    path: str
+    place: str
+    name: str
+    query: dict[str, Any]
+    body: dict[str, Any] | None
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path} ({self.place} {self.name})"
+
+    def to(self, client: httpx.AsyncClient, id: str, headers: dict[str, str]) -> httpx.Request:
+        """Return the request for one conversation."""
+        path = self.path.replace(f"{{{self.name}}}", id) if self.place == "path" else self.path
+        query = {**self.query, self.name: id} if self.place == "query" else self.query
+        body = {**(self.body or {}), self.name: id} if self.place == "body" else self.body
+        return client.build_request(self.method, path, params=query, json=body, headers=headers)
+
+
+def calls_of(document: dict[str, Any]) -> Iterator[Call]:
+    """Yield a call for every id in every operation of an OpenAPI document."""
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            names = {(each["in"], each["name"]): each for each in operation.get("parameters", [])}
+            fields = _fields(document, operation)
+            _check_known({name for _, name in names} | fields.keys())
+            query = {name: FILLED[name] for place, name in names if place == "query" and name in FILLED}
+            body = {name: FILLED[name] for name in fields if name in FILLED} if fields else None
+            found = [(place, name) for place, name in names if name in IDS]
+            found += [("body", name) for name in fields if name in IDS]
+            for place, name in found:
+                yield Call(method.upper(), path, place, name, query, body)
+
+
+def _fields(document: dict[str, Any], operation: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a body, whichever way they are written down."""
+    content = operation.get("requestBody", {}).get("content", {})
+    if not content:
+        return {}
+    schema = content["application/json"]["schema"]
+    choices = [each for each in schema.get("anyOf", [schema]) if each.get("type") != "null"]
+    (chosen,) = choices
+    while "$ref" in chosen:
+        chosen = document["components"]["schemas"][chosen["$ref"].rpartition("/")[2]]
+    found: dict[str, Any] = chosen["properties"]
+    return found
+
+
+def _check_known(names: set[str]) -> None:
+    unknown = names - IDS - FILLED.keys() - LEFT_OUT
+    assert not unknown, f"say in this test what {unknown} are: ids of conversations, or how to fill them"
+
+
+@dataclass(frozen=True)
+class People:
+    """A server with the conversations of several people, and the header of one of them."""
+
+    server: Server
+    me: dict[str, str]
+    mine: str
+    others: dict[str, str]
+    victims: tuple[Scope, ...]
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of an empty store of each kind that many people share."""
+    return "memory:" if request.param == "memory" else url_of(request.param, tmp_path, request)
+
+
+@asynccontextmanager
+async def shared(store: str) -> AsyncIterator[People]:
+    """Serve a store in which other people of this and of another tenant have conversations."""
+    async with serving(store, auth="keys", user_requests_per_second=0) as server:
+        _, me = await server.key("acme", "ada")
+        _, colleague = await server.key("acme", "bob")
+        _, stranger = await server.key("globex", "ada")
+        mine, purged = await _talk(server, me), await _talk(server, me)
+        await server.client.delete(f"/v1/conversations/{purged}", headers=me)
+        assert await server.keeper.store.purge(utc_now() + timedelta(seconds=1)) == 1
+        deleted, theirs = await _talk(server, me), await _talk(server, colleague)
+        await server.client.delete(f"/v1/conversations/{deleted}", headers=me)
+        await server.client.delete(f"/v1/conversations/{theirs}", headers=colleague)
+        others = {
+            "a foreign tenant's": await _talk(server, stranger),
+            "a foreign user's": await _talk(server, colleague),
+            "a foreign user's, deleted": theirs,
+            "deleted": deleted,
+            "deleted and purged": purged,
+            "random": new_id(),
+        }
+        victims = (Scope(tenant="globex", user="ada"), Scope(tenant="acme", user="bob"))
+        yield People(server, me, mine, others, victims)
+
+
+async def _talk(server: Server, who: dict[str, str]) -> str:
+    created = await server.client.post("/v1/conversations", json={"title": "Private"}, headers=who)
+    id = str(created.json()["id"])
+    sent = await server.client.post(f"/v1/conversations/{id}/messages", json={"content": "a secret"}, headers=who)
+    assert sent.json()["turn"]["state"] == "completed"
+    return id
+
+
+async def status_and_problem(
+    people: People, call: Call, id: str, **headers: str
+) -> tuple[int, str | None, dict[str, Any]]:
+    """Return how a call is answered; a stream is left as soon as it begins."""
+    client = people.server.client
+    async with asyncio.timeout(PATIENCE):
+        answer = await client.send(call.to(client, id, people.me | headers), stream=True)
+        try:
+            kind = answer.headers.get("content-type")
+            problem = {}
+            if kind == "application/problem+json":
+                await answer.aread()
+                problem = answer.json()
+                assert problem.pop("request_id") == answer.headers["x-request-id"]
+            return answer.status_code, kind, problem
+        finally:
+            await answer.aclose()
+
+
+MISSING = {
+    "type": "about:blank",
+    "title": "Not Found",
+    "status": 404,
+    "code": "conversation_not_found",
+    "detail": "There is no such conversation.",
+}
+
+
+async def test_a_conversation_that_is_not_ones_own_is_the_same_404_everywhere_and_stays_as_it_is(store: str) -> None:
+    async with shared(store) as people:
+        calls = list(calls_of(people.server.app.openapi()))
+        before = await everything(people.server.keeper.store, *people.victims)
+        for call in calls:
+            for kind, id in people.others.items():
+                if kind == "deleted" and call.path.endswith("/restore"):
+                    continue  # this is what restoring is for
+                for headers in ({}, {"Accept": "text/event-stream", "Idempotency-Key": "mine"}):
+                    answer = await status_and_problem(people, call, id, **headers)
+                    assert answer == (404, "application/problem+json", MISSING), f"{call} with {kind} id"
+        assert await everything(people.server.keeper.store, *people.victims) == before
+
+
+async def test_the_same_requests_find_ones_own_conversation() -> None:
+    async with shared("memory:") as people:
+        for call in calls_of(people.server.app.openapi()):
+            mine = await _talk(people.server, people.me)
+            if call.path.endswith("/restore"):
+                await people.server.client.delete(f"/v1/conversations/{mine}", headers=people.me)
+            status, _, problem = await status_and_problem(people, call, mine)
+            assert status < 300 or problem["code"] == "turn_not_found", f"{call}: {status} {problem}"
+
+
+async def test_what_is_not_ones_own_is_in_no_list_no_search_and_no_count(store: str) -> None:
+    async with shared(store) as people:
+        _, admin = await people.server.key("acme", "root", KeyRole.ADMIN)
+        client = people.server.client
+        for path in ("/v1/conversations", "/api/v1/sessions"):
+            listed = (await client.get(path, headers=people.me)).json()
+            rows = listed["data"] if isinstance(listed, dict) else listed
+            assert [row.get("id") or row["session_id"] for row in rows] == [people.mine]
+        hits = (await client.get("/v1/search", params={"q": "secret"}, headers=people.me)).json()["data"]
+        assert {hit["conversation"] for hit in hits} == {people.mine}
+        owned = (await client.get("/v1/admin/conversations", headers=admin)).json()["data"]
+        assert {(row["id"], row["user"]) for row in owned} == {
+            (people.mine, "ada"),
+            (people.others["a foreign user's"], "bob"),
+        }
+        usage = (await client.get("/v1/admin/usage", headers=admin)).json()
+        assert {row["user"]: row["conversations"] for row in usage["users"]} == {"ada": 1, "bob": 1}
+        assert usage["tenant"]["conversations"] == 2
+
+
+async def test_an_administrator_reads_nobody_elses_conversation() -> None:
+    async with shared("memory:") as people:
+        _, admin = await people.server.key("acme", "root", KeyRole.ADMIN)
+        boss = People(people.server, admin, people.mine, people.others, people.victims)
+        for call in calls_of(people.server.app.openapi()):
+            for id in (people.mine, *people.others.values()):
+                assert await status_and_problem(boss, call, id) == (404, "application/problem+json", MISSING), str(call)
+
+
+async def test_a_cursor_of_somebody_else_opens_nothing() -> None:
+    async with shared("memory:") as people:
+        client, theirs = people.server.client, people.others["a foreign user's"]
+        cursor = (await people.server.keeper.store.get(people.victims[1], theirs)).entries
+        assert cursor
+        for id, value in ((people.mine, theirs), (people.mine, "AAAA"), (people.mine, "1")):
+            answer = await client.get(f"/v1/conversations/{id}/events", params={"after": value}, headers=people.me)
+            assert (answer.status_code, answer.json()["code"]) == (400, "invalid_cursor")
+
+
+def test_every_route_is_described_or_known_to_hold_no_ids() -> None:
+    app = asyncio.run(_described())
+    described = set(app.openapi()["paths"])
+    hidden = {getattr(route, "path", "") for route in _routes(app)} - described
+    assert hidden == {"/", "/openapi.json", "/static"}
+
+
+async def _described() -> FastAPI:
+    async with serving(auth="keys") as server:
+        return server.app
+
+
+def _routes(app: FastAPI) -> Iterator[APIRoute | Mount | Any]:
+    yield from app.routes
+
+
+def test_a_parameter_that_nobody_knows_fails() -> None:
+    new = {"parameters": [{"in": "query", "name": "thread"}]}
+    with pytest.raises(AssertionError, match="thread"):
+        list(calls_of({"paths": {"/v1/new": {"get": new}}}))
