@@ -107,7 +107,8 @@ async def test_two_calls_that_need_a_person_are_decided_one_by_one(keepers: Keep
     turn = await chat.send("Pay one and two")
     await ended(turn)
     await chat.approve("call_2", approved=False)
-    assert await chat.is_waiting()
+    (waiting,) = await keeper.store.turns(chat.scope, chat.id)
+    assert waiting.state is TurnState.WAITING
     await chat.approve("call_1")
     await ended(turn)
     assert till.paid == [("call_1", 1)]
@@ -201,6 +202,20 @@ async def test_who_dies_between_the_answer_and_going_on_leaves_a_turn_that_is_re
     assert result["error"] == "outcome unknown"
 
 
+async def test_a_turn_may_wait_again_and_its_reader_is_told_up_to_the_last_wait(keepers: Keepers) -> None:
+    till = Till()
+    keeper = await keepers.open(ScriptedModel(PAYS, wants(("call_2", "pay", {"amount": 6})), says("Paid.")), till.pay)
+    chat = await new_chat(keeper)
+    turn = await chat.send("Pay five, then six")
+    await ended(turn)
+    await chat.approve("call_1")
+    await seen(chat, "tool.called", lambda event: event.data["id"] == "call_2")
+    assert [event.name for event in await told(turn)].count("turn.waiting") == 2
+    await chat.approve("call_2")
+    assert (await ended(turn)).name == "turn.completed"
+    assert till.paid == [("call_1", 5), ("call_2", 6)]
+
+
 async def test_the_turn_tells_every_change_of_hands_in_its_log(keepers: Keepers) -> None:
     keeper = await keepers.open(ScriptedModel(PAYS, says("Paid.")), Till().pay)
     chat = await new_chat(keeper)
@@ -225,7 +240,7 @@ async def test_a_turn_waits_across_a_restart(url: str) -> None:
     till = Till()
     async with await _opened(url, after, till) as keeper:
         chat = await keeper.get(chat.id)
-        assert await chat.is_waiting()
+        assert [turn.state for turn in await keeper.store.turns(chat.scope, chat.id)] == [TurnState.WAITING]
         await chat.approve("call_1")
         await seen(chat, "turn.completed")
     assert till.paid == [("call_1", 5)]

@@ -32,7 +32,9 @@ def check_position(seq: int, last: int) -> None:
 def encode_within(body: Body, max_bytes: int) -> Row:
     """Return the columns of a body that is not larger than the limit."""
     row = encode(body)
-    if len(row.content) + len(row.parts or "") > max_bytes or row.size > max_bytes:
+    # A character has at most four bytes, so most entries need not be measured exactly.
+    characters = len(row.content) + len(row.parts or "")
+    if characters * 4 > max_bytes and row.size > max_bytes:
         raise ContentTooLarge(f"An entry may hold at most {max_bytes} bytes.")
     return row
 

@@ -49,6 +49,11 @@ def is_transient(error: BaseException) -> bool:
     return isinstance(error, _OUTDATED) or getattr(error, "sqlstate", None) in _TRANSIENT
 
 
+def is_too_many(error: BaseException | None) -> bool:
+    """Whether the server has no connection left for us."""
+    return isinstance(error, asyncpg.TooManyConnectionsError)
+
+
 def spoils(error: BaseException) -> bool:
     """Whether the connection must not be used again."""
     return not isinstance(error, asyncpg.PostgresError) or isinstance(error, _OUTDATED)

@@ -10,15 +10,16 @@ import re
 from collections import deque
 from collections.abc import Sequence
 from importlib.resources import files
+from time import monotonic
 from typing import Any
 
 import asyncpg
 
 from threadkeep.errors import InvalidStoreUrl, StoreBusy, StoreUnavailable
-from threadkeep.store.postgres.faults import FAULTS, is_transient, spoils, translate
+from threadkeep.store.postgres.faults import FAULTS, is_too_many, is_transient, spoils, translate
 
-POOL_SIZE = 16
-"""How many connections are opened at most, unless the URL says `pool_size=...`."""
+POOL_SIZE = 32
+"""How many connections are opened at most, when they are needed, unless the URL says `pool_size=...`."""
 CONNECT_SECONDS = 10
 CALL_SECONDS = 60
 ATTEMPTS = 10
@@ -43,9 +44,7 @@ def split_url(url: str) -> tuple[str, int]:
 async def connect(url: str) -> "asyncpg.Connection[asyncpg.Record]":
     """Open one connection."""
     try:
-        return await asyncpg.connect(
-            url, timeout=CONNECT_SECONDS, command_timeout=CALL_SECONDS, server_settings=_SETTINGS
-        )
+        return await asyncpg.connect(url, timeout=CONNECT_SECONDS, server_settings=_SETTINGS)
     except (asyncpg.ClientConfigurationError, ValueError) as error:
         raise InvalidStoreUrl(f"The URL of the database is not valid: {error}.") from None
     except FAULTS as error:
@@ -57,6 +56,7 @@ class _Link:
 
     def __init__(self, connection: "asyncpg.Connection[asyncpg.Record]") -> None:
         self.connection = connection
+        self.busy_since = 0.0
         self._statements: dict[str, Any] = {}
 
     async def call(self, verb: str, arguments: Sequence[Any]) -> tuple[list[asyncpg.Record], str]:
@@ -80,7 +80,9 @@ class Pool:
     def __init__(self, url: str) -> None:
         self._url, self._size = split_url(url)
         self._idle: list[_Link] = []
+        self._busy: set[_Link] = set()
         self._open = 0
+        self._watch: asyncio.TimerHandle | None = None
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._closed = False
 
@@ -90,6 +92,8 @@ class Pool:
         while self._open > len(self._idle):
             await self._turn()
         self._wake()
+        if self._watch is not None:
+            self._watch.cancel()
         while self._idle:
             link = self._idle.pop()
             self._open -= 1
@@ -123,6 +127,10 @@ class Pool:
 
     async def _call(self, verb: str, arguments: Sequence[Any]) -> tuple[list[asyncpg.Record], str]:
         link = self._idle.pop() if self._idle and not self._closed else await self._link()
+        self._busy.add(link)
+        link.busy_since = monotonic()
+        if self._watch is None:
+            self._look()
         try:
             return await link.call(verb, arguments)
         except FAULTS as error:
@@ -130,6 +138,7 @@ class Pool:
                 link.connection.terminate()
             raise
         finally:
+            self._busy.discard(link)
             if link.connection.is_closed():
                 self._open -= 1
             else:
@@ -137,22 +146,32 @@ class Pool:
             if self._waiting:
                 self._wake()
 
+    def _look(self) -> None:
+        """Cut connections that do not answer. One timer for all calls is cheaper than one for each."""
+        for link in self._busy:
+            if monotonic() > link.busy_since + CALL_SECONDS:
+                link.connection.terminate()
+        self._watch = asyncio.get_running_loop().call_later(CALL_SECONDS / 4, self._look) if self._busy else None
+
     async def _link(self) -> _Link:
         """Return a connection that nobody uses: an idle one, a new one, or the next that is given back."""
         while not self._closed:
             if self._idle:
                 return self._idle.pop()
-            if self._open < self._size:
-                return await self._connect()
+            if self._open < self._size and (link := await self._connect()):
+                return link
             await self._turn()
         raise StoreUnavailable("The store is closed.")
 
-    async def _connect(self) -> _Link:
+    async def _connect(self) -> _Link | None:
+        """Open a connection; if the server allows no more and there are others, return none: they come back."""
         self._open += 1
         try:
             return _Link(await connect(self._url))
-        except BaseException:
+        except BaseException as error:
             self._open -= 1
+            if self._open and is_too_many(error.__cause__):
+                return None
             self._wake()
             raise
 

@@ -149,11 +149,14 @@ def _is_plain(append: Append, rows: Sequence[Row], end: End) -> bool:
 
 def _continued(conversation: str, bodies: Sequence[Body], end: End, now: datetime) -> tuple[Entry, ...]:
     """Return messages as entries that continue the newest branch."""
-    parents = (end.newest or None, *range(end.last + 1, end.last + len(bodies)))
-    return tuple(
-        Entry.trusted(conversation=conversation, seq=end.last + at, parent=parent, turn=None, created_at=now, body=body)
-        for at, (parent, body) in enumerate(zip(parents, bodies, strict=True), 1)
-    )
+    entries, parent, seq = [], end.newest or None, end.last
+    for body in bodies:
+        seq += 1
+        entries.append(
+            Entry.trusted(conversation=conversation, seq=seq, parent=parent, turn=None, created_at=now, body=body)
+        )
+        parent = seq
+    return tuple(entries)
 
 
 def placed(

@@ -61,7 +61,7 @@ class SqliteStore(Store):
         self._log = Log(Reader(connection), clock)
         self._turns = Turns(self._log)
         self._deletion = Deletion(self._log)
-        self.writer = Writer(connection, self._log.forget)
+        self.writer = Writer(connection, self._log.begin, self._log.forget)
         self._reader = Reader(connect(path))
         self._searcher = Reader(connect(path))
         self.keyring = SqliteKeyRing(self.writer, self._reader.db)

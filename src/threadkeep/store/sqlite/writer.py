@@ -44,6 +44,14 @@ class _Patience:
         return time.monotonic() - self._since < self._seconds
 
 
+class _SpoiledError(Exception):
+    """Work failed after it had written something."""
+
+    def __init__(self, reason: Exception) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
+
+
 class _Job(NamedTuple):
     work: Work
     done: asyncio.Future[Any]
@@ -52,12 +60,14 @@ class _Job(NamedTuple):
 class Writer:
     """Runs work inside transactions of one connection, many at a time, and answers when the commit is on disk.
 
-    `undone` is called after work was rolled back, so that nothing that was read in it is remembered.
+    `begun` is called at the beginning of each transaction; `undone` after one was rolled back, so that nothing that was
+    read in it is remembered.
     """
 
-    def __init__(self, connection: Database, undone: Callable[[], None]) -> None:
+    def __init__(self, connection: Database, begun: Callable[[], None], undone: Callable[[], None]) -> None:
         self.connection = connection
         self.commits = 0
+        self._begun = begun
         self._undone = undone
         self._loop = asyncio.get_running_loop()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="threadkeep-writer")
@@ -172,41 +182,50 @@ class Writer:
             self._patience = milliseconds
 
     def _perform(self, works: Sequence[Work]) -> list[Any]:
-        """Do each work in a savepoint of the open transaction and commit; return a result or an error for each."""
+        """Do all works in the open transaction and commit; return a result or an error for each."""
         started = time.perf_counter()
-        alone = len(works) == 1
-        answers: list[Any] = []
         try:
-            answers = [self._attempt(work, alone) for work in works]
-            if self.connection.in_transaction:
-                self.connection.execute("COMMIT")
-                self.commits += 1
+            self._begun()
+            answers = [self._attempt(work) for work in works]
+            self.connection.execute("COMMIT")
+            self.commits += 1
+        except _SpoiledError as spoiled:
+            self._undo()
+            answers = [spoiled.reason] if len(works) == 1 else [self._perform_alone(work) for work in works]
         except apsw.Error as error:
+            self._undo()
             answers = [translate(error)] * len(works)
-        finally:
-            if self.connection.in_transaction:
-                self.connection.execute("ROLLBACK")
-            if any(isinstance(answer, Exception) for answer in answers):
-                self._undone()
         took = (time.perf_counter() - started) / max(1, len(works) // 8)
         self._seconds += 0.1 * (took - self._seconds)
         return answers
 
-    def _attempt(self, work: Work, alone: bool) -> Any:
-        """Return what the work returns, or the error that it raised after undoing what it did."""
-        if not alone:
-            self.connection.execute("SAVEPOINT work")
+    def _attempt(self, work: Work) -> Any:
+        """Return what the work returns, or its error. Work checks before it writes, so there is nothing to undo.
+
+        Work that fails after it has written spoils the transaction, and all others are done again without it.
+        """
+        before = self.connection.total_changes()
         try:
-            result = work()
+            return work()
         except apsw.Error:
             raise
         except Exception as error:
-            self.connection.execute("ROLLBACK" if alone else "ROLLBACK TO work")
-            self._undone()
-            result = error
-        if not alone:
-            self.connection.execute("RELEASE work")
-        return result
+            if self.connection.total_changes() != before:
+                raise _SpoiledError(error) from error
+            return error
+
+    def _perform_alone(self, work: Work) -> Any:
+        """Do one work in a transaction of its own."""
+        try:
+            self.connection.execute("BEGIN IMMEDIATE")
+        except apsw.Error as error:
+            return translate(error)
+        return self._perform([work])[0]
+
+    def _undo(self) -> None:
+        if self.connection.in_transaction:
+            self.connection.execute("ROLLBACK")
+        self._undone()
 
     def _count_pages(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
         self._pages = pages

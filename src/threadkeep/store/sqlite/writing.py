@@ -53,12 +53,15 @@ class Log:
         self._places.clear()
         self._tips.clear()
 
-    def end(self, scope: Scope, conversation: str) -> tuple[Place, Tip]:
-        """Return where a conversation is stored and the end of its log; remembered as long as nobody else writes."""
+    def begin(self) -> None:
+        """Begin a transaction: forget what was remembered if somebody else has written since."""
         seen = self.db.value("PRAGMA data_version")
         if seen != self._seen or len(self._tips) > REMEMBERED or len(self._places) > REMEMBERED:
             self.forget()
             self._seen = seen
+
+    def end(self, scope: Scope, conversation: str) -> tuple[Place, Tip]:
+        """Return where a conversation is stored and the end of its log; remembered as long as nobody else writes."""
         names = (scope.tenant, scope.user, conversation)
         here = self._places.get(names) or self._places.setdefault(names, self.reader.place(scope, conversation))
         tip = self._tips.get(here.conversation)
