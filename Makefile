@@ -36,6 +36,8 @@ bench: .venv/.test-stamp ## measure stores, turns and the server (ARGS="--quick"
 
 torture: .venv/.test-stamp ## kill real processes while they write (COUNT=20 SEED=1)
 	@$(BIN)/python -m tests.acceptance.torture --count $(COUNT) --seed $(SEED)
+	@$(BIN)/python -m tests.acceptance.fuzz --requests 20000 --seed $(SEED)
+	@$(BIN)/python -m tests.acceptance.torture_turns --count $(COUNT) --seed $(SEED)
 
 lock: ## pin requirements/*.txt anew (needs uv)
 	requirements/lock $(ARGS)

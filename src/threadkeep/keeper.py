@@ -16,6 +16,7 @@ from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.tree import Tree
+from threadkeep.conversation.turn import TurnState
 from threadkeep.errors import InvalidValue
 from threadkeep.jobs.purge_deleted import purge_deleted
 from threadkeep.jobs.recover_turns import EVERY_SECONDS, recover_turns
@@ -166,7 +167,12 @@ class Chat:
         entries = await self._keeper.store.newest(self.scope, self.id, limit=limit, head=head)
         return [entry.body for entry in entries if isinstance(entry.body, Message)]
 
-    async def has_more_of(self, turn: int, seq: int) -> bool:
+    async def is_waiting(self) -> bool:
+        """Return whether a turn waits for a person."""
+        turns = await self._keeper.store.turns(self.scope, self.id)
+        return any(turn.state is TurnState.WAITING for turn in turns)
+
+    async def _has_more_of(self, turn: int, seq: int) -> bool:
         """Return whether a turn has done anything behind an entry."""
         page = await self._keeper.store.log(self.scope, self.id, Cursor(seq=seq), limit=MAX_LIMIT)
         return any(entry.turn == turn for entry in page.entries)
@@ -199,7 +205,7 @@ class SentTurn:
 
     async def _goes_on(self, event: Event) -> bool:
         """Whether this is a wait for a person that is over already."""
-        return event.name == "turn.waiting" and await self._chat.has_more_of(self.number, event.data["seq"])
+        return event.name == "turn.waiting" and await self._chat._has_more_of(self.number, event.data["seq"])
 
     async def answer(self) -> Message | None:
         """Wait for the end of the turn and return its answer, whole or cut off; None if there is none."""

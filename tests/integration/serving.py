@@ -2,8 +2,8 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +52,12 @@ class Server:
         assert created.status_code == 201, created.text
         return str(created.headers["location"])
 
+    async def until_streams(self, count: int) -> None:
+        """Wait until so many event streams are open."""
+        async with asyncio.timeout(PATIENCE):
+            while self.app.state.visits.streams < count:  # noqa: ASYNC110 - what is looked at is no event
+                await asyncio.sleep(0)
+
     async def say(self, path: str, content: str, **headers: str) -> httpx.Response:
         """Send a message and wait for the end of its turn."""
         return await self.client.post(f"{path}/messages", json={"content": content}, headers=headers)
@@ -83,21 +89,23 @@ async def serving(
         await keeper.close()
 
 
-async def told(client: httpx.AsyncClient, path: str, **headers: str) -> AsyncIterator[ServerSentEvent]:
+async def told(client: httpx.AsyncClient, path: str, **headers: str) -> AsyncGenerator[ServerSentEvent, None]:
     """Yield the events of a stream as they arrive, as `httpx-sse` reads them."""
     async with aconnect_sse(client, "GET", path, headers=headers) as source:
         assert source.response.status_code == 200
-        async for event in source.aiter_sse():
-            yield event
+        async with aclosing(source.aiter_sse()) as events:
+            async for event in events:
+                if event.data:
+                    yield event
 
 
-async def told_until(client: httpx.AsyncClient, path: str, last: str, **headers: str) -> list[ServerSentEvent]:
-    """Return the events of a stream up to the first of a name."""
+async def told_until(client: httpx.AsyncClient, path: str, *last: str, **headers: str) -> list[ServerSentEvent]:
+    """Return the events of a stream up to the first of these names."""
     found: list[ServerSentEvent] = []
-    async with asyncio.timeout(PATIENCE):
-        async for event in told(client, path, **headers):
+    async with asyncio.timeout(PATIENCE), aclosing(told(client, path, **headers)) as events:
+        async for event in events:
             found.append(event)
-            if event.event == last:
+            if event.event in last:
                 return found
     raise AssertionError(f"the stream ended without {last}")
 

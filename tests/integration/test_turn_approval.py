@@ -5,10 +5,12 @@ import asyncio
 import pytest
 
 from tests.unit.turn.keepers import Keepers, contents, ended, entries_of, new_chat, seen, told
+from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.errors import TurnNotFound
 from threadkeep.keeper import Keeper
 from threadkeep.runtime import open_keeper
+from threadkeep.store.base import Append, Appended
 from threadkeep.testing.providers import check_everywhere
 from threadkeep.testing.scripted_model import ScriptedModel, says, wants
 from threadkeep.tools.base import ToolContext
@@ -107,8 +109,7 @@ async def test_two_calls_that_need_a_person_are_decided_one_by_one(keepers: Keep
     turn = await chat.send("Pay one and two")
     await ended(turn)
     await chat.approve("call_2", approved=False)
-    (waiting,) = await keeper.store.turns(chat.scope, chat.id)
-    assert waiting.state is TurnState.WAITING
+    assert await chat.is_waiting()
     await chat.approve("call_1")
     await ended(turn)
     assert till.paid == [("call_1", 1)]
@@ -180,26 +181,53 @@ async def test_cancelling_a_turn_that_waits_counts_as_a_refusal(keepers: Keepers
     assert till.paid == []
 
 
-async def test_who_dies_between_the_answer_and_going_on_leaves_a_turn_that_is_recovered(keepers: Keepers) -> None:
+async def test_who_dies_between_the_answer_and_going_on_leaves_a_turn_that_is_recovered(
+    keepers: Keepers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    till = Till()
+    keeper = await keepers.open(ScriptedModel(PAYS), till.pay)
+    chat = await new_chat(keeper)
+    turn = await chat.send("Pay five")
+    await ended(turn)
+    append = keeper.store.append
+
+    async def append_and_die(scope: Scope, conversation: str, what: Append) -> Appended:
+        await append(scope, conversation, what)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(keeper.store, "append", append_and_die)
+        with pytest.raises(KeyboardInterrupt):
+            await chat.approve("call_1")
+    keepers.clock.advance(60)
+    await keepers.open(ScriptedModel(says("I cannot tell whether it was paid.")), till.pay)
+    assert (await ended(turn)).name == "turn.completed"
+    assert till.paid == []
+    assert (await seen(chat, "tool.result")).data["error"] == "outcome unknown"
+
+
+async def test_who_dies_before_the_answer_is_stored_leaves_a_turn_that_waits_again(
+    keepers: Keepers, monkeypatch: pytest.MonkeyPatch
+) -> None:
     till = Till()
     keeper = await keepers.open(ScriptedModel(PAYS), till.pay)
     chat = await new_chat(keeper)
     turn = await chat.send("Pay five")
     await ended(turn)
 
-    def die(lease: object) -> None:
+    async def die(scope: Scope, conversation: str, what: Append) -> Appended:
         raise KeyboardInterrupt
 
-    keeper.host.take_up = die  # type: ignore[method-assign]
-    with pytest.raises(KeyboardInterrupt):
-        await chat.approve("call_1")
+    with monkeypatch.context() as patch:
+        patch.setattr(keeper.store, "append", die)
+        with pytest.raises(KeyboardInterrupt):
+            await chat.approve("call_1")
     keepers.clock.advance(60)
-    other = await keepers.open(ScriptedModel(says("I cannot tell whether it was paid.")), till.pay)
-    assert await other.host.recover() == 1
+    other = await keepers.open(ScriptedModel(says("Paid.")), till.pay)
+    assert (await ended(turn)).name == "turn.waiting"
+    await (await other.get(chat.id)).approve("call_1")
     assert (await ended(turn)).name == "turn.completed"
-    assert till.paid == []
-    result = (await seen(chat, "tool.result")).data
-    assert result["error"] == "outcome unknown"
+    assert till.paid == [("call_1", 5)]
 
 
 async def test_a_turn_may_wait_again_and_its_reader_is_told_up_to_the_last_wait(keepers: Keepers) -> None:
@@ -240,7 +268,7 @@ async def test_a_turn_waits_across_a_restart(url: str) -> None:
     till = Till()
     async with await _opened(url, after, till) as keeper:
         chat = await keeper.get(chat.id)
-        assert [turn.state for turn in await keeper.store.turns(chat.scope, chat.id)] == [TurnState.WAITING]
+        assert await chat.is_waiting()
         await chat.approve("call_1")
         await seen(chat, "turn.completed")
     assert till.paid == [("call_1", 5)]

@@ -7,11 +7,12 @@ import pytest
 
 from tests.unit.turn.keepers import Keepers, contents, ended, new_chat, said_in, seen, settled, told
 from threadkeep.conversation.message import MessageStatus
+from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnState
 from threadkeep.errors import ConversationBusy, InvalidParent, InvalidValue, KeyReused, StaleHead
 from threadkeep.keeper import Chat, Keeper
 from threadkeep.llm.base import Stopped, Text
-from threadkeep.store.base import ROOT
+from threadkeep.store.base import ROOT, Begin, Begun
 from threadkeep.testing.providers import check_everywhere
 from threadkeep.testing.scripted_model import ScriptedModel, Step, says, wants
 from threadkeep.tools.decorator import tool
@@ -162,17 +163,23 @@ async def test_a_message_waits_behind_a_turn_that_waits(keepers: Keepers) -> Non
     ]
 
 
-async def test_interrupting_a_turn_that_has_just_ended_is_simply_a_new_message(keepers: Keepers) -> None:
+async def test_interrupting_a_turn_that_ends_by_itself_meanwhile_is_simply_a_new_message(
+    keepers: Keepers, monkeypatch: pytest.MonkeyPatch
+) -> None:
     gate = asyncio.Event()
-    model = ScriptedModel([gate, *says("One.")], says("Two."))
-    keeper = await keepers.open(model)
-    chat = await new_chat(keeper)
-    one = await chat.send("One")
-    gate.set()
+    keeper, chat, _ = await _busy(keepers, says("Two."), gate=gate)
+    begin = keeper.store.begin
+
+    async def begin_as_it_ends(scope: Scope, conversation: str, what: Begin) -> Begun:
+        begun = await begin(scope, conversation, what)
+        gate.set()
+        await seen(chat, "turn.completed")
+        return begun
+
+    monkeypatch.setattr(keeper.store, "begin", begin_as_it_ends)
     two = await chat.send("Two", policy="interrupt")
     assert (await ended(two)).name == "turn.completed"
-    assert (await ended(one)).name in ("turn.completed", "turn.interrupted")
-    model.assert_finished()
+    assert [message.content for message in await chat.messages()] == ["First", "Let me think.", "Two", "Two."]
 
 
 async def test_an_unknown_policy_is_refused(keepers: Keepers) -> None:

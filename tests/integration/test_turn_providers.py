@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.turn.keepers import Keepers, contents, ended, names, new_chat, seen, told
+from tests.unit.turn.keepers import Keepers, contents, ended, names, new_chat, said_in, seen, told
 from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.errors import ModelError, ModelRateLimited, ModelRefused, ModelUnavailable
 from threadkeep.keeper import Chat, Keeper
@@ -190,10 +190,10 @@ async def test_ten_megabytes_of_text_are_kept_as_far_as_an_entry_goes_and_marked
     _, chat, model = await _asked(keepers, says(*[piece] * (10 * 1024 * 1024 // size)))
     failed = await seen(chat, "turn.failed")
     assert failed.data["error"].startswith("content_too_large: ")
-    kept = (await chat.messages())[1:]
-    assert all(set(message.content) == {"x"} for message in kept)
-    assert [message.status for message in kept] == [MessageStatus.INTERRUPTED] * len(kept)
-    assert kept or size > 1024 * 1024
+    _, kept = await chat.messages()
+    assert kept.status is MessageStatus.INTERRUPTED
+    assert set(kept.content) == {"x"}
+    assert 0.9 * 1024 * 1024 < len(kept.content) <= 1024 * 1024
     await _still_works(chat, model)
 
 
@@ -202,6 +202,20 @@ async def test_an_answer_that_fills_an_entry_to_the_brim_is_kept(keepers: Keeper
     _, chat, model = await _asked(keepers, says("y" * (brim - 10), "z" * 10))
     assert (await seen(chat, "turn.failed")).data["error"].startswith("content_too_large: ")
     assert len((await chat.messages())[-1].content) == brim
+    await _still_works(chat, model)
+
+
+async def test_an_answer_whose_last_words_do_not_fit_is_marked(keepers: Keepers) -> None:
+    gate, most = asyncio.Event(), "y" * (1024 * 1024 - 1001) + "!"
+    model = ScriptedModel([Text(most), gate, Text("z" * 2000), Stopped("stop")], says("Still here."))
+    keeper = await keepers.open(model)
+    chat = await new_chat(keeper)
+    turn = await chat.send(QUESTION)
+    await said_in(chat, "!")
+    gate.set()
+    assert (await ended(turn)).data["error"].startswith("content_too_large: ")
+    last = (await chat.messages())[-1]
+    assert (last.content, last.status) == (most, MessageStatus.INTERRUPTED)
     await _still_works(chat, model)
 
 

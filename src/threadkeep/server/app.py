@@ -27,7 +27,7 @@ from threadkeep.server.key_guard import KeyGuard
 from threadkeep.server.limits import Limits, within_rate
 from threadkeep.server.loopback import LoopbackGuard
 from threadkeep.server.measures import Measures
-from threadkeep.server.problems import answer_with_problems
+from threadkeep.server.problems import DESCRIBED, answer_with_problems
 from threadkeep.server.request_id import RequestIds
 from threadkeep.server.round_trip import RoundTrips
 from threadkeep.server.routes.about import about_routes
@@ -60,6 +60,7 @@ def create_app(keeper: Keeper, settings: Settings, measures: Measures | None = N
         lifespan=_watching(visits, guard),
         title="Threadkeep",
         version=__version__,
+        responses=DESCRIBED,
         # The interactive pages load their scripts from another host.
         docs_url=None,
         redoc_url=None,

@@ -4,7 +4,6 @@ A key is looked up again after half a second, so that a revoked one stops workin
 """
 
 import time
-from urllib.parse import urlsplit
 
 from starlette.requests import HTTPConnection
 
@@ -16,6 +15,7 @@ from threadkeep.store.keyring import KeyRing
 COOKIE = "threadkeep_key"
 TRUSTED_SECONDS = 0.5
 REMEMBERED = 10_000
+ONLY_OUR_PAGE = "A request with a cookie must come from this server's own page."
 _SAFE = ("GET", "HEAD", "OPTIONS")
 
 
@@ -67,10 +67,16 @@ def _secret(connection: HTTPConnection) -> str | None:
     secret = connection.cookies.get(COOKIE)
     if secret is not None and connection.scope.get("method") not in _SAFE and not _is_our_page(connection):
         # A browser sends cookies with the forms of other sites, too.
-        raise NotAuthenticated("A request with a cookie must come from this server's own page.")
+        raise NotAuthenticated(ONLY_OUR_PAGE)
     return secret
 
 
+async def refuse_foreign_page(connection: HTTPConnection) -> None:
+    """For signing in and out, which need no key: no page of another site may do it for somebody."""
+    if "origin" in connection.headers and not _is_our_page(connection):
+        raise NotAuthenticated(ONLY_OUR_PAGE)
+
+
 def _is_our_page(connection: HTTPConnection) -> bool:
-    origin = connection.headers.get("origin")
-    return origin is not None and urlsplit(origin).netloc == connection.headers.get("host")
+    host = connection.headers.get("host")
+    return bool(host) and connection.headers.getlist("origin") in ([f"http://{host}"], [f"https://{host}"])

@@ -7,6 +7,7 @@ server's log: they may hold content.
 import math
 from collections.abc import Mapping
 from http import HTTPStatus
+from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -37,6 +38,40 @@ _STATUS: tuple[tuple[type[ThreadkeepError], int], ...] = (
     (errors.StoreError, 503),
 )
 """The status of an error is that of the first class in this list that it belongs to."""
+
+
+DESCRIBED: dict[int | str, dict[str, Any]] = {
+    "default": {
+        "description": "A problem: `code` is stable and for programs, `detail` is a sentence for people.",
+        "content": {
+            "application/problem+json": {
+                "schema": {
+                    "title": "Problem",
+                    "type": "object",
+                    "required": ["type", "title", "status", "code", "detail"],
+                    "properties": {
+                        "type": {"type": "string"},
+                        "title": {"type": "string"},
+                        "status": {"type": "integer"},
+                        "code": {"type": "string"},
+                        "detail": {"type": "string"},
+                        "request_id": {"type": "string"},
+                        "head": {"type": ["integer", "null"], "description": "The new head, with `stale_head`."},
+                    },
+                },
+                "example": {
+                    "type": "about:blank",
+                    "title": "Not Found",
+                    "status": 404,
+                    "code": "conversation_not_found",
+                    "detail": "There is no such conversation.",
+                    "request_id": "01a1dda9-2143-70f8-8ee4-a64954d53cbe",
+                },
+            }
+        },
+    }
+}
+"""How every error answer looks, for OpenAPI."""
 
 
 class Problem(JSONResponse):

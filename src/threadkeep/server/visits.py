@@ -18,7 +18,7 @@ REVOKED = b'event: error\ndata: {"code":"not_authenticated","detail":"The key wa
 QUIET_SECONDS = 0.2
 """How long streams must have said nothing until they end: what has just been stored is still told."""
 MOST_SECONDS = 2.0
-WATCH_SECONDS = 0.4
+WATCH_SECONDS = 0.25
 """How often it is looked whether who listens to a stream may still do so."""
 
 

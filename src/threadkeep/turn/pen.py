@@ -64,9 +64,11 @@ class Pen:
 
     async def _write(self) -> None:
         while self._waiting:
-            text = "".join(self._waiting)
-            self._waiting.clear()
-            self._size = 0
+            whole = "".join(self._waiting)
+            # In pieces: of text that is too large for an entry, as much as fits is kept.
+            text, rest = whole[:MOST_UNWRITTEN], whole[MOST_UNWRITTEN:]
+            self._waiting[:] = [rest] if rest else []
+            self._size = len(rest)
             await self._store.write(self._lease, self.message, self.offset, text)
             news = News(self.message, self.offset, text)
             self._written.append(text)

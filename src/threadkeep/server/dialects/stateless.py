@@ -46,6 +46,9 @@ from threadkeep.turn.steps.accept import Sending
 HISTORY_TOKENS = 2000
 ROUTE = "POST /v1/chat/query/stream"
 _STREAMED: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {}}, "description": "The turn."}}
+_ASKED_BEFORE: dict[int | str, dict[str, Any]] = {
+    204: {"description": "An EventSource came back: the question was asked before and is not asked again."}
+}
 
 
 def _check_role(role: object) -> Role:
@@ -90,7 +93,12 @@ def stateless_routes(keeper: Keeper, settings: Settings) -> APIRouter:
     async def post(caller: Calling, body: StatelessBody) -> Response:
         return await ask(caller, body)
 
-    @router.get("/stream", response_class=StreamingResponse, responses=_STREAMED, summary="Ask with a history")
+    @router.get(
+        "/stream",
+        response_class=StreamingResponse,
+        responses=_STREAMED | _ASKED_BEFORE,
+        summary="Ask with a history",
+    )
     async def get(
         caller: Calling,
         query: Annotated[str, Query(min_length=1)],

@@ -1,6 +1,6 @@
 """Reading beside the page of messages: events of a conversation, its tree, another head, search."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Response
 from starlette.responses import StreamingResponse
@@ -22,6 +22,11 @@ LastEventId = Annotated[
 ]
 
 
+def _streamed(description: str) -> dict[int | str, dict[str, Any]]:
+    """Return the description of an endless answer."""
+    return {200: {"content": {"text/event-stream": {}}, "description": description}}
+
+
 def reading_routes(keeper: Keeper) -> APIRouter:
     """The routes for one keeper."""
     router, store = APIRouter(prefix="/v1", tags=["reading"]), keeper.store
@@ -30,6 +35,7 @@ def reading_routes(keeper: Keeper) -> APIRouter:
         "/conversations/{id}/events",
         dependencies=[Depends(room_for_stream)],
         response_class=StreamingResponse,
+        responses=_streamed("What happens in the conversation, as server-sent events, for ever."),
         summary="Follow a conversation",
     )
     async def events(
@@ -46,6 +52,7 @@ def reading_routes(keeper: Keeper) -> APIRouter:
         "/events",
         dependencies=[Depends(room_for_stream)],
         response_class=StreamingResponse,
+        responses=_streamed("conversation.created, .updated, .running, .waiting and .deleted, for ever."),
         summary="Follow the list of conversations",
     )
     async def list_events(who: Who) -> StreamingResponse:

@@ -90,7 +90,6 @@ class Index:
             [group[0]["tenant"] for group in found],
             [group[0]["owner"] for group in found],
             [group[0]["conversation"] for group in found],
-            [group[0]["indexed"] for group in found],
             [group[-1]["seq"] or group[-1]["indexed"] for group in found],
             *([list(column) for column in zip(*spoken, strict=True)] or ([], [], [])),
         )

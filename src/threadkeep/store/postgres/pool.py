@@ -36,7 +36,7 @@ def split_url(url: str) -> tuple[str, int]:
     found = _POOL_SIZE.search(url)
     if found is None:
         return url, POOL_SIZE
-    if not found[2].isdecimal() or not 1 <= int(found[2]) <= 1000:
+    if not (found[2].isascii() and found[2].isdecimal()) or not 1 <= int(found[2]) <= 1000:
         raise InvalidStoreUrl("pool_size is a number from 1 to 1000.")
     return _POOL_SIZE.sub(r"\1", url).rstrip("?&"), int(found[2])
 

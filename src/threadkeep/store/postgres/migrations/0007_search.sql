@@ -43,18 +43,18 @@ BEGIN
     END LOOP;
 END $$;
 
--- Index the words of one conversation's entries: from after `p_from`, as `unindexed` said, up to `p_upto`. Each element of
--- `p_words` has the words of the entry `p_seqs` says, with spaces between them. What another did meanwhile, or what was
--- deleted, is left alone.
+-- Index the words of one conversation's entries up to `p_upto`. Each element of `p_words` has the words of the entry that
+-- `p_seqs` says, with spaces between them; those that another has indexed since they were read are left out. What was
+-- deleted is left alone.
 CREATE FUNCTION threadkeep.index_words(
-    p_tenant integer, p_owner integer, p_conversation bigint, p_from integer, p_upto integer,
-    p_seqs integer[], p_words text[]
+    p_tenant integer, p_owner integer, p_conversation bigint, p_upto integer, p_seqs integer[], p_words text[]
 ) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE done integer;
 BEGIN
     PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
     -- The key of the row is shared, so that nobody can delete the conversation in between.
-    PERFORM FROM threadkeep.conversation c
-    WHERE c.tenant = p_tenant AND c.key = p_conversation AND c.id IS NOT NULL AND c.indexed = p_from FOR KEY SHARE;
+    SELECT c.indexed INTO done FROM threadkeep.conversation c
+    WHERE c.tenant = p_tenant AND c.key = p_conversation AND c.id IS NOT NULL FOR KEY SHARE;
     IF NOT FOUND THEN
         RETURN;
     END IF;
@@ -63,7 +63,7 @@ BEGIN
            concat(said.words, ' ¤u', p_owner, ' ¤c', p_conversation)
     FROM unnest(p_seqs, p_words) said (seq, words)
     JOIN threadkeep.entry e ON e.tenant = p_tenant AND e.conversation = p_conversation AND e.seq = said.seq
-    ORDER BY e.seq;
+    WHERE e.seq > done ORDER BY e.seq;
     UPDATE threadkeep.conversation c SET indexed = p_upto, updated_at = e.created_at FROM threadkeep.entry e
     WHERE c.tenant = p_tenant AND c.key = p_conversation AND c.indexed < p_upto
       AND e.tenant = p_tenant AND e.conversation = p_conversation AND e.seq = p_upto;
@@ -83,7 +83,7 @@ END $$;
 -- One at a time does this for a tenant, so that nothing is indexed twice.
 CREATE FUNCTION threadkeep.catch_up(
     p_tenants integer[], p_owners integer[], p_conversations bigint[],
-    p_from integer[], p_upto integer[], p_of bigint[], p_seqs integer[], p_words text[]
+    p_upto integer[], p_of bigint[], p_seqs integer[], p_words text[]
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     held integer;
@@ -97,7 +97,7 @@ BEGIN
         SELECT array_agg(w.seq ORDER BY w.seq), array_agg(w.words ORDER BY w.seq) INTO seqs, words
         FROM unnest(p_of, p_seqs, p_words) w (conversation, seq, words) WHERE w.conversation = p_conversations[i];
         PERFORM threadkeep.index_words(
-            p_tenants[i], p_owners[i], p_conversations[i], p_from[i], p_upto[i], seqs, words
+            p_tenants[i], p_owners[i], p_conversations[i], p_upto[i], seqs, words
         );
     END LOOP;
 END $$;

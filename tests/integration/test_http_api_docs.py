@@ -1,0 +1,92 @@
+"""The page of the HTTP API: its commands are run against a real server, its tables held against the code."""
+
+import inspect
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.acceptance.fuzz import serving
+from tests.documents import ROOT, blocks_of, is_like
+from tests.integration.serving import serving as serving_here
+from threadkeep.errors import ModelError, ModelUnavailable, StaleHead, StaleVersion, ThreadkeepError
+from threadkeep.server.problems import problem_of
+from threadkeep.turn import events
+
+PAGE = "docs/reference/http-api.md"
+TEXT = (ROOT / PAGE).read_text(encoding="utf-8")
+CUT = "\n=====\n"
+MADE = {"turn.waiting", "turn.cancelled", "turn.interrupted"}
+"""Events whose names are put together from the state of a turn."""
+
+
+def test_every_command_answers_as_the_page_shows(tmp_path: Path) -> None:
+    blocks = blocks_of(PAGE)
+    commands = [block.text for block in blocks if block.kind == "sh"]
+    with serving(tmp_path) as url:
+        script = f"printf '{CUT.encode('unicode_escape').decode()}'\n".join(commands)
+        script = script.replace("http://127.0.0.1:8000", url)
+        done = subprocess.run(
+            ["bash", "-c", script],
+            cwd=tmp_path,
+            env=os.environ,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (0, "")
+    printed = iter(done.stdout.split(CUT))
+    shown = ""
+    for block in blocks:
+        if block.kind == "sh":
+            shown = next(printed)
+        else:
+            expected = block.text.rstrip("\n")
+            assert is_like(shown, expected if expected.endswith(("}", "…", "0", "ok")) else f"{expected}\n…"), shown
+    assert (tmp_path / "alice.json").stat().st_size > 1000
+
+
+def leaves(kind: type[ThreadkeepError]) -> Iterator[type[ThreadkeepError]]:
+    """Yield the errors that are raised, and not only classes of them."""
+    if not kind.__subclasses__() or kind in (ModelError, ModelUnavailable):
+        yield kind
+    for below in kind.__subclasses__():
+        yield from leaves(below)
+
+
+def test_every_problem_is_in_the_table_with_its_status_and_meaning() -> None:
+    rows = re.findall(r"^\| (\d{3}) \| `(\w+)` \| (.*) \|$", TEXT.partition("Some come before")[0], re.MULTILINE)
+    known = set()
+    for kind in leaves(ThreadkeepError):
+        error = kind(1) if kind in (StaleHead, StaleVersion) else kind()  # type: ignore[arg-type]
+        meaning = (kind.__doc__ or "").partition("\n")[0]
+        known.add((str(problem_of(error).status_code), kind.code, meaning))
+    assert set(rows) == known
+    assert len(rows) == len(known)
+
+
+def test_every_problem_that_only_the_server_knows_is_in_the_second_table() -> None:
+    rows = set(re.findall(r"^\| (\d{3}) \| `(\w+)` \|", TEXT.partition("Some come before")[2], re.MULTILINE))
+    source = "".join(path.read_text() for path in (ROOT / "src/threadkeep/server").rglob("*.py"))
+    written = set(re.findall(r"problem\(\s*(\d{3}), \"(\w+)\"", source))
+    assert rows == written | {("404", "not_found"), ("405", "method_not_allowed")}
+
+
+def test_every_event_is_in_the_table() -> None:
+    named = set(re.findall(r"^\| `([a-z]+\.[a-z]+)` \|", TEXT, re.MULTILINE))
+    written = set(
+        re.findall(r'"((?:message|text|tool|block|state|conversation|turn)\.\w+)"', inspect.getsource(events))
+    )
+    assert named == written | MADE
+
+
+async def test_every_header_that_a_route_reads_is_in_the_table() -> None:
+    named = {name.lower() for name in re.findall(r"`([A-Z][A-Za-z-]+)`", TEXT.partition("## Headers")[2])}
+    async with serving_here(auth="keys") as server:
+        document = server.app.openapi()
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            read = {each["name"] for each in operation.get("parameters", []) if each["in"] == "header"}
+            assert read <= named

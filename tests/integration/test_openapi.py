@@ -1,0 +1,83 @@
+"""The OpenAPI document: complete, typed, and true of what the server answers."""
+
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+
+from tests.documents import ROOT
+from tests.integration.serving import serving
+
+FREE_FORM = {"/metrics": "text/plain", "/v1/conversations/{id}/export": "text/html"}
+"""What answers with text or a file, and not with a typed object."""
+
+
+@pytest.fixture
+async def document() -> AsyncIterator[dict[str, Any]]:
+    async with serving(auth="keys") as server:
+        yield (await server.client.get("/openapi.json")).json()
+
+
+def operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            yield f"{method.upper()} {path}", operation
+
+
+def is_typed(schema: dict[str, Any]) -> bool:
+    """Whether a schema says what is in it."""
+    if choices := schema.get("anyOf"):
+        return all(is_typed(choice) for choice in choices)
+    if "items" in schema:
+        return is_typed(schema["items"])
+    return "$ref" in schema or bool(schema.get("properties")) or schema.get("type") == "null"
+
+
+async def test_every_operation_has_a_summary_of_its_own_and_a_tag(document: dict[str, Any]) -> None:
+    for name, operation in operations(document):
+        assert operation["tags"], name
+        # FastAPI makes one of the function's name where there is none.
+        made_up = operation["operationId"].partition("_v1")[0].replace("_", " ").title()
+        assert operation["summary"] != made_up, name
+        assert operation["summary"][0].isupper(), name
+
+
+async def test_every_body_is_typed(document: dict[str, Any]) -> None:
+    for name, operation in operations(document):
+        for content in operation.get("requestBody", {}).get("content", {}).values():
+            assert is_typed(content["schema"]), name
+
+
+async def test_every_answer_is_typed_or_a_stream_or_a_file(document: dict[str, Any]) -> None:
+    for name, operation in operations(document):
+        for status, answer in operation["responses"].items():
+            kinds = answer.get("content", {})
+            if status == "default" or FREE_FORM.get(name.partition(" ")[2], "none") in kinds:
+                continue
+            if "application/json" in kinds:
+                assert is_typed(kinds["application/json"]["schema"]), name
+            else:
+                assert status == "204" or "text/event-stream" in kinds, f"{name} {status}: {kinds}"
+
+
+async def test_every_error_answer_is_a_problem(document: dict[str, Any]) -> None:
+    for name, operation in operations(document):
+        errors = {status: answer for status, answer in operation["responses"].items() if not status.startswith("2")}
+        assert errors.keys() == {"default"}, name
+        assert errors["default"]["content"].keys() == {"application/problem+json"}, name
+    assert "HTTPValidationError" not in document["components"]["schemas"]
+
+
+async def test_every_operation_has_a_name_of_its_own(document: dict[str, Any]) -> None:
+    names = [operation["operationId"] for _, operation in operations(document)]
+    assert len(set(names)) == len(names)
+
+
+def test_requests_made_from_the_document_find_no_failure_and_no_undescribed_answer() -> None:
+    command = [sys.executable, "-m", "tests.acceptance.fuzz", "--requests", "1", "--examples", "5"]
+    command += ["--phases", "examples,fuzzing"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "no 5xx, no schema break" in done.stdout

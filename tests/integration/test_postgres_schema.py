@@ -1,0 +1,89 @@
+"""Migrations of PostgreSQL: applied once and in order by whoever comes, and checked by every server that opens."""
+
+import asyncio
+
+import pytest
+
+from tests.postgres_server import OWNER, PostgresServer, Urls
+from threadkeep.errors import StoreDenied, StoreNotMigrated, StoreTooNew
+from threadkeep.runtime import migrate, open_store
+from threadkeep.store.postgres.schema import migrations
+from threadkeep.testing.samples import ADA, new, texts_of
+
+NAMES = [name for _, name, _ in migrations()]
+
+
+@pytest.fixture
+def unmigrated(postgres_server: PostgresServer) -> Urls:
+    """A database without a schema."""
+    return postgres_server.fresh_database(migrated=False)
+
+
+def test_migrations_are_numbered_without_gaps() -> None:
+    assert [number for number, _, _ in migrations()] == list(range(1, len(NAMES) + 1))
+
+
+async def test_a_database_without_a_schema_is_not_opened(unmigrated: Urls) -> None:
+    with pytest.raises(StoreNotMigrated):
+        await open_store(unmigrated.server)
+
+
+async def test_migrating_applies_everything_and_a_second_time_nothing(unmigrated: Urls) -> None:
+    assert await migrate(unmigrated.owner) == NAMES
+    assert await migrate(unmigrated.owner) == []
+    store = await open_store(unmigrated.server)
+    name = await new(store, ADA, "hello")
+    assert texts_of(await store.newest(ADA, name)) == ["hello"]
+    await store.close()
+
+
+async def test_of_several_who_migrate_at_once_each_migration_is_applied_by_one(unmigrated: Urls) -> None:
+    applied = await asyncio.gather(*(migrate(unmigrated.owner) for _ in range(5)))
+    assert sorted(name for names in applied for name in names) == NAMES
+
+
+async def test_a_database_of_an_older_release_must_be_migrated_first(
+    postgres_server: PostgresServer, postgres_database: Urls
+) -> None:
+    postgres_server.execute(
+        "DELETE FROM threadkeep.migration WHERE number = (SELECT max(number) FROM threadkeep.migration)",
+        postgres_server.as_admin(postgres_database),
+    )
+    with pytest.raises(StoreNotMigrated):
+        await open_store(postgres_database.server)
+
+
+async def test_a_database_of_a_newer_release_is_neither_opened_nor_migrated(
+    postgres_server: PostgresServer, postgres_database: Urls
+) -> None:
+    postgres_server.execute(
+        "INSERT INTO threadkeep.migration (number, name) VALUES (9999, 'from the future')",
+        postgres_server.as_admin(postgres_database),
+    )
+    with pytest.raises(StoreTooNew):
+        await open_store(postgres_database.server)
+    with pytest.raises(StoreTooNew):
+        await migrate(postgres_database.owner)
+
+
+async def test_the_servers_role_cannot_migrate(unmigrated: Urls) -> None:
+    with pytest.raises(StoreDenied):
+        await migrate(unmigrated.server)
+
+
+async def test_a_role_without_a_grant_is_denied(postgres_server: PostgresServer, postgres_database: Urls) -> None:
+    postgres_server.execute("DROP ROLE IF EXISTS threadkeep_test_nobody")
+    postgres_server.execute("CREATE ROLE threadkeep_test_nobody LOGIN PASSWORD 'threadkeep-test'")
+    with pytest.raises(StoreDenied):
+        await open_store(postgres_database.owner.replace(OWNER, "threadkeep_test_nobody"))
+    postgres_server.execute("DROP ROLE threadkeep_test_nobody")
+
+
+async def test_the_servers_role_owns_nothing(postgres_server: PostgresServer, postgres_database: Urls) -> None:
+    owners = postgres_server.fetch(
+        "SELECT DISTINCT pg_get_userbyid(relowner)::text FROM pg_class "
+        "WHERE relnamespace = 'threadkeep'::regnamespace UNION "
+        "SELECT DISTINCT pg_get_userbyid(proowner)::text FROM pg_proc WHERE pronamespace = 'threadkeep'::regnamespace",
+        postgres_server.as_admin(postgres_database),
+    )
+    assert owners == [(OWNER,)]

@@ -1,0 +1,144 @@
+"""Letting in by key: which keys open the door, what a revoked one still does, and what a role allows."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+
+from tests.integration.serving import PATIENCE, Server, assert_problem, serving, told, told_until
+from threadkeep.cli.main import main
+from threadkeep.conversation.api_key import KeyRole, new_secret
+from threadkeep.conversation.clock import utc_now
+
+SECOND = 1.0
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Server]:
+    async with serving(auth="keys") as server:
+        yield server
+
+
+async def test_a_key_says_who_is_asking(server: Server) -> None:
+    _, ada = await server.key("acme", "ada")
+    _, root = await server.key("acme", "root", KeyRole.ADMIN)
+    assert (await server.client.get("/v1/me", headers=ada)).json() == {"tenant": "acme", "user": "ada", "role": "user"}
+    assert (await server.client.get("/v1/me", headers=root)).json()["role"] == "admin"
+
+
+async def test_the_name_of_the_scheme_may_be_written_in_any_case(server: Server) -> None:
+    _, ada = await server.key("acme", "ada")
+    token = ada["Authorization"].removeprefix("Bearer ")
+    assert (await server.client.get("/v1/me", headers={"Authorization": f"bEARER  {token}"})).status_code == 200
+
+
+WRONG = {
+    "none": None,
+    "empty": "",
+    "no key": "Bearer",
+    "an unknown key": f"Bearer {new_secret()}",
+    "the beginning of a key": "Bearer tk_",
+    "another kind of token": "Bearer eyJhbGciOiJub25lIn0.e30.",
+    "another scheme": "Basic YWRhOnRrXzEyMw==",
+    "a huge key": f"Bearer tk_{'x' * 20_000}",
+    "bytes that are no text": b"Bearer tk_\xff\xfe\x80",
+    "two words": "Bearer tk_a tk_b",
+}
+
+
+@pytest.mark.parametrize("header", WRONG.values(), ids=WRONG.keys())
+async def test_anything_else_is_401_and_says_what_is_wanted(server: Server, header: str | bytes | None) -> None:
+    headers = {} if header is None else {"Authorization": header}
+    for method, path in (("GET", "/v1/me"), ("POST", "/v1/conversations"), ("GET", "/v1/events"), ("GET", "/metrics")):
+        answer = await server.client.request(method, path, headers=headers)  # type: ignore[arg-type]
+        assert_problem(answer, 401, "not_authenticated")
+        assert answer.headers["www-authenticate"] == 'Bearer realm="threadkeep"'
+        assert "set-cookie" not in answer.headers
+
+
+async def test_a_header_that_is_wrong_is_not_made_good_by_a_cookie(server: Server) -> None:
+    _, ada = await server.key("acme", "ada")
+    cookie = {"Cookie": f"threadkeep_key={ada['Authorization'].removeprefix('Bearer ')}"}
+    assert (await server.client.get("/v1/me", headers=cookie)).status_code == 200
+    assert (await server.client.get("/v1/me", headers=cookie | {"Authorization": "Bearer tk_no"})).status_code == 401
+
+
+@pytest.mark.parametrize("path", ["/health/live", "/health/ready", "/openapi.json", "/"])
+async def test_what_holds_no_content_needs_no_key(server: Server, path: str) -> None:
+    assert (await server.client.get(path)).status_code == 200
+
+
+async def test_a_revoked_key_stops_working_within_a_second_and_its_streams_end(server: Server) -> None:
+    key, ada = await server.key("acme", "ada")
+    _, bob = await server.key("acme", "bob")
+    path = (await server.client.post("/v1/conversations", headers=ada)).headers["location"]
+    streams = [_ended(server.client, each, ada) for each in (f"{path}/events", "/v1/events")]
+    ends = [asyncio.create_task(stream) for stream in streams]
+    await server.until_streams(2)
+    await server.keeper.store.keyring.revoke(key.id, utc_now())
+    revoked = time.monotonic()
+    async with asyncio.timeout(PATIENCE):
+        while (answer := await server.client.get("/v1/me", headers=ada)).status_code == 200:
+            pass
+    refused = time.monotonic()
+    assert_problem(answer, 401, "not_authenticated")
+    for last, at in await asyncio.gather(*ends):
+        assert last == '{"code":"not_authenticated","detail":"The key was revoked."}'
+        assert at - revoked < SECOND
+    assert refused - revoked < SECOND
+    assert (await server.client.get("/v1/me", headers=bob)).status_code == 200
+
+
+async def _ended(client: httpx.AsyncClient, path: str, headers: dict[str, str]) -> tuple[str, float]:
+    """Read a stream to its end; return the last thing that it said, and when it ended."""
+    last = ""
+    async with asyncio.timeout(PATIENCE):
+        async for event in told(client, path, **headers):
+            last = event.data
+    return last, time.monotonic()
+
+
+async def test_a_stream_of_another_key_goes_on(server: Server) -> None:
+    lost, ada = await server.key("acme", "ada")
+    _, second = await server.key("acme", "ada")
+    path = (await server.client.post("/v1/conversations", headers=ada)).headers["location"]
+    ends = asyncio.create_task(_ended(server.client, f"{path}/events", ada))
+    stays = asyncio.create_task(told_until(server.client, f"{path}/events", "conversation.updated", **second))
+    await server.until_streams(2)
+    await server.keeper.store.keyring.revoke(lost.id, utc_now())
+    await ends
+    await server.client.patch(path, json={"title": "Still here"}, headers=second)
+    assert [event.event for event in await stays] == ["conversation.updated"]
+
+
+@pytest.mark.parametrize("path", ["/v1/admin/conversations", "/v1/admin/usage", "/metrics"])
+async def test_what_is_for_administrators_is_refused_to_others(server: Server, path: str) -> None:
+    _, ada = await server.key("acme", "ada")
+    _, root = await server.key("acme", "root", KeyRole.ADMIN)
+    assert_problem(await server.client.get(path, headers=ada), 403, "not_allowed")
+    assert (await server.client.get(path, headers=root)).status_code == 200
+
+
+async def test_an_administrator_sees_only_the_own_tenant(server: Server) -> None:
+    _, ada = await server.key("acme", "ada")
+    _, root = await server.key("globex", "root", KeyRole.ADMIN)
+    await server.client.post("/v1/conversations", headers=ada)
+    assert (await server.client.get("/v1/admin/conversations", headers=root)).json()["data"] == []
+    usage = (await server.client.get("/v1/admin/usage", headers=root)).json()
+    assert (usage["tenant"]["conversations"], usage["users"]) == (0, [])
+
+
+async def test_a_server_that_asks_for_keys_answers_under_any_name_but_trusts_no_page(server: Server) -> None:
+    _, ada = await server.key("acme", "ada")
+    named = {"Host": "chat.example.org"}
+    assert (await server.client.get("/v1/me", headers=ada | named)).status_code == 200
+    assert_problem(await server.client.get("/v1/me", headers=named), 401, "not_authenticated")
+
+
+def test_a_server_that_others_can_reach_says_how_to_ask_for_keys(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", "--host", "0.0.0.0", "--store", "memory:"]) == 2  # noqa: S104
+    complaint = capsys.readouterr().err
+    assert "threadkeep keys create --tenant T --user U" in complaint
+    assert "--auth keys" in complaint

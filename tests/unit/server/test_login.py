@@ -1,0 +1,118 @@
+"""Signing in for the page: a cookie that scripts cannot read and other sites cannot use, and its end."""
+
+from collections.abc import AsyncIterator
+from http.cookies import SimpleCookie
+
+import httpx
+import pytest
+
+from tests.integration.serving import Server, assert_problem, serving
+from threadkeep.conversation.api_key import new_secret
+from threadkeep.conversation.clock import utc_now
+
+FOREIGN = [None, "null", "", "http://evil.example", "http://127.0.0.1.evil.example", "http://[", "http://127.0.0.1:1"]
+UNSAFE = [
+    *(("POST", "/v1/conversations"), ("PATCH", "/v1/conversations/x"), ("DELETE", "/v1/conversations/x")),
+    *(("PUT", "/v1/conversations/x/head"), ("POST", "/v1/conversations/x/messages"), ("POST", "/chat")),
+]
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Server]:
+    async with serving(auth="keys") as server:
+        yield server
+
+
+async def signed_in(server: Server) -> httpx.Response:
+    _, ada = await server.key("acme", "ada")
+    body = {"key": ada["Authorization"].removeprefix("Bearer ")}
+    return await server.client.post("/v1/login", json=body, headers={"Origin": server.url})
+
+
+def cookie_in(answer: httpx.Response) -> SimpleCookie:
+    return SimpleCookie(answer.headers["set-cookie"])
+
+
+async def test_a_key_is_exchanged_for_a_cookie_that_scripts_and_other_sites_cannot_use(server: Server) -> None:
+    answer = await signed_in(server)
+    cookie = cookie_in(answer)["threadkeep_key"]
+    assert answer.status_code == 204
+    assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == (True, "strict", "/")
+    assert not cookie["domain"]
+    assert (await server.client.get("/v1/me")).json()["user"] == "ada"
+
+
+async def test_our_own_page_may_change_things_with_the_cookie(server: Server) -> None:
+    await signed_in(server)
+    created = await server.client.post("/v1/conversations", headers={"Origin": server.url})
+    assert created.status_code == 201
+    assert [row["id"] for row in (await server.client.get("/v1/conversations")).json()["data"]] == [
+        created.json()["id"]
+    ]
+
+
+@pytest.mark.parametrize("origin", FOREIGN)
+async def test_nobody_else_may_change_things_with_it(server: Server, origin: str | None) -> None:
+    await signed_in(server)
+    headers = {} if origin is None else {"Origin": origin}
+    for method, path in UNSAFE:
+        answer = await server.client.request(method, path, headers=headers, json={})
+        assert_problem(answer, 401, "not_authenticated")
+        assert "own page" in answer.json()["detail"]
+    assert (await server.client.get("/v1/conversations")).json()["data"] == []
+
+
+async def test_two_origins_are_as_good_as_a_foreign_one(server: Server) -> None:
+    await signed_in(server)
+    twice = [("Origin", server.url), ("Origin", "http://evil.example")]
+    assert_problem(await server.client.post("/v1/conversations", headers=twice), 401, "not_authenticated")
+
+
+async def test_a_program_with_a_key_in_its_header_needs_no_origin(server: Server) -> None:
+    _, ada = await server.key("acme", "ada")
+    assert (await server.client.post("/v1/conversations", headers=ada)).status_code == 201
+
+
+@pytest.mark.parametrize("key", [new_secret(), "tk_", "x", "tk_\x00", "tk_\u2028", "tk_" + "é" * 100])
+async def test_a_key_that_is_not_known_gets_no_cookie(server: Server, key: str) -> None:
+    answer = await server.client.post("/v1/login", json={"key": key})
+    assert_problem(answer, 401, "not_authenticated")
+    assert "set-cookie" not in answer.headers
+
+
+@pytest.mark.parametrize("body", [{}, {"key": ""}, {"key": "tk_" + "x" * 1000}, {"key": "x", "more": 1}])
+async def test_a_body_that_holds_no_key_is_refused(server: Server, body: dict[str, object]) -> None:
+    assert_problem(await server.client.post("/v1/login", json=body), 422, "invalid_request")
+
+
+@pytest.mark.parametrize("path", ["/v1/login", "/v1/logout"])
+@pytest.mark.parametrize("origin", [origin for origin in FOREIGN if origin is not None])
+async def test_a_page_of_another_site_signs_nobody_in_or_out(server: Server, path: str, origin: str) -> None:
+    _, ada = await server.key("acme", "ada")
+    body = {"key": ada["Authorization"].removeprefix("Bearer ")}
+    answer = await server.client.post(path, json=body, headers={"Origin": origin})
+    assert_problem(answer, 401, "not_authenticated")
+    assert "set-cookie" not in answer.headers
+
+
+async def test_signing_out_takes_the_cookie_away(server: Server) -> None:
+    await signed_in(server)
+    answer = await server.client.post("/v1/logout", headers={"Origin": server.url})
+    cookie = cookie_in(answer)["threadkeep_key"]
+    assert (answer.status_code, cookie.value, cookie["max-age"]) == (204, "", "0")
+    assert (cookie["httponly"], cookie["samesite"]) == (True, "strict")
+    assert_problem(await server.client.get("/v1/me"), 401, "not_authenticated")
+
+
+async def test_a_cookie_ends_with_its_key(server: Server) -> None:
+    await signed_in(server)
+    (key,) = await server.keeper.store.keyring.all("acme")
+    await server.keeper.store.keyring.revoke(key.id, utc_now())
+    while (answer := await server.client.get("/v1/me")).status_code == 200:
+        pass
+    assert_problem(answer, 401, "not_authenticated")
+
+
+async def test_without_authentication_there_is_nothing_to_sign_in_to() -> None:
+    async with serving() as server:
+        assert (await server.client.post("/v1/login", json={"key": "tk_"})).status_code == 404

@@ -1,0 +1,112 @@
+"""Events: what a page of the log tells a reader who stands at a cursor."""
+
+from datetime import UTC, datetime
+
+from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.entry import Approval, Body, Entry, HeadChoice, Status, Summary, Update
+from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult, Usage
+from threadkeep.conversation.state import StateChange
+from threadkeep.conversation.turn import TurnChange, TurnState
+from threadkeep.store.base import Draft, LogPage
+from threadkeep.turn.events import events
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+ANSWER = Message(id="answer", role=Role.ASSISTANT, content="Once upon a time")
+CALLS = Message(id="calls", role=Role.ASSISTANT, tool_calls=(ToolCall(id="a", name="x"), ToolCall(id="b", name="y")))
+
+
+def page(*bodies: Body, first: int = 1, draft: Draft | None = None) -> LogPage:
+    """Return a page of these bodies."""
+    entries = (
+        Entry(conversation="c", seq=seq, parent=seq - 1 or None, turn=1, created_at=NOW, body=body)
+        for seq, body in enumerate(bodies, start=first)
+    )
+    return LogPage(entries=tuple(entries), draft=draft)
+
+
+def draft(text: str, offset: int = 0) -> Draft:
+    """Return what is being written of the answer."""
+    return Draft(message="answer", turn=1, started_at=NOW, offset=offset, text=text)
+
+
+def told(shown: LogPage, cursor: Cursor) -> list[str]:
+    """Return the names of the events behind a cursor."""
+    return [event.name for event in events(shown, cursor)]
+
+
+def test_every_kind_of_entry_has_its_events() -> None:
+    result = Message(role=Role.TOOL, content="done", tool_result=ToolResult(tool_call_id="a"))
+    kinds: list[tuple[Body, list[str]]] = [
+        (Message(role=Role.USER, content="Hello"), ["message.completed"]),
+        (CALLS, ["message.completed", "tool.called", "tool.called"]),
+        (result, ["tool.result"]),
+        (StateChange(set={"a": 1}), ["state.changed"]),
+        (Summary(content="short"), []),
+        (Approval(tool_call_id="a", approved=True), ["conversation.updated"]),
+        (Update(status=Status.COMPLETED), ["conversation.updated"]),
+        (HeadChoice(), ["conversation.updated"]),
+    ]
+    for body, names in kinds:
+        assert told(page(body), Cursor()) == names, body
+
+
+def test_every_state_of_a_turn_has_its_event() -> None:
+    names = {state: told(page(TurnChange(state=state)), Cursor()) for state in TurnState}
+    assert names == {
+        TurnState.QUEUED: ["conversation.updated"],
+        TurnState.RUNNING: ["turn.started"],
+        TurnState.WAITING: ["turn.waiting"],
+        TurnState.COMPLETED: ["turn.completed"],
+        TurnState.FAILED: ["turn.failed"],
+        TurnState.CANCELLED: ["turn.cancelled"],
+        TurnState.INTERRUPTED: ["turn.interrupted"],
+    }
+
+
+def test_the_end_of_a_turn_tells_its_usage_or_its_error() -> None:
+    ends = page(
+        TurnChange(state=TurnState.COMPLETED, usage=Usage(output_tokens=3), detail="a note"),
+        TurnChange(state=TurnState.FAILED, error="model_error: it failed"),
+    )
+    completed, failed = events(ends, Cursor())
+    assert completed.data["usage"]["output_tokens"] == 3
+    assert completed.data["detail"] == "a note"
+    assert failed.data["error"] == "model_error: it failed"
+
+
+def test_a_message_that_is_being_written_begins_once_and_goes_on_at_the_cursor() -> None:
+    started, text = events(page(draft=draft("Once ")), Cursor(seq=1))
+    assert (started.name, started.data["message"]) == ("message.started", "answer")
+    assert started.cursor == Cursor(seq=1, message="answer", offset=0)
+    assert text.cursor == Cursor(seq=1, message="answer", offset=5)
+    (more,) = events(page(draft=draft("upon ", 5)), text.cursor)
+    assert (more.name, more.data["text"]) == ("text.delta", "upon ")
+    assert list(events(page(draft=draft("", 10)), more.cursor)) == []
+
+
+def test_a_message_that_was_finished_meanwhile_comes_with_the_rest_of_its_text() -> None:
+    rest, completed = events(page(ANSWER, first=2), Cursor(seq=1, message="answer", offset=5))
+    assert (rest.name, rest.data["text"]) == ("text.delta", "upon a time")
+    assert rest.cursor == Cursor(seq=1, message="answer", offset=16)
+    assert (completed.name, completed.cursor) == ("message.completed", Cursor(seq=2))
+
+
+def test_a_finished_message_comes_whole_to_a_reader_who_saw_nothing_of_it() -> None:
+    assert told(page(ANSWER), Cursor()) == ["message.completed"]
+
+
+def test_an_entry_in_the_middle_of_an_answer_leaves_the_place_in_the_answer() -> None:
+    (queued,) = events(page(TurnChange(state=TurnState.QUEUED), first=2), Cursor(seq=1, message="answer", offset=5))
+    assert queued.cursor == Cursor(seq=2, message="answer", offset=5)
+
+
+def test_a_reader_may_stand_between_the_events_of_one_entry() -> None:
+    whole = list(events(page(CALLS), Cursor()))
+    assert [event.cursor for event in whole] == [Cursor(seq=1, index=1), Cursor(seq=1, index=2), Cursor(seq=1)]
+    for place, event in enumerate(whole[:-1], start=1):
+        assert list(events(page(CALLS), event.cursor)) == whole[place:]
+
+
+def test_an_entry_without_events_is_passed_over() -> None:
+    (last,) = events(page(Summary(content="short"), TurnChange(state=TurnState.RUNNING)), Cursor())
+    assert last.cursor == Cursor(seq=2)
