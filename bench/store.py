@@ -50,6 +50,12 @@ async def fill(store: Store, conversation: str, entries: int, report: Report) ->
         report.progress(f"filling {entries}", done / entries)
 
 
+async def settle(store: Store) -> None:
+    """Have everything made up for that follows the log when writing pauses: the search index, the order of the list."""
+    await store.list(LOCAL)
+    await store.search(LOCAL, "settle")
+
+
 def saver(store: Store, conversation: str, messages: int = 2) -> Act:
     """Return an act that appends one turn (or one message of it)."""
     source = turns(7)
@@ -66,7 +72,7 @@ async def measure_length(store: Store, bare: Act, report: Report, lengths: Seque
     names = dict(zip(lengths, await conversations(store, len(lengths)), strict=True))
     for length, name in names.items():
         await fill(store, name, length, report)
-    await store.list(LOCAL)  # what is derived from the log is up to date before the clock starts
+    await settle(store)
     saves = {f"{length}": saver(store, name) for length, name in names.items()}
     took = await race({"bare": bare, **saves}, rounds=rounds)
     report.table(
@@ -114,7 +120,7 @@ async def measure_append(store: Store, bare: Act, report: Report, rounds: int) -
         save = saver(store, name, 1)
         for _ in range(500):
             await save()
-        await store.list(LOCAL)
+        await settle(store)
 
     async def plain() -> None:
         for _ in range(500):
@@ -138,7 +144,7 @@ async def measure_rate(store: Store, rivals: dict[str, Callable[[int], Act]], re
                 started = time.perf_counter()
                 speed = await rate(writing, count)
                 best[title] = max(speed, best.get(title, 0))
-            await store.list(LOCAL)
+            await settle(store)
             paid = count / (time.perf_counter() - started)
             best["threadkeep, index paid"] = max(paid, best.get("threadkeep, index paid", 0))
         rows = [[title, f"{speed:.0f}", f"{speed / best['bare']:.2f}"] for title, speed in best.items()]
@@ -196,7 +202,7 @@ async def store_chats(url: str) -> int:
         for turn in islice(source, 25):
             raw += sum(len(message.content.encode()) for message in turn)
             await store.append(LOCAL, name, Append(bodies=turn))
-    await store.list(LOCAL)
+    await settle(store)
     await store.close()
     return raw
 

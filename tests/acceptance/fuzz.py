@@ -21,7 +21,8 @@ import httpx
 ROOT = Path(__file__).parents[2]
 ENDLESS = ("/v1/events", "/v1/conversations/{id}/events", "/stream")
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
-PATIENCE = 1200
+WORKERS = "4"
+PATIENCE = 3600
 
 
 @contextmanager
@@ -43,7 +44,7 @@ def attack(url: str, folder: Path, seed: int, examples: int, phases: str) -> tup
     """Let schemathesis loose on a server; return its status and its report."""
     program = str(Path(sys.executable).with_name("schemathesis"))
     command = [program, "run", f"{url}/openapi.json", "--checks", CHECKS, "--max-examples", str(examples)]
-    command += ["--seed", str(seed), "--phases", phases]
+    command += ["--seed", str(seed), "--phases", phases, "--workers", WORKERS]
     command += ["--request-timeout", "30", "--no-color", "--suppress-health-check", "all", "--continue-on-failure"]
     for path in ENDLESS:
         command += ["--exclude-path", path]

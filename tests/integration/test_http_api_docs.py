@@ -43,8 +43,7 @@ def test_every_command_answers_as_the_page_shows(tmp_path: Path) -> None:
         if block.kind == "sh":
             shown = next(printed)
         else:
-            expected = block.text.rstrip("\n")
-            assert is_like(shown, expected if expected.endswith(("}", "…", "0", "ok")) else f"{expected}\n…"), shown
+            assert is_like(shown, block.text), shown
     assert (tmp_path / "alice.json").stat().st_size > 1000
 
 
@@ -60,7 +59,7 @@ def test_every_problem_is_in_the_table_with_its_status_and_meaning() -> None:
     rows = re.findall(r"^\| (\d{3}) \| `(\w+)` \| (.*) \|$", TEXT.partition("Some come before")[0], re.MULTILINE)
     known = set()
     for kind in leaves(ThreadkeepError):
-        error = kind(1) if kind in (StaleHead, StaleVersion) else kind()  # type: ignore[arg-type]
+        error = kind(1) if kind in (StaleHead, StaleVersion) else kind()
         meaning = (kind.__doc__ or "").partition("\n")[0]
         known.add((str(problem_of(error).status_code), kind.code, meaning))
     assert set(rows) == known
