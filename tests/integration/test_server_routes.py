@@ -2,15 +2,21 @@
 
 import asyncio
 import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator
 from contextlib import aclosing
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from httpx_sse import ServerSentEvent
 
 from tests.backends import url_of
 from tests.integration.serving import AT_ONCE, EVENTS, PATIENCE, Server, assert_problem, serving, told, told_until
+from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.export import parse_export
 from threadkeep.llm.base import Text
 from threadkeep.testing.scripted_model import ScriptedModel, Step, says, wants
@@ -80,6 +86,9 @@ async def test_a_conversation_is_created_listed_read_changed_deleted_and_brought
         assert (await client.post(f"{path}/restore")).json()["title"] == "Trip 2"
         assert (await client.get(path)).status_code == 200
         assert_problem(await client.post(f"{other}/restore"), 404, "conversation_not_found")
+        await client.delete(path)
+        await server.keeper.store.purge(utc_now() + timedelta(seconds=1))
+        assert_problem(await client.post(f"{path}/restore"), 404, "conversation_not_found")
 
 
 async def test_a_message_is_answered_streamed_whole_or_later(store: str) -> None:
@@ -188,8 +197,19 @@ async def test_each_policy_says_what_becomes_of_the_running_turn(store: str) -> 
         assert queued.json()["turn"]["state"] == "queued"
         cancelled = (await server.client.post(f"{path}/cancel")).json()
         assert cancelled["state"] == "cancelled"
-        await told_until(server.client, f"{path}/events?after=0", "turn.cancelled")
         assert_problem(await send("x", "whatever"), 422, "invalid_request")
+        async with asyncio.timeout(PATIENCE), aclosing(told(server.client, f"{path}/events?after=0")) as events:
+            names = [event.event async for event in _up_to(events, "Queued.")]
+        assert (names.count("turn.interrupted"), names.count("turn.cancelled")) == (2, 1)
+    model.assert_finished()
+
+
+async def _up_to(events: AsyncIterator[ServerSentEvent], content: str) -> AsyncIterator[ServerSentEvent]:
+    """Yield events up to the message that says this."""
+    async for event in events:
+        yield event
+        if event.event == "message.completed" and event.json()["message"]["content"] == content:
+            return
 
 
 async def test_there_is_nothing_to_cancel_regenerate_or_approve_in_an_empty_conversation(store: str) -> None:
@@ -312,7 +332,7 @@ async def test_the_list_tells_what_happens_in_it(store: str) -> None:
         assert await _named(events, "conversation.deleted") == {"id": id}
 
 
-async def _named(events: Any, name: str) -> dict[str, Any]:
+async def _named(events: AsyncIterator[ServerSentEvent], name: str) -> dict[str, Any]:
     async for event in events:
         if event.event == name:
             found: dict[str, Any] = event.json()
@@ -353,3 +373,12 @@ async def test_the_server_says_what_is_there_and_how_it_is_doing(store: str) -> 
             assert (await get(path)).json() == {"status": "ok"}
         assert "threadkeep_open_streams 0" in (await get("/metrics")).text
         assert (await get("/v1/admin/usage")).json()["tenant"]["conversations"] == 0
+
+
+def test_help_loads_neither_the_server_nor_langchain() -> None:
+    program = "import sys; from threadkeep.cli.main import main; sys.argv = ['threadkeep', '--help']\n"
+    program += "try: main()\nexcept SystemExit: print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in done.stderr.split()}
+    assert not loaded & {"fastapi", "starlette", "uvicorn", "langchain", "langchain_core", "langgraph", "pydantic"}
+    assert "threadkeep.server" not in done.stderr.split()
