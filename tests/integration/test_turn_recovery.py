@@ -25,13 +25,14 @@ from tests.unit.turn.keepers import (
 )
 from threadkeep.context.base import Working
 from threadkeep.conversation.conversation import Conversation
-from threadkeep.conversation.message import MessageStatus
-from threadkeep.conversation.scope import LOCAL
+from threadkeep.conversation.message import Message, MessageStatus, Role
+from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.turn import TurnState
 from threadkeep.errors import InvalidValue, ModelUnavailable, UnknownModel
 from threadkeep.keeper import Chat, Keeper, SentTurn
-from threadkeep.llm.base import Delta, Model, Request, Stopped, Text
+from threadkeep.llm.base import CallPart, Delta, Model, Request, Stopped, Text
 from threadkeep.runtime import open_keeper
+from threadkeep.store.base import Append, Appended
 from threadkeep.testing.providers import check_everywhere
 from threadkeep.testing.scripted_model import ScriptedModel, Step, says, wants
 from threadkeep.tools.base import ToolContext
@@ -170,6 +171,32 @@ async def test_a_repeatable_tool_runs_again_with_the_same_call_id_and_any_other_
     assert results["call_2"]["error"] == "outcome unknown"
     check_everywhere(model.requests[0])
     assert "outcome unknown" in str(model.requests[0].messages)
+
+
+async def test_a_call_with_unreadable_arguments_does_not_run_after_a_crash_either(
+    keepers: Keepers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = Runs()
+    broken: list[Step] = [CallPart(index=0, id="call_1", name="look", args="{nonsense"), Stopped("tool_calls")]
+    keeper = await keepers.open(ScriptedModel(broken), runs.tool("look", repeatable=True, hangs=False))
+    append, stalled = keeper.store.append, asyncio.Event()
+
+    async def append_no_result(scope: Scope, conversation: str, what: Append) -> Appended:
+        if any(isinstance(body, Message) and body.role is Role.TOOL for body in what.bodies):
+            stalled.set()
+            await asyncio.Event().wait()
+        return await append(scope, conversation, what)
+
+    monkeypatch.setattr(keeper.store, "append", append_no_result)
+    chat = await new_chat(keeper)
+    turn = await chat.send("Look")
+    await stalled.wait()
+    monkeypatch.setattr(keeper.store, "append", append)
+    keepers.clock.advance(LEASE)
+    await keepers.open(ScriptedModel(says("Sorry.")), runs.tool("look", repeatable=True, hangs=False))
+    assert (await ended(turn)).name == "turn.completed"
+    assert runs.ran == []
+    assert "not valid JSON" in (await seen(chat, "tool.result")).data["error"]
 
 
 async def test_results_that_are_there_are_not_made_again(keepers: Keepers) -> None:

@@ -8,7 +8,7 @@ from starlette.responses import StreamingResponse
 
 from threadkeep.errors import ThreadkeepError
 from threadkeep.turn.events import Event
-from threadkeep.turn.follow import HEARTBEAT
+from threadkeep.turn.follow import HEARTBEAT, PRESENCE
 
 STREAM_HEADERS = {
     "Cache-Control": "no-store, no-transform",
@@ -21,6 +21,8 @@ def encode_event(event: Event, conversation: str) -> bytes:
     """Return an event as it is sent; a heartbeat is a comment, which no client sees."""
     if event.name == HEARTBEAT:
         return b": still here\n\n"
+    if event.name == PRESENCE:
+        return encode(event.name, event.data)
     return encode(event.name, event.data, event.cursor.encode(conversation))
 
 

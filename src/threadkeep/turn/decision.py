@@ -26,11 +26,12 @@ class Generate:
 @dataclass(frozen=True, slots=True)
 class RunTools:
     """Run these calls. If `doubtful`, they may have run before a crash; those in `refused` (by id, with the reason)
-    were refused by a person."""
+    were refused by a person; those in `flaws` (by id, with what is wrong) came with arguments that nobody can read."""
 
     calls: tuple[ToolCall, ...]
     doubtful: bool = False
     refused: Mapping[str, str] = field(default_factory=dict)
+    flaws: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +107,22 @@ def _about_calls(
 ) -> RunTools | Wait:
     later = [entry.body for entry in entries if entry.seq > asked.seq]
     decisions = {body.tool_call_id: body for body in later if isinstance(body, Approval)}
-    undecided = tuple(call for call in calls if call.id not in decisions and _needs_approval(call, tools))
+    flaws = _flaws(_message(asked))
+    settled = decisions.keys() | flaws.keys()
+    undecided = tuple(call for call in calls if call.id not in settled and _needs_approval(call, tools))
     if undecided:
         return Wait(undecided)
     refused = {id: body.reason or "" for id, body in decisions.items() if not body.approved}
-    return RunTools(calls, _may_have_run(later), refused)
+    return RunTools(calls, _may_have_run(later), refused, flaws)
+
+
+def flaw_item(call: str, flaw: str) -> dict[str, str]:
+    """Return the item of an answer's trace that tells what is wrong with the arguments of a call."""
+    return {"kind": "flaw", "call": call, "flaw": flaw}
+
+
+def _flaws(asked: Message) -> dict[str, str]:
+    return {str(item["call"]): str(item["flaw"]) for item in asked.tool_trace if item.get("kind") == "flaw"}
 
 
 def _may_have_run(later: Sequence[Body]) -> bool:

@@ -125,7 +125,15 @@ class Desk:
         raise TurnNotFound
 
     def follow(
-        self, scope: Scope, conversation: str, after: Cursor | None = None, *, heartbeat: float | None = None
+        self,
+        scope: Scope,
+        conversation: str,
+        after: Cursor | None = None,
+        *,
+        heartbeat: float | None = None,
+        presence: bool = False,
     ) -> AsyncGenerator[Event, None]:
         """Yield every event of a conversation behind the cursor (none: from now on), for ever."""
-        return follow(self.store, self.host.parts.bus, scope, conversation, after, heartbeat=heartbeat)
+        return follow(
+            self.store, self.host.parts.bus, scope, conversation, after, heartbeat=heartbeat, presence=presence
+        )

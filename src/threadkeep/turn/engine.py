@@ -58,7 +58,7 @@ async def _step(running: Running) -> None:
             closing = LIMIT_SAID.format(running.assistant.iterations) if step.last else ""
             await _keep(running, await generate(running, context, tools=not step.last, closing=closing))
         case RunTools():
-            await run_tools(running, step, running.flaws)
+            await run_tools(running, step)
         case Wait():
             names = ", ".join(call.name for call in step.calls)
             await settle(running, TurnState.WAITING, detail=f"A person must allow: {names}")
@@ -70,7 +70,6 @@ async def _step(running: Running) -> None:
 
 async def _keep(running: Running, generated: Generated) -> None:
     """Store what the model gave; the last message of a turn and the end of the turn are one commit."""
-    running.flaws = generated.flaws
     message = generated.message
     messages = () if message is None else (message,)
     if generated.stopped:

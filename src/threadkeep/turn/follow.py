@@ -13,7 +13,8 @@ LOOK_EVERY = 1.0
 """Seconds after which a reader looks into the log unasked: another process may have written, or news was lost."""
 PAGE = 100
 HEARTBEAT = "heartbeat"
-"""An event that only says that the stream lives; it is sent to those who ask for it, and is in no log."""
+PRESENCE = "presence"
+"""Events that are in no log: the stream lives; so many readers follow the conversation in this process."""
 
 
 async def follow(
@@ -24,13 +25,18 @@ async def follow(
     after: Cursor | None = None,
     *,
     heartbeat: float | None = None,
+    presence: bool = False,
 ) -> AsyncGenerator[Event, None]:
-    """Yield every event behind the cursor (none: from now on), for ever, and a heartbeat when it is quiet so long."""
+    """Yield every event behind the cursor (none: from now on), for ever.
+
+    Those who ask for it also get a heartbeat when it is quiet so long, and are told how many readers there are here.
+    """
     with bus.subscribed(scope.tenant, conversation) as subscription:
         cursor = await _present(store, scope, conversation) if after is None else after
         news: list[News] = [News()]
         loop = asyncio.get_running_loop()
         quiet_since = loop.time()
+        readers = 0
         while True:
             before = cursor
             for item in news:
@@ -47,6 +53,8 @@ async def follow(
             elif heartbeat is not None and loop.time() - quiet_since >= heartbeat:
                 quiet_since = loop.time()
                 yield Event(HEARTBEAT, {}, cursor)
+            if presence and readers != (readers := bus.readers(scope.tenant, conversation)):
+                yield Event(PRESENCE, {"readers": readers}, cursor)
             news = await subscription.get(LOOK_EVERY)
 
 

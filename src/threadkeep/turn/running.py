@@ -46,9 +46,9 @@ class Parts:
 class Running:
     """One running turn: its lease, what it works with, and its entries so far.
 
-    `history` is what came before it on its branch, once it was read, with the cut of the last answer. `flaws` is what
-    was wrong with the arguments of the last calls. `stop` is set by somebody who wants it to end as `stop_as`; `ended`
-    is set when it does not run here any more. `began` is when it began to run here, by the clock that never jumps.
+    `history` is what came before it on its branch, once it was read, with the cut of the last answer. `stop` is set by
+    somebody who wants it to end as `stop_as`; `ended` is set when it does not run here any more. `began` is when it
+    began to run here, by the clock that never jumps.
     """
 
     parts: Parts
@@ -56,7 +56,6 @@ class Running:
     conversation: Conversation
     entries: list[Entry] = field(default_factory=list)
     history: tuple[tuple[Entry, ...], Cut] | None = None
-    flaws: dict[str, str] = field(default_factory=dict)
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     stop_as: TurnState = TurnState.CANCELLED
     ended: asyncio.Event = field(default_factory=asyncio.Event)

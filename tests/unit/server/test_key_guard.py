@@ -110,7 +110,7 @@ async def test_a_stream_of_another_key_goes_on(server: Server) -> None:
     await server.keeper.store.keyring.revoke(lost.id, utc_now())
     await ends
     await server.client.patch(path, json={"title": "Still here"}, headers=second)
-    assert [event.event for event in await stays] == ["conversation.updated"]
+    assert [event.event for event in await stays] == ["presence", "conversation.updated"]
 
 
 @pytest.mark.parametrize("path", ["/v1/admin/conversations", "/v1/admin/usage", "/metrics"])

@@ -10,7 +10,17 @@ from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCa
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.tools.decorator import tool
 from threadkeep.tools.registry import Registry
-from threadkeep.turn.decision import MOST_TAKEN, Finish, Generate, Next, RunTools, Wait, decide, pending_calls
+from threadkeep.turn.decision import (
+    MOST_TAKEN,
+    Finish,
+    Generate,
+    Next,
+    RunTools,
+    Wait,
+    decide,
+    flaw_item,
+    pending_calls,
+)
 
 
 @tool(repeatable=True)
@@ -93,6 +103,11 @@ def test_a_refusal_carries_its_reason() -> None:
     asked = calls("pay")
     refused = Approval(tool_call_id="call_1", approved=False, reason="too much")
     assert after(asked, WAITING, refused, RUNNING) == RunTools(asked.tool_calls, refused={"call_1": "too much"})
+
+
+def test_a_call_with_arguments_that_nobody_can_read_needs_no_person_and_carries_its_flaw() -> None:
+    asked = calls("pay", "look").model_copy(update={"tool_trace": (flaw_item("call_1", "no JSON"),)})
+    assert after(asked) == RunTools(asked.tool_calls, flaws={"call_1": "no JSON"})
 
 
 def test_who_dies_after_a_person_has_allowed_a_call_leaves_it_doubtful() -> None:

@@ -9,7 +9,7 @@ from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Entry, Status, Update
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
-from threadkeep.errors import InvalidValue
+from threadkeep.errors import InvalidValue, ModelError
 from threadkeep.keeper import Keeper
 from threadkeep.server.bodies import CreateBody, PatchBody, said
 from threadkeep.server.identity import Who
@@ -30,6 +30,7 @@ def conversation_routes(keeper: Keeper) -> APIRouter:
     async def create(who: Who, key: Key, response: Response, body: CreateBody | None = None) -> ShownConversation:
         chosen = body or CreateBody()
         keeper.check_assistant(chosen.assistant)
+        _check_model(keeper, chosen.model)
         new = NewConversation(**chosen.model_dump())
         created = await store.create(who.scope, new, key=key("POST /v1/conversations", said(chosen)))
         keeper.changed(who.scope)
@@ -69,6 +70,7 @@ def conversation_routes(keeper: Keeper) -> APIRouter:
     ) -> ShownConversation:
         if not said(body):
             raise InvalidValue("There is nothing to change.")
+        _check_model(keeper, body.model)
         change = Update(**body.model_dump(exclude_unset=True))
         changed = await store.update(who.scope, id, change, expected_version=parse_version(if_match))
         keeper.changed(who.scope, id)
@@ -86,6 +88,16 @@ def conversation_routes(keeper: Keeper) -> APIRouter:
         return _shown(restored, response)
 
     return router
+
+
+def _check_model(keeper: Keeper, name: str | None) -> None:
+    """Refuse a model that cannot be loaded now, and not when the first message is sent."""
+    if name is None:
+        return
+    try:
+        keeper.host.parts.models(name, next(iter(keeper.assistants.values())))
+    except ModelError as error:
+        raise InvalidValue(str(error)) from None
 
 
 def _shown(conversation: Conversation, response: Response) -> ShownConversation:

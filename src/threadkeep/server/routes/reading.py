@@ -46,7 +46,7 @@ def reading_routes(keeper: Keeper) -> APIRouter:
         cursor = None if text is None else Cursor.decode(text, id)
         if cursor is not None:
             check_position(cursor.seq, conversation.entries)
-        return stream(keeper.desk.follow(who.scope, id, cursor, heartbeat=HEARTBEAT_SECONDS), id)
+        return stream(keeper.desk.follow(who.scope, id, cursor, heartbeat=HEARTBEAT_SECONDS, presence=True), id)
 
     @router.get(
         "/events",

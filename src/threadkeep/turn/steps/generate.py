@@ -4,13 +4,14 @@ import asyncio
 import logging
 import random
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from threadkeep.context.base import Context
 from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.errors import ContentTooLarge, ModelError, ModelTimeout, ModelUnavailable
 from threadkeep.llm.answer import Answer
 from threadkeep.llm.base import Request, Text
+from threadkeep.turn.decision import flaw_item
 from threadkeep.turn.pen import Pen
 from threadkeep.turn.running import Running
 
@@ -27,7 +28,6 @@ class Generated:
     is_whole: bool
     stopped: bool = False
     error: ModelError | ContentTooLarge | None = None
-    flaws: dict[str, str] = field(default_factory=dict)
 
     @property
     def may_go_on(self) -> bool:
@@ -104,14 +104,14 @@ async def _attempt(running: Running, request: Request, context: Context, closing
         role=Role.ASSISTANT,
         content=text,
         tool_calls=calls,
-        tool_trace=context.trace,
+        tool_trace=(*context.trace, *(flaw_item(*flaw) for flaw in answer.flaws.items())),
         usage=answer.usage,
         status=MessageStatus.COMPLETE if whole else MessageStatus.INTERRUPTED,
         model=running.model.name,
         started_at=started,
     )
     kept = message if text or calls else None
-    return Generated(message=kept, is_whole=whole, stopped=stopped, error=error, flaws=answer.flaws)
+    return Generated(message=kept, is_whole=whole, stopped=stopped, error=error)
 
 
 async def _written(pen: Pen) -> str:

@@ -19,12 +19,9 @@ REFUSED = "refused: a person did not allow this call"
 SMALL = 10_000
 
 
-async def run_tools(running: Running, step: RunTools, flaws: dict[str, str]) -> None:
-    """Run calls at the same time and store each result; somebody who stops the turn stops the calls.
-
-    `flaws` says what was wrong with the arguments of a call as the model wrote them.
-    """
-    running_calls = asyncio.create_task(_run(running, step, flaws))
+async def run_tools(running: Running, step: RunTools) -> None:
+    """Run calls at the same time and store each result; somebody who stops the turn stops the calls."""
+    running_calls = asyncio.create_task(_run(running, step))
     stopping = asyncio.create_task(running.stop.wait())
     try:
         await asyncio.wait((running_calls, stopping), return_when=asyncio.FIRST_COMPLETED)
@@ -43,7 +40,7 @@ async def refuse(running: Running, calls: Sequence[ToolCall], reason: str) -> No
         await running.append(*(_result(running.parts.ids, call, _refusal(reason)) for call in calls))
 
 
-async def _run(running: Running, step: RunTools, flaws: dict[str, str]) -> None:
+async def _run(running: Running, step: RunTools) -> None:
     lease = running.lease
     state = await running.parts.store.state(lease.scope, lease.conversation, at=running.place or None)
     for call in step.calls:
@@ -51,7 +48,7 @@ async def _run(running: Running, step: RunTools, flaws: dict[str, str]) -> None:
             state = await _store(running, call, outcome, state)
     left = [call for call in step.calls if _without_running(running, step, call) is None]
     context = ToolContext(scope=lease.scope, conversation=lease.conversation, turn=lease.turn, call_id="", state=state)
-    async with aclosing(run_calls(running.assistant.tools, left, context, flaws)) as outcomes:
+    async with aclosing(run_calls(running.assistant.tools, left, context, step.flaws)) as outcomes:
         async for call, outcome in outcomes:
             state = await _store(running, call, outcome, state)
 
@@ -61,7 +58,7 @@ def _without_running(running: Running, step: RunTools, call: ToolCall) -> ToolOu
     if call.id in step.refused:
         return _refusal(step.refused[call.id])
     tool = running.assistant.tools.get(call.name)
-    if step.doubtful and (tool is None or not tool.repeatable):
+    if step.doubtful and call.id not in step.flaws and (tool is None or not tool.repeatable):
         return ToolOutcome(content=UNKNOWN, error="outcome unknown")
     return None
 
