@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from threadkeep.context.base import Counter, estimate
 from threadkeep.conversation.clock import Clock, utc_now
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.ids import IdSource, new_id
@@ -25,7 +26,8 @@ from threadkeep.turn.assistant import Assistant, ModelSource
 from threadkeep.turn.bus import Bus
 from threadkeep.turn.host import Host
 from threadkeep.turn.observer import Observer
-from threadkeep.turn.running import Parts
+from threadkeep.turn.running import Parts, Running
+from threadkeep.turn.summaries import keep_summary
 from threadkeep.turn.titles import give_title
 
 logger = logging.getLogger(__name__)
@@ -69,9 +71,11 @@ async def open_store(url: str, *, clock: Clock = utc_now, ids: IdSource = new_id
 
 @dataclass(frozen=True, kw_only=True)
 class Hosting:
-    """How turns are run for others: the size of an entry, who may begin a turn, who is told what turns do."""
+    """How turns are run for others: the size of an entry, how tokens are counted, who may begin a turn, who is told
+    what turns do."""
 
     max_bytes: int = MAX_BYTES
+    count: Counter = estimate
     admission: Admission = field(default_factory=Admission)
     observer: Observer = field(default_factory=Observer)
 
@@ -106,10 +110,17 @@ async def open_keeper(
         clock=utc_now,
         ids=new_id,
         owner=f"{socket.gethostname()}-{os.getpid()}-{new_id()}",
+        count=hosting.count,
         admission=hosting.admission,
         observer=hosting.observer,
     )
-    return Keeper(store, Host(parts, give_title), choice, known, servers)
+    return Keeper(store, Host(parts, _after_turn), choice, known, servers)
+
+
+async def _after_turn(running: Running) -> None:
+    """Do what a finished turn leaves to do, and nobody waits for."""
+    await give_title(running)
+    await keep_summary(running)
 
 
 @asynccontextmanager

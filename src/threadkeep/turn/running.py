@@ -6,13 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
+from typing import TypeVar
 
-from threadkeep.context.base import Cut
+from threadkeep.context.base import Counter, Cut, estimate
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Approval, Entry
 from threadkeep.conversation.ids import IdSource
+from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, TurnChange, TurnState
 from threadkeep.llm.base import Model
@@ -22,11 +24,14 @@ from threadkeep.turn.assistant import Assistant, ModelSource
 from threadkeep.turn.bus import Bus
 from threadkeep.turn.observer import Observer
 
+BodyT = TypeVar("BodyT", bound=Appendable)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
     """What the engine is put together from. `silence` is how long a model may say nothing; `pauses` are the waits
-    before a model is asked again, in seconds; their number is the number of further attempts."""
+    before a model is asked again, in seconds; their number is the number of further attempts; `count` counts the tokens
+    that are stored with each message."""
 
     store: Store
     bus: Bus
@@ -38,8 +43,15 @@ class Parts:
     lease_for: timedelta = timedelta(seconds=10)
     silence: float = 120.0
     pauses: tuple[float, ...] = (0.5, 2.0, 6.0)
+    count: Counter = estimate
     admission: Admission = field(default_factory=Admission)
     observer: Observer = field(default_factory=Observer)
+
+    def counted(self, body: BodyT) -> BodyT:
+        """Return a body with its tokens, if it is a message that has not been counted."""
+        if isinstance(body, Message) and body.tokens is None:
+            return body.model_copy(update={"tokens": self.count(body)})
+        return body
 
 
 @dataclass(kw_only=True)
@@ -94,7 +106,8 @@ class Running:
 
     async def append(self, *bodies: Appendable, settle: TurnChange | None = None) -> None:
         """Store what this turn has to say, and tell readers."""
-        append = Append(bodies=bodies, parent=self.place, lease=self.lease, settle=settle)
+        counted = tuple(self.parts.counted(body) for body in bodies)
+        append = Append(bodies=counted, parent=self.place, lease=self.lease, settle=settle)
         asked = time.monotonic()
         writing = asyncio.ensure_future(self.parts.store.append(self.lease.scope, self.lease.conversation, append))
         try:

@@ -74,7 +74,7 @@ async def _make_way(host: Host, scope: Scope, conversation: str, active: Turn | 
 
 
 def _message(host: Host, content: str) -> Message:
-    return Message(id=host.parts.ids(), role=Role.USER, content=content)
+    return host.parts.counted(Message(id=host.parts.ids(), role=Role.USER, content=content))
 
 
 async def _active(host: Host, scope: Scope, conversation: str) -> Turn | None:

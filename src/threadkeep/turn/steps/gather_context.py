@@ -30,6 +30,7 @@ async def gather_context(running: Running, notes: tuple[str, ...] = (), *, tools
         budget=budget,
         cut=cut,
         notes=notes,
+        count=running.parts.count,
         has_tools=tools and len(running.assistant.tools) > 0,
     )
     if policy.summary:
