@@ -16,13 +16,23 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from statistics import quantiles
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import httpx
 
 from bench.report import Report
+from bench.stopwatch import rate
+from bench.texts import turns
+from bench.turn import ASSISTANT, TOKENS, InstantModel
+from threadkeep.conversation.conversation import NewConversation
+from threadkeep.conversation.scope import LOCAL
+from threadkeep.keeper import Chat
+from threadkeep.runtime import open_keeper, open_store
+from threadkeep.store.base import Append
 
 WARM_SECONDS = 5.0
 MEASURED_SECONDS = 8.0
@@ -112,11 +122,68 @@ async def begin(port: int, count: int, turns: int) -> list[str]:
     return [f"/v1/conversations/{names[at % turns]}/events?after=0" for at in range(count)]
 
 
+async def measure_rate(report: Report, count: int, width: int = 32) -> None:
+    """Turns a second over HTTP, beside the engine alone."""
+    with TemporaryDirectory() as folder:
+        keeper = await open_keeper(f"sqlite:///{Path(folder) / 'engine.db'}", [ASSISTANT], model=InstantModel())
+        chats = [await keeper.create() for _ in range(width)]
+        engine = await rate(asyncio.gather(*(_talk(chat, count // width) for chat in chats)), count)
+        await keeper.close()
+    with serving("instant") as (_, port):
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
+            names = [(await client.post("/v1/conversations", json={})).json()["id"] for _ in range(width)]
+            http = await rate(asyncio.gather(*(_ask(client, name, count // width) for name in names)), count)
+    rows = [["the engine alone", f"{engine:.0f}"], ["over HTTP, waiting for the answer", f"{http:.0f}"]]
+    report.table(f"Turns of {TOKENS} tokens a second, {width} at a time", ["", "turns/s"], rows)
+
+
+async def _talk(chat: Chat, times: int) -> None:
+    for _ in range(times):
+        await (await chat.send("Go on.")).answer()
+
+
+async def _ask(client: httpx.AsyncClient, name: str, times: int) -> None:
+    for _ in range(times):
+        answer = await client.post(f"/v1/conversations/{name}/messages", json={"content": "Go on."})
+        answer.raise_for_status()
+
+
+async def measure_start(report: Report, messages: int) -> None:
+    """How long a server takes from its start to being ready, with a full store."""
+    with TemporaryDirectory() as folder:
+        url = f"sqlite:///{Path(folder) / 'full.db'}"
+        store = await open_store(url)
+        source = turns(1)
+        for number in range(messages // 1000):
+            name = (await store.create(LOCAL, NewConversation())).conversation.id
+            for _ in range(10):
+                bodies = tuple(message for turn in islice(source, 50) for message in turn)
+                await store.append(LOCAL, name, Append(bodies=bodies))
+            report.progress(f"storing {messages} messages", (number + 1) * 1000 / messages)
+        await store.search(LOCAL, "settle")
+        await store.close()
+        took = seconds_to_ready(url)
+    report.bar(f"seconds from start to ready with {messages} messages", took, at_most=3)
+
+
+def seconds_to_ready(url: str) -> float:
+    """Start a server on this store, and return how long it took until it was ready."""
+    command = [str(Path(sys.executable).with_name("threadkeep")), "serve", "--port", "0", "--store", url]
+    started = time.perf_counter()
+    with subprocess.Popen([*command, "--model", "demo"], stdout=subprocess.PIPE, text=True) as process:
+        line = process.stdout.readline() if process.stdout else ""
+        httpx.get(f"{line.split()[-1]}/health/ready").raise_for_status()
+        took = time.perf_counter() - started
+        process.kill()
+    return took
+
+
 async def main() -> None:
     """Measure the server beside a bare one."""
     parser = argparse.ArgumentParser(prog="bench.server", description="The server beside a bare Starlette stream.")
-    parser.add_argument("--quick", action="store_true", help="200 streams")
-    count = 200 if parser.parse_args().quick else 1000
+    parser.add_argument("--quick", action="store_true", help="200 streams, 50,000 messages")
+    quick = parser.parse_args().quick
+    count = 200 if quick else 1000
     report = Report(sys.stdout)
     report.title(f"{count} streams of 20 events a second in one process")
     bare = await measure("bare", count, 0)
@@ -128,6 +195,8 @@ async def main() -> None:
     report.table("How late", ["", "p50 ms", "p99 ms", "words/s", "MiB"], rows)
     report.bar("memory / bare", ours.memory / bare.memory, at_most=2)
     report.bar("p99 lateness / bare", ours.p99 / bare.p99, at_most=2)
+    await measure_rate(report, 320 if quick else 1600)
+    await measure_start(report, 50_000 if quick else 1_000_000)
     report.close()
 
 

@@ -1,4 +1,5 @@
-"""A server for `bench.server`: streams that say the time twenty times a second, bare or through Threadkeep."""
+"""A server for `bench.server`: streams that say the time twenty times a second, bare or through Threadkeep; or, as
+`instant`, turns that are answered at once."""
 
 import asyncio
 import sys
@@ -14,6 +15,7 @@ from starlette.responses import StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from bench.turn import ASSISTANT, InstantModel
 from threadkeep.conversation.message import Usage
 from threadkeep.llm.base import Delta, Model, Request, Stopped, Text, Used
 from threadkeep.runtime import open_keeper
@@ -66,7 +68,8 @@ async def main(kind: str, port: int) -> None:
         if kind == "bare":
             app = bare_app()
         else:
-            keeper = await open_keeper(f"sqlite:///{Path(folder) / 'bench.db'}", model=ClockModel())
+            model = ClockModel() if kind == "threadkeep" else InstantModel()
+            keeper = await open_keeper(f"sqlite:///{Path(folder) / 'bench.db'}", [ASSISTANT], model=model)
             free = dict.fromkeys(("user_requests_per_second", "user_turns", "user_streams"), 0)
             app = create_app(keeper, Settings.model_validate({"store": "memory:", **free}))
         config = uvicorn.Config(app, port=port, log_level="critical", access_log=False, backlog=4096)
