@@ -17,6 +17,7 @@ from tests.unit.turn.keepers import (
     said_in,
     seen,
     told,
+    until,
 )
 from threadkeep.conversation.message import MessageStatus
 from threadkeep.conversation.scope import Scope
@@ -94,7 +95,7 @@ async def test_cancelling_in_the_middle_of_a_tool_stops_the_tool(keepers: Keeper
     keeper = await keepers.open(model, dig)
     chat = await new_chat(keeper)
     turn = await chat.send("Dig")
-    await started.wait()
+    await until(started.is_set)
     await _cancel_at_once(chat)
     assert stopped.is_set()
     assert (await ended(turn)).name == "turn.cancelled"

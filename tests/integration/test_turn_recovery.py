@@ -37,6 +37,7 @@ from threadkeep.testing.providers import check_everywhere
 from threadkeep.testing.scripted_model import ScriptedModel, Step, says, wants
 from threadkeep.tools.base import ToolContext
 from threadkeep.tools.decorator import FunctionTool, tool
+from threadkeep.turn import running
 from threadkeep.turn.assistant import Assistant
 
 LEASE = 11.0
@@ -179,22 +180,23 @@ async def test_a_call_with_unreadable_arguments_does_not_run_after_a_crash_eithe
     runs = Runs()
     broken: list[Step] = [CallPart(index=0, id="call_1", name="look", args="{nonsense"), Stopped("tool_calls")]
     keeper = await keepers.open(ScriptedModel(broken), runs.tool("look", repeatable=True, hangs=False))
-    append, stalled = keeper.store.append, asyncio.Event()
+    append, stalled, goes_on = keeper.store.append, asyncio.Event(), asyncio.Event()
 
     async def append_no_result(scope: Scope, conversation: str, what: Append) -> Appended:
         if any(isinstance(body, Message) and body.role is Role.TOOL for body in what.bodies):
             stalled.set()
-            await asyncio.Event().wait()
+            await goes_on.wait()
         return await append(scope, conversation, what)
 
     monkeypatch.setattr(keeper.store, "append", append_no_result)
     chat = await new_chat(keeper)
     turn = await chat.send("Look")
-    await stalled.wait()
+    await until(stalled.is_set)
     monkeypatch.setattr(keeper.store, "append", append)
     keepers.clock.advance(LEASE)
     await keepers.open(ScriptedModel(says("Sorry.")), runs.tool("look", repeatable=True, hangs=False))
     assert (await ended(turn)).name == "turn.completed"
+    goes_on.set()
     assert runs.ran == []
     assert "not valid JSON" in (await seen(chat, "tool.result")).data["error"]
 
@@ -388,6 +390,25 @@ async def test_a_fault_in_a_tool_is_told_to_the_model_and_the_turn_goes_on(keepe
     events = await told(await chat.send("Try"))
     assert names(events)[-1] == "turn.completed"
     assert "the tool's fault" in model.requests[1].messages[-1].content
+
+
+@pytest.mark.parametrize("stores_of_turns", ["memory"], indirect=True)
+async def test_a_store_that_hangs_does_not_keep_the_process_from_stopping(
+    keepers: Keepers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "STORE_PATIENCE", 0.05)
+    keeper = await keepers.open(ScriptedModel(says("Hello.")))
+    stalled = asyncio.Event()
+
+    async def hang(*_: object) -> None:
+        stalled.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(keeper.store, "append", hang)
+    await (await new_chat(keeper)).send("Hello")
+    await until(stalled.is_set)
+    async with asyncio.timeout(5):
+        await keeper.close()
 
 
 async def test_turns_left_at_a_stop_are_taken_up_at_the_next_start(url: str) -> None:

@@ -6,6 +6,7 @@ message too; the first byte of packed content names the dictionary, and a dictio
 """
 
 import json
+from datetime import datetime
 from importlib.resources import files
 from typing import Any, NamedTuple, assert_never
 
@@ -13,7 +14,7 @@ from pydantic import TypeAdapter
 from zstandard import ZstdCompressionDict, ZstdCompressor, ZstdDecompressor, ZstdError
 
 from threadkeep.conversation.entry import Approval, Body, HeadChoice, Summary, Update
-from threadkeep.conversation.message import Message, MessageStatus, Role
+from threadkeep.conversation.message import Message, MessageStatus, Role, Usage
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import TurnChange
 from threadkeep.errors import InvalidInput, StoreCorrupt
@@ -156,8 +157,27 @@ def _decode(row: Row) -> Body:
         "tokens": row.tokens,
         "status": MessageStatus.INTERRUPTED if row.kind % 2 else MessageStatus.COMPLETE,
     }
-    # Columns of ours need no second check; what is structured goes through the models again.
-    return Message.model_validate(fields | parts) if parts else Message.trusted(**fields, **_BARE)
+    # What we have written ourselves in the usual shape needs no second check; everything else goes through the models.
+    known = _known_parts(parts)
+    return Message.model_validate(fields | parts) if known is None else Message.trusted(**fields, **known)
+
+
+def _known_parts(parts: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the parts of a message as values; None if there are blocks, or anything that is not as we write it."""
+    found = dict(_BARE)
+    for name, value in parts.items():
+        match name, value:
+            case "tool_trace", [*items] if all(type(item) is dict for item in items):
+                found[name] = tuple(items)
+            case "usage", {"input_tokens": int(), "output_tokens": int(), "cached_tokens": int(), **rest} if not rest:
+                found[name] = Usage.trusted(**value)
+            case "model", str():
+                found[name] = value
+            case "started_at", str():
+                found[name] = datetime.fromisoformat(value)
+            case _:
+                return None
+    return found
 
 
 def encode_id(text: str) -> bytes:

@@ -30,7 +30,11 @@ class Pen:
         self._size += len(text)
         if self._writing is not None and (self._writing.done() or self._size > MOST_UNWRITTEN):
             await self._result()
+        is_first = self._writing is None and not self._written
         self._begin()
+        if is_first:
+            # A model that never waits would otherwise keep the first text from being written until it is done.
+            await asyncio.sleep(0)
 
     async def finish(self) -> str:
         """Wait until all text is written, and return it; after an error, what was written before it."""
@@ -40,12 +44,15 @@ class Pen:
             self._begin()
         return "".join(self._written)
 
-    async def drop(self) -> None:
-        """Leave off: what is being written gets written, the rest is forgotten."""
+    async def drop(self, timeout: float) -> None:
+        """Leave off: what is being written gets written, unless the store hangs; the rest is forgotten."""
         self._waiting.clear()
         if self._writing is not None:
-            await asyncio.wait((self._writing,))
-            self._writing.exception()
+            await asyncio.wait((self._writing,), timeout=timeout)
+            if self._writing.done():
+                self._writing.exception()
+            else:
+                self._writing.cancel()
 
     def _begin(self) -> None:
         if self._writing is None and self._waiting:

@@ -27,6 +27,10 @@ from threadkeep.turn.observer import Observer
 BodyT = TypeVar("BodyT", bound=Appendable)
 
 
+STORE_PATIENCE = 5.0
+"""Seconds that a turn which is stopped gives to a write that it has begun."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Parts:
     """What the engine is put together from. `silence` is how long a model may say nothing; `pauses` are the waits
@@ -113,9 +117,10 @@ class Running:
         try:
             await asyncio.shield(writing)
         finally:
-            # A write that was begun is not left in doubt because somebody stopped waiting for it.
-            await asyncio.wait((writing,))
-            if writing.exception() is None:
+            # A write that was begun is not left in doubt because somebody stopped waiting for it; but a store that
+            # hangs must not keep anybody from stopping.
+            await asyncio.wait((writing,), timeout=STORE_PATIENCE)
+            if writing.done() and writing.exception() is None:
                 self.entries += writing.result().entries
                 self._publish(settled=settle is not None)
                 self._tell(append, time.monotonic() - asked)

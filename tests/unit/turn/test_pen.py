@@ -136,8 +136,17 @@ async def test_a_dropped_pen_finishes_its_stroke_and_forgets_the_rest() -> None:
     await desk.pen.write("one ")
     await asyncio.sleep(0)
     await desk.pen.write("two ")
-    dropping = asyncio.create_task(desk.pen.drop())
+    dropping = asyncio.create_task(desk.pen.drop(20.0))
     await asyncio.sleep(0)
     desk.gated.gate.set()
     await dropping
     assert await desk.stored() == "one "
+
+
+async def test_a_dropped_pen_does_not_wait_for_ever_for_a_store_that_hangs() -> None:
+    desk = await Desk.set()
+    await desk.pen.write("one ")
+    await asyncio.sleep(0)
+    await desk.pen.drop(0.0)
+    desk.gated.gate.set()
+    assert await desk.stored() == ""

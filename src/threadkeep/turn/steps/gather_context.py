@@ -7,10 +7,12 @@ from threadkeep.context.base import Context, Cut, Material, Policy, Window, esti
 from threadkeep.context.content_words import content_words
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
-from threadkeep.store.base import ROOT
+from threadkeep.store.base import MAX_LIMIT, ROOT
 from threadkeep.turn.running import Running
 
 PAGE = 50
+SPARE = 10
+"""How many entries more than the newest messages are read at once: state changes, and the rest of a turn."""
 ANSWER_SHARE = 4
 """A quarter of a model's window is left for its answer."""
 RELATED = 12
@@ -67,7 +69,9 @@ async def _history(running: Running, head: int, policy: Policy, budget: int) -> 
     cut: Cut | None = None
     tokens = messages = 0
     while head:
-        page = await _page(running, head, PAGE)
+        page = await _page(
+            running, head, min(policy.size + SPARE, MAX_LIMIT) if policy.window is Window.NEWEST else PAGE
+        )
         for entry in reversed(page):
             if cut is not None and entry.seq < cut.first:
                 return tuple(reversed(read)), cut
@@ -85,7 +89,7 @@ async def _history(running: Running, head: int, policy: Policy, budget: int) -> 
 def _is_enough(policy: Policy, tokens: int, messages: int, budget: int) -> bool:
     """Whether more than the policy can use was read."""
     if policy.window is Window.NEWEST:
-        return messages >= policy.size * 2
+        return messages > policy.size
     return tokens > 2 * (policy.size if policy.window is Window.BUDGET and policy.size else budget)
 
 

@@ -13,7 +13,7 @@ from threadkeep.llm.answer import Answer
 from threadkeep.llm.base import Request, Text
 from threadkeep.turn.decision import flaw_item
 from threadkeep.turn.pen import Pen
-from threadkeep.turn.running import Running
+from threadkeep.turn.running import STORE_PATIENCE, Running
 
 logger = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ async def _attempt(running: Running, request: Request, context: Context, closing
     except (ModelError, ContentTooLarge) as caught:
         error = caught
     except BaseException:
-        await pen.drop()
+        await pen.drop(STORE_PATIENCE)
         raise
     text = await _written(pen)
     whole = answer.reason is not None and error is None and not stopped
