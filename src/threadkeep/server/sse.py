@@ -1,7 +1,7 @@
 """Server-sent events on the wire: how an event becomes bytes, and the answer that streams them."""
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 
 from starlette.responses import StreamingResponse
@@ -39,7 +39,7 @@ def stream(
     conversation: str,
     *,
     headers: dict[str, str] | None = None,
-    until: Callable[[Event], bool] = lambda event: False,
+    until: Callable[[Event], Awaitable[bool]] | None = None,
 ) -> StreamingResponse:
     """Answer with events, for ever or until one of them is the last."""
 
@@ -49,7 +49,7 @@ def stream(
             async with aclosing(events) as open_events:  # type: ignore[type-var]
                 async for event in open_events:
                     yield encode_event(event, conversation)
-                    if until(event):
+                    if until is not None and await until(event):
                         return
         except ThreadkeepError as error:
             yield encode("error", {"code": error.code, "detail": str(error)})

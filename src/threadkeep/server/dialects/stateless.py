@@ -131,7 +131,7 @@ async def _stored(keeper: Keeper, caller: Caller, sent: Sent) -> Response:
 
 
 def _streamed(sent: Sent, events: AsyncIterator[Event], headers: dict[str, str] | None = None) -> Response:
-    def is_last(event: Event) -> bool:
+    async def is_last(event: Event) -> bool:
         return event.name in ENDS and event.data["turn"] == sent.begun.turn
 
     return stream(events, sent.conversation, headers=headers, until=is_last)

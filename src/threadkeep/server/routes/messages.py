@@ -8,7 +8,7 @@ from starlette.responses import JSONResponse, Response
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.message import Role
 from threadkeep.conversation.scope import Scope
-from threadkeep.keeper import ENDS, Keeper
+from threadkeep.keeper import ENDS, Chat, Keeper
 from threadkeep.server.bodies import ApproveBody, RegenerateBody, SendBody, said
 from threadkeep.server.identity import Who
 from threadkeep.server.keys import Key, replay_headers
@@ -86,8 +86,11 @@ async def _answer(keeper: Keeper, scope: Scope, id: str, begun: Begun, accept: s
     headers = replay_headers(begun.replayed)
     events = keeper.desk.follow(scope, id, Cursor(seq=begun.entries[0].seq - 1), heartbeat=15)
 
-    def is_last(event: Event) -> bool:
-        return event.name in ENDS and event.data["turn"] == begun.turn
+    async def is_last(event: Event) -> bool:
+        if event.name not in ENDS or event.data["turn"] != begun.turn:
+            return False
+        # A turn that waited for a person when this was said may have gone on since.
+        return event.name != "turn.waiting" or await Chat(keeper, scope, id).is_waiting()
 
     if "text/event-stream" in accept:
         return stream(events, id, headers=headers, until=is_last)
@@ -99,7 +102,7 @@ async def _answer(keeper: Keeper, scope: Scope, id: str, begun: Begun, accept: s
     async for event in events:
         if event.name == "message.completed" and event.data["turn"] == begun.turn:
             seq = event.data["seq"] if event.data["message"]["role"] == Role.ASSISTANT else seq
-        if is_last(event):
+        if await is_last(event):
             end = event
             break
     return JSONResponse((await _ended(keeper, scope, id, end, seq)).model_dump(mode="json"), headers=headers)
