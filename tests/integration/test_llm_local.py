@@ -1,6 +1,7 @@
 """The real small model, in this process and behind its own HTTP server. Installed by `make test`."""
 
 import asyncio
+
 import pytest
 
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
