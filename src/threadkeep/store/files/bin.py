@@ -18,9 +18,9 @@ from threadkeep.errors import ConversationNotFound, InvalidId
 from threadkeep.store.files import disk
 from threadkeep.store.files.journal import Journal
 from threadkeep.store.files.surroundings import Surroundings
-from threadkeep.store.ledger.catalog import microseconds
 from threadkeep.store.ledger.ledger import Ledger
 from threadkeep.store.ledger.record import Record
+from threadkeep.store.moments import microseconds
 
 
 class Binned(NamedTuple):

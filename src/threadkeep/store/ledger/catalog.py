@@ -6,7 +6,7 @@ brought up to date by `note` after a ledger has changed. Safe to be used by seve
 
 from bisect import bisect_left
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from heapq import nlargest
 from threading import Lock
 from typing import NamedTuple
@@ -18,10 +18,10 @@ from threadkeep.conversation.turn import Turn, TurnState
 from threadkeep.store.base import ConversationPage, Statistics
 from threadkeep.store.ledger.index import Posting, WordIndex
 from threadkeep.store.ledger.ledger import Ledger
+from threadkeep.store.moments import microseconds
 from threadkeep.store.paging import activity_after, activity_cursor
 from threadkeep.store.words import CANDIDATES, RELATED, Query, searchable, words
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _POSITION_BITS = 40
 
 
@@ -156,11 +156,6 @@ class Catalog:
 
     def _of(self, user: str) -> Iterable[Card]:
         return (card for card in self._cards.values() if card.conversation.scope.user == user)
-
-
-def microseconds(moment: datetime) -> int:
-    """Return a moment as a whole number."""
-    return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
 def _activity(conversation: Conversation) -> tuple[int, int]:

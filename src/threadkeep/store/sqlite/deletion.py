@@ -10,7 +10,8 @@ from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import AlreadyExists, ConversationNotFound
 from threadkeep.store.codec import encode_id
-from threadkeep.store.sqlite.reading import Place, microseconds
+from threadkeep.store.moments import microseconds
+from threadkeep.store.sqlite.reading import Place
 from threadkeep.store.sqlite.writing import Log
 
 STEP = 2000

@@ -8,8 +8,8 @@ from threadkeep.conversation.api_key import ApiKey, KeyRole
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import AlreadyExists, KeyNotFound
 from threadkeep.store.keyring import KeyRing
+from threadkeep.store.moments import microseconds, moment
 from threadkeep.store.sqlite.connection import Database, translated
-from threadkeep.store.sqlite.reading import microseconds, moment
 from threadkeep.store.sqlite.writer import Writer
 
 _SELECT = "SELECT id, digest, hint, tenant, user, role, created_at, revoked_at FROM api_key"

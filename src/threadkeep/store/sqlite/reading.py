@@ -6,7 +6,7 @@ One `Reader` belongs to one connection and one thread. The writer has one too, b
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from threadkeep.conversation.conversation import Conversation
@@ -19,10 +19,9 @@ from threadkeep.conversation.turn import Turn, TurnState
 from threadkeep.errors import ConversationNotFound, EntryNotFound
 from threadkeep.store.base import ROOT, Draft
 from threadkeep.store.codec import STATE, SUMMARY, Packer, Row, decode, decode_id, encode_id
+from threadkeep.store.moments import microseconds, moment
 from threadkeep.store.placement import Tip
 from threadkeep.store.sqlite.connection import Database
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _ENTRY = "SELECT seq, parent, kind, turn, created_at, id, tokens, content, parts FROM entry"
 _PLACE = "WHERE tenant = ? AND conversation = ?"
@@ -40,16 +39,6 @@ class Place(NamedTuple):
     conversation: int
     id: str
     version: int
-
-
-def microseconds(moment: datetime) -> int:
-    """Return a moment as a whole number."""
-    return (moment - EPOCH) // timedelta(microseconds=1)
-
-
-def moment(number: int) -> datetime:
-    """Return the moment behind the number."""
-    return EPOCH + timedelta(microseconds=number)
 
 
 class Reader:

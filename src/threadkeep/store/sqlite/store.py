@@ -35,12 +35,13 @@ from threadkeep.store.base import (
     Store,
 )
 from threadkeep.store.checks import check_append, check_begin, check_chunk, check_limit, check_position, encode_within
+from threadkeep.store.moments import microseconds
 from threadkeep.store.paging import activity_after, activity_cursor
 from threadkeep.store.sqlite import index
 from threadkeep.store.sqlite.connection import connect, translated
 from threadkeep.store.sqlite.deletion import Deletion
 from threadkeep.store.sqlite.keyring import SqliteKeyRing
-from threadkeep.store.sqlite.reading import Place, Reader, microseconds
+from threadkeep.store.sqlite.reading import Place, Reader
 from threadkeep.store.sqlite.schema import apply
 from threadkeep.store.sqlite.searching import search
 from threadkeep.store.sqlite.turns import Turns

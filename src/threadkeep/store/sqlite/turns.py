@@ -14,8 +14,9 @@ from threadkeep.errors import (
     StoreCorrupt,
 )
 from threadkeep.store.base import Begin, Begun
+from threadkeep.store.moments import microseconds
 from threadkeep.store.placement import Placed, Tip
-from threadkeep.store.sqlite.reading import Place, microseconds
+from threadkeep.store.sqlite.reading import Place
 from threadkeep.store.sqlite.writing import Log
 
 _HERE = "WHERE tenant = ? AND conversation = ?"

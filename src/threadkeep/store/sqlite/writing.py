@@ -23,8 +23,9 @@ from threadkeep.errors import (
 )
 from threadkeep.store.base import ROOT, Append, Appended, Created
 from threadkeep.store.codec import Row, decode_id, encode, encode_id
+from threadkeep.store.moments import microseconds
 from threadkeep.store.placement import Placed, Tip, place, stamper
-from threadkeep.store.sqlite.reading import Place, Reader, microseconds
+from threadkeep.store.sqlite.reading import Place, Reader
 
 _INSERT = """
     INSERT INTO entry
