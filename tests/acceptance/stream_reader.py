@@ -28,7 +28,8 @@ class Reader:
             async with aconnect_sse(client, "GET", f"{self.path}/events?after=0", headers=headers) as source:
                 assert source.response.status_code == 200, await source.response.aread()
                 async for event in source.aiter_sse():
-                    if event.data:
+                    # How many readers there are is in no log, has no id of its own, and may be told again.
+                    if event.data and event.event != "presence":
                         self.events.append(event)
                     if self.is_done or (enough is not None and len(self.events) >= enough):
                         return
