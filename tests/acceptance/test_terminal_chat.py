@@ -70,7 +70,7 @@ def test_an_answer_streams_and_the_chat_says_how_to_come_back(screen: PseudoTerm
     id = screen.shown.partition("This is conversation ")[2].partition(".")[0]
     screen.type("count\r")
     screen.wait_for("1 2 3")
-    assert f"{WORDS - 1}" not in screen.shown
+    assert f" {WORDS - 1}" not in screen.shown
     screen.wait_for(PROMPT)
     screen.type("/quit\r")
     assert screen.wait_for_end() == 0
