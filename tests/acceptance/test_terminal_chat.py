@@ -83,7 +83,7 @@ def test_ctrl_c_cancels_the_turn_and_not_the_program(screen: PseudoTerminal) -> 
     screen.type(CTRL_C)
     shown = screen.wait_for(PROMPT)
     assert "(cut off here)\n(cancelled; what was said is kept)" in shown
-    assert f"{WORDS - 1}" not in shown
+    assert f" {WORDS - 1}" not in shown
     assert "Nice to meet you, Ada!" in say(screen, "My name is Ada")
     screen.type("/history\r")
     screen.wait_for("you: count\n0 1 2 3 4 5")
