@@ -30,11 +30,7 @@ class Pen:
         self._size += len(text)
         if self._writing is not None and (self._writing.done() or self._size > MOST_UNWRITTEN):
             await self._result()
-        is_first = self._writing is None and not self._written
         self._begin()
-        if is_first:
-            # A model that never waits would otherwise keep the first text from being written until it is done.
-            await asyncio.sleep(0)
 
     async def finish(self) -> str:
         """Wait until all text is written, and return it; after an error, what was written before it."""
