@@ -6,7 +6,9 @@ import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
+from typing import cast
 from urllib.parse import unquote, urlsplit
 
 from threadkeep.context.base import Counter, estimate
@@ -115,6 +117,20 @@ async def open_keeper(
         observer=hosting.observer,
     )
     return Keeper(store, Host(parts, _after_turn), choice, known, servers)
+
+
+def load_counter(name: str | None) -> Counter:
+    """Return the function that counts tokens, given as `module:name`; none is the estimate of four characters each."""
+    if name is None:
+        return estimate
+    module, _, function = name.partition(":")
+    try:
+        counter = getattr(import_module(module), function)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InvalidValue(f"The token counter {name} cannot be loaded: {error}") from None
+    if not callable(counter):
+        raise InvalidValue(f"The token counter {name} is no function.")
+    return cast(Counter, counter)
 
 
 async def _after_turn(running: Running) -> None:

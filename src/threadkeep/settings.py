@@ -81,6 +81,11 @@ class Settings(BaseModel):
     model: str | None = Field(
         default=None, max_length=200, description="the model that answers, as `provider:model`; else what is found"
     )
+    token_counter: str | None = Field(
+        default=None,
+        max_length=200,
+        description="a Python function, as `module:name`, that counts the tokens of a message; else they are estimated",
+    )
     cors_origins: Origins = Field(
         default=(), description="other sites whose pages may call the API, such as `https://app.example.org`"
     )

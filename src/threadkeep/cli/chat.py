@@ -21,7 +21,7 @@ from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.message import Role
 from threadkeep.errors import ThreadkeepError
 from threadkeep.keeper import MCP_PATIENCE, Chat, Keeper
-from threadkeep.runtime import CHAT, open_keeper
+from threadkeep.runtime import CHAT, Hosting, load_counter, open_keeper
 from threadkeep.settings import Settings, load_settings, read_file
 from threadkeep.turn.assistant import Assistant
 
@@ -82,7 +82,9 @@ def _opened(background: Background, settings: Settings, asked_for: Assistant | N
     assistants = {assistant.name: assistant for assistant in (CHAT, asked_for) if assistant}
     first = (asked_for or CHAT).name
     ordered = sorted(assistants.values(), key=lambda assistant: assistant.name != first)
-    keeper = background.run(open_keeper(settings.store, ordered, model=settings.model, mcp=settings.mcp.servers))
+    hosting = Hosting(count=load_counter(settings.token_counter))
+    opening = open_keeper(settings.store, ordered, model=settings.model, mcp=settings.mcp.servers, hosting=hosting)
+    keeper = background.run(opening)
     try:
         background.run(keeper.mcp.settled(MCP_PATIENCE))
         yield keeper

@@ -23,7 +23,7 @@ from fastapi import FastAPI
 
 from threadkeep.cli.flags import add_setting_flags, given_flags
 from threadkeep.keeper import Keeper
-from threadkeep.runtime import Hosting, open_keeper
+from threadkeep.runtime import Hosting, load_counter, open_keeper
 from threadkeep.server.app import create_app
 from threadkeep.server.logs import logging_to
 from threadkeep.server.loopback import is_loopback
@@ -75,6 +75,7 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
     measures = Measures()
     hosting = Hosting(
         max_bytes=settings.max_message_bytes,
+        count=load_counter(settings.token_counter),
         admission=Admission(user_turns=settings.user_turns, tenant_turns=settings.tenant_turns),
         observer=Observers(measures, TurnLog(content=settings.log_content)),
     )
