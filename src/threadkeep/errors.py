@@ -7,7 +7,7 @@ own exceptions never leave `store/`.
     ThreadkeepError
     ├── InvalidInput             the caller must change what it sends
     │   ├── InvalidId, InvalidText, InvalidValue, UnknownRole, ContentTooLarge, TooDeep
-    │   └── InvalidCursor, InvalidLimit, InvalidSearch, InvalidParent, InvalidStoreUrl
+    │   └── InvalidCursor, InvalidLimit, InvalidSearch, InvalidParent, InvalidStoreUrl, IllegalTransition
     ├── NotFound                 missing, or somebody else's: the answer is the same
     │   └── ConversationNotFound, EntryNotFound, TurnNotFound, KeyNotFound
     ├── Conflict                 right in itself, but the world moved on
@@ -19,6 +19,8 @@ own exceptions never leave `store/`.
     ├── Stopping                 this server stops, another one or a later one will do it
     ├── ModelError               the language model, not us
     │   └── ModelUnavailable, ModelRateLimited, ModelTimeout (each may be tried again), ModelRefused, UnknownModel
+    ├── RetrievalError           the documents that an assistant looks things up in
+    │   └── IndexUnusable, WrongEmbeddings, EmbeddingFailed, PackageMissing
     └── StoreError               the storage, not the request
         └── StoreUnavailable, StoreBusy, StoreFull, StoreReadOnly, StoreDenied, StoreCorrupt, StoreTooNew,
             StoreNotMigrated
@@ -104,6 +106,12 @@ class InvalidStoreUrl(InvalidInput):
     """A store is one of sqlite:///file, postgresql://..., files:///folder and memory: ."""
 
     code = "invalid_store_url"
+
+
+class IllegalTransition(InvalidInput):
+    """The conversation cannot go from its state to that one."""
+
+    code = "illegal_transition"
 
 
 class NotFound(ThreadkeepError):
@@ -295,6 +303,36 @@ class UnknownModel(ModelError):
     """There is no model of this name, or the package for its provider is not installed."""
 
     code = "unknown_model"
+
+
+class RetrievalError(ThreadkeepError):
+    """The documents cannot be searched."""
+
+    code = "retrieval_failed"
+
+
+class IndexUnusable(RetrievalError):
+    """The index cannot be read or written; what was in it is still there."""
+
+    code = "index_unusable"
+
+
+class WrongEmbeddings(RetrievalError):
+    """The index was made with other embeddings."""
+
+    code = "wrong_embeddings"
+
+
+class EmbeddingFailed(RetrievalError):
+    """The embeddings failed, or gave something that is no vector."""
+
+    code = "embedding_failed"
+
+
+class PackageMissing(RetrievalError):
+    """A package that retrieval needs is not installed."""
+
+    code = "package_missing"
 
 
 class StoreError(ThreadkeepError):

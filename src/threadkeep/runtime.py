@@ -3,15 +3,18 @@
 import logging
 import os
 import socket
+import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from importlib import import_module
+from importlib.metadata import entry_points
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
-from threadkeep.context.base import Counter, estimate
+from threadkeep.assistants.chat import ASSISTANT as CHAT
+from threadkeep.context.base import Counter, Policy, Window, estimate
 from threadkeep.conversation.clock import Clock, utc_now
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.ids import IdSource, new_id
@@ -20,13 +23,17 @@ from threadkeep.keeper import Keeper
 from threadkeep.llm.base import Model
 from threadkeep.llm.choice import Choice, choose_model
 from threadkeep.llm.loading import load_model
+from threadkeep.settings import AssistantSettings
 from threadkeep.store.base import MAX_BYTES, Store
+from threadkeep.tools.base import Tool
 from threadkeep.tools.mcp import McpServers
 from threadkeep.tools.mcp_config import McpServer
+from threadkeep.tools.registry import Registry
 from threadkeep.turn.admission import Admission
 from threadkeep.turn.assistant import Assistant, ModelSource
 from threadkeep.turn.bus import Bus
 from threadkeep.turn.host import Host
+from threadkeep.turn.mind import Mind
 from threadkeep.turn.observer import Observer
 from threadkeep.turn.running import Parts, Running
 from threadkeep.turn.summaries import keep_summary
@@ -36,14 +43,8 @@ logger = logging.getLogger(__name__)
 
 DEFAULT_STORE = "sqlite:///threadkeep.db"
 NO_POSTGRES = "PostgreSQL needs a package: pip install 'threadkeep[postgres]'"
-CHAT = Assistant(
-    name="chat",
-    description="A general assistant with the tools of all configured MCP servers.",
-    instructions="You are a helpful assistant. Answer briefly and truthfully.",
-    examples=("My name is Alice.", "What's my name?", "What can you do?"),
-    mcp=True,
-)
-"""Answers where nobody declared an assistant."""
+ASSISTANTS = "threadkeep.assistants"
+"""The entry points by which packages offer assistants."""
 
 
 async def open_store(url: str, *, clock: Clock = utc_now, ids: IdSource = new_id, max_bytes: int = MAX_BYTES) -> Store:
@@ -98,6 +99,7 @@ async def open_keeper(
     for the scripted demo: seconds for a word.
     """
     known = {assistant.name: assistant for assistant in assistants or (CHAT,)}
+    minds: dict[str, Mind] = {}
     choice = await _choice(model, os.environ if environment is None else environment)
     logger.debug("model: %s. %s", choice.name, choice.reason)
     hosting = hosting or Hosting()
@@ -108,6 +110,7 @@ async def open_keeper(
         store=store,
         bus=Bus(),
         assistant_of=lambda conversation: _assistant(known, conversation, servers),
+        minds=lambda assistant: _mind(assistant, minds),
         models=_models(choice.name if isinstance(model, str | None) else model, pace, is_set=model is not None),
         clock=utc_now,
         ids=new_id,
@@ -123,14 +126,91 @@ def load_counter(name: str | None) -> Counter:
     """Return the function that counts tokens, given as `module:name`; none is the estimate of four characters each."""
     if name is None:
         return estimate
-    module, _, function = name.partition(":")
-    try:
-        counter = getattr(import_module(module), function)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise InvalidValue(f"The token counter {name} cannot be loaded: {error}") from None
+    counter = _named("The token counter", name)
     if not callable(counter):
         raise InvalidValue(f"The token counter {name} is no function.")
     return cast(Counter, counter)
+
+
+def _named(what: str, name: str) -> Any:
+    """Return what a module calls so; modules in the current folder are found as with `python -m`."""
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    module, _, attribute = name.partition(":")
+    try:
+        found: Any = import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InvalidValue(f"{what} {name} cannot be loaded: {error}") from None
+    return found
+
+
+def load_assistant(name: str, declared: Mapping[str, AssistantSettings] | None = None) -> Assistant:
+    """Return the assistant of that name: `module:name` of a Python file at hand, one of the settings, or one that is
+    installed. Raises InvalidValue saying what is wrong with it."""
+    if ":" in name:
+        return _checked(name, _named("The assistant", name))
+    if declared and name in declared:
+        return _declared(name, declared[name])
+    offered = {point.name: point for point in entry_points(group=ASSISTANTS)}
+    if name not in offered:
+        known = ", ".join(sorted({*offered, *(declared or {})})) or "none"
+        raise InvalidValue(f"There is no assistant named {name}; there are: {known}. Yours is named module:name.")
+    return _checked(name, offered[name].load())
+
+
+def found_assistants(declared: Mapping[str, AssistantSettings]) -> tuple[Assistant, ...]:
+    """Return all assistants that are installed or declared, `chat` first. One that cannot be loaded is left out."""
+    found = {CHAT.name: CHAT}
+    for point in sorted(entry_points(group=ASSISTANTS)):
+        try:
+            found[point.name] = _checked(point.name, point.load())
+        except Exception as error:
+            logger.warning("the assistant %s cannot be loaded: %s", point.name, error)
+    return tuple((found | {name: _declared(name, settings) for name, settings in declared.items()}).values())
+
+
+def _checked(name: str, found: Any) -> Assistant:
+    if not isinstance(found, Assistant):
+        raise InvalidValue(f"{name} is no assistant, but a {type(found).__name__}.")
+    return found
+
+
+def _declared(name: str, settings: AssistantSettings) -> Assistant:
+    """Return the assistant that the settings describe."""
+    tools = [_named("The tool", tool) for tool in settings.tools]
+    for tool, found in zip(settings.tools, tools, strict=True):
+        if not isinstance(found, Tool):
+            raise InvalidValue(f"{tool} is no tool; is there a @tool on top of it?")
+    return Assistant(
+        name=name,
+        instructions=settings.instructions,
+        description=settings.description,
+        examples=settings.examples,
+        model=settings.model,
+        tools=Registry(tools),
+        mcp=settings.mcp,
+        policy=_policy(settings),
+    )
+
+
+def _policy(settings: AssistantSettings) -> Policy:
+    if settings.newest_messages is not None:
+        return Policy(window=Window.NEWEST, size=settings.newest_messages)
+    if settings.history_tokens is not None:
+        return Policy(window=Window.BUDGET, size=settings.history_tokens)
+    return Policy()
+
+
+def _mind(assistant: Assistant, loaded: dict[str, Mind]) -> Mind | None:
+    """Return what thinks for an assistant; a mind that is named is loaded once."""
+    if not isinstance(assistant.mind, str):
+        return assistant.mind
+    if assistant.mind not in loaded:
+        mind = _named(f"{assistant.name} needs packages (pip install 'threadkeep[assistants]'):", assistant.mind)
+        loaded[assistant.mind] = mind if isinstance(mind, Mind) else mind()
+    return loaded[assistant.mind]
 
 
 async def _after_turn(running: Running) -> None:

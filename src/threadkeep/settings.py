@@ -37,6 +37,7 @@ def _check_origin(origin: str) -> str:
     return origin
 
 
+AssistantName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")]
 Origins = Annotated[tuple[Annotated[str, AfterValidator(_check_origin)], ...], BeforeValidator(_split)]
 
 
@@ -62,6 +63,22 @@ class DialectSettings(BaseModel):
     chat: str = Field(default="chat", min_length=1)
     stateless: str = Field(default="market", min_length=1)
     query: str = Field(default="shop", min_length=1)
+
+
+class AssistantSettings(BaseModel):
+    """An assistant that needs no program: what it is told, what it may use, and how much of a history it sees."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    instructions: str = Field(min_length=1)
+    description: str = ""
+    examples: tuple[str, ...] = ()
+    model: str | None = Field(default=None, max_length=200)
+    tools: tuple[str, ...] = ()
+    mcp: bool = False
+    index: str | None = Field(default=None, min_length=1)
+    newest_messages: int | None = Field(default=None, ge=1)
+    history_tokens: int | None = Field(default=None, ge=1)
 
 
 class Settings(BaseModel):
@@ -117,6 +134,9 @@ class Settings(BaseModel):
     )
     storage_dir: str = Field(
         default="data/sessions", min_length=1, description="the folder that the store `files:` stands for"
+    )
+    assistants: dict[AssistantName, AssistantSettings] = Field(
+        default_factory=dict, description="the table of assistants that are made of settings alone"
     )
     mcp: McpSettings = Field(default_factory=McpSettings, description="the table of MCP servers")
     dialects: DialectSettings = Field(
@@ -188,7 +208,7 @@ def sources(
 
 def _variables(environment: Mapping[str, str]) -> dict[str, object]:
     """Return the settings that the environment gives; an empty variable gives none."""
-    names = Settings.model_fields.keys() - {"mcp", "dialects"}
+    names = Settings.model_fields.keys() - {"assistants", "mcp", "dialects"}
     return _given({name: environment.get(f"{PREFIX}{name.upper()}") or None for name in names})
 
 

@@ -18,6 +18,7 @@ CODES = {
     "invalid_limit": "InvalidLimit",
     "invalid_search": "InvalidSearch",
     "invalid_parent": "InvalidParent",
+    "illegal_transition": "IllegalTransition",
     "invalid_store_url": "InvalidStoreUrl",
     "not_found": "NotFound",
     "conversation_not_found": "ConversationNotFound",

@@ -10,9 +10,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from threadkeep.assistants.chat import ASSISTANT as CHAT
 from threadkeep.cli.background import Background
 from threadkeep.cli.follower import Follower
-from threadkeep.cli.found_assistant import found_assistant
 from threadkeep.cli.greeting import greet, way_back
 from threadkeep.cli.session import Session, assistant_of, resumed
 from threadkeep.cli.slash_commands import run_command
@@ -21,7 +21,7 @@ from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.message import Role
 from threadkeep.errors import ThreadkeepError
 from threadkeep.keeper import MCP_PATIENCE, Chat, Keeper
-from threadkeep.runtime import CHAT, Hosting, load_counter, open_keeper
+from threadkeep.runtime import Hosting, found_assistants, load_assistant, load_counter, open_keeper
 from threadkeep.settings import Settings, load_settings, read_file
 from threadkeep.turn.assistant import Assistant
 
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run(settings: Settings, arguments: argparse.Namespace) -> int:
     terminal = _terminal()
-    asked_for = found_assistant(arguments.assistant) if arguments.assistant else None
+    asked_for = load_assistant(arguments.assistant, settings.assistants) if arguments.assistant else None
     with Background() as background, _opened(background, settings, asked_for) as keeper:
         session = _session(background, terminal, keeper, arguments, asked_for)
         follower = Follower(session)
@@ -79,7 +79,8 @@ def _terminal() -> Terminal:
 
 @contextmanager
 def _opened(background: Background, settings: Settings, asked_for: Assistant | None) -> Iterator[Keeper]:
-    assistants = {assistant.name: assistant for assistant in (CHAT, asked_for) if assistant}
+    known = (*found_assistants(settings.assistants), asked_for)
+    assistants = {assistant.name: assistant for assistant in known if assistant}
     first = (asked_for or CHAT).name
     ordered = sorted(assistants.values(), key=lambda assistant: assistant.name != first)
     hosting = Hosting(count=load_counter(settings.token_counter))

@@ -64,6 +64,8 @@ def _shown(name: str, value: object) -> Iterator[tuple[str, Any]]:
         case BaseModel():
             for field in type(value).model_fields:
                 yield from _shown(f"{name}.{field}", getattr(value, field))
+        case dict() if not value:
+            yield name, []
         case dict():
             for key, each in value.items():
                 yield from _shown(f"{name}.{key}", each)

@@ -23,7 +23,7 @@ from fastapi import FastAPI
 
 from threadkeep.cli.flags import add_setting_flags, given_flags
 from threadkeep.keeper import Keeper
-from threadkeep.runtime import Hosting, load_counter, open_keeper
+from threadkeep.runtime import Hosting, found_assistants, load_counter, open_keeper
 from threadkeep.server.app import create_app
 from threadkeep.server.logs import logging_to
 from threadkeep.server.loopback import is_loopback
@@ -79,7 +79,10 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
         admission=Admission(user_turns=settings.user_turns, tenant_turns=settings.tenant_turns),
         observer=Observers(measures, TurnLog(content=settings.log_content)),
     )
-    keeper = await open_keeper(settings.store, model=settings.model, mcp=settings.mcp.servers, hosting=hosting)
+    assistants = found_assistants(settings.assistants)
+    keeper = await open_keeper(
+        settings.store, assistants, model=settings.model, mcp=settings.mcp.servers, hosting=hosting
+    )
     try:
         app, told_to_stop = create_app(keeper, settings, measures), _told_to_stop()
         server = _Server(_configuration(app))

@@ -117,12 +117,13 @@ class Working:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What a model call gets, and the trace that tells how it came about."""
+    """What a model call gets, the trace that tells how it came about, and the entries that it was made from."""
 
     messages: tuple[Message, ...]
     cut: Cut
     tokens: int
     trace: tuple[dict[str, Any], ...] = field(default=())
+    entries: tuple[Entry, ...] = ()
 
 
 Processor = Callable[[Working], Working]
@@ -133,7 +134,13 @@ def run(processors: Sequence[Processor], material: Material) -> Context:
     working = Working(material=material, cut=material.cut)
     for process in processors:
         working = process(working)
-    return Context(messages=working.messages, cut=working.cut, tokens=working.tokens, trace=working.trace)
+    return Context(
+        messages=working.messages,
+        cut=working.cut,
+        tokens=working.tokens,
+        trace=working.trace,
+        entries=material.entries,
+    )
 
 
 def cut_in(trace: Iterable[Mapping[str, Any]]) -> Cut | None:

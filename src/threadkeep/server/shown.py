@@ -82,12 +82,14 @@ class ShownTurn(Shown):
 
 
 class WholeConversation(ShownConversation):
-    """A conversation with a page of messages, oldest first; `before` asks for the page before it."""
+    """A conversation with a page of messages, oldest first; `before` asks for the page before it. `state` is what has
+    been gathered on the branch that is shown."""
 
     messages: list[ShownMessage]
     before: int | None
     after: int | None
     turns: list[ShownTurn]
+    state: dict[str, Any]
     cursor: str
 
 

@@ -9,17 +9,20 @@ from threadkeep.conversation.blocks import Block
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State
 from threadkeep.llm.base import ToolSpec
+from threadkeep.tools.archive import Archive
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
-    """For whom and where a tool runs. `call_id` is the same when a repeatable call runs again after a crash."""
+    """For whom and where a tool runs. `call_id` is the same when a repeatable call runs again after a crash;
+    `archive` is what this user said and heard in all conversations."""
 
     scope: Scope
     conversation: str
     turn: int
     call_id: str
     state: State = field(default_factory=State)
+    archive: Archive | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

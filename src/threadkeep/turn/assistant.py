@@ -6,15 +6,19 @@ from typing import Any
 
 from threadkeep.context.base import Policy, Processor
 from threadkeep.context.standard import STANDARD
+from threadkeep.errors import InvalidValue
 from threadkeep.llm.base import Model
+from threadkeep.machine.machine import Machine
 from threadkeep.tools.registry import Registry
+from threadkeep.turn.mind import Mind
 
 
 @dataclass(frozen=True, kw_only=True)
 class Assistant:
     """An assistant. `model` names the one to use unless a conversation chooses another; `script` is what the scripted
     model `demo` plays for this assistant; `examples` are questions that a person could begin with; `mcp` gives it the
-    tools of all configured MCP servers as well."""
+    tools of all configured MCP servers as well. `machine` says which states a guided conversation goes through; `mind`
+    is what thinks in place of the bare model, or its dotted name (`module:name`), which is loaded when it is needed."""
 
     name: str
     instructions: str = ""
@@ -27,7 +31,19 @@ class Assistant:
     processors: tuple[Processor, ...] = STANDARD
     iterations: int = 10
     mcp: bool = False
+    machine: Machine | None = None
+    mind: Mind | str | None = None
 
 
 ModelSource = Callable[[str | None, Assistant], Model]
 """Returns the model of that name (none: the default one) as this assistant uses it."""
+
+MindSource = Callable[[Assistant], Mind | None]
+"""Returns what thinks for an assistant, none where the model alone does."""
+
+
+def mind_of(assistant: Assistant) -> Mind | None:
+    """Return the mind of an assistant; one that is only named is loaded elsewhere."""
+    if isinstance(assistant.mind, str):
+        raise InvalidValue(f"The mind {assistant.mind} of {assistant.name} was not loaded.")
+    return assistant.mind

@@ -11,6 +11,7 @@ from threadkeep.conversation.turn import TurnState
 from threadkeep.errors import ConversationNotFound, LeaseLost, ModelUnavailable, StoreError, ThreadkeepError
 from threadkeep.turn.decision import Finish, Generate, RunTools, Wait, decide
 from threadkeep.turn.running import Running
+from threadkeep.turn.steps.complete_conversation import complete_conversation
 from threadkeep.turn.steps.finish_draft import finish_draft
 from threadkeep.turn.steps.gather_context import gather_context
 from threadkeep.turn.steps.generate import Generated, generate
@@ -63,6 +64,7 @@ async def _step(running: Running) -> None:
             names = ", ".join(call.name for call in step.calls)
             await settle(running, TurnState.WAITING, detail=f"A person must allow: {names}")
         case Finish():
+            await complete_conversation(running)
             await settle(running, step.state, detail=step.detail)
         case _:
             assert_never(step)
@@ -71,15 +73,15 @@ async def _step(running: Running) -> None:
 async def _keep(running: Running, generated: Generated) -> None:
     """Store what the model gave; the last message of a turn and the end of the turn are one commit."""
     message = generated.message
-    messages = () if message is None else (message,)
+    said = tuple(body for body in (generated.change, message) if body is not None)
     if generated.stopped:
-        await settle(running, running.stop_as, *messages)
+        await settle(running, running.stop_as, *said)
     elif generated.is_whole and message is None:
-        await settle(running, TurnState.COMPLETED, detail=EMPTY)
-    elif generated.is_whole and message is not None and not message.tool_calls:
-        await settle(running, TurnState.COMPLETED, message)
+        await settle(running, TurnState.COMPLETED, *said, detail=EMPTY)
+    elif generated.is_whole and message is not None and not message.tool_calls and running.assistant.machine is None:
+        await settle(running, TurnState.COMPLETED, *said)
     elif message is not None and generated.may_go_on:
-        await running.append(message)
+        await running.append(*said)
     else:
         error = generated.error or ModelUnavailable()
-        await settle(running, TurnState.FAILED, *messages, error=f"{error.code}: {error}")
+        await settle(running, TurnState.FAILED, *said, error=f"{error.code}: {error}")

@@ -20,8 +20,9 @@ from threadkeep.conversation.turn import Lease, TurnChange, TurnState
 from threadkeep.llm.base import Model
 from threadkeep.store.base import MAX_LIMIT, Append, Appendable, Store
 from threadkeep.turn.admission import Admission
-from threadkeep.turn.assistant import Assistant, ModelSource
+from threadkeep.turn.assistant import Assistant, MindSource, ModelSource, mind_of
 from threadkeep.turn.bus import Bus
+from threadkeep.turn.mind import Mind
 from threadkeep.turn.observer import Observer
 
 BodyT = TypeVar("BodyT", bound=Appendable)
@@ -41,6 +42,7 @@ class Parts:
     bus: Bus
     assistant_of: Callable[[Conversation], Assistant]
     models: ModelSource
+    minds: MindSource = mind_of
     clock: Clock
     ids: IdSource
     owner: str
@@ -94,6 +96,11 @@ class Running:
     def model(self) -> Model:
         """The model that is asked; an error if it does not exist any more."""
         return self.parts.models(self.conversation.model, self.assistant)
+
+    @cached_property
+    def mind(self) -> Mind | None:
+        """What thinks in place of the bare model; an error if it cannot be loaded."""
+        return self.parts.minds(self.assistant)
 
     @property
     def place(self) -> int:

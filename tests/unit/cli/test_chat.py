@@ -237,7 +237,7 @@ def test_help_lists_every_command(chat: Chatting) -> None:
     ("flags", "complaint"),
     [
         (("--model", "foo"), "There is no model 'foo'"),
-        (("--assistant", "nobody"), "There is no assistant named nobody; none is installed."),
+        (("--assistant", "nobody"), "There is no assistant named nobody; there are: chat"),
         (("--assistant", "nowhere:nobody"), "The assistant nowhere:nobody cannot be loaded: No module named 'nowhere'"),
         (("--assistant", "forecaster:nobody"), "The assistant forecaster:nobody cannot be loaded: "),
         (("--assistant", "forecaster:script"), "forecaster:script is no assistant, but a Script."),

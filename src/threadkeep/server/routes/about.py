@@ -8,13 +8,14 @@ from threadkeep.server.shown import Shown
 
 
 class ShownAssistant(Shown):
-    """An assistant that a conversation can be created with."""
+    """An assistant that a conversation can be created with; `states` are those that a guided one goes through."""
 
     name: str
     description: str
     examples: list[str]
     model: str | None
     tools: list[str]
+    states: list[str]
 
 
 class AssistantList(Shown):
@@ -60,6 +61,7 @@ def about_routes(keeper: Keeper) -> APIRouter:
                     examples=list(assistant.examples),
                     model=assistant.model,
                     tools=[tool.spec.name for tool in assistant.tools],
+                    states=list(assistant.machine.states) if assistant.machine else [],
                 )
                 for assistant in keeper.assistants.values()
             ]

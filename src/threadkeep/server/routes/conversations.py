@@ -147,5 +147,6 @@ async def _whole(
         before=entries[0].seq if entries and entries[0].parent is not None else None,
         after=entries[-1].seq if entries and entries[-1].seq != end else None,
         turns=[ShownTurn.of(turn) for turn in turns],
+        state=(await store.state(scope, conversation.id, at=end)).values if end else {},
         cursor=Cursor(seq=conversation.entries).encode(conversation.id),
     )

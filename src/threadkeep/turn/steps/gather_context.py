@@ -9,6 +9,7 @@ from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
 from threadkeep.store.base import MAX_LIMIT, ROOT
 from threadkeep.turn.running import Running
+from threadkeep.turn.states import read_state, told
 
 PAGE = 50
 SPARE = 10
@@ -31,7 +32,7 @@ async def gather_context(running: Running, notes: tuple[str, ...] = (), *, tools
         policy=policy,
         budget=budget,
         cut=cut,
-        notes=notes,
+        notes=(*notes, *await _where_it_stands(running)),
         count=running.parts.count,
         has_tools=tools and len(running.assistant.tools) > 0,
     )
@@ -123,6 +124,14 @@ async def _opening(running: Running, entries: tuple[Entry, ...]) -> tuple[Entry,
     first = await running.parts.store.after(lease.scope, lease.conversation, ROOT, limit=4, head=running.place)
     said = takewhile(lambda entry: isinstance(entry.body, Message) and entry.body.role is Role.SYSTEM, first)
     return tuple(entry for entry in said if entry.seq < entries[0].seq)
+
+
+async def _where_it_stands(running: Running) -> tuple[str, ...]:
+    """Return what a model that leads a guided conversation is told; a mind looks at the state itself."""
+    machine = running.assistant.machine
+    if machine is None or running.mind is not None:
+        return ()
+    return (told(machine, await read_state(running)),)
 
 
 async def _summary(running: Running) -> Entry | None:

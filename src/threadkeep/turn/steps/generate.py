@@ -3,17 +3,22 @@
 import asyncio
 import logging
 import random
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from threadkeep.context.base import Context
+from threadkeep.conversation.blocks import Block
 from threadkeep.conversation.message import Message, MessageStatus, Role
+from threadkeep.conversation.state import State, StateChange
 from threadkeep.errors import ContentTooLarge, ModelError, ModelTimeout, ModelUnavailable
-from threadkeep.llm.answer import Answer
 from threadkeep.llm.base import Request, Text
+from threadkeep.turn.collected import Collected
 from threadkeep.turn.decision import flaw_item
+from threadkeep.turn.mind import Asked, Changed, Thought
 from threadkeep.turn.pen import Pen
 from threadkeep.turn.running import STORE_PATIENCE, Running
+from threadkeep.turn.states import after, read_state, state_change
 
 logger = logging.getLogger(__name__)
 
@@ -22,10 +27,14 @@ BROKE_OFF = "The model broke off before it said anything."
 
 @dataclass(frozen=True, kw_only=True)
 class Generated:
-    """What the model gave: a message (none if it said nothing), whether it came to its end, and what was wrong."""
+    """What the model gave: a message (none if it said nothing), whether it came to its end, and what was wrong.
+
+    `change` is the change of state that belongs to the message and is stored with it.
+    """
 
     message: Message | None
     is_whole: bool
+    change: StateChange | None = None
     stopped: bool = False
     error: ModelError | ContentTooLarge | None = None
 
@@ -80,11 +89,13 @@ async def _attempt(running: Running, request: Request, context: Context, closing
     """Ask the model once."""
     parts = running.parts
     started = parts.clock()
-    pen, answer = Pen(parts.store, parts.bus, running.lease, parts.ids()), Answer()
+    pen = Pen(parts.store, parts.bus, running.lease, parts.ids())
+    hearing = Hearing(running, request, context, pen)
+    answer = hearing.collected.answer
     error: ModelError | ContentTooLarge | None = None
     stopped = False
     try:
-        stopped = await _stream(running, request, pen, answer)
+        stopped = await _stream(hearing)
         if closing and answer.reason is not None and not stopped:
             await pen.write(closing if answer.text else closing.strip())
         await pen.finish()
@@ -97,21 +108,34 @@ async def _attempt(running: Running, request: Request, context: Context, closing
     whole = answer.reason is not None and error is None and not stopped
     # Where no tools were offered, a call is none.
     calls = answer.calls(parts.ids) if whole and request.tools else ()
+    blocks = (*_shown(running), *hearing.collected.blocks) if whole and not calls else ()
     if not (text or whole or stopped or error):
         error = ModelUnavailable(BROKE_OFF)
     message = Message(
         id=pen.message,
         role=Role.ASSISTANT,
         content=text,
+        blocks=blocks,
         tool_calls=calls,
-        tool_trace=(*context.trace, *(flaw_item(*flaw) for flaw in answer.flaws.items())),
+        tool_trace=(
+            *context.trace,
+            *hearing.collected.notes,
+            *(flaw_item(*flaw) for flaw in answer.flaws.items()),
+        ),
         usage=answer.usage,
         status=MessageStatus.COMPLETE if whole else MessageStatus.INTERRUPTED,
         model=running.model.name,
         started_at=started,
     )
-    kept = message if text or calls else None
-    return Generated(message=kept, is_whole=whole, stopped=stopped, error=error)
+    kept = message if text or calls or blocks else None
+    change = await hearing.change() if whole else None
+    return Generated(message=kept, is_whole=whole, change=change, stopped=stopped, error=error)
+
+
+def _shown(running: Running) -> tuple[Block, ...]:
+    """Return the blocks that the tools of this turn have shown: they are part of the answer."""
+    said = (entry.body for entry in running.entries if isinstance(entry.body, Message))
+    return tuple(block for message in said if message.role is Role.TOOL for block in message.blocks)
 
 
 async def _written(pen: Pen) -> str:
@@ -123,42 +147,78 @@ async def _written(pen: Pen) -> str:
             continue
 
 
-async def _stream(running: Running, request: Request, pen: Pen, answer: Answer) -> bool:
+class Hearing:
+    """One call of a model or a mind: what is taken up of it, and when it was last heard of."""
+
+    def __init__(self, running: Running, request: Request, context: Context, pen: Pen) -> None:
+        self.collected = Collected()
+        self.heard_at = asyncio.get_running_loop().time()
+        self.running = running
+        self._request = request
+        self._context = context
+        self._pen = pen
+        self._state: State | None = None
+
+    async def take_all(self) -> None:
+        """Take up all that is said, to its end."""
+        loop = asyncio.get_running_loop()
+        async with aclosing(await self._thoughts()) as thoughts:  # type: ignore[type-var]
+            async for thought in thoughts:
+                self.heard_at = loop.time()
+                await self._take(thought)
+
+    async def change(self) -> StateChange | None:
+        """Return the change of state that belongs to the answer. Raises IllegalTransition if it must not be."""
+        collected, machine = self.collected, self.running.assistant.machine
+        if not collected.has_changes:
+            return None
+        state = self._state or await read_state(self.running)
+        return state_change(machine, state, collected.set, tuple(collected.unset))
+
+    async def _thoughts(self) -> AsyncIterator[Thought]:
+        running = self.running
+        if running.mind is None:
+            return running.model.stream(self._request)
+        self._state = await read_state(running)
+        said = tuple(entry.body for entry in self._context.entries if isinstance(entry.body, Message))
+        asked = Asked(request=self._request, model=running.model, state=self._state.values, messages=said)
+        return running.mind.think(asked)
+
+    async def _take(self, thought: Thought) -> None:
+        if isinstance(thought, Changed) and thought.now:
+            await self._change_now(thought)
+            return
+        self.collected.add(thought)
+        if isinstance(thought, Text) and thought.text:
+            self.running.note_text()
+            await self._pen.write(thought.text)
+
+    async def _change_now(self, changed: Changed) -> None:
+        state = self._state or await read_state(self.running)
+        change = state_change(self.running.assistant.machine, state, changed.set, changed.unset)
+        await self.running.append(change)
+        self._state = after(state, change)
+
+
+async def _stream(hearing: Hearing) -> bool:
     """Take up all that the model says; return whether somebody stopped it."""
-    loop, silence, heard = asyncio.get_running_loop(), running.parts.silence, Heard()
-    pumping = asyncio.create_task(_pump(running, request, pen, answer, heard))
+    running, loop = hearing.running, asyncio.get_running_loop()
+    silence = running.parts.silence
+    taking = asyncio.create_task(hearing.take_all())
     stopping = asyncio.create_task(running.stop.wait())
     try:
         # One look after each silence, not a timer for each word.
-        while not pumping.done() and not stopping.done():
-            left = heard.at + silence - loop.time()
+        while not taking.done() and not stopping.done():
+            left = hearing.heard_at + silence - loop.time()
             if left <= 0:
                 raise ModelTimeout(f"The model said nothing for {silence:g} seconds.")
-            await asyncio.wait((pumping, stopping), timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((taking, stopping), timeout=left, return_when=asyncio.FIRST_COMPLETED)
     finally:
         stopping.cancel()
-        was_stopped = not pumping.done()
-        pumping.cancel()
-        await asyncio.wait((pumping,))
+        was_stopped = not taking.done()
+        taking.cancel()
+        await asyncio.wait((taking,))
     if was_stopped:
         return True
-    pumping.result()
+    taking.result()
     return False
-
-
-class Heard:
-    """When the model was last heard of."""
-
-    def __init__(self) -> None:
-        self.at = asyncio.get_running_loop().time()
-
-
-async def _pump(running: Running, request: Request, pen: Pen, answer: Answer, heard: Heard) -> None:
-    loop = asyncio.get_running_loop()
-    async with aclosing(running.model.stream(request)) as deltas:  # type: ignore[type-var]
-        async for delta in deltas:
-            heard.at = loop.time()
-            answer.add(delta)
-            if isinstance(delta, Text) and delta.text:
-                running.note_text()
-                await pen.write(delta.text)

@@ -6,13 +6,16 @@ from contextlib import aclosing
 
 from threadkeep.conversation.ids import IdSource
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
-from threadkeep.conversation.state import State
-from threadkeep.errors import ContentTooLarge
+from threadkeep.conversation.state import State, StateChange
+from threadkeep.errors import ContentTooLarge, IllegalTransition
 from threadkeep.store.base import Appendable
+from threadkeep.tools.archive import Archive
 from threadkeep.tools.base import ToolContext, ToolOutcome
+from threadkeep.tools.outcome import failure
 from threadkeep.tools.running import run_calls, shorten
 from threadkeep.turn.decision import RunTools
 from threadkeep.turn.running import Running
+from threadkeep.turn.states import after, read_state, state_change
 
 UNKNOWN = "outcome unknown: the process stopped while this call may have been running; it was not run again"
 REFUSED = "refused: a person did not allow this call"
@@ -41,13 +44,19 @@ async def refuse(running: Running, calls: Sequence[ToolCall], reason: str) -> No
 
 
 async def _run(running: Running, step: RunTools) -> None:
-    lease = running.lease
-    state = await running.parts.store.state(lease.scope, lease.conversation, at=running.place or None)
+    lease, state = running.lease, await read_state(running)
     for call in step.calls:
         if (outcome := _without_running(running, step, call)) is not None:
             state = await _store(running, call, outcome, state)
     left = [call for call in step.calls if _without_running(running, step, call) is None]
-    context = ToolContext(scope=lease.scope, conversation=lease.conversation, turn=lease.turn, call_id="", state=state)
+    context = ToolContext(
+        scope=lease.scope,
+        conversation=lease.conversation,
+        turn=lease.turn,
+        call_id="",
+        state=state,
+        archive=Archive(running.parts.store, lease.scope),
+    )
     async with aclosing(run_calls(running.assistant.tools, left, context, step.flaws)) as outcomes:
         async for call, outcome in outcomes:
             state = await _store(running, call, outcome, state)
@@ -69,19 +78,22 @@ def _refusal(reason: str) -> ToolOutcome:
 
 async def _store(running: Running, call: ToolCall, outcome: ToolOutcome, state: State) -> State:
     """Store a result and the change of state that came with it; return the state after it."""
-    bodies: list[Appendable] = [_result(running.parts.ids, call, outcome)]
+    change: StateChange | None = None
     if outcome.state or outcome.unset:
-        change = state.change(outcome.state, outcome.unset)
-        bodies.append(change)
-        values = {key: value for key, value in state.values.items() if key not in outcome.unset}
-        state = State(values=values | dict(outcome.state), depth=change.depth)
+        try:
+            change = state_change(running.assistant.machine, state, outcome.state, outcome.unset)
+        except IllegalTransition as error:
+            outcome = failure(str(error))
+    result = _result(running.parts.ids, call, outcome)
+    bodies: list[Appendable] = [result] if change is None else [result, change]
     try:
         await running.append(*bodies)
     except ContentTooLarge:
         note = f"too large to be kept: {len(outcome.content)} characters"
         short = ToolOutcome(content=shorten(outcome.content, SMALL), error=note, duration_ms=outcome.duration_ms)
         await running.append(_result(running.parts.ids, call, short))
-    return state
+        return state
+    return state if change is None else after(state, change)
 
 
 def _result(ids: IdSource, call: ToolCall, outcome: ToolOutcome) -> Message:

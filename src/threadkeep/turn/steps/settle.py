@@ -2,6 +2,7 @@
 
 from threadkeep.conversation.message import Message, Usage
 from threadkeep.conversation.turn import TurnChange, TurnState
+from threadkeep.store.base import Appendable
 from threadkeep.tools.outcome import storable
 from threadkeep.turn.running import Running
 
@@ -10,17 +11,17 @@ MOST_SAID = 2_000
 
 
 async def settle(
-    running: Running, state: TurnState, *messages: Message, error: str | None = None, detail: str | None = None
+    running: Running, state: TurnState, *bodies: Appendable, error: str | None = None, detail: str | None = None
 ) -> None:
     """End or pause the turn."""
-    usage = total_usage(running, messages)
+    usage = total_usage(running, bodies)
     told = None if error is None else storable(error[:MOST_SAID])
-    await running.append(*messages, settle=TurnChange(state=state, usage=usage, error=told, detail=detail))
+    await running.append(*bodies, settle=TurnChange(state=state, usage=usage, error=told, detail=detail))
 
 
-def total_usage(running: Running, messages: tuple[Message, ...]) -> Usage | None:
+def total_usage(running: Running, bodies: tuple[Appendable, ...]) -> Usage | None:
     """Return the tokens of all model calls of this turn, if any provider counted them."""
-    said = [*(entry.body for entry in running.entries if isinstance(entry.body, Message)), *messages]
+    said = [body for body in (*(entry.body for entry in running.entries), *bodies) if isinstance(body, Message)]
     used = [message.usage for message in said if message.usage is not None]
     if not used:
         return None

@@ -1,0 +1,91 @@
+"""The contract of retrieval: documents go in, a query finds the passages that answer it.
+
+An index of ours, a vector store of LangChain's or a program of a user's: all of them are a `Retriever` to the rest of
+Threadkeep. A query that belongs to a conversation is made to stand alone first, by a `Rewriter`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from threadkeep.conversation.message import Message
+
+Scalar = str | int | float | bool
+Operator = Literal["=", "!=", "<", "<=", ">", ">="]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """Something to be found. An `id` that is added again replaces what it stood for."""
+
+    id: str
+    text: str
+    title: str = ""
+    metadata: Mapping[str, Scalar] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """What was found: a document, or a part of a long one, with a score that is higher for better ones."""
+
+    id: str
+    text: str
+    title: str = ""
+    metadata: Mapping[str, Scalar] = field(default_factory=dict)
+    score: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A condition on the metadata: `Filter("price", "<", 500)`. A document without the field never fits."""
+
+    field: str
+    operator: Operator
+    value: Scalar
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """What to look for: a text that stands alone, or one with `words` of the conversation that make it so."""
+
+    text: str
+    words: tuple[str, ...] = ()
+    where: tuple[Filter, ...] = ()
+
+
+class Retriever(ABC):
+    """Finds passages."""
+
+    @abstractmethod
+    async def search(self, query: Query, *, limit: int = 5) -> list[Passage]:
+        """Return the best passages, the best first; none if nothing fits. Raises RetrievalError if it cannot search."""
+
+    async def rarity(self, words: Iterable[str]) -> Mapping[str, float]:
+        """Return how rare each word is among the documents, from 0 (everywhere) to 1 (nowhere); empty if unknown."""
+        return {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewrite:
+    """A question made to stand alone: by a model (`text` differs), by words of the conversation, or not at all.
+
+    `why` is a short sentence for the trace, which tells people what was looked for and for what reason.
+    """
+
+    question: str
+    text: str
+    words: tuple[str, ...] = ()
+    by: Literal["model", "words", "nothing"] = "nothing"
+    why: str = ""
+
+
+class Rewriter(ABC):
+    """Makes the newest question of a conversation stand alone."""
+
+    @abstractmethod
+    async def rewrite(self, question: str, history: Sequence[Message]) -> Rewrite:
+        """Return the question as it should be looked up, given what was said before it, oldest first.
+
+        It never fails: where nothing can be made of it, the question comes back unchanged.
+        """

@@ -1,0 +1,66 @@
+"""What thinks for an assistant, where that is more than a model: a graph, or code that leads a guided conversation.
+
+A mind is asked like a model and answers like one, in a stream. Beside text and tool calls it may change the
+conversation's state, show blocks and leave notes in the trace. It keeps nothing between two calls: everything it knows
+is in what it is asked with, which comes from the log. Its tools run through ours: it asks for a call and is asked
+again when the result is there.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from threadkeep.conversation.blocks import Block
+from threadkeep.conversation.message import Message
+from threadkeep.llm.base import Delta, Model, Request
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """A line for the trace of the answer, with a `kind`."""
+
+    item: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A block of the answer."""
+
+    block: Block
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changed:
+    """Keys of the conversation's state that get a new value, and keys that go.
+
+    It is stored in the commit of the answer, so both are there or neither. With `now` it is stored at once, for readers
+    to see; then the mind must not mind to find it there when it is asked again.
+    """
+
+    set: Mapping[str, Any] = field(default_factory=dict)
+    unset: tuple[str, ...] = ()
+    now: bool = False
+
+
+Thought = Delta | Noted | Shown | Changed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a mind is asked with: the request that a bare model would get, the model that it may use, the state of the
+    conversation and the messages of its branch as far as the context reaches, with their blocks, the question last or
+    what was done for it."""
+
+    request: Request
+    model: Model
+    state: Mapping[str, Any]
+    messages: tuple[Message, ...]
+
+
+class Mind(ABC):
+    """Thinks for an assistant."""
+
+    @abstractmethod
+    def think(self, asked: Asked) -> AsyncIterator[Thought]:
+        """Answer, like a model: closing the stream stops it, without `Stopped` it was cut off, it raises ModelError."""
