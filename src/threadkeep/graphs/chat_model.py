@@ -1,0 +1,109 @@
+"""A model of ours as LangChain's, for the nodes of a graph: whatever the conversation uses, `demo` included."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.language_models.chat_models import agenerate_from_stream
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages.ai import UsageMetadata
+from langchain_core.messages.tool import tool_call_chunk
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from pydantic import ConfigDict
+
+from threadkeep.conversation.message import Usage
+from threadkeep.errors import ModelUnavailable
+from threadkeep.llm.base import CallPart, Delta, Model, Request, Stopped, Text, ToolSpec, Used
+from threadkeep.llm.langchain_messages import from_langchain
+
+BROKE_OFF = "The model broke off."
+
+
+class KeptChatModel(BaseChatModel):
+    """A chat model whose answers come from a model of Threadkeep's."""
+
+    model: Model
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    @property
+    def _llm_type(self) -> str:
+        return "threadkeep"
+
+    def bind_tools(
+        self,
+        tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool],
+        *,
+        tool_choice: str | None = None,
+        **options: Any,
+    ) -> Runnable[LanguageModelInput, AIMessage]:
+        """Return the model with tools to call, in any form that LangChain knows. It chooses by itself."""
+        return self.bind(tools=[_spec(convert_to_openai_tool(tool)["function"]) for tool in tools], **options)
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **options: Any,
+    ) -> ChatResult:
+        """Answer a node that is not asynchronous, from a loop of its own in a thread."""
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(asyncio.run, agenerate_from_stream(self._astream(messages, **options))).result()
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        *,
+        tools: Sequence[ToolSpec] = (),
+        **options: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        request, ended = Request(messages=from_langchain(messages), tools=tuple(tools)), False
+        async for delta in self.model.stream(request):
+            ended = ended or isinstance(delta, Stopped)
+            yield ChatGenerationChunk(message=_chunk(delta))
+        if not ended:
+            raise ModelUnavailable(BROKE_OFF)
+
+
+def _spec(function: dict[str, Any]) -> ToolSpec:
+    return ToolSpec(
+        name=function["name"],
+        description=function.get("description", ""),
+        parameters=function.get("parameters") or {"type": "object", "properties": {}},
+    )
+
+
+def _chunk(delta: Delta) -> AIMessageChunk:
+    match delta:
+        case Text():
+            return AIMessageChunk(content=delta.text)
+        case CallPart():
+            part = tool_call_chunk(name=delta.name, args=delta.args, id=delta.id, index=delta.index)
+            return AIMessageChunk(content="", tool_call_chunks=[part])
+        case Used():
+            return AIMessageChunk(content="", usage_metadata=_usage(delta.usage))
+        case Stopped():
+            return AIMessageChunk(content="", response_metadata={"finish_reason": delta.reason})
+
+
+def _usage(usage: Usage) -> UsageMetadata:
+    return UsageMetadata(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        total_tokens=usage.input_tokens + usage.output_tokens,
+    )
+
+
+def call_message(name: str, args: dict[str, Any], id: str) -> AIMessage:
+    """Return what a node gives back to have a tool run: then the graph should end, and it is run again with the
+    result among its `messages`."""
+    return AIMessage(content="", tool_calls=[{"name": name, "args": json.loads(json.dumps(args)), "id": id}])

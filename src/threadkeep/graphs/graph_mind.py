@@ -1,0 +1,143 @@
+"""A compiled LangGraph graph as the mind of an assistant.
+
+The graph gets the history in `messages` and runs without a checkpointer: what it should remember is in the log. What
+its nodes say is streamed; a tool call that it leaves unanswered at its end is stored and run by Threadkeep, and the
+graph is run again with the result in `messages`. In a node, `Runtime[GraphContext]` gives the model to use, and what is
+written to LangGraph's stream writer goes into the answer: a block is shown, an object with a `kind` goes on its trace.
+"""
+
+import json
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langgraph.errors import GraphRecursionError
+
+from threadkeep.conversation.blocks import Block
+from threadkeep.conversation.message import Message
+from threadkeep.errors import ModelRefused
+from threadkeep.graphs.chat_model import KeptChatModel
+from threadkeep.llm.base import CallPart, Stopped, Text, ToolSpec, Used
+from threadkeep.llm.langchain_chunks import Chunks
+from threadkeep.llm.langchain_messages import to_langchain
+from threadkeep.turn.mind import Asked, Changed, Mind, Noted, Shown, Thought
+
+MODES = ["messages", "updates", "custom"]
+MOST_STEPS = 100
+"""Steps after which a graph is taken to run in circles."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphContext:
+    """What the nodes of a graph may use: the conversation's model, its tools, its state, and its messages as they are
+    stored, with their blocks."""
+
+    model: BaseChatModel
+    tools: tuple[ToolSpec, ...]
+    state: Mapping[str, Any]
+    messages: tuple[Message, ...]
+
+
+class GraphMind(Mind):
+    """A graph that thinks. `speakers` are the nodes whose words are the answer (none: all of them); `shown` are the
+    keys of the graph's own state that readers see change, node by node, as the conversation's state."""
+
+    def __init__(self, graph: Any, *, speakers: Collection[str] | None = None, shown: Collection[str] = ()) -> None:
+        self._graph = graph
+        self._speakers = speakers
+        self._shown = frozenset(shown)
+
+    async def think(self, asked: Asked) -> AsyncIterator[Thought]:
+        """Run the graph once."""
+        heard = _Heard()
+        try:
+            async with aclosing(self._run(asked)) as parts:
+                async for mode, part in parts:
+                    for thought in self._thoughts(mode, part, heard):
+                        yield thought
+        except GraphRecursionError as error:
+            raise ModelRefused(f"The graph did not come to an end: {error}") from None
+        calls = heard.unanswered
+        for thought in _calls(calls):
+            yield thought
+        yield Stopped("tool_calls" if calls else "stop")
+
+    def _run(self, asked: Asked) -> Any:
+        context = GraphContext(
+            model=KeptChatModel(model=asked.model),
+            tools=asked.request.tools,
+            state=asked.state,
+            messages=asked.messages,
+        )
+        given = {"messages": to_langchain(asked.request.messages)}
+        config = {"recursion_limit": MOST_STEPS}
+        return self._graph.astream(given, config, context=context, stream_mode=MODES)
+
+    def _thoughts(self, mode: str, part: Any, heard: "_Heard") -> Iterator[Thought]:
+        match mode:
+            case "messages":
+                message, about = part
+                node = about.get("langgraph_node", "")
+                yield from heard.said(message, aloud=self._speakers is None or node in self._speakers)
+            case "updates":
+                for node, update in part.items():
+                    heard.updated(update)
+                    yield self._step(node, update)
+            case _:
+                yield from _written(part)
+
+    def _step(self, node: str, update: Any) -> Changed:
+        """Return that a node is done, with what it found."""
+        found = update if isinstance(update, Mapping) else {}
+        return Changed(set={"node": node, **{key: found[key] for key in self._shown & found.keys()}}, now=True)
+
+
+def _written(part: Any) -> Iterator[Thought]:
+    """Yield what a node wrote to the stream."""
+    if isinstance(part, Block):
+        yield Shown(part)
+    elif isinstance(part, dict) and isinstance(part.get("kind"), str):
+        yield Noted(part)
+
+
+@dataclass
+class _Heard:
+    """What was heard of a graph: the messages of its nodes, and how their text and tokens add up."""
+
+    _chunks: Chunks = field(default_factory=Chunks)
+    _speaking: str | None = None
+    _calls: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @property
+    def unanswered(self) -> list[dict[str, Any]]:
+        """The calls that nothing in the graph has answered."""
+        return list(self._calls.values())
+
+    def said(self, message: BaseMessage, *, aloud: bool) -> Iterator[Thought]:
+        """Yield the text and the tokens of a message, or a part of it; another message begins another paragraph."""
+        if not isinstance(message, AIMessage):
+            return
+        for delta in self._chunks.deltas(message):
+            if isinstance(delta, Used):
+                yield delta
+            elif isinstance(delta, Text) and aloud:
+                parted = self._speaking not in (None, message.id)
+                self._speaking = message.id
+                yield Text(f"\n\n{delta.text}") if parted else delta
+
+    def updated(self, update: Any) -> None:
+        """Take note of the calls and the results that a node has put into `messages`."""
+        found = update.get("messages", ()) if isinstance(update, Mapping) else ()
+        for message in found if isinstance(found, list | tuple) else (found,):
+            if isinstance(message, AIMessage):
+                self._calls |= {str(call["id"]): dict(call) for call in message.tool_calls}
+            elif isinstance(message, ToolMessage):
+                self._calls.pop(message.tool_call_id, None)
+
+
+def _calls(calls: list[dict[str, Any]]) -> Iterator[CallPart]:
+    for index, call in enumerate(calls):
+        yield CallPart(index=index, id=call["id"], name=call["name"], args=json.dumps(call["args"]))

@@ -1,0 +1,188 @@
+"""A LangGraph graph as an assistant's mind: its words stream, its nodes are seen, its tools run through ours."""
+
+from typing import Annotated, Any, TypedDict
+
+import pytest
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langgraph.config import get_stream_writer
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.message import add_messages
+from langgraph.runtime import Runtime
+
+import threadkeep
+from threadkeep.conversation.blocks import Citation
+from threadkeep.conversation.message import Message
+from threadkeep.errors import ModelUnavailable
+from threadkeep.graphs.chat_model import KeptChatModel, call_message
+from threadkeep.graphs.graph_mind import GraphContext, GraphMind
+from threadkeep.llm.base import Model, Text
+from threadkeep.testing.scripted_model import ScriptedModel, says, wants
+from threadkeep.tools.decorator import FunctionTool, tool
+from threadkeep.tools.registry import Registry
+from threadkeep.turn.assistant import Assistant
+from threadkeep.turn.events import Event
+
+
+class State(TypedDict, total=False):
+    """What the graphs of these tests pass on."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    route: str
+
+
+async def speak(state: State, runtime: Runtime[GraphContext]) -> State:
+    """Let the model answer."""
+    return {"messages": [await runtime.context.model.ainvoke(state["messages"])]}
+
+
+def graph(**nodes: Any) -> GraphMind:
+    """Return a mind whose nodes run one after the other; only `speak` is heard."""
+    built: StateGraph[State, GraphContext, State, State] = StateGraph(State, context_schema=GraphContext)
+    for name, node in nodes.items():
+        built.add_node(name, node)
+    for source, target in zip((START, *nodes), (*nodes, END), strict=True):
+        built.add_edge(source, target)
+    return GraphMind(built.compile(), speakers={"speak"}, shown={"route"})
+
+
+async def answer(mind: GraphMind, model: Model, *tools: FunctionTool) -> tuple[Message, list[Event]]:
+    """Ask an assistant with this mind one question."""
+    assistant = Assistant(name="graph", instructions="Be brief.", mind=mind, tools=Registry(tools))
+    async with threadkeep.open("memory:", [assistant], model=model) as keeper:
+        chat = await keeper.create(title="Kept")
+        turn = await chat.send("What is new?")
+        events = [event async for event in turn.events()]
+        message = Message.model_validate(
+            [event for event in events if event.name == "message.completed"][-1].data["message"]
+        )
+        return message, events
+
+
+async def test_the_words_of_the_speaking_node_are_the_answer() -> None:
+    model = ScriptedModel(says("Nothing", " much."))
+    message, events = await answer(graph(speak=speak), model)
+    assert message.content == "Nothing much."
+    assert message.model == "scripted"
+    assert message.usage is not None
+    assert message.usage.input_tokens == 10
+    assert events[-1].name == "turn.completed"
+    assert [said.content for said in model.requests[0].messages] == ["Be brief.", "What is new?"]
+
+
+async def test_what_other_nodes_ask_the_model_is_not_heard_but_counted() -> None:
+    async def think(state: State, runtime: Runtime[GraphContext]) -> State:
+        rewritten = await runtime.context.model.ainvoke([HumanMessage("Rewrite it.")])
+        return {"route": str(rewritten.content)}
+
+    message, _ = await answer(graph(think=think, speak=speak), ScriptedModel(says("secret"), says("Aloud.")))
+    assert message.content == "Aloud."
+    assert message.usage is not None
+    assert message.usage.input_tokens == 20
+
+
+async def test_every_node_is_seen_with_what_it_found() -> None:
+    def decide(state: State) -> State:
+        return {"route": "respond"}
+
+    _, events = await answer(graph(decide=decide, speak=speak), ScriptedModel(says("Yes.")))
+    changes = [event.data["set"] for event in events if event.name == "state.changed"]
+    assert changes == [{"node": "decide", "route": "respond"}, {"node": "speak"}]
+
+
+async def test_blocks_and_notes_of_a_node_are_part_of_the_answer() -> None:
+    def look(state: State) -> State:
+        write = get_stream_writer()
+        write({"kind": "query", "rewritten": "what is new in Oslo"})
+        write(Citation(source="p1"))
+        write("something else")
+        return {}
+
+    message, _ = await answer(graph(look=look, speak=speak), ScriptedModel(says("Rain.")))
+    assert message.blocks == (Citation(source="p1"),)
+    assert {"kind": "query", "rewritten": "what is new in Oslo"} in message.tool_trace
+
+
+async def test_a_call_that_the_graph_leaves_unanswered_runs_through_threadkeep() -> None:
+    ran: list[str] = []
+
+    @tool(repeatable=True)
+    def weather(city: str) -> str:
+        """The weather."""
+        ran.append(city)
+        return f"Rain in {city}."
+
+    def ask_or_tell(state: State) -> State:
+        last = state["messages"][-1]
+        if isinstance(last, ToolMessage):
+            return {"messages": [AIMessage(f"It says: {last.content}")]}
+        return {"messages": [call_message("weather", {"city": "Oslo"}, "call_1")]}
+
+    message, events = await answer(graph(speak=ask_or_tell), ScriptedModel(), weather)
+    assert ran == ["Oslo"]
+    assert message.content == "It says: Rain in Oslo."
+    assert [event.name for event in events if event.name.startswith("tool.")] == ["tool.called", "tool.result"]
+
+
+async def test_a_model_in_a_node_may_be_given_tools_and_leave_the_calls_to_us() -> None:
+    @tool(repeatable=True)
+    def weather(city: str) -> str:
+        """The weather."""
+        return f"Rain in {city}."
+
+    async def with_tools(state: State, runtime: Runtime[GraphContext]) -> State:
+        schema = {"name": "weather", "description": "The weather.", "parameters": {"type": "object", "properties": {}}}
+        model = runtime.context.model.bind_tools([schema])
+        return {"messages": [await model.ainvoke(state["messages"])]}
+
+    model = ScriptedModel(wants(("c1", "weather", {"city": "Bergen"})), says("Wet."))
+    message, _ = await answer(graph(speak=with_tools), model, weather)
+    assert message.content == "Wet."
+    assert [spec.name for spec in model.requests[0].tools] == ["weather"]
+    assert model.requests[1].messages[-1].content == "Rain in Bergen."
+
+
+async def test_calls_that_the_graph_answers_itself_are_its_own() -> None:
+    def call(state: State) -> State:
+        return {"messages": [call_message("inner", {}, "c1")]}
+
+    def run(state: State) -> State:
+        return {"messages": [ToolMessage("done", tool_call_id="c1")]}
+
+    message, events = await answer(graph(call=call, run=run, speak=speak), ScriptedModel(says("Done.")))
+    assert message.content == "Done."
+    assert not [event for event in events if event.name == "tool.called"]
+
+
+async def test_an_answer_that_breaks_off_inside_a_graph_is_asked_for_again() -> None:
+    model = ScriptedModel([Text("Half")], says("Whole."))
+    message, events = await answer(graph(speak=speak), model)
+    assert message.content == "Whole."
+    said = [event.data["message"] for event in events if event.name == "message.completed"]
+    assert [(text["content"], text["status"]) for text in said] == [
+        ("What is new?", "complete"),
+        ("Half", "interrupted"),
+        ("Whole.", "complete"),
+    ]
+
+
+async def test_a_graph_that_runs_in_circles_fails_with_a_reason() -> None:
+    built: StateGraph[State, None, State, State] = StateGraph(State)
+    built.add_node("speak", lambda state: {"route": "again"})
+    built.add_edge(START, "speak")
+    built.add_edge("speak", "speak")
+    assistant = Assistant(name="graph", mind=GraphMind(built.compile()))
+    async with threadkeep.open("memory:", [assistant], model=ScriptedModel()) as keeper:
+        chat = await keeper.create(title="Kept")
+        events = [event async for event in (await chat.send("Go")).events()]
+        assert events[-1].name == "turn.failed"
+        assert "did not come to an end" in events[-1].data["error"]
+
+
+def test_a_node_that_is_not_asynchronous_can_ask_the_model_too() -> None:
+    model = KeptChatModel(model=ScriptedModel(says("Hello.")))
+    assert model.invoke("Hi").content == "Hello."
+
+
+async def test_a_model_that_breaks_off_is_an_error_in_the_node() -> None:
+    with pytest.raises(ModelUnavailable):
+        await KeptChatModel(model=ScriptedModel([Text("Ha")])).ainvoke("Hi")
