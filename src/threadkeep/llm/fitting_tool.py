@@ -65,7 +65,8 @@ def _named(question: str, tools: Sequence[ToolSpec]) -> Call | None:
 def _computing(question: str, tools: Sequence[ToolSpec]) -> Call | None:
     """Return a call for arithmetic: of a calculator that takes an expression, or of one operation on two numbers."""
     match = _SUM.search(question)
-    if match is None:
+    # Dates, ranges and telephone numbers have a "-" as well; a sum with nothing else is asked for.
+    if match is None or (re.fullmatch(r"[\d\s.-]+", match[0]) and not _ASKS.search(question)):
         return None
     expression = match[0].replace("×", "*").replace("÷", "/").replace("^", "**")  # noqa: RUF001 - as above
     numbers = [json.loads(number) for number in _NUMBER.findall(expression)]

@@ -1,0 +1,41 @@
+"""The time as a tool, in any zone of the world."""
+
+from datetime import UTC, datetime, tzinfo
+from difflib import get_close_matches
+from functools import cache
+from zoneinfo import ZoneInfo, available_timezones
+
+from threadkeep.errors import InvalidValue
+from threadkeep.tools.decorator import tool
+
+
+@tool(repeatable=True)
+def current_time(zone: str = "UTC") -> str:
+    """The current date and time.
+
+    Args:
+        zone: A time zone such as Europe/Oslo, or the name of a large city.
+    """
+    found = zone_named(zone)
+    if found is None:
+        close = get_close_matches(zone.lower(), cities(), n=3)
+        meant = f" Did you mean {' or '.join(cities()[name] for name in close)}?" if close else ""
+        raise InvalidValue(f"There is no time zone {zone!r}.{meant}")
+    name, rules = found
+    return f"{datetime.now(rules):%A, %d %B %Y, %H:%M} ({name})"
+
+
+def zone_named(text: str) -> tuple[str, tzinfo] | None:
+    """Return the zone of that name, or of the city of that name."""
+    if text.strip().upper() in ("UTC", "GMT", ""):
+        return "UTC", UTC
+    wanted = text.strip().lower().replace(" ", "_")
+    name = next((each for each in available_timezones() if each.lower() == wanted), None) or cities().get(wanted)
+    return (name, ZoneInfo(name)) if name else None
+
+
+@cache
+def cities() -> dict[str, str]:
+    """Return the zones by the cities that they are named after, in lower case."""
+    zones = sorted(available_timezones(), key=lambda zone: (zone.count("/"), zone))
+    return {zone.rpartition("/")[2].lower(): zone for zone in reversed(zones) if "/" in zone}
