@@ -1,5 +1,6 @@
 """Settings in, wired objects out: the only file that names concrete backends. Drivers are imported when used."""
 
+import asyncio
 import logging
 import os
 import socket
@@ -99,7 +100,6 @@ async def open_keeper(
     for the scripted demo: seconds for a word.
     """
     known = {assistant.name: assistant for assistant in assistants or (CHAT,)}
-    minds: dict[str, Mind] = {}
     choice = await _choice(model, os.environ if environment is None else environment)
     logger.debug("model: %s. %s", choice.name, choice.reason)
     hosting = hosting or Hosting()
@@ -110,7 +110,7 @@ async def open_keeper(
         store=store,
         bus=Bus(),
         assistant_of=lambda conversation: _assistant(known, conversation, servers),
-        minds=lambda assistant: _mind(assistant, minds),
+        minds=_Minds().of,
         models=_models(choice.name if isinstance(model, str | None) else model, pace, is_set=model is not None),
         clock=utc_now,
         ids=new_id,
@@ -178,7 +178,9 @@ def _checked(name: str, found: Any) -> Assistant:
 
 
 def _declared(name: str, settings: AssistantSettings) -> Assistant:
-    """Return the assistant that the settings describe."""
+    """Return the assistant that the settings describe, or name."""
+    if settings.program is not None:
+        return replace(_checked(settings.program, _named("The assistant", settings.program)), name=name)
     tools = [_named("The tool", tool) for tool in settings.tools]
     for tool, found in zip(settings.tools, tools, strict=True):
         if not isinstance(found, Tool):
@@ -203,14 +205,29 @@ def _policy(settings: AssistantSettings) -> Policy:
     return Policy()
 
 
-def _mind(assistant: Assistant, loaded: dict[str, Mind]) -> Mind | None:
-    """Return what thinks for an assistant; a mind that is named is loaded once."""
-    if not isinstance(assistant.mind, str):
-        return assistant.mind
-    if assistant.mind not in loaded:
-        mind = _named(f"{assistant.name} needs packages (pip install 'threadkeep[assistants]'):", assistant.mind)
-        loaded[assistant.mind] = mind if isinstance(mind, Mind) else mind()
-    return loaded[assistant.mind]
+class _Minds:
+    """What thinks for assistants. A mind that is named is loaded once, in a thread: a graph imports a lot."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, Mind] = {}
+        self._loading = asyncio.Lock()
+
+    async def of(self, assistant: Assistant) -> Mind | None:
+        """Return the mind of an assistant, if it has one."""
+        if not isinstance(assistant.mind, str):
+            return assistant.mind
+        async with self._loading:
+            if assistant.mind not in self._loaded:
+                self._loaded[assistant.mind] = await asyncio.to_thread(_load_mind, assistant.name, assistant.mind)
+        return self._loaded[assistant.mind]
+
+
+def _load_mind(assistant: str, name: str) -> Mind:
+    found = _named(f"{assistant} needs packages (pip install 'threadkeep[assistants]'):", name)
+    mind = found if isinstance(found, Mind) else found()
+    if not isinstance(mind, Mind):
+        raise InvalidValue(f"{name} is no mind, but a {type(mind).__name__}.")
+    return mind
 
 
 async def _after_turn(running: Running) -> None:
@@ -282,6 +299,15 @@ async def migrate(url: str) -> list[str]:
             return []
         case _:
             raise InvalidStoreUrl
+
+
+def pending_migrations(url: str) -> list[str]:
+    """Return what opening an embedded store that exists would apply to it. Nothing is changed by looking."""
+    if _scheme(url) != "sqlite":
+        return []
+    from threadkeep.store.sqlite.schema import pending
+
+    return pending(_path(url))
 
 
 def _scheme(url: str) -> str:

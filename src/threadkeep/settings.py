@@ -8,7 +8,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import quote, urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
@@ -66,11 +66,13 @@ class DialectSettings(BaseModel):
 
 
 class AssistantSettings(BaseModel):
-    """An assistant that needs no program: what it is told, what it may use, and how much of a history it sees."""
+    """An assistant: one that a Python file has (`program`, as `module:name`), or one that needs no program: what it is
+    told, what it may use, and how much of a history it sees."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    instructions: str = Field(min_length=1)
+    program: str | None = Field(default=None, pattern=r"^[\w.]+:[\w.]+$")
+    instructions: str = ""
     description: str = ""
     examples: tuple[str, ...] = ()
     model: str | None = Field(default=None, max_length=200)
@@ -79,6 +81,14 @@ class AssistantSettings(BaseModel):
     index: str | None = Field(default=None, min_length=1)
     newest_messages: int | None = Field(default=None, ge=1)
     history_tokens: int | None = Field(default=None, ge=1)
+
+    @model_validator(mode="after")
+    def _is_one_or_the_other(self) -> Self:
+        if self.program is not None and self.model_fields_set != {"program"}:
+            raise ValueError("an assistant with a program has everything else there")
+        if self.program is None and not self.instructions:
+            raise ValueError("an assistant needs instructions, or a program as module:name")
+        return self
 
 
 class Settings(BaseModel):

@@ -5,9 +5,10 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from threadkeep.conversation.blocks import Block, Narrative, Table
+from threadkeep.conversation.blocks import Block, Chart, Citation, Narrative, RankedList, SplitCompare, Table
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
+from threadkeep.conversation.grids import Grid, charted, compared, field_text, ranked, tabled
 from threadkeep.conversation.message import Message, MessageStatus, Role
 
 UNTITLED = "Conversation"
@@ -58,15 +59,40 @@ def _block(block: Block) -> str:
     match block:
         case Narrative():
             return block.text
+        case RankedList():
+            return _grid(ranked(block))
+        case SplitCompare():
+            return _grid(compared(block))
         case Table():
-            rows = [block.columns, ["---"] * len(block.columns), *block.rows]
-            return "\n".join(f"| {' | '.join(_cell(value) for value in row)} |" for row in rows)
+            return _grid(tabled(block))
+        case Chart() if (grid := charted(block)).rows:
+            return _grid(grid, about=f"{_one_line(block.chart)} chart")
+        case Citation():
+            return _source(block)
         case _:
             return _fenced(json.dumps(block.model_dump(mode="json"), ensure_ascii=False, indent=2), "json")
 
 
-def _cell(value: object) -> str:
-    return _one_line(str(value)).replace("|", "\\|")
+def _grid(grid: Grid, about: str = "") -> str:
+    """Return a table under its title; a bare list of titles where there are no rows."""
+    title = f"**{grid.title}**" if grid.title else ""
+    above = " ".join(part for part in (title, f"({about})" if about else "") if part)
+    lines = [grid.columns, ("---",) * len(grid.columns), *grid.rows]
+    table = "\n".join(f"| {' | '.join(_cell(text) for text in line)} |" for line in lines)
+    return f"{above}\n\n{table}" if above else table
+
+
+def _source(block: Citation) -> str:
+    """Return where a statement comes from in one line, like a footnote, with the words that were cited below it."""
+    source, title, url = _one_line(block.source), field_text(block, "title"), field_text(block, "url")
+    address = f"<{url}>" if re.fullmatch(r"https?://[^\s<>]+", url) else ""
+    line = f"Source: {', '.join(part for part in (title, source if source != title else '', address) if part)}"
+    cited = field_text(block, "text")
+    return f"{line}\n\n> {cited}" if cited else line
+
+
+def _cell(text: str) -> str:
+    return _one_line(text).replace("|", "\\|")
 
 
 def _fenced(text: str, language: str = "") -> str:

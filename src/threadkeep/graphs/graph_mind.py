@@ -20,7 +20,7 @@ from threadkeep.conversation.blocks import Block
 from threadkeep.conversation.message import Message
 from threadkeep.errors import ModelRefused
 from threadkeep.graphs.chat_model import KeptChatModel
-from threadkeep.llm.base import CallPart, Stopped, Text, ToolSpec, Used
+from threadkeep.llm.base import CallPart, Model, Stopped, Text, ToolSpec, Used
 from threadkeep.llm.langchain_chunks import Chunks
 from threadkeep.llm.langchain_messages import to_langchain
 from threadkeep.turn.mind import Asked, Changed, Mind, Noted, Shown, Thought
@@ -32,10 +32,11 @@ MOST_STEPS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphContext:
-    """What the nodes of a graph may use: the conversation's model, its tools, its state, and its messages as they are
-    stored, with their blocks."""
+    """What the nodes of a graph may use: the conversation's model (as LangChain's and as Threadkeep's), its tools, its
+    state, and its messages as they are stored, with their blocks."""
 
     model: BaseChatModel
+    plain_model: Model
     tools: tuple[ToolSpec, ...]
     state: Mapping[str, Any]
     messages: tuple[Message, ...]
@@ -68,6 +69,7 @@ class GraphMind(Mind):
     def _run(self, asked: Asked) -> Any:
         context = GraphContext(
             model=KeptChatModel(model=asked.model),
+            plain_model=asked.model,
             tools=asked.request.tools,
             state=asked.state,
             messages=asked.messages,

@@ -1,6 +1,6 @@
 """What an assistant is: instructions, tools, a context policy and, where it matters, a model. A value, no program."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +10,7 @@ from threadkeep.errors import InvalidValue
 from threadkeep.llm.base import Model
 from threadkeep.machine.machine import Machine
 from threadkeep.tools.registry import Registry
+from threadkeep.turn.lookup import Lookup
 from threadkeep.turn.mind import Mind
 
 
@@ -17,8 +18,10 @@ from threadkeep.turn.mind import Mind
 class Assistant:
     """An assistant. `model` names the one to use unless a conversation chooses another; `script` is what the scripted
     model `demo` plays for this assistant; `examples` are questions that a person could begin with; `mcp` gives it the
-    tools of all configured MCP servers as well. `machine` says which states a guided conversation goes through; `mind`
-    is what thinks in place of the bare model, or its dotted name (`module:name`), which is loaded when it is needed."""
+    tools of all configured MCP servers as well. `lookup` is what questions are looked up in; `machine` says which
+    states a guided conversation goes through; `mind` is what thinks in place of the bare model, or its dotted name
+    (`module:name`), which is loaded when it is needed.
+    """
 
     name: str
     instructions: str = ""
@@ -31,6 +34,7 @@ class Assistant:
     processors: tuple[Processor, ...] = STANDARD
     iterations: int = 10
     mcp: bool = False
+    lookup: Lookup | None = None
     machine: Machine | None = None
     mind: Mind | str | None = None
 
@@ -38,11 +42,11 @@ class Assistant:
 ModelSource = Callable[[str | None, Assistant], Model]
 """Returns the model of that name (none: the default one) as this assistant uses it."""
 
-MindSource = Callable[[Assistant], Mind | None]
+MindSource = Callable[[Assistant], Awaitable[Mind | None]]
 """Returns what thinks for an assistant, none where the model alone does."""
 
 
-def mind_of(assistant: Assistant) -> Mind | None:
+async def mind_of(assistant: Assistant) -> Mind | None:
     """Return the mind of an assistant; one that is only named is loaded elsewhere."""
     if isinstance(assistant.mind, str):
         raise InvalidValue(f"The mind {assistant.mind} of {assistant.name} was not loaded.")

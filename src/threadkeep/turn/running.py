@@ -22,6 +22,7 @@ from threadkeep.store.base import MAX_LIMIT, Append, Appendable, Store
 from threadkeep.turn.admission import Admission
 from threadkeep.turn.assistant import Assistant, MindSource, ModelSource, mind_of
 from threadkeep.turn.bus import Bus
+from threadkeep.turn.lookup import Found
 from threadkeep.turn.mind import Mind
 from threadkeep.turn.observer import Observer
 
@@ -64,7 +65,8 @@ class Parts:
 class Running:
     """One running turn: its lease, what it works with, and its entries so far.
 
-    `history` is what came before it on its branch, once it was read, with the cut of the last answer. `stop` is set by
+    `history` is what came before it on its branch, once it was read, with the cut of the last answer; `found` is what
+    was looked up for the question. `stop` is set by
     somebody who wants it to end as `stop_as`; `ended` is set when it does not run here any more. `began` is when it
     began to run here, by the clock that never jumps.
     """
@@ -74,6 +76,7 @@ class Running:
     conversation: Conversation
     entries: list[Entry] = field(default_factory=list)
     history: tuple[tuple[Entry, ...], Cut] | None = None
+    found: Found | None = None
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     stop_as: TurnState = TurnState.CANCELLED
     ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -97,10 +100,9 @@ class Running:
         """The model that is asked; an error if it does not exist any more."""
         return self.parts.models(self.conversation.model, self.assistant)
 
-    @cached_property
-    def mind(self) -> Mind | None:
-        """What thinks in place of the bare model; an error if it cannot be loaded."""
-        return self.parts.minds(self.assistant)
+    async def mind(self) -> Mind | None:
+        """Return what thinks in place of the bare model; an error if it cannot be loaded."""
+        return await self.parts.minds(self.assistant)
 
     @property
     def place(self) -> int:

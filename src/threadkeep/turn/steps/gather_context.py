@@ -1,4 +1,5 @@
-"""Gathering the context: read the window of the branch, recall what fell out of it, build what the model will see."""
+"""Gathering the context: read the window of the branch, recall what fell out of it, look the question up, and build
+what the model will see."""
 
 from dataclasses import replace
 from itertools import takewhile
@@ -7,7 +8,9 @@ from threadkeep.context.base import Context, Cut, Material, Policy, Window, esti
 from threadkeep.context.content_words import content_words
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
+from threadkeep.retrieval.base import Passage
 from threadkeep.store.base import MAX_LIMIT, ROOT
+from threadkeep.turn.lookup import Found
 from threadkeep.turn.running import Running
 from threadkeep.turn.states import read_state, told
 
@@ -24,6 +27,7 @@ async def gather_context(running: Running, notes: tuple[str, ...] = (), *, tools
     policy = running.assistant.policy
     budget = _room(running)
     entries, cut = await _window(running, policy, budget)
+    found = await _looked_up(running, entries)
     material = Material(
         opening=await _opening(running, entries),
         instructions=running.conversation.system or running.assistant.instructions,
@@ -32,6 +36,7 @@ async def gather_context(running: Running, notes: tuple[str, ...] = (), *, tools
         policy=policy,
         budget=budget,
         cut=cut,
+        passages=tuple(_told(passage) for passage in found.passages) if found else (),
         notes=(*notes, *await _where_it_stands(running)),
         count=running.parts.count,
         has_tools=tools and len(running.assistant.tools) > 0,
@@ -39,10 +44,10 @@ async def gather_context(running: Running, notes: tuple[str, ...] = (), *, tools
     if policy.summary:
         material = replace(material, summary=await _summary(running))
     context = run(running.assistant.processors, material)
-    if not policy.recall or not _is_cut(entries, context.cut):
-        return context
-    recalled = await _recall(running, entries, context.cut)
-    return run(running.assistant.processors, replace(material, recalled=recalled)) if recalled else context
+    if policy.recall and _is_cut(entries, context.cut):
+        recalled = await _recall(running, entries, context.cut)
+        context = run(running.assistant.processors, replace(material, recalled=recalled)) if recalled else context
+    return context if found is None else replace(context, trace=(*context.trace, found.item))
 
 
 def _room(running: Running) -> int:
@@ -126,10 +131,26 @@ async def _opening(running: Running, entries: tuple[Entry, ...]) -> tuple[Entry,
     return tuple(entry for entry in said if entry.seq < entries[0].seq)
 
 
+async def _looked_up(running: Running, entries: tuple[Entry, ...]) -> Found | None:
+    """Look the question up, if the assistant looks things up: once a turn, whatever its tools find after that."""
+    lookup = running.assistant.lookup
+    if lookup is None or running.found is not None:
+        return running.found
+    said = [entry.body for entry in entries if isinstance(entry.body, Message)]
+    asked = max((place for place, message in enumerate(said) if message.role is Role.USER), default=None)
+    if asked is not None:
+        running.found = await lookup.find(said[asked].content, said[:asked], running.model)
+    return running.found
+
+
+def _told(passage: Passage) -> str:
+    return f"{passage.title} ({passage.id}): {passage.text}" if passage.title else f"({passage.id}) {passage.text}"
+
+
 async def _where_it_stands(running: Running) -> tuple[str, ...]:
     """Return what a model that leads a guided conversation is told; a mind looks at the state itself."""
     machine = running.assistant.machine
-    if machine is None or running.mind is not None:
+    if machine is None or running.assistant.mind is not None:
         return ()
     return (told(machine, await read_state(running)),)
 

@@ -177,12 +177,13 @@ class Hearing:
 
     async def _thoughts(self) -> AsyncIterator[Thought]:
         running = self.running
-        if running.mind is None:
+        mind = await running.mind()
+        if mind is None:
             return running.model.stream(self._request)
         self._state = await read_state(running)
         said = tuple(entry.body for entry in self._context.entries if isinstance(entry.body, Message))
         asked = Asked(request=self._request, model=running.model, state=self._state.values, messages=said)
-        return running.mind.think(asked)
+        return mind.think(asked)
 
     async def _take(self, thought: Thought) -> None:
         if isinstance(thought, Changed) and thought.now:

@@ -1,0 +1,87 @@
+"""Expansion: which words of a conversation make its newest question stand alone.
+
+A word counts by where it was said (a person's question more than an answer, the newest more than the older ones) and by
+how rare it is among the documents. The numbers were measured with `bench/followups.py`.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from threadkeep.conversation.message import Message, Role
+from threadkeep.conversation.stop_words import STOP_WORDS
+from threadkeep.conversation.word_stem import stem
+from threadkeep.store.words import searchable, words_in_order
+
+TURNS = 6
+"""How many of the newest questions, with their answers, words are taken from."""
+MOST_CHARACTERS = 4_000
+"""How much of one message is looked at."""
+MOST_CANDIDATES = 200
+USER_DECAY = 0.6
+ANSWER_SHARE = 0.3
+ANSWER_DECAY = 0.5
+UNKNOWN_RARITY = 0.5
+"""How rare a word is taken to be, where the documents cannot be asked."""
+RARE = 0.4
+"""From here on a word says by itself what a question is about."""
+
+_SAYING_NOTHING = """don doesn didn isn aren wasn won couldn shouldn ve ll re one ones yes ok okay oh thanks thank sorry
+hello hi want need show give find get make use used using good best really much many way thing things lot bit
+s t d m"""
+_SMALL = frozenset(_SAYING_NOTHING.split())
+
+Candidates = Mapping[str, float]
+
+
+def candidates(question: str, history: Sequence[Message], excluded: Collection[str] = ()) -> Candidates:
+    """Return the words that were said before, as they were written, with how much each counts for where it was said.
+
+    Words of the question, and excluded ones (as stems), are left out.
+    """
+    weights: dict[str, float] = {}
+    written: dict[str, str] = {}
+    left_out = {*content_stems(question), *excluded}
+    age = 0
+    for message in reversed(history):
+        if age >= TURNS:
+            break
+        share = USER_DECAY**age if message.role is Role.USER else ANSWER_SHARE * ANSWER_DECAY**age
+        if message.role in (Role.USER, Role.ASSISTANT):
+            for key, word in _content_words(searchable(message)[:MOST_CHARACTERS]).items():
+                if key not in left_out:
+                    weights[key] = weights.get(key, 0.0) + share
+                    written.setdefault(key, word)
+        age += message.role is Role.USER
+    best = sorted(weights, key=lambda key: -weights[key])[:MOST_CANDIDATES]
+    return {written[key]: weights[key] for key in best}
+
+
+def content_stems(text: str) -> frozenset[str]:
+    """Return the stems of the words of a text that say something."""
+    return frozenset(_content_words(text[:MOST_CHARACTERS]))
+
+
+def choose(words: Candidates, rarity: Mapping[str, float], limit: int) -> tuple[str, ...]:
+    """Return the words that say most, the best first. A word that no document has would find nothing."""
+    worth = {word: weight * rarity.get(word, UNKNOWN_RARITY) for word, weight in words.items()}
+    known = [word for word in words if rarity.get(word, UNKNOWN_RARITY) < 1.0 and worth[word] > 0]
+    return tuple(sorted(known, key=lambda word: -worth[word])[:limit])
+
+
+def shared_words(question: str, history: Sequence[Message]) -> dict[str, Role]:
+    """Return the words of the question that were said before, with who said them: a person's word goes first."""
+    asked = _content_words(question[:MOST_CHARACTERS])
+    said: dict[str, Role] = {}
+    for message in history[-2 * TURNS :]:
+        if message.role in (Role.USER, Role.ASSISTANT):
+            for key in content_stems(searchable(message)):
+                said[key] = Role.USER if Role.USER in (message.role, said.get(key)) else message.role
+    return {word: said[key] for key, word in asked.items() if key in said}
+
+
+def _content_words(text: str) -> dict[str, str]:
+    """Return stems with the words that they stand for, in order."""
+    found: dict[str, str] = {}
+    for word in words_in_order(text):
+        if word not in STOP_WORDS and word not in _SMALL and (len(word) > 1 or not word.isascii()):
+            found.setdefault(stem(word), word)
+    return found

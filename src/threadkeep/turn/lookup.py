@@ -1,0 +1,86 @@
+"""Looking something up for a question: the route, the query that stands alone, the passages. Assistants carry one."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from threadkeep.conversation.message import Message
+from threadkeep.conversation.value import JsonObject
+from threadkeep.errors import RetrievalError
+from threadkeep.llm.base import Model
+from threadkeep.retrieval.base import Passage, Query, Retriever, Rewrite, Rewriter
+from threadkeep.retrieval.model_rewriter import ModelRewriter
+from threadkeep.retrieval.words_rewriter import WordsRewriter
+from threadkeep.routing.follow_up import follow_up
+from threadkeep.routing.router import Choice, Route, Router
+from threadkeep.turn.steps.choose_route import choose_route
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What came of it. Nothing is looked up on another route than `retrieve`; `error` tells why a search failed."""
+
+    route: Route
+    why: str
+    rewrite: Rewrite
+    passages: tuple[Passage, ...] = ()
+    error: str | None = None
+
+    @property
+    def item(self) -> JsonObject:
+        """What the trace of the answer tells about it."""
+        item: JsonObject = {
+            "kind": "query",
+            "route": self.route,
+            "route_why": self.why,
+            "question": self.rewrite.question,
+        }
+        if self.route != "retrieve":
+            return item
+        item |= {"rewritten": self.rewrite.text, "words": list(self.rewrite.words), "by": self.rewrite.by}
+        item |= {"why": self.rewrite.why, "passages": [passage.id for passage in self.passages]}
+        return item if self.error is None else {**item, "error": self.error}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lookup:
+    """What an assistant looks up in: a retriever and, where not everything is looked up, a router.
+
+    `rewriting` says who makes a follow-up stand alone: a model where one can (else words), words alone, or nobody.
+    """
+
+    retriever: Retriever
+    router: Router | None = None
+    limit: int = 5
+    rewriting: Literal["model", "words", "never"] = "model"
+
+    async def find(self, question: str, history: Sequence[Message], model: Model) -> Found:
+        """Look up what a question needs, given what was said before it, oldest first. It never fails the turn."""
+        choice = choose_route(self.router, question, history)
+        unchanged = Rewrite(question=question, text=question)
+        if choice.route != "retrieve":
+            return Found(route=choice.route, why=choice.why, rewrite=unchanged)
+        rewrite = unchanged if self.rewriting == "never" else await self.rewriter(model).rewrite(question, history)
+        return await self._search(choice, rewrite)
+
+    def rewriter(self, model: Model) -> Rewriter:
+        """Return who makes a follow-up stand alone, with this model."""
+        words = WordsRewriter(self.retriever, _needs_context)
+        return ModelRewriter(model, words) if self.rewriting == "model" else words
+
+    async def _search(self, choice: Choice, rewrite: Rewrite) -> Found:
+        query = Query(text=rewrite.text, words=rewrite.words)
+        try:
+            passages = tuple(await self.retriever.search(query, limit=self.limit))
+        except RetrievalError as error:
+            logger.warning("nothing could be looked up: %s", error)
+            return Found(route=choice.route, why=choice.why, rewrite=rewrite, error=f"{error.code}: {error}")
+        return Found(route=choice.route, why=choice.why, rewrite=rewrite, passages=passages)
+
+
+def _needs_context(question: str, history: Sequence[Message]) -> tuple[bool, str]:
+    judged = follow_up(question, history)
+    return judged.needs_context, judged.why
