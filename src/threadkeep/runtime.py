@@ -34,6 +34,7 @@ from threadkeep.turn.admission import Admission
 from threadkeep.turn.assistant import Assistant, ModelSource
 from threadkeep.turn.bus import Bus
 from threadkeep.turn.host import Host
+from threadkeep.turn.lookup import Lookup
 from threadkeep.turn.mind import Mind
 from threadkeep.turn.observer import Observer
 from threadkeep.turn.running import Parts, Running
@@ -194,7 +195,19 @@ def _declared(name: str, settings: AssistantSettings) -> Assistant:
         tools=Registry(tools),
         mcp=settings.mcp,
         policy=_policy(settings),
+        lookup=None if settings.index is None else _lookup(settings.index),
     )
+
+
+def _lookup(path: str) -> Lookup:
+    """Return an index of documents to look questions up in, with the embeddings that it was made with."""
+    from threadkeep.retrieval.hybrid import HybridIndex
+    from threadkeep.retrieval.loading import load_embeddings
+
+    made_with = HybridIndex.made_with(path)
+    if made_with is None:
+        raise InvalidValue(f"There is no index {path}; make one: threadkeep index add {path} FILE...")
+    return Lookup(retriever=HybridIndex.open(path, load_embeddings(made_with)))
 
 
 def _policy(settings: AssistantSettings) -> Policy:

@@ -2,8 +2,10 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing
+from contextvars import copy_context
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
@@ -14,6 +16,7 @@ from langchain_core.messages.ai import UsageMetadata
 from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable
+from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import ConfigDict
@@ -67,11 +70,28 @@ class KeptChatModel(BaseChatModel):
         **options: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
         request, ended = Request(messages=from_langchain(messages), tools=tuple(tools)), False
-        async for delta in self.model.stream(request):
-            ended = ended or isinstance(delta, Stopped)
-            yield ChatGenerationChunk(message=_chunk(delta))
+        async with aclosing(_apart(self.model.stream(request))) as deltas:
+            async for delta in deltas:
+                ended = ended or isinstance(delta, Stopped)
+                yield ChatGenerationChunk(message=_chunk(delta))
         if not ended:
             raise ModelUnavailable(BROKE_OFF)
+
+
+async def _apart(deltas: AsyncIterator[Delta]) -> AsyncGenerator[Delta, None]:
+    """Yield deltas that are made outside of the graph's run.
+
+    A model of ours may be one of LangChain's inside; LangGraph would hear both of them and say everything twice.
+    """
+    context = copy_context()
+    context.run(var_child_runnable_config.set, None)
+
+    async def following() -> Delta | None:
+        return await anext(deltas, None)
+
+    async with aclosing(deltas):  # type: ignore[type-var]
+        while (delta := await asyncio.create_task(following(), context=context)) is not None:
+            yield delta
 
 
 def _spec(function: dict[str, Any]) -> ToolSpec:

@@ -15,11 +15,11 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
 from threadkeep.assistants.shop.catalogue import products
-from threadkeep.assistants.shop.meaning import changes_kind, meant
+from threadkeep.assistants.shop.meaning import meant
 from threadkeep.assistants.shop.question import Question
 from threadkeep.assistants.shop.state import Route, ShopState
 from threadkeep.assistants.shop.vocabulary import router
-from threadkeep.assistants.shop.wishes import filters
+from threadkeep.assistants.shop.wishes import changes_kind, filters
 from threadkeep.context.marks import note
 from threadkeep.conversation.blocks import Citation
 from threadkeep.graphs.chat_model import call_message
@@ -95,7 +95,7 @@ class Shop:
         if names := [product.name for product in meant(asked) if product.name not in asked.text]:
             why = f"it means {' and '.join(names)}"
             return Rewrite(question=asked.text, text=asked.text, words=tuple(names), by="words", why=why)
-        if changes_kind(asked):
+        if changes_kind(asked.text, asked.history):
             return Rewrite(question=asked.text, text=asked.text, why="it asks for another kind of product")
         rewriter = Lookup(retriever=await self._opened()).rewriter(context.plain_model)
         return await rewriter.rewrite(asked.text, asked.history)

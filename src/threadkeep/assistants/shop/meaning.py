@@ -29,13 +29,6 @@ def meant(asked: Question) -> tuple[Product, ...]:
     return tuple({product.id: product for product in found}.values())
 
 
-def changes_kind(asked: Question) -> bool:
-    """Whether a question asks for another kind of product than the one that was talked about."""
-    earlier = (kind_in(message.content) for message in reversed(asked.history) if message.role is Role.USER)
-    before, now = next((kind for kind in earlier if kind), None), kind_in(asked.text)
-    return now is not None and before is not None and now != before
-
-
 def _named(text: str) -> list[Product]:
     """Return the products whose whole names are in a text; a name inside a longer one does not count."""
     lower = text.lower()

@@ -6,7 +6,7 @@ What a follow-up does not say again is taken from the question that it follows: 
 import re
 from collections.abc import Iterable, Sequence
 
-from threadkeep.assistants.shop.catalogue import brands, kinds
+from threadkeep.assistants.shop.catalogue import brands, kinds, products
 from threadkeep.conversation.message import Message, Role
 from threadkeep.retrieval.base import Filter
 
@@ -54,6 +54,9 @@ def filters(question: str, history: Sequence[Message], words: Iterable[str] = ()
     """Return the conditions of a question. With `words` of the conversation beside it, it also keeps earlier wishes."""
     added = " ".join(words)
     earlier = _earlier(history) if added else []
+    before = kind_before(history)
+    if before and _is_part(question, before):
+        return (Filter("kind", "=", before), *_brand(question), *_price(question, earlier))
     return (*_kind(question, added, earlier), *_brand(question), *_price(question, earlier))
 
 
@@ -65,6 +68,23 @@ def kind_in(text: str) -> str | None:
         kind for name, kind in names.items() if any(f" {form} " in lower for form in (name, f"{name}s", f"{name}es"))
     }
     return found.pop() if len(found) == 1 else None
+
+
+def kind_before(history: Sequence[Message]) -> str | None:
+    """Return the kind of product that was talked about."""
+    return next((kind for text in _earlier(history) if (kind := kind_in(text))), None)
+
+
+def changes_kind(question: str, history: Sequence[Message]) -> bool:
+    """Whether a question asks for another kind of product; the camera of a phone is none."""
+    before, now = kind_before(history), kind_in(question)
+    return now is not None and before is not None and now != before and not _is_part(question, before)
+
+
+def _is_part(question: str, kind: str) -> bool:
+    """Whether a question names something that products of a kind have."""
+    parts = {name for product in products().values() if product.kind == kind for name in product.specs}
+    return bool(parts & set(re.findall(r"[a-z]+", question.lower())))
 
 
 def _earlier(history: Sequence[Message]) -> list[str]:

@@ -147,6 +147,13 @@ async def test_another_kind_of_product_is_a_change_of_topic() -> None:
     assert told.query["by"] == "nothing"
 
 
+async def test_the_camera_of_a_phone_is_no_other_kind_of_product() -> None:
+    told = await ask_all("phones under $500", "which have a good camera?")
+    assert {products()[id].kind for id in told.cited} == {"phone"}
+    told = await ask_all("phones under $500", "show me cameras")
+    assert {products()[id].kind for id in told.cited} == {"camera"}
+
+
 async def test_a_brand_alone_stays_with_what_was_asked_for() -> None:
     told = await ask_all("coffee machines under $800", "any from Philips?")
     found = [products()[id] for id in told.cited]
