@@ -1,0 +1,187 @@
+"""The plan for a question: which tools to call, given what the question says and what was shown before it.
+
+There are several ways to understand a question; the first one that leads to a call is taken.
+"""
+
+from typing import Any
+
+from threadkeep.assistants.market.companies import Company
+from threadkeep.assistants.market.question import Question, Wanted
+from threadkeep.assistants.market.reference import (
+    chooses,
+    companies_meant,
+    has_place,
+    list_in,
+    means_list,
+    means_owner,
+    means_several,
+    refers,
+)
+from threadkeep.assistants.market.shown import Kind, Past, Shown
+from threadkeep.llm.script import Call
+
+_MORE = 10
+_AT_ONCE = 3
+"""Companies that one answer looks at."""
+
+
+def calls_for(question: Question, past: Past) -> list[Call]:
+    """Return the calls that answer a question: the first way to understand it that leads anywhere."""
+    if question.wants_catalogue and not question.theme:
+        return [Call("find_companies", {"text": question.sector.key if question.sector else ""})]
+    for way in (_comparison, _ranking, _list_again, _sector, _companies, _search):
+        if calls := way(question, past):
+            return calls
+    return []
+
+
+def _comparison(question: Question, past: Past) -> list[Call]:
+    if question.wanted is not Wanted.COMPARISON:
+        return []
+    places = [(each.at, each.company) for each in question.companies]
+    places += [(each.at, each.company) for each in companies_meant(question.text, past)]
+    found = list(dict.fromkeys(company for _, company in sorted(places, key=lambda place: place[0])))
+    if len(found) == 1 and past.subject:
+        found = [past.subject, *found] if past.subject not in found else found
+    if len(found) < 2 and not question.companies and not question.stranger and past.last:
+        found = list(past.last.companies[:2])
+    if len(found) == 1 and question.stranger:
+        return [Call("compare_companies", {"left": found[0].ticker, "right": question.stranger})]
+    return [_compare(found[0], found[1])] if len(found) > 1 else []
+
+
+def _ranking(question: Question, past: Past) -> list[Call]:
+    """A question about many companies, or about a theme when no company is meant."""
+    if question.theme is None or question.companies or question.stranger or has_place(question.text):
+        return []
+    args: dict[str, Any] = {"theme": question.theme} | _amount(question)
+    if question.sector:
+        return [Call("rank_stocks", args | _in_sector(question))]
+    if question.theme in ("rate_cuts", "rate_hikes") and not means_several(question.text):
+        return [Call("rank_stocks", args | (_sector_before(past) if question.goes_on else {}))]
+    if group := _group(question, past):
+        return [Call("rank_stocks", args | {"tickers": [company.ticker for company in group.companies]})]
+    if means_several(question.text) or _is_about_one(question):
+        return []
+    return [Call("rank_stocks", args)] if question.is_about_many or not past.last else []
+
+
+def _group(question: Question, past: Past) -> Shown | None:
+    """Return the companies that are to be ranked among themselves; none where all of them are, or only one is meant."""
+    last, text = past.last, question.text
+    if last is None or _is_about_one(question):
+        return None
+    is_among = means_several(text) or means_list(text) or (chooses(text) and last.kind is not Kind.COMPANY)
+    if is_among or (last.kind is Kind.LIST and not question.is_about_many and not refers(text)):
+        return last if last.kind is Kind.PAIR else list_in(text, past)
+    return None
+
+
+def _list_again(question: Question, past: Past) -> list[Call]:
+    """The first list, the previous one, or more of the newest."""
+    if question.wants_more and past.ranking:
+        return [Call("rank_stocks", past.ranking.args | {"limit": question.limit or _MORE})]
+    if question.companies or has_place(question.text) or question.sector:
+        return []
+    if means_list(question.text):
+        shown = list_in(question.text, past)
+        if shown and shown.call:
+            return [shown.call]
+        tickers = [company.ticker for company in shown.companies] if shown else []
+        return [Call("find_companies", {"text": ", ".join(tickers)})] if tickers else []
+    return []
+
+
+def _sector(question: Question, past: Past) -> list[Call]:
+    """The same question for a sector, or the companies of the sector."""
+    if question.sector is None or has_place(question.text):
+        return []
+    if question.goes_on or question.wanted is None:
+        before = _ranking_before(past)
+        kept = {name: value for name, value in before.items() if name not in ("tickers", "sector", "without")}
+        if kept:
+            return [Call("rank_stocks", kept | _in_sector(question) | _amount(question))]
+    if refers(question.text) and past.subject:
+        return []
+    return [Call("find_companies", {"text": question.sector.key})]
+
+
+def _ranking_before(past: Past) -> dict[str, Any]:
+    """Return the ranking that was asked for last; what was asked about one company can be asked about many."""
+    call = past.last.call if past.last else None
+    if call and call.name == Wanted.SUPPLY_CHAIN:
+        return {"theme": "supply_chain_risk"}
+    if call and call.name == Wanted.FIGURES:
+        return {"theme": "growth" if call.args.get("metrics") == ["revenue"] else "margins"}
+    return past.ranking.args if past.ranking else {}
+
+
+def _sector_before(past: Past) -> dict[str, Any]:
+    return {name: value for name, value in (past.ranking.args if past.ranking else {}).items() if name == "sector"}
+
+
+def _companies(question: Question, past: Past) -> list[Call]:
+    """What is wanted of the companies that are named or meant."""
+    found = [each.company for each in question.companies]
+    found = found or [each.company for each in companies_meant(question.text, past) if _fits(each.company, question)]
+    if not found and means_several(question.text) and past.last:
+        found = list(past.last.companies)
+    if not found and question.wanted and past.subject and not _asks_for_another(question):
+        found = [past.subject]
+    if not found:
+        return [Call("describe_company", {"ticker": question.stranger})] if question.stranger else []
+    if question.wants_peers:
+        return [Call("find_companies", {"text": found[0].sector.key})]
+    return [_look_at(company, question, past) for company in dict.fromkeys(found[:_AT_ONCE])]
+
+
+def _asks_for_another(question: Question) -> bool:
+    """Whether it names something that is not known, points at a place, or asks for many."""
+    is_described = question.wanted is Wanted.DESCRIPTION
+    is_elsewhere = question.is_about_many or question.unknown_name or question.sector or has_place(question.text)
+    return question.stranger is not None or (is_described and bool(is_elsewhere))
+
+
+def _fits(company: Company, question: Question) -> bool:
+    """Whether a company may be meant: "the second bank" is a bank."""
+    return question.sector in (None, company.sector)
+
+
+def _look_at(company: Company, question: Question, past: Past) -> Call:
+    """Return the call for one company: what the question wants or, where it does not say, what was wanted before."""
+    args: dict[str, Any] = {"ticker": company.ticker}
+    last = past.last
+    before = last.call if last and last.kind is not Kind.LIST and question.wanted is None else None
+    if before and before.name == Wanted.COMPARISON and last and question.companies and company not in last.companies:
+        return _compare(last.companies[0], company)
+    if before and before.name in (Wanted.SUPPLY_CHAIN, Wanted.FIGURES):
+        return Call(before.name, before.args | args)
+    if question.wanted is Wanted.FIGURES:
+        return Call(Wanted.FIGURES, args | {"metrics": list(question.metrics)})
+    return Call(Wanted.SUPPLY_CHAIN if question.wanted is Wanted.SUPPLY_CHAIN else Wanted.DESCRIPTION, args)
+
+
+def _search(question: Question, past: Past) -> list[Call]:
+    """A company or a sector that is asked for by words that are no name in the data."""
+    match = question.unknown_name
+    return [Call("find_companies", {"text": match})] if match and not refers(question.text) else []
+
+
+def _in_sector(question: Question) -> dict[str, Any]:
+    if question.sector is None:
+        return {}
+    return {"without" if question.is_without_sector else "sector": question.sector.key}
+
+
+def _is_about_one(question: Question) -> bool:
+    """Whether it asks for something of one company and not which of them has it."""
+    return means_owner(question.text) and not chooses(question.text)
+
+
+def _amount(question: Question) -> dict[str, Any]:
+    limit = {"limit": question.limit} if question.limit else {}
+    return limit | ({"reverse": True} if question.is_reverse else {})
+
+
+def _compare(left: Company, right: Company) -> Call:
+    return Call("compare_companies", {"left": left.ticker, "right": right.ticker})
