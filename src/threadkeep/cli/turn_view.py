@@ -3,20 +3,16 @@
 import json
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from threadkeep.cli.markdown_stream import TextStream
 from threadkeep.cli.terminal import Terminal
-from threadkeep.context.blocks import text_of_block
-from threadkeep.conversation.blocks import AnyBlock, Block
+from threadkeep.conversation.blocks import Block
+from threadkeep.conversation.markdown import block_markdown
 from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.turn.events import Event
 
 CUT_OFF = "(cut off here)"
 WIDEST = 100
 """Characters that are shown of a tool's arguments, and of its result."""
-
-_BLOCK: TypeAdapter[Block] = TypeAdapter(AnyBlock)
 
 
 class TurnView:
@@ -43,8 +39,6 @@ class TurnView:
                 self._called(data["id"], data["name"], data["args"])
             case "tool.result":
                 self._result(data["tool_call_id"], data["content"], data["error"], data["duration_ms"])
-            case "block.added":
-                self._terminal.say(f"  {text_of_block(_BLOCK.validate_python(data['block']))}")
             case "conversation.updated" if data.get("queued"):
                 self._terminal.say("(queued: another turn runs in this conversation)")
             case name if name.startswith("turn."):
@@ -91,9 +85,15 @@ class TurnView:
         self._writing = None
         self._terminal.end_line()
         for block in message.blocks:
-            self._terminal.say(f"  {text_of_block(block)}")
+            self._draw(block)
         if message.status is MessageStatus.INTERRUPTED:
             self._terminal.say(CUT_OFF)
+
+    def _draw(self, block: Block) -> None:
+        stream = self._terminal.stream()
+        text = self._terminal.harmless(f"\n{block_markdown(block)}\n")
+        self._terminal.show(stream.feed(text) + stream.finish())
+        self._terminal.end_line()
 
     def _called(self, id: str, name: str, args: dict[str, Any]) -> None:
         self._names[id] = name

@@ -40,7 +40,7 @@ def _message(message: Message, at: datetime, names: dict[str, str]) -> Iterator[
         yield _fenced(message.content)
     elif message.content:
         yield message.content
-    yield from map(_block, message.blocks)
+    yield from map(block_markdown, message.blocks)
     for call in message.tool_calls:
         yield f"Calls `{call.name}`:"
         yield _fenced(json.dumps(call.args, ensure_ascii=False, indent=2), "json")
@@ -55,7 +55,8 @@ def _speaker(message: Message, names: dict[str, str]) -> str:
     return f"{speaker} ({message.model})" if message.model else speaker
 
 
-def _block(block: Block) -> str:
+def block_markdown(block: Block) -> str:
+    """Return a block as Markdown, for people to read."""
     match block:
         case Narrative():
             return block.text

@@ -58,10 +58,12 @@ def test_a_call_that_failed_says_so(view: TurnView, screen: Screen) -> None:
     assert screen.getvalue() == "  ← tool: failed: no such city\n"
 
 
-def test_a_block_is_told_in_words(view: TurnView, screen: Screen) -> None:
+def test_blocks_are_drawn_once_with_the_answer(view: TurnView, screen: Screen) -> None:
     table = Table(columns=["city", "degrees"], rows=[["Oslo", 7]])
+    answer = Message(role=Role.ASSISTANT, content="Cold.", blocks=(table,))
     view.show(Event("block.added", {"message": "m", "block": table.model_dump()}))
-    assert screen.getvalue() == "  Showed table: city, degrees (1 rows)\n"
+    view.show(Event("message.completed", {"message": answer.model_dump(mode="json")}))
+    assert screen.getvalue() == "Cold.\n\n| city | degrees |\n| --- | --- |\n| Oslo | 7 |\n"
 
 
 @pytest.mark.parametrize(

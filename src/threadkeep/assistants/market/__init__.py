@@ -7,7 +7,7 @@ what was listed is kept in the state), and how a script answers follow-ups witho
 from threadkeep.assistants.market.company_tools import describe_company, quarterly_figures, supply_chain
 from threadkeep.assistants.market.comparison import compare_companies
 from threadkeep.assistants.market.list_tools import earlier_lists, find_companies, rank_stocks
-from threadkeep.assistants.market.script import EXAMPLES, SCRIPT
+from threadkeep.assistants.market.script import SCRIPT
 from threadkeep.context.base import Policy, Window
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant
@@ -30,7 +30,12 @@ ASSISTANT = Assistant(
     name="market",
     description="Ranks, describes and compares stocks, with lists, charts and comparisons. All figures are invented.",
     instructions=_INSTRUCTIONS,
-    examples=EXAMPLES,
+    examples=(
+        "What stocks benefit from rate cuts?",
+        "Which banks have the highest margins?",
+        "Compare AAPL and MSFT",
+        "How risky is the supply chain of Nvidia?",
+    ),
     tools=Registry(
         [
             rank_stocks,

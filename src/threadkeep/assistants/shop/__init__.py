@@ -17,7 +17,7 @@ ASSISTANT = Assistant(
         "say; if nothing fits, say so. Name a product by its whole name, followed by its id in square brackets: "
         "[P017]. The catalogue is invented. Be brief."
     ),
-    examples=SCRIPT.examples,
+    examples=("Which phones are under $500?", "Headphones for running", "Where is my order A1002?"),
     tools=Registry([get_price, check_stock, order_status]),
     policy=Policy(window=Window.NEWEST, size=10),
     script=SCRIPT,
