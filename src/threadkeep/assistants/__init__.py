@@ -1,1 +1,1 @@
-"""The assistants that come along, one folder each: examples of how to build on Threadkeep that are useful as they are."""
+"""The assistants that come along, one folder each: examples of how to build on Threadkeep, useful as they are."""

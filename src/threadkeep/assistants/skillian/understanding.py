@@ -1,0 +1,191 @@
+"""What a person wants, given the words of a question and what was spoken of before it: a wish, or none of them."""
+
+from typing import Literal
+
+from threadkeep.assistants.skillian.blocks import TOP
+from threadkeep.assistants.skillian.focus import Focus
+from threadkeep.assistants.skillian.reading import PREVIOUS, Reading
+from threadkeep.assistants.skillian.wish import Ask, Budgets, Catalogue, Compare, Explain, How, Kind, Show, Wish
+
+_BUDGET = r"budgets?|spent|spend(?:ing)?|overspent|cost\W?cent(?:re|er)s?"
+_MONEY_LEFT = r"left|remain\w*|available|used|percent\w*|over|under|rest of it|enough|still"
+_COMPARE = r"compare|comparing|comparison|reconcil\w+|versus|vs|match|agree|tie out|against"
+_DIFFER = r"differ\w*|discrepanc\w+|deviat\w+|mismatch\w*|gaps?"
+_WHY = (
+    r"why|explain|reasons?|how come|causes?|postings?|documents?|details?|tell me (?:more )?about|what(?:'s| is) behind"
+)
+_TOP = r"top|biggest|largest|greatest|highest|smallest|lowest|worst|most(?: important)?"
+_MORE = r"(?:show(?: me)?|some|any|\d+|few|a bit) more|more please"
+_RANKED = rf"{_TOP}|first|next|rest|{_MORE}|remaining|others?"
+_LISTED = rf"{_RANKED}|only|just|all|every\w*|list|show|lines|rows|which|negative|positive|sort\w*|rank\w*|order\w*"
+_SUM = r"sum|net|total|totals|add (?:them|these|those|it|all)?\s?up|together|altogether|in all|overall"
+_COUNT = r"how many|count|number of"
+_ASIDE = r"thanks|thank you|bye|goodbye|hello|my name|remember"
+_ALL_OF_THEM = r"differences|they|them|causes|reasons|all|these|those"
+_THESE = r"them|their|these|those|they|it|up|that"
+
+
+def understand(reading: Reading, focus: Focus) -> Wish | None:
+    """Return what is wanted, or None if this is about something else."""
+    if reading.has(_ASIDE):
+        return None
+    for understood in (_catalogue, _explain, _budgets, _compare, _show):
+        wish = understood(reading, focus)
+        if wish is not None:
+            return wish
+    return None
+
+
+_KINDS: dict[str, Kind] = {
+    r"cost\W?cent(?:re|er)s": "cost centres",
+    r"companies": "companies",
+    r"accounts": "accounts",
+    r"periods|months": "periods",
+    r"sources": "sources",
+}
+
+
+def _catalogue(reading: Reading, focus: Focus) -> Wish | None:
+    if reading.sources or reading.has(_DIFFER):
+        return None
+    if not reading.has(r"are there|exist|do you (?:have|know)|available|have|list|what"):
+        return None
+    company = next(iter(reading.companies), None)
+    return next((Catalogue(kind, company) for words, kind in _KINDS.items() if _asks_for(reading, words)), None)
+
+
+def _asks_for(reading: Reading, words: str) -> bool:
+    return reading.has(rf"(?:which|what|list|all|show|the) (?:all )?(?:the )?(?:{words})") and not reading.cost_centres
+
+
+def _explain(reading: Reading, focus: Focus) -> Wish | None:
+    place = _place(reading, focus)
+    if reading.accounts and not reading.has(_COMPARE):
+        return Explain(reading.accounts[0], place)
+    if focus.topic not in ("differences", "account") or reading.cost_centres or reading.group:
+        return None
+    if reading.position is not None and not reading.has("only|just"):
+        return _at_position(reading.position, focus, place)
+    if reading.has(_WHY) and not reading.has(_COUNT):
+        if reading.has(_ALL_OF_THEM) and reading.count is None:
+            return Show(how="causes", group=focus.group, cause=focus.cause, of_shown=True, place=focus.place)
+        return Explain(focus.account, place) if focus.account and _is_same(reading) else _at_position(0, focus, place)
+    if focus.account and place != focus.place and reading.has("it|same account|this account|that account"):
+        return Explain(focus.account, place)
+    return _neighbour(focus, place) if focus.account and reading.has("next one|next account") else None
+
+
+def _is_same(reading: Reading) -> bool:
+    """Whether the account that was explained is still meant, and no other of the list."""
+    return reading.count is None
+
+
+def _at_position(position: int, focus: Focus, place: dict[str, str]) -> Wish:
+    if not focus.shown:
+        return Ask("position" if focus.was_compared else "comparison")
+    if not -len(focus.shown) <= position < len(focus.shown):
+        return Ask("position")
+    return Explain(str(focus.shown[position]["account"]), place)
+
+
+def _neighbour(focus: Focus, place: dict[str, str]) -> Wish:
+    numbers = [row["account"] for row in focus.shown]
+    at = numbers.index(focus.account) + 1 if focus.account in numbers else 0
+    return _at_position(at, focus, place)
+
+
+def _budgets(reading: Reading, focus: Focus) -> Wish | None:
+    together = reading.has(rf"{_SUM}|{_COMPARE}|both|which|more")
+    is_on = (focus.topic == "budget" or reading.has("left")) and not reading.sources and not reading.companies
+    named = reading.cost_centres or tuple(f"CC-{number}" for number in reading.numbers if is_on)
+    if named:
+        others = focus.centres if len(named) == 1 and reading.has(_COMPARE) else ()
+        return Budgets(tuple(dict.fromkeys([*others, *named])), named, together)
+    if is_on and len(focus.budgets) > 1 and together and not (reading.group or reading.cause or reading.over):
+        return Budgets(focus.centres if len(focus.centres) > 1 else tuple(focus.budgets), together=True)
+    if reading.has(_BUDGET) or (is_on and reading.has(_MONEY_LEFT)):
+        return Budgets(focus.centres) if focus.centres else Ask("cost centre")
+    return None
+
+
+def _compare(reading: Reading, focus: Focus) -> Wish | None:
+    place = _place(reading, focus)
+    names_place = bool(reading.companies or reading.period or reading.sources)
+    if reading.has(_RANKED) or reading.group or reading.cause or reading.over:
+        # Some of the differences of another place: they are listed, and all others need not be found.
+        return _show(reading, focus) if focus.was_compared or names_place else None
+    if len(reading.sources) == 2 or (reading.has(_COMPARE) and reading.has("sources|it|them|two|again|" + _DIFFER)):
+        return Compare(place)
+    if reading.has(f"{_COMPARE}|{_DIFFER}") and names_place:
+        return Compare(place)
+    if reading.has(_COMPARE) and focus.topic != "budget":
+        return Compare(place)
+    if focus.was_compared and (names_place or reading.has("summary|overview|again")):
+        return Compare(place, again=place == focus.place)
+    if focus.topic == "budget" and reading.companies:
+        return Catalogue("cost centres", reading.companies[0])
+    return None
+
+
+def _show(reading: Reading, focus: Focus) -> Wish | None:
+    place = _place(reading, focus)
+    narrowed = reading.group or reading.cause or reading.over or reading.count
+    asked = narrowed or reading.has(f"{_LISTED}|{_SUM}|{_COUNT}|{_DIFFER}")
+    if not asked or not (focus.was_compared or reading.has(f"{_RANKED}|{_DIFFER}")):
+        return None
+    if not focus.was_compared and not reading.companies and not reading.sources:
+        return Ask("comparison") if reading.has(f"{_DIFFER}|top|biggest|largest|smallest") else None
+    moved = place != focus.place
+    whole = moved or reading.has("all|every|everything|everyone")
+    further, how = "" if moved or reading.over else _further(reading), _how(reading)
+    whole = whole or further == "rest"
+    return Show(
+        how=how,
+        count=_count(reading, how),
+        group=reading.group or (None if whole or reading.cause else focus.group),
+        cause=reading.cause or (None if whole or reading.group else focus.cause),
+        over=reading.over or 0,
+        sign=_sign(reading),
+        smallest=reading.has("smallest|lowest|least") or (bool(further) and focus.smallest),
+        further=further,
+        of_shown=how != "list" and not narrowed and not whole and reading.has(_THESE),
+        place=place,
+    )
+
+
+def _further(reading: Reading) -> Literal["", "next", "rest"]:
+    if reading.has("rest|remaining|others?"):
+        return "rest"
+    return "next" if reading.has(f"next|{_MORE}") else ""
+
+
+def _sign(reading: Reading) -> int:
+    return reading.has("positive") - reading.has("negative")
+
+
+def _how(reading: Reading) -> How:
+    if reading.has(_COUNT):
+        return "count"
+    return "sum" if reading.has(_SUM) else "list"
+
+
+def _count(reading: Reading, how: str) -> int | None:
+    if reading.count is not None:
+        return reading.count
+    is_short = how == "list" and reading.has(_TOP)
+    return TOP if is_short else None
+
+
+def _place(reading: Reading, focus: Focus) -> dict[str, str]:
+    """Return the place that a question is about: what it does not name stays as it was."""
+    periods = focus.ledger.periods
+    spoken_of = focus.period or periods[-1]
+    # Whoever names both sources and a company asks anew: the month of an earlier question is not meant.
+    stands_alone = len(reading.sources) == 2 and bool(reading.companies)
+    period = reading.period or (periods[-1] if stands_alone else spoken_of)
+    if period == PREVIOUS:
+        period = periods[max(periods.index(spoken_of) - 1, 0)] if spoken_of in periods else periods[0]
+    left, right = reading.sources if len(reading.sources) == 2 else (focus.left, focus.right)
+    numbers = [] if reading.companies or not reading.has("company") else [*reading.numbers]
+    company = (*reading.companies, *numbers, focus.company)[0]
+    return {"left": left, "right": right, "company": company, "period": period}
