@@ -4,6 +4,7 @@ A word counts by where it was said (a person's question more than an answer, the
 how rare it is among the documents. The numbers were measured with `bench/followups.py`.
 """
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 
 from threadkeep.conversation.message import Message, Role
@@ -28,6 +29,7 @@ _SAYING_NOTHING = """don doesn didn isn aren wasn won couldn shouldn ve ll re on
 hello hi want need show give find get make use used using good best really much many way thing things lot bit
 s t d m"""
 _SMALL = frozenset(_SAYING_NOTHING.split())
+_SPOKEN = re.compile(r"[^\W_]+")
 
 Candidates = Mapping[str, float]
 
@@ -79,9 +81,11 @@ def shared_words(question: str, history: Sequence[Message]) -> dict[str, Role]:
 
 
 def _content_words(text: str) -> dict[str, str]:
-    """Return stems with the words that they stand for, in order."""
+    """Return stems with the words that they stand for, as they were written; dense scripts by pairs of signs."""
     found: dict[str, str] = {}
-    for word in words_in_order(text):
-        if word not in STOP_WORDS and word not in _SMALL and (len(word) > 1 or not word.isascii()):
-            found.setdefault(stem(word), word)
+    for written in _SPOKEN.findall(text):
+        parts = words_in_order(written)
+        for word in parts:
+            if word not in STOP_WORDS and word not in _SMALL and (len(word) > 1 or not word.isascii()):
+                found.setdefault(stem(word), written if len(parts) == 1 else word)
     return found

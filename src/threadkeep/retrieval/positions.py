@@ -71,7 +71,7 @@ _MEASURES = (
 
 
 class Referred(NamedTuple):
-    """Items that a question means, the others of the list, and the question with the items in place of the reference."""
+    """Items that a question means, the others of the list, and the question with the items put in."""
 
     items: tuple[Item, ...]
     others: tuple[Item, ...]
@@ -138,11 +138,15 @@ def referred(question: str, answers: Sequence[Sequence[ShownList]]) -> Referred 
 
 def _put(text: str, items: Sequence[Item]) -> str:
     """Return a question with the names of items where it names their places, or else behind it."""
-    names = ", ".join(" ".join(item.names) for item in items)
+    each = [" ".join(item.names) for item in items]
+    if len({match.group() for match in _PLACE.finditer(text)}) == len(list(_PLACE.finditer(text))) == len(each) > 1:
+        names_in_order = iter(each)
+        return _PLACE.sub(lambda _: next(names_in_order), text)
+    names = ", ".join(each)
     for pattern in (_SOME, _PLACE, _BOTH, _LIST):
         if first := pattern.search(text):
             rest = pattern.sub("", text[first.end() :])
-            return " ".join(f"{text[: first.start()]} {names} {rest}".split())
+            return " ".join(f"{text[: first.start()]} {names}{rest}".split())
     return f"{text.rstrip(' ?!.')}: {names}"
 
 

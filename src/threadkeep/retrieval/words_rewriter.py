@@ -1,4 +1,4 @@
-"""Rewriting without a model: what a question refers to in a list is put in its place, and words are looked for beside it.
+"""Rewriting without a model: what a question refers to is put in its place, and words are looked for beside it.
 
 "The second one" becomes the name of it; the words are the rare ones of the recent turns. A question that changes the
 topic stays as it is.

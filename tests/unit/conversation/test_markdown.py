@@ -1,8 +1,11 @@
 """A branch as a Markdown document."""
 
 from datetime import UTC, datetime
+from typing import Any
 
-from threadkeep.conversation.blocks import Citation, Narrative, Table
+from pydantic import TypeAdapter
+
+from threadkeep.conversation.blocks import AnyBlock, Block, Chart, Narrative, SplitCompare, Table
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Body, Entry
 from threadkeep.conversation.markdown import to_markdown
@@ -65,15 +68,63 @@ def test_a_result_cannot_end_the_block_that_it_is_in() -> None:
     assert "`````\na\n````\nb\n`````\n" in text
 
 
-def test_blocks_are_text_a_table_or_their_json() -> None:
-    blocks = (
-        Narrative(text="So."),
-        Table(columns=["a", "b|c"], rows=[[1, "x\ny"], [None, 2.5]]),
-        Citation(source="report.pdf"),
+def made(kind: str, **fields: Any) -> Block:
+    """Return a block with fields beyond those that its type names."""
+    block: Block = TypeAdapter(AnyBlock).validate_python({"type": kind, **fields})
+    return block
+
+
+def blocks(*shown: Block) -> str:
+    """Return what a document says of an answer that consists of blocks."""
+    text = document(Message(role=Role.ASSISTANT, blocks=shown))
+    return text.split("## Assistant, 2026-01-02 03:04 UTC\n\n")[1].removesuffix("\n")
+
+
+def test_a_narrative_is_its_text_and_a_table_is_a_table() -> None:
+    table = Table(columns=["a", "b|c"], rows=[[1, "x\ny"], [None, 2.5, ["p", "q"]]])
+    assert blocks(Narrative(text="So."), table) == (
+        "So.\n\n| a | b\\|c |  |\n| --- | --- | --- |\n| 1 | x y |  |\n|  | 2.5 | p, q |"
     )
-    text = document(Message(role=Role.ASSISTANT, blocks=blocks))
-    assert "\n\nSo.\n\n| a | b\\|c |\n| --- | --- |\n| 1 | x y |\n| None | 2.5 |\n\n```json\n" in text
-    assert '"source": "report.pdf"' in text
+
+
+def test_a_ranked_list_is_a_numbered_table_with_what_names_a_row_first() -> None:
+    rows = [{"score": 0.9, "why": "rates", "ticker": "DHI", "rank": 1}, {"ticker": "NEE", "score": 0.8}]
+    assert blocks(made("ranked_list", rows=rows, title="Best")) == (
+        "**Best**\n\n| # | ticker | score | why |\n| --- | --- | --- | --- |\n"
+        "| 1 | DHI | 0.9 | rates |\n| 2 | NEE | 0.8 |  |"
+    )
+
+
+def test_a_comparison_has_a_row_for_each_name_that_a_side_has() -> None:
+    compared = SplitCompare(leftTitle="A", rightTitle="B", left={"size": 1, "x": True}, right={"size": 2})
+    assert blocks(compared) == "|  | A | B |\n| --- | --- | --- |\n| size | 1 | 2 |\n| x | true |  |"
+
+
+def test_a_comparison_of_anything_else_puts_items_side_by_side() -> None:
+    compared = SplitCompare(leftTitle="A", rightTitle="B", left="one\nline", right=["p", {"q": 1}])
+    assert blocks(compared) == '| A | B |\n| --- | --- |\n| one line | p |\n|  | {"q": 1} |'
+
+
+def test_a_chart_is_a_table_of_its_series() -> None:
+    series = [{"name": "x", "points": [["Jan", 1], {"x": "Feb", "y": "2.5"}]}, {"values": [3, None, 5]}]
+    assert blocks(made("chart", chart="line", series=series, labels=["Jan", "Feb", "Mar"], title="T", unit="%")) == (
+        "**T** (line chart)\n\n| % | x | Series 2 |\n| --- | --- | --- |\n"
+        "| Jan | 1 | 3 |\n| Feb | 2.5 |  |\n| Mar |  | 5 |"
+    )
+
+
+def test_a_chart_without_numbers_is_its_json() -> None:
+    assert blocks(Chart(chart="pie", series=[{"name": "x", "points": "?"}])).startswith("```json\n{")
+
+
+def test_a_citation_is_a_line_like_a_footnote() -> None:
+    whole = made("citation", source="10-K", title="Report", url="https://example.org/k", text="It\ngrew.")
+    assert blocks(whole) == "Source: Report, 10-K, <https://example.org/k>\n\n> It grew."
+    assert blocks(made("citation", source="report.pdf", url="javascript:alert(1)")) == "Source: report.pdf"
+
+
+def test_a_block_of_another_type_is_its_json() -> None:
+    assert blocks(Block.model_validate({"type": "map", "at": [1, 2]})).startswith('```json\n{\n  "type": "map"')
 
 
 def test_a_change_of_state_is_not_for_readers() -> None:

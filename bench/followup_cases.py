@@ -1,0 +1,102 @@
+"""The conversations that follow-ups are measured on: our own, which are shipped, and public ones, which are not."""
+
+import json
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from threadkeep.conversation.message import Message, Role
+from threadkeep.retrieval.base import Document
+
+OWN = Path(__file__).parent / "followups"
+SWITCHES = 15
+"""After how many foreign histories each first question of the public data is asked."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A question after a history, and the passages that answer it."""
+
+    question: str
+    history: tuple[Message, ...]
+    gold: frozenset[str]
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A question after a history, and whether a person had to rewrite it."""
+
+    question: str
+    history: tuple[Message, ...]
+    needs_context: bool
+
+
+def own_cases() -> list[Case]:
+    """Return the conversations that are shipped."""
+    return [
+        Case(row["question"], tuple(map(Message.model_validate, row["history"])), frozenset(row["gold"]), row["kind"])
+        for row in _read(OWN / "conversations.jsonl")
+    ]
+
+
+def own_judged() -> list[Judged]:
+    """Return the same conversations, for whether they need context."""
+    return [
+        Judged(row["question"], tuple(map(Message.model_validate, row["history"])), row["needs_context"])
+        for row in _read(OWN / "conversations.jsonl")
+    ]
+
+
+def own_documents() -> list[Document]:
+    """Return the passages that the shipped conversations are about."""
+    return [Document(id=row["id"], title=row["title"], text=row["text"]) for row in _read(OWN / "passages.jsonl")]
+
+
+def public_cases(folder: Path) -> list[Case]:
+    """Return the questions of MTRAG-UN, first questions included."""
+    rows = _read(folder / "mtragun_dev_queries.jsonl")
+    return [Case(row["q"], _messages(row["history"]), frozenset(row["gold"])) for row in rows]
+
+
+def public_documents(folder: Path) -> list[Document]:
+    """Return the passages of MTRAG-UN."""
+    return [Document(id=row["id"], text=row["text"]) for row in _read(folder / "mtragun_dev_passages.jsonl")]
+
+
+def switched(cases: Sequence[Case]) -> list[Case]:
+    """Return each first question after the history of some other conversations."""
+    chance, later = random.Random(1), [case for case in cases if case.history]
+    return [
+        Case(first.question, other.history, first.gold)
+        for first in cases
+        if not first.history
+        for other in chance.sample(later, min(SWITCHES, len(later)))
+    ]
+
+
+def judged_by_people(folder: Path, year: str, switches: int) -> list[Judged]:
+    """Return the questions of one year of CAsT that have a history, and first questions after foreign histories."""
+    rows = [row for row in _read(folder / "cast_2019_2020.jsonl") if row["ds"].startswith(f"cast{year}")]
+    later = [row for row in rows if row["history"]]
+    alone = [row for row in rows if not row["history"] and _is_unchanged(row)]
+    chance = random.Random(2)
+    found = [Judged(row["q"], _messages(row["history"]), not _is_unchanged(row)) for row in later]
+    for first in alone:
+        others = chance.sample([row for row in later if row["conv"] != first["conv"]], switches)
+        found += [Judged(first["q"], _messages(row["history"]), False) for row in others]
+    return found
+
+
+def _read(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+
+
+def _is_unchanged(row: Mapping[str, str]) -> bool:
+    return row["q"].strip() == row["rw"].strip()
+
+
+def _messages(history: Sequence[Sequence[str]]) -> tuple[Message, ...]:
+    return tuple(Message(role=Role(role), content=text) for role, text in history)

@@ -1,0 +1,122 @@
+"""Searching an index: which passages the words find, which the vector finds, and what is known about documents."""
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import apsw
+
+from threadkeep.errors import WrongEmbeddings
+from threadkeep.retrieval.base import Document, Filter, Passage
+from threadkeep.retrieval.embeddings import Vector
+from threadkeep.retrieval.fusion import fuse
+from threadkeep.retrieval.sqlite.conditions import Condition, condition
+from threadkeep.retrieval.terms import query_terms
+from threadkeep.retrieval.vectors import packed
+from threadkeep.store.sqlite.connection import Database
+from threadkeep.store.words import words_in_order
+
+CANDIDATES = 200
+"""How many passages each side brings in."""
+TITLE_WEIGHT = 2.0
+"""How much more a word counts in a title."""
+
+
+class Wanted(NamedTuple):
+    """A query, ready: words with how much each counts, the vector and how near is near enough, and the filters."""
+
+    terms: Sequence[tuple[str, int]]
+    vector: Vector | None
+    unrelated: float
+    where: Sequence[Filter]
+
+
+class Listed(NamedTuple):
+    """A document in a list: without its text."""
+
+    id: str
+    title: str
+    passages: int
+    characters: int
+
+
+def weighted_terms(text: str, words: Iterable[str]) -> list[tuple[str, int]]:
+    """Return the words to look for; those of the question itself count twice those of the conversation around it."""
+    own = query_terms([text])
+    return [*((term, 2) for term in own), *((term, 1) for term in query_terms(words) if term not in own)]
+
+
+def search(database: Database, wanted: Wanted, limit: int) -> list[Passage]:
+    """Return the best passages, the best first. Both sides see only what the filters leave."""
+    fitting = condition(wanted.where)
+    found = fuse(_by_words(database, wanted, fitting), _by_vector(database, wanted, fitting))
+    return [_passage(database, key, score) for key, score in found[:limit]]
+
+
+def _by_words(database: Database, wanted: Wanted, fitting: Condition) -> dict[int, float]:
+    if not wanted.terms:
+        return {}
+    # A word that stands twice in the query counts twice in BM25. Words hold letters and digits only.
+    query = " OR ".join(f'"{term}"' for term, weight in wanted.terms for _ in range(weight))
+    # The plus keeps SQLite from asking the full-text index once for each passage that fits.
+    among = f"AND +word.rowid IN (SELECT key FROM passage WHERE {fitting.sql})" if wanted.where else ""
+    rows = database.execute(
+        f"SELECT word.rowid, -bm25(word, {TITLE_WEIGHT}, 1.0) AS score FROM word WHERE word MATCH ? {among} "
+        "ORDER BY score DESC LIMIT ?",
+        (query, *fitting.bindings, CANDIDATES),
+    )
+    return dict(rows)
+
+
+def _by_vector(database: Database, wanted: Wanted, fitting: Condition) -> dict[int, float]:
+    if wanted.vector is None:
+        return {}
+    known = database.value("SELECT dimensions FROM embedding")
+    if known and known != len(wanted.vector):
+        raise WrongEmbeddings(f"The vectors of this index have {known} numbers, this one has {len(wanted.vector)}.")
+    rows = database.execute(
+        "SELECT key, 1 - vec_distance_cosine(vector, ?) AS score FROM passage "
+        f"WHERE vector IS NOT NULL AND {fitting.sql} ORDER BY score DESC LIMIT ?",
+        (packed(wanted.vector), *fitting.bindings, CANDIDATES),
+    )
+    return {key: score for key, score in rows if score > wanted.unrelated}
+
+
+def _passage(database: Database, key: int, score: float) -> Passage:
+    id, title, text, metadata, start, stop = database.row(
+        "SELECT id, title, text, metadata, start, stop FROM passage JOIN document ON document.key = passage.document "
+        "WHERE passage.key = ?",
+        (key,),
+    )
+    return Passage(id=id, text=text[start:stop], title=title, metadata=json.loads(metadata), score=round(score, 6))
+
+
+def rarity(database: Database, words: Iterable[str]) -> dict[str, float]:
+    """Return how rare each word is among the passages: that of its rarest part, on a scale of magnitudes."""
+    total = database.value("SELECT count(*) FROM passage")
+    stem = database.fts5_tokenizer("porter", ["ascii"])
+    return {word: _rarity(database, stem, word, total) for word in words} if total else {}
+
+
+def _rarity(database: Database, stem: apsw.FTS5Tokenizer, word: str, total: int) -> float:
+    text = " ".join(words_in_order(word)).encode()
+    stems = stem(text, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False)
+    counts = [database.value("SELECT doc FROM vocabulary WHERE term = ?", (each,)) or 0 for each in stems]
+    return 1 - math.log1p(min(counts)) / math.log1p(total) if counts else 0.0
+
+
+def listed(database: Database, after: str, limit: int) -> list[Listed]:
+    """Return a page of the documents, by id."""
+    rows = database.rows(
+        "SELECT id, title, count(*), max(stop) FROM document JOIN passage ON passage.document = document.key "
+        "WHERE id > ? GROUP BY id ORDER BY id LIMIT ?",
+        (after, limit),
+    )
+    return [Listed(*row) for row in rows]
+
+
+def document(database: Database, id: str) -> Document | None:
+    """Return one document, whole."""
+    row = database.row("SELECT title, text, metadata FROM document WHERE id = ?", (id,))
+    return None if row is None else Document(id=id, title=row[0], text=row[1], metadata=json.loads(row[2]))
