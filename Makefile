@@ -10,17 +10,17 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run test check bench torture lock
+.PHONY: help setup run test check bench torture lock chromium
 
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: .venv/.dev-stamp ## install everything: to run, to test, to check
+setup: .venv/.dev-stamp chromium ## install everything: to run, to test, to check
 
 run: .venv/.run-stamp ## serve on http://127.0.0.1:8000 (ARGS="--port 9000")
 	@exec $(BIN)/threadkeep serve $(ARGS)
 
-test: .venv/.test-stamp ## run all tests (ARGS="-k name")
+test: .venv/.test-stamp chromium ## run all tests (ARGS="-k name")
 	@$(BIN)/pytest $(ARGS)
 
 check: .venv/.dev-stamp ## format, lint, types and layers
@@ -29,10 +29,12 @@ check: .venv/.dev-stamp ## format, lint, types and layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: .venv/.test-stamp ## measure stores, turns and the server (ARGS="--quick")
+bench: .venv/.test-stamp ## measure stores, turns, server, follow-ups and page (ARGS="--quick")
 	@$(BIN)/python -m bench.store $(ARGS)
 	@$(BIN)/python -m bench.turn $(ARGS)
 	@$(BIN)/python -m bench.server $(ARGS)
+	@$(BIN)/python -m bench.followups $(ARGS)
+	@$(BIN)/python -m bench.page $(ARGS)
 
 torture: .venv/.test-stamp ## kill real processes while they write (COUNT=20 SEED=1)
 	@$(BIN)/python -m tests.acceptance.torture --count $(COUNT) --seed $(SEED)
@@ -41,6 +43,10 @@ torture: .venv/.test-stamp ## kill real processes while they write (COUNT=20 SEE
 
 lock: ## pin requirements/*.txt anew (needs uv)
 	requirements/lock $(ARGS)
+
+# The tests of the page drive the system's Chromium; where there is one this takes no time.
+chromium:
+	@tests/browser/install
 
 # pip is the last thing that venv installs, so an environment that was cut off is made again.
 $(BIN)/pip:

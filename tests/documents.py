@@ -1,10 +1,13 @@
 """Documents whose programs and commands are run by tests: their blocks, and whether an output is the one shown."""
 
+import os
 import re
+import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
+CUT = "\n=====\n"
 
 _BLOCK = re.compile(r"^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -28,3 +31,27 @@ def is_like(shown: str, expected: str) -> bool:
     for line in expected.strip().splitlines():
         pattern += r"(?:.*\n)*?" if line == "…" else re.escape(line).replace("…", ".*") + r"\s*?\n"
     return re.fullmatch(pattern, f"{shown.strip()}\n") is not None
+
+
+def assert_commands_answer(document: str, url: str, folder: Path) -> None:
+    """Run the commands of a document in one shell against a server; each must print what the block behind it shows."""
+    blocks = blocks_of(document)
+    script = f"printf '{CUT.encode('unicode_escape').decode()}'\n".join(
+        block.text for block in blocks if block.kind == "sh"
+    )
+    done = subprocess.run(
+        ["bash", "-c", script.replace("http://127.0.0.1:8000", url)],
+        cwd=folder,
+        env=os.environ,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    printed, shown = iter(done.stdout.split(CUT)), ""
+    for block in blocks:
+        if block.kind == "sh":
+            shown = next(printed)
+        else:
+            assert is_like(shown, block.text), shown

@@ -27,6 +27,7 @@ from threadkeep.turn.assistant import Assistant
 from threadkeep.turn.desk import Desk
 from threadkeep.turn.events import Event
 from threadkeep.turn.host import Host
+from threadkeep.turn.relay import Relay
 from threadkeep.turn.steps.accept import BusyPolicy, Sending
 
 logger = logging.getLogger(__name__)
@@ -60,6 +61,8 @@ class Keeper:
             asyncio.create_task(self._recover(recover_every)),
             asyncio.create_task(purge_deleted(store, host.parts.clock)),
         ]
+        wire = store.wire()
+        self._relay = asyncio.create_task(Relay(host.parts.bus, wire, host.changed_elsewhere).run()) if wire else None
 
     async def _recover(self, every: float) -> None:
         # A turn may need a tool of an MCP server: they get a moment to connect before turns are taken up.
@@ -92,14 +95,14 @@ class Keeper:
     async def finish_turns(self, patience: float) -> None:
         """Begin no new turns, let running ones end for so many seconds, and leave the rest for recovery."""
         self.host.parts.admission.close()
-        for job in self._jobs:
-            job.cancel()
-        await asyncio.gather(*self._jobs, return_exceptions=True)
+        await _ended(*self._jobs)
         await self.host.close(patience)
 
     async def close(self) -> None:
         """Let running turns end for a moment, leave the rest for recovery, and close the store."""
         await self.finish_turns(self._patience)
+        if self._relay is not None:
+            await _ended(self._relay)
         await self.mcp.close()
         await self.store.close()
 
@@ -110,6 +113,13 @@ class Keeper:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+
+async def _ended(*tasks: asyncio.Task[None]) -> None:
+    """End tasks that would run for ever."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class Chat:
@@ -142,21 +152,29 @@ class Chat:
             parent=parent,
             expected_head=expected_head,
             policy=chosen,
-            key=None if key is None else IdempotencyKey.of(f"send {self.id}", key, [content, parent]),
+            key=self._key("send", key, [content, parent]),
         )
         return SentTurn(self, await self._keeper.desk.send(self.scope, self.id, sending))
 
-    async def regenerate(self, entry: int | None = None) -> "SentTurn":
-        """Answer again beside the answer `entry` (none: the newest)."""
-        return SentTurn(self, await self._keeper.desk.regenerate(self.scope, self.id, entry=entry))
+    async def regenerate(self, entry: int | None = None, *, key: str | None = None) -> "SentTurn":
+        """Answer again beside the answer `entry` (none: the newest); with the same `key` only once."""
+        named = self._key("regenerate", key, [entry])
+        return SentTurn(self, await self._keeper.desk.regenerate(self.scope, self.id, entry=entry, key=named))
 
     async def cancel(self) -> None:
         """Stop the running turn; what was said of the answer is kept and marked."""
         await self._keeper.desk.cancel(self.scope, self.id)
 
-    async def approve(self, tool_call_id: str, *, approved: bool = True, reason: str | None = None) -> None:
-        """Answer whether a tool call that waits for a person may run."""
-        await self._keeper.desk.approve(self.scope, self.id, tool_call_id, approved=approved, reason=reason)
+    async def approve(
+        self, tool_call_id: str, *, approved: bool = True, reason: str | None = None, key: str | None = None
+    ) -> None:
+        """Answer whether a tool call that waits for a person may run; with the same `key` only once."""
+        named = self._key("approve", key, [tool_call_id, approved, reason])
+        desk = self._keeper.desk
+        await desk.approve(self.scope, self.id, tool_call_id, approved=approved, reason=reason, key=named)
+
+    def _key(self, verb: str, key: str | None, body: list[Any]) -> IdempotencyKey | None:
+        return None if key is None else IdempotencyKey.of(f"{verb} {self.id}", key, body)
 
     def follow(self, after: Cursor | None = None) -> AsyncGenerator[Event, None]:
         """Yield every event behind the cursor (none: from now on; `Cursor()`: from the beginning), for ever."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +21,7 @@ from threadkeep.llm.base import Model
 from threadkeep.runtime import open_keeper
 from threadkeep.server.app import create_app
 from threadkeep.settings import Settings
+from threadkeep.tools.mcp_config import McpServer
 from threadkeep.turn.assistant import Assistant
 
 PATIENCE = 30.0
@@ -68,10 +69,11 @@ async def serving(
     store: str = "memory:",
     model: str | Model = "demo",
     assistants: Sequence[Assistant] = (),
+    mcp: Mapping[str, McpServer] | None = None,
     **settings: Any,
 ) -> AsyncIterator[Server]:
     """Serve a store on a free port for a while."""
-    keeper = await open_keeper(store, assistants, model=model, pace=0)
+    keeper = await open_keeper(store, assistants, model=model, pace=0, mcp=mcp)
     listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
     app = create_app(keeper, Settings(store=store, **settings))
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))

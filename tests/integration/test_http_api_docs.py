@@ -1,55 +1,32 @@
 """The page of the HTTP API: its commands are run against a real server, its tables held against the code."""
 
 import inspect
-import os
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 from tests.acceptance.fuzz import serving
-from tests.documents import ROOT, blocks_of, is_like
+from tests.documents import ROOT, assert_commands_answer
 from tests.integration.serving import serving as serving_here
-from threadkeep.errors import ModelError, ModelUnavailable, StaleHead, StaleVersion, ThreadkeepError
+from threadkeep.errors import ModelError, ModelUnavailable, RetrievalError, StaleHead, StaleVersion, ThreadkeepError
 from threadkeep.server.problems import problem_of
 from threadkeep.turn import events
 
 PAGE = "docs/reference/http-api.md"
 TEXT = (ROOT / PAGE).read_text(encoding="utf-8")
-CUT = "\n=====\n"
 MADE = {"turn.waiting", "turn.cancelled", "turn.interrupted"}
 """Events whose names are put together from the state of a turn."""
 
 
 def test_every_command_answers_as_the_page_shows(tmp_path: Path) -> None:
-    blocks = blocks_of(PAGE)
-    commands = [block.text for block in blocks if block.kind == "sh"]
     with serving(tmp_path) as url:
-        script = f"printf '{CUT.encode('unicode_escape').decode()}'\n".join(commands)
-        script = script.replace("http://127.0.0.1:8000", url)
-        done = subprocess.run(
-            ["bash", "-c", script],
-            cwd=tmp_path,
-            env=os.environ,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-    assert (done.returncode, done.stderr) == (0, "")
-    printed = iter(done.stdout.split(CUT))
-    shown = ""
-    for block in blocks:
-        if block.kind == "sh":
-            shown = next(printed)
-        else:
-            assert is_like(shown, block.text), shown
+        assert_commands_answer(PAGE, url, tmp_path)
     assert (tmp_path / "alice.json").stat().st_size > 1000
 
 
 def leaves(kind: type[ThreadkeepError]) -> Iterator[type[ThreadkeepError]]:
     """Yield the errors that are raised, and not only classes of them."""
-    if not kind.__subclasses__() or kind in (ModelError, ModelUnavailable):
+    if not kind.__subclasses__() or kind in (ModelError, ModelUnavailable, RetrievalError):
         yield kind
     for below in kind.__subclasses__():
         yield from leaves(below)

@@ -252,7 +252,7 @@ async def test_a_cursor_of_somebody_else_opens_nothing() -> None:
 async def test_every_route_is_described_or_known_to_hold_no_ids() -> None:
     async with serving(auth="keys") as server:
         described = server.app.openapi()["paths"].keys()
-        assert set(_paths(server.app.routes)) - described == {"/", "/openapi.json", "/static"}
+        assert set(_paths(server.app.routes)) - described == {"/", "/c/{id}", "/sw.js", "/openapi.json", "/static"}
 
 
 def _paths(routes: Sequence[object]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.integration.serving import serving
 from threadkeep.conversation.message import ToolCall
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.tools.base import ToolContext, ToolOutcome
@@ -20,6 +21,7 @@ from threadkeep.tools.mcp_config import McpServer
 from threadkeep.tools.mcp_state import Backoff, Connected, McpState
 from threadkeep.tools.registry import Registry
 from threadkeep.tools.running import run_call, run_calls
+from threadkeep.turn.assistant import Assistant
 
 SERVER = str(Path(__file__).with_name("mcp_server.py"))
 OLD_SERVER = str(Path(__file__).with_name("old_mcp_server.py"))
@@ -271,6 +273,29 @@ async def test_closing_does_not_wait_for_a_server_that_never_answers(tmp_path: P
         await eventually(marker.exists)
         assert not await servers.settled(0)
         assert state_of(servers) is Connected.CONNECTING
+
+
+async def test_a_server_tells_which_tool_servers_it_has_and_what_they_offer_but_not_why_one_failed() -> None:
+    mcp = {
+        "double": McpServer(command=sys.executable, args=(SERVER, "stdio")),
+        "gone": McpServer(command=sys.executable, args=("-c", "raise SystemExit('the password is 1234')")),
+    }
+    assistants = [Assistant(name="with", mcp=True), Assistant(name="without")]
+    async with serving(assistants=assistants, mcp=mcp) as server:
+        await server.keeper.mcp.settled(20)
+        answer = await server.client.get("/v1/assistants")
+        metrics = (await server.client.get("/metrics")).text
+    about = answer.json()
+    double, gone = about["tool_servers"]
+    assert (double["name"], double["state"]) == ("double", "ready")
+    assert (gone["name"], gone["state"], gone["tools"]) == ("gone", "failed", 0)
+    tools = {assistant["name"]: assistant["tools"] for assistant in about["data"]}
+    assert tools["without"] == []
+    assert len(tools["with"]) == double["tools"]
+    assert all(name.startswith("double__") for name in tools["with"])
+    assert "1234" not in answer.text
+    assert 'threadkeep_mcp_ready{server="double"} 1' in metrics
+    assert 'threadkeep_mcp_ready{server="gone"} 0' in metrics
 
 
 async def test_no_servers_are_no_tools() -> None:

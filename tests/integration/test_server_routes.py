@@ -18,6 +18,7 @@ from tests.backends import url_of
 from tests.integration.serving import AT_ONCE, EVENTS, PATIENCE, Server, assert_problem, serving, told, told_until
 from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.export import parse_export
+from threadkeep.errors import ModelRefused
 from threadkeep.llm.base import Text
 from threadkeep.testing.scripted_model import ScriptedModel, Step, says, wants
 from threadkeep.tools.decorator import tool
@@ -243,6 +244,9 @@ async def test_an_answer_is_made_again_beside_the_first_and_either_can_be_chosen
         assert (await server.client.get(path)).json()["messages"][-1]["content"] == "First."
         around = (await server.client.get(path, params={"around": second["seq"]})).json()["messages"]
         assert around[-1]["content"] == "Second."
+        for limit in (1, 2, 3):
+            page = (await server.client.get(path, params={"around": 1, "limit": limit})).json()["messages"]
+            assert [message["seq"] for message in page] == [1, first["seq"]][:limit]
         assert (await server.client.put(f"{path}/head", json={"head": 999})).status_code in (400, 404)
 
 
@@ -323,13 +327,16 @@ async def test_the_list_tells_what_happens_in_it(store: str) -> None:
         path = await titled(server)
         id = path.rpartition("/")[2]
         created = await first
-        assert (created.event, created.json()["id"]) == ("conversation.created", id)
+        assert (created.event, created.json()["id"], created.json()["turn"]) == ("conversation.created", id, None)
         await server.client.patch(path, json={"title": "New"})
         assert (await _named(events, "conversation.updated"))["title"] == "New"
         await server.say(path, "hi", **AT_ONCE)
+        assert (await _named(events, "conversation.updated"))["turn"] == "running"
         assert await _named(events, "conversation.running") == {"id": id}
+        async with aclosing(told(server.client, "/v1/events")) as late:
+            assert await _named(late, "conversation.running") == {"id": id}
         gate.set()
-        await _named(events, "conversation.updated")
+        assert (await _named(events, "conversation.updated"))["turn"] is None
         await server.client.delete(path)
         assert await _named(events, "conversation.deleted") == {"id": id}
 
@@ -362,6 +369,22 @@ async def test_what_was_said_is_found_and_exported(store: str) -> None:
         assert_problem(await server.client.get(f"{path}/export?format=pdf"), 422, "invalid_request")
 
 
+async def test_a_conversation_whose_model_is_gone_is_a_conflict_that_the_client_can_settle(store: str) -> None:
+    async with serving(store) as server:
+        made = await server.keeper.create(model="gone", title="Kept")
+        path = f"/v1/conversations/{made.id}"
+        for _ in range(2):
+            answer = await server.say(path, "Hello", **{"Idempotency-Key": "k"})
+            assert_problem(answer, 409, "unknown_model")
+            assert answer.json()["turn"] == 1
+        dialect = await server.client.post("/api/v1/chat", json={"message": "Hello", "session_id": made.id})
+        assert_problem(dialect, 409, "unknown_model")
+        assert dialect.json()["session_id"] == made.id
+        assert (await server.client.patch(path, json={"model": "demo"})).status_code == 200
+        again = await server.client.post(f"{path}/regenerate")
+        assert again.json()["turn"]["state"] == "completed"
+
+
 async def test_the_server_says_what_is_there_and_how_it_is_doing(store: str) -> None:
     async with serving(store, assistants=[HELPER]) as server:
         get = server.client.get
@@ -370,7 +393,8 @@ async def test_the_server_says_what_is_there_and_how_it_is_doing(store: str) -> 
         models = (await get("/v1/models")).json()
         assert (models["default"]["name"], models["default"]["is_scripted"]) == ("demo", True)
         assert "demo" in models["data"]
-        assert (await get("/v1/me")).json() == {"tenant": "local", "user": "local", "role": "admin"}
+        me = {"tenant": "local", "user": "local", "role": "admin", "signed_in": False}
+        assert (await get("/v1/me")).json() == me
         for path in ("/health/live", "/health/ready"):
             assert (await get(path)).json() == {"status": "ok"}
         assert "threadkeep_open_streams 0" in (await get("/metrics")).text
@@ -384,3 +408,15 @@ def test_help_loads_neither_the_server_nor_langchain() -> None:
     loaded = {name.partition(".")[0] for name in done.stderr.split()}
     assert not loaded & {"fastapi", "starlette", "uvicorn", "langchain", "langchain_core", "langgraph", "pydantic"}
     assert "threadkeep.server" not in done.stderr.split()
+
+
+async def test_how_the_newest_turn_ended_is_told_after_a_reload_too(store: str) -> None:
+    async with serving(store, ScriptedModel([ModelRefused("Not today.")], says("Yes."))) as server:
+        path = await server.conversation(title="Kept")
+        assert (await server.client.get(path)).json()["ended"] is None
+        await server.say(path, "May I?")
+        failed = (await server.client.get(path)).json()
+        assert (failed["turns"], failed["ended"]["state"]) == ([], "failed")
+        assert "Not today." in failed["ended"]["error"]
+        await server.say(path, "And now?")
+        assert (await server.client.get(path)).json()["ended"]["state"] == "completed"

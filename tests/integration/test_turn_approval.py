@@ -1,14 +1,16 @@
 """Pauses for a person: a turn waits without a lease, across restarts, and goes on when the answer arrives."""
 
 import asyncio
+from contextlib import aclosing
 
 import pytest
 
-from tests.unit.turn.keepers import Keepers, contents, ended, entries_of, new_chat, seen, told
+from tests.unit.turn.keepers import PATIENCE, Keepers, contents, ended, entries_of, new_chat, seen, told
+from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnChange, TurnState
-from threadkeep.errors import TurnNotFound
-from threadkeep.keeper import Keeper
+from threadkeep.errors import KeyReused, TurnNotFound
+from threadkeep.keeper import Chat, Keeper
 from threadkeep.runtime import open_keeper
 from threadkeep.store.base import Append, Appended
 from threadkeep.testing.providers import check_everywhere
@@ -42,6 +44,14 @@ class Till:
 async def look() -> str:
     """Look at the account."""
     return "100 left"
+
+
+async def until_waiting(chat: Chat) -> None:
+    """Wait until the newest turn waits for a person again."""
+    async with asyncio.timeout(PATIENCE), aclosing(chat.follow(Cursor())) as events:
+        async for event in events:
+            if event.name == "turn.waiting" and await chat.is_waiting():
+                return
 
 
 PAYS = wants(("call_1", "pay", {"amount": 5}))
@@ -140,6 +150,23 @@ async def test_the_same_answer_given_twice_is_one_answer(keepers: Keepers) -> No
     with pytest.raises(TurnNotFound):
         await chat.approve("call_1", approved=False)
     assert till.paid == [("call_1", 5)]
+
+
+async def test_a_key_that_answered_one_call_cannot_answer_another(keepers: Keepers) -> None:
+    till = Till()
+    calls = wants(("call_1", "pay", {"amount": 1}), ("call_2", "pay", {"amount": 2}))
+    keeper = await keepers.open(ScriptedModel(calls, says("Done.")), till.pay)
+    chat = await new_chat(keeper)
+    turn = await chat.send("Pay one and two")
+    await ended(turn)
+    await chat.approve("call_1", key="one")
+    await chat.approve("call_1", key="one")
+    with pytest.raises(KeyReused):
+        await chat.approve("call_2", key="one")
+    await until_waiting(chat)
+    await chat.approve("call_2", key="two")
+    await ended(turn)
+    assert sorted(till.paid) == [("call_1", 1), ("call_2", 2)]
 
 
 async def test_an_id_that_a_provider_uses_again_needs_an_answer_of_its_own(keepers: Keepers) -> None:

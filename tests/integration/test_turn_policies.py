@@ -284,6 +284,18 @@ async def test_regenerating_makes_another_answer_beside_the_old_one(keepers: Kee
     assert [request.messages for request in model.requests] == [model.requests[0].messages] * 3
 
 
+async def test_regenerating_twice_with_one_key_makes_one_answer(keepers: Keepers) -> None:
+    keeper = await keepers.open(ScriptedModel(says("One."), says("Another.")))
+    chat = await new_chat(keeper)
+    await ended(await chat.send("Question"))
+    first = await chat.regenerate(key="again")
+    await ended(first)
+    second = await chat.regenerate(key="again")
+    assert (second.number, second.replayed) == (first.number, True)
+    with pytest.raises(KeyReused):
+        await chat.regenerate(1, key="again")
+
+
 async def test_regenerating_while_a_turn_runs_waits_for_it(keepers: Keepers) -> None:
     gate = asyncio.Event()
     keeper, chat, _ = await _busy(keepers, says("Another."), gate=gate)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from threadkeep.errors import StoreNotMigrated, StoreTooNew, ThreadkeepError
 from threadkeep.llm.choice import choose_model
 from threadkeep.llm.loading import load_model
-from threadkeep.runtime import open_store, store_path
+from threadkeep.runtime import open_store, pending_migrations, store_path
 from threadkeep.settings import Settings
 from threadkeep.tools.mcp import McpServers
 from threadkeep.tools.mcp_state import Connected
@@ -43,24 +43,30 @@ class Finding(NamedTuple):
 
 
 async def check_store(settings: Settings) -> AsyncIterator[Finding]:
-    """Open the store, which checks its schema, and try to write."""
+    """Open the store, which checks its schema, and try to write; one that opening would change is not opened."""
     shown, path = settings.store_without_secrets, _path(settings)
     if path is not None and not path.exists():
         yield _will_be_made(shown, path)
         return
     try:
-        store = await open_store(settings.store)
-    except ThreadkeepError as error:
-        advice = "threadkeep migrate --store URL" if isinstance(error, StoreNotMigrated) else _store_advice(error)
-        yield Finding(Grade.FAIL, "store", f"{shown}: {error}", advice)
-        return
-    try:
-        await store.ping()
-        yield Finding(Grade.OK, "store", f"{shown} can be read and written, and its schema is current")
+        pending = pending_migrations(settings.store) if path is not None else []
+        yield _will_be_migrated(shown, pending) if pending else await _tried(shown, settings.store)
     except ThreadkeepError as error:
         yield Finding(Grade.FAIL, "store", f"{shown}: {error}", _store_advice(error))
+
+
+async def _tried(shown: str, url: str) -> Finding:
+    store = await open_store(url)
+    try:
+        await store.ping()
     finally:
         await store.close()
+    return Finding(Grade.OK, "store", f"{shown} can be read and written, and its schema is current")
+
+
+def _will_be_migrated(shown: str, pending: list[str]) -> Finding:
+    said = f"{shown} is of an earlier release; opening it applies {', '.join(pending)}"
+    return Finding(Grade.WARN, "store", said, "copy it first if you may want to go back to that release")
 
 
 def _will_be_made(shown: str, path: Path) -> Finding:
@@ -71,6 +77,8 @@ def _will_be_made(shown: str, path: Path) -> Finding:
 
 
 def _store_advice(error: ThreadkeepError) -> str:
+    if isinstance(error, StoreNotMigrated):
+        return "threadkeep migrate --store URL"
     return "upgrade Threadkeep" if isinstance(error, StoreTooNew) else "check the URL, the rights and the database"
 
 

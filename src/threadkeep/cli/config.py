@@ -3,7 +3,7 @@
 import argparse
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -27,7 +27,10 @@ def run(arguments: argparse.Namespace) -> int:
     flags, file = given_flags(arguments), read_file(os.environ)
     settings = load_settings(os.environ, flags, file)
     origins = {name: _origin(name, source) for name, source in sources(os.environ, flags, file).items()}
-    rows = [(name, value, origins[name.partition(".")[0]]) for name, value in shown(settings)]
+    rows = [
+        (name, value, origins[name] if name in origins else _origin_in_table(name, file))
+        for name, value in shown(settings)
+    ]
     if arguments.json:
         print(json.dumps({name: {"value": value, "source": source} for name, value, source in rows}, indent=2))
         return 0
@@ -48,6 +51,16 @@ def _origin(name: str, source: str) -> str:
             return f"--{name.replace('_', '-')}"
         case _:
             return "default"
+
+
+def _origin_in_table(name: str, file: Mapping[str, Any]) -> str:
+    """Return where a value with a dotted name comes from: tables are written in the file only, often in part."""
+    found: Any = file
+    for part in name.split("."):
+        if isinstance(found, Mapping) and part not in found:
+            return "default"
+        found = found[part] if isinstance(found, Mapping) else found
+    return str(file_path(os.environ))
 
 
 def shown(settings: Settings) -> Iterator[tuple[str, Any]]:

@@ -16,6 +16,7 @@ from threadkeep.errors import ThreadkeepError
 COMMANDS = {
     "chat": "talk with an assistant in the terminal",
     "serve": "serve the store and its page over HTTP",
+    "index": "fill and search an index of documents for assistants to look things up in",
     "keys": "make, list and revoke API keys",
     "migrate": "bring a store's schema up to date",
     "config": "show every setting and where it came from",

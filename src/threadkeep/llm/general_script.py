@@ -55,7 +55,8 @@ def _take_note(scene: Scene) -> Reply | None:
 
 
 def _known(scene: Scene) -> dict[str, Fact]:
-    return facts_in(scene.said)
+    # A fact and a question about it may stand in one message, also when two messages were merged for the model.
+    return facts_in([*scene.said, scene.question])
 
 
 def _name(_match: re.Match[str], scene: Scene) -> str:

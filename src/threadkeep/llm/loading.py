@@ -37,7 +37,7 @@ def load_model(
         raise UnknownModel(
             f"There is no model {name!r}: write demo, local or provider:model, such as openai:gpt-6.1-terra."
         )
-    _check_allowed(provider, os.environ if environment is None else environment)
+    check_allowed(provider, os.environ if environment is None else environment)
     return _langchain(name)
 
 
@@ -57,7 +57,7 @@ def _langchain(name: str) -> Model:
     return LangChainModel.named(name)
 
 
-def _check_allowed(provider: str, environment: Mapping[str, str]) -> None:
+def check_allowed(provider: str, environment: Mapping[str, str]) -> None:
     """Refuse a model beyond this machine where real models are forbidden."""
     if environment.get(NO_REAL_MODELS, "0") in ("", "0"):
         return

@@ -4,7 +4,7 @@ It holds no state. The state of a conversation is in its log, under the key `sta
 gathered; so it survives a restart and follows branches. The engine asks the machine before it stores a change.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,12 +63,14 @@ class Machine:
         reached = {way.target for way in self.transitions if way.source == here and _objection(way, values) is None}
         return tuple(state for state in self.states if state in reached)
 
-    def move(self, values: Values, new: Values) -> dict[str, Any]:
+    def move(self, values: Values, new: Values, unset: Iterable[str] = ()) -> dict[str, Any]:
         """Return what to store if `new` is set on top of `values`: with what entering another state brings along.
 
+        Guards and actions see the values as they will be, without those in `unset`; the state itself cannot be unset.
         Raises IllegalTransition if `new` names a state that cannot be reached from here.
         """
-        here, after = self.current(values), {**values, **new}
+        gone = set(unset) - {KEY}
+        here, after = self.current(values), {**{key: values[key] for key in values if key not in gone}, **new}
         there = self.current(after)
         if there == here:
             return {KEY: here, **new}

@@ -18,12 +18,8 @@ def unit(vector: Vector) -> Vector | None:
 
 def blended(vectors: Sequence[tuple[Vector, float]]) -> Vector | None:
     """Return the direction between some, each with its weight; None if there is none."""
-    units = [(each, weight) for vector, weight in vectors if (each := unit(vector)) is not None]
-    return (
-        unit([sum(numbers) for numbers in zip(*([n * w for n in each] for each, w in units), strict=True)])
-        if units
-        else None
-    )
+    weighted = [[number * weight for number in each] for vector, weight in vectors if (each := unit(vector))]
+    return unit([sum(numbers) for numbers in zip(*weighted, strict=True)]) if weighted else None
 
 
 def packed(vector: Vector) -> bytes:

@@ -7,13 +7,10 @@ here.
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from pathlib import Path
 from typing import Any
 
-from fastapi import APIRouter, Depends, FastAPI
-from fastapi.responses import FileResponse
+from fastapi import Depends, FastAPI
 from starlette.middleware.cors import CORSMiddleware
-from starlette.staticfiles import StaticFiles
 
 from threadkeep import __version__
 from threadkeep.keeper import Keeper
@@ -27,6 +24,7 @@ from threadkeep.server.key_guard import KeyGuard
 from threadkeep.server.limits import Limits, within_rate
 from threadkeep.server.loopback import LoopbackGuard
 from threadkeep.server.measures import Measures
+from threadkeep.server.page import PageFiles, page_routes
 from threadkeep.server.problems import DESCRIBED, answer_with_problems
 from threadkeep.server.request_id import RequestIds
 from threadkeep.server.round_trip import RoundTrips
@@ -47,7 +45,6 @@ CROSS_ORIGIN: dict[str, Any] = {
     "expose_headers": ["ETag", "Idempotency-Replayed", "Location", "Preference-Applied", "Retry-After", "X-Request-Id"],
 }
 """What pages of the named other sites may send and see. Never cookies: they bring a key."""
-WEB = Path(__file__).parent.parent / "web"
 
 
 def create_app(keeper: Keeper, settings: Settings, measures: Measures | None = None) -> FastAPI:
@@ -72,6 +69,9 @@ def create_app(keeper: Keeper, settings: Settings, measures: Measures | None = N
     admission = keeper.host.parts.admission
     measures.watch("threadkeep_running_turns", "Conversations in which a turn runs.", lambda: admission.running)
     measures.watch("threadkeep_open_streams", "Event streams that are open.", lambda: visits.streams)
+    measures.watch(
+        "threadkeep_mcp_ready", "Whether the tools of an MCP server can be called.", keeper.mcp.ready, "server"
+    )
     answer_with_problems(app)
     app.include_router(health_routes(keeper.store, admission))
     app.include_router(metrics_routes(measures))
@@ -81,8 +81,9 @@ def create_app(keeper: Keeper, settings: Settings, measures: Measures | None = N
         app.include_router(routes(keeper), dependencies=[Depends(within_rate)])
     for dialect in dialect_routes(keeper, settings):
         app.include_router(dialect, dependencies=[Depends(within_rate)])
-    app.include_router(_page())
-    app.mount("/static", StaticFiles(directory=WEB), name="static")
+    files = PageFiles()
+    app.include_router(page_routes(files))
+    app.mount("/static", files, name="static")
     _surround(app, settings, visits, measures)
     return app
 
@@ -112,13 +113,3 @@ def _watching(visits: Visits, guard: Guard) -> Callable[[FastAPI], AbstractAsync
             watching.cancel()
 
     return life
-
-
-def _page() -> APIRouter:
-    router = APIRouter()
-
-    @router.get("/", include_in_schema=False)
-    async def page() -> FileResponse:
-        return FileResponse(WEB / "index.html", headers={"Cache-Control": "no-cache"})
-
-    return router

@@ -4,19 +4,19 @@ The file carries its own policy, which allows its one style sheet and nothing el
 or a tool said stays text wherever the file is opened. Markdown in messages is shown as it was written.
 """
 
-import json
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from hashlib import sha256
 from html import escape
-from typing import Any
 
-from threadkeep.conversation.blocks import Block, Chart, Citation, Narrative, RankedList, SplitCompare, Table
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.markdown import UNTITLED
 from threadkeep.conversation.message import Message, MessageStatus
+from threadkeep.server.html_blocks import block_html
+from threadkeep.server.html_chart import CHART_STYLE
+from threadkeep.server.html_text import json_text, prose, safe
 
 STYLE = """
 :root { color-scheme: light dark; }
@@ -27,23 +27,24 @@ h2 { font-size: .85rem; margin: 0 0 .5rem; }
 time, .note { color: #767676; font-weight: normal; }
 .text, pre, td, th { white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: plaintext; }
 pre { font-size: .85rem; margin: .5rem 0; }
-table { border-collapse: collapse; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+caption, figcaption { font-weight: bold; text-align: start; padding: .25rem 0; }
 td, th { border: 1px solid #8886; padding: .2rem .5rem; text-align: start; vertical-align: top; }
+figure, table { margin: .75rem 0; }
+blockquote { margin: .25rem 0 .75rem; padding-inline-start: .75rem; border-inline-start: 3px solid #8886; }
 """
+STYLE += CHART_STYLE
 _HASH = b64encode(sha256(STYLE.encode()).digest()).decode()
 _RULES = f"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none'; form-action 'none'"
 POLICY = f"{_RULES}; frame-ancestors 'none'; sandbox"
 """The policy for the header: what only a header may say is added to what the file says itself."""
 
-_UNSEEN = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {0x7F: 0x2421}
-"""Control characters become the pictures of them: some of them could not be written into a file of HTML at all."""
-
 
 def to_html(conversation: Conversation, entries: Iterable[Entry]) -> str:
     """Return the messages of a branch, oldest first, under the title of their conversation."""
-    title = _safe(conversation.title or UNTITLED)
-    by = f" with the assistant {_safe(conversation.assistant)}" if conversation.assistant else ""
-    about = f"Conversation {_safe(conversation.id)}{by}, begun {_moment(conversation.created_at)}."
+    title = safe(conversation.title or UNTITLED)
+    by = f" with the assistant {safe(conversation.assistant)}" if conversation.assistant else ""
+    about = f"Conversation {safe(conversation.id)}{by}, begun {_moment(conversation.created_at)}."
     head = (
         f'<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="{escape(_RULES)}">\n'
         '<meta name="referrer" content="no-referrer">\n<meta name="viewport" content="width=device-width">\n'
@@ -55,7 +56,7 @@ def to_html(conversation: Conversation, entries: Iterable[Entry]) -> str:
 
 
 def _article(message: Message, at: datetime) -> str:
-    by = f" ({_safe(message.model)})" if message.model else ""
+    by = f" ({safe(message.model)})" if message.model else ""
     heading = f"<h2>{message.role.capitalize()}{by} {_moment(at)}</h2>"
     return f'<article class="{message.role}">\n{heading}\n' + "\n".join(_parts(message)) + "\n</article>"
 
@@ -64,69 +65,21 @@ def _parts(message: Message) -> Iterator[str]:
     result = message.tool_result
     if result is not None:
         took = f" in {result.duration_ms} ms" if result.duration_ms is not None else ""
-        failed = f": {_safe(result.error)}" if result.error else ""
-        yield _folded(f"Result of {_safe(result.tool_call_id)}{took}{failed}", message.content)
+        failed = f": {safe(result.error)}" if result.error else ""
+        yield _folded(f"Result of {safe(result.tool_call_id)}{took}{failed}", message.content)
     elif message.content:
-        yield _text(message.content)
-    yield from map(_block, message.blocks)
+        yield prose(message.content)
+    yield from map(block_html, message.blocks)
     for call in message.tool_calls:
-        yield _folded(f"Calls {_safe(call.name)} as {_safe(call.id)}", _json(call.args))
+        yield _folded(f"Calls {safe(call.name)} as {safe(call.id)}", json_text(call.args))
     if message.status is MessageStatus.INTERRUPTED:
         yield '<p class="note">(cut off here)</p>'
 
 
-def _block(block: Block) -> str:
-    match block:
-        case Narrative():
-            return _text(block.text)
-        case RankedList():
-            return _records(block.rows)
-        case SplitCompare():
-            return _table([block.leftTitle, block.rightTitle], [[block.left, block.right]])
-        case Table():
-            return _table(block.columns, block.rows)
-        case Chart():
-            return _records(block.series)
-        case Citation():
-            return f'<p class="note">Source: {_safe(block.source)}</p>'
-        case _:
-            return f"<pre>\n{_safe(_json(block.model_dump(mode='json')))}</pre>"
-
-
-def _records(rows: list[dict[str, Any]]) -> str:
-    """Return objects as a table with a column for each key that one of them has."""
-    columns = list(dict.fromkeys(key for row in rows for key in row))
-    return _table(columns, [[row.get(key) for key in columns] for row in rows])
-
-
-def _table(columns: list[str], rows: list[list[Any]]) -> str:
-    head = "".join(f"<th>{_safe(column)}</th>" for column in columns)
-    lines = "".join(f"<tr>{''.join(f'<td>{_safe(_plain(cell))}</td>' for cell in row)}</tr>\n" for row in rows)
-    return f"<table>\n<tr>{head}</tr>\n{lines}</table>"
-
-
 def _folded(summary: str, content: str) -> str:
     # A browser leaves out the first line end of what is preformatted.
-    return f"<details><summary>{summary}</summary><pre>\n{_safe(content)}</pre></details>"
-
-
-def _text(text: str) -> str:
-    return f'<div class="text" dir="auto">{_safe(text)}</div>'
-
-
-def _plain(value: object) -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else _json(value)
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2)
+    return f"<details><summary>{summary}</summary><pre>\n{safe(content)}</pre></details>"
 
 
 def _moment(at: datetime) -> str:
     return f'<time datetime="{at.isoformat()}">{at:%Y-%m-%d %H:%M} UTC</time>'
-
-
-def _safe(text: str) -> str:
-    return escape(text.translate(_UNSEEN))

@@ -1,7 +1,8 @@
 """The stream of a user's list of conversations: created, updated, running, waiting, deleted.
 
 The list is read anew when something in it may have changed, here or in another process, and compared with what was told
-last; so nothing is missed and nothing is told twice. A reader that comes back starts with the list itself.
+last; so nothing is missed and nothing is told twice. A reader that comes back starts with the list itself, and is told
+first in which conversations a turn runs or waits.
 """
 
 from collections.abc import AsyncIterator
@@ -30,13 +31,16 @@ class _Seen(NamedTuple):
 async def watch_list(store: Store, bus: Bus, scope: Scope, heartbeat: float) -> AsyncIterator[bytes]:
     """Yield changes of the list from now on, for ever."""
     with bus.subscribed(scope.tenant, list_topic(scope.user)) as subscription:
-        seen = {id: look for id, (look, _) in (await _look(store, scope)).items()}
+        now = await _look(store, scope, {})
+        seen = {id: look for id, (look, _) in now.items()}
         quiet = 0.0
         yield b"retry: 1000\n\n"
+        for name, data in _open_turns(now):
+            yield encode(name, data)
         while True:
             await subscription.get(LOOK_EVERY)
             try:
-                now = await _look(store, scope)
+                now = await _look(store, scope, seen)
                 told = [encode(name, data) for name, data in await _changes(store, scope, seen, now)]
             except ThreadkeepError as error:
                 yield encode("error", {"code": error.code, "detail": str(error)})
@@ -48,17 +52,24 @@ async def watch_list(store: Store, bus: Bus, scope: Scope, heartbeat: float) -> 
                 yield chunk
 
 
-async def _look(store: Store, scope: Scope) -> dict[str, tuple[_Seen, Conversation]]:
-    """Return the list as it is now."""
+async def _look(store: Store, scope: Scope, seen: dict[str, _Seen]) -> dict[str, tuple[_Seen, Conversation]]:
+    """Return the list as it is now. What turns do is in the log, so only logs that have grown are looked into."""
     found = {}
     for conversation in (await store.list(scope, limit=SHOWN)).items:
-        try:
-            turns = await store.turns(scope, conversation.id)
-        except ConversationNotFound:
-            continue
-        state = next((turn.state for turn in turns if turn.state is not TurnState.QUEUED), None)
-        found[conversation.id] = (_Seen(conversation.version, conversation.entries, state), conversation)
+        look = seen.get(conversation.id)
+        if look is None or look.entries != conversation.entries:
+            try:
+                turns = await store.turns(scope, conversation.id)
+            except ConversationNotFound:
+                continue
+            state = next((turn.state for turn in turns if turn.state is not TurnState.QUEUED), None)
+            look = _Seen(conversation.version, conversation.entries, state)
+        found[conversation.id] = (look._replace(version=conversation.version), conversation)
     return found
+
+
+def _open_turns(now: dict[str, tuple[_Seen, Conversation]]) -> list[tuple[str, dict[str, object]]]:
+    return [(f"conversation.{look.state}", {"id": id}) for id, (look, _) in now.items() if look.state is not None]
 
 
 async def _changes(
@@ -71,7 +82,7 @@ async def _changes(
             told.append(("conversation.deleted", {"id": id}))
     for id, (look, conversation) in reversed(now.items()):
         before = seen.get(id)
-        shown = ShownConversation.of(conversation).model_dump(mode="json")
+        shown = ShownConversation.of(conversation).model_dump(mode="json") | {"turn": look.state}
         if before is None:
             told.append(("conversation.created", shown))
         elif before != look:

@@ -3,7 +3,7 @@
 Nothing is counted by tenant, user or conversation: numbers must not tell who talks, and their count must stay small.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from threadkeep import __version__
 from threadkeep.conversation.entry import Entry
@@ -32,9 +32,9 @@ class Measures(Observer):
         self._errors = Counter("threadkeep_errors_total", "Requests refused or failed, by code.", ["code"])
         self._gauges = [Gauge("threadkeep_info", f"Threadkeep {__version__}.", lambda: 1)]
 
-    def watch(self, name: str, about: str, ask: Callable[[], float]) -> None:
-        """Show a number that somebody else keeps."""
-        self._gauges.append(Gauge(name, about, ask))
+    def watch(self, name: str, about: str, ask: Callable[[], float | Mapping[str, float]], label: str = "") -> None:
+        """Show a number that somebody else keeps, or one for each value of a label."""
+        self._gauges.append(Gauge(name, about, ask, label))
 
     def render(self) -> str:
         """Return everything as Prometheus reads it."""

@@ -4,7 +4,7 @@ What is counted is not decided here but in `measures`. One event loop uses them,
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -45,18 +45,24 @@ class Counter:
 
 
 class Gauge:
-    """A number that is asked for when somebody looks."""
+    """A number that is asked for when somebody looks; with a label, a number for each value of it."""
 
     kind = "gauge"
 
-    def __init__(self, name: str, about: str, ask: Callable[[], float]) -> None:
+    def __init__(self, name: str, about: str, ask: Callable[[], float | Mapping[str, float]], label: str = "") -> None:
         self.name = name
         self.about = about
         self._ask = ask
+        self._label = label
 
     def lines(self) -> Iterator[str]:
-        """Yield the number."""
-        yield _line(self.name, (), self._ask())
+        """Yield the numbers."""
+        answer = self._ask()
+        if isinstance(answer, Mapping):
+            for value, number in answer.items():
+                yield _line(self.name, [(self._label, value)], number)
+        else:
+            yield _line(self.name, (), answer)
 
 
 class Histogram:

@@ -32,8 +32,10 @@ _STATUS: tuple[tuple[type[ThreadkeepError], int], ...] = (
     (errors.Conflict, 409),
     (errors.LimitReached, 429),
     (errors.Stopping, 503),
+    (errors.UnknownModel, 409),
     (errors.ModelRateLimited, 503),
     (errors.ModelError, 502),
+    (errors.RetrievalError, 503),
     (errors.StoreFull, 507),
     (errors.StoreError, 503),
 )

@@ -9,7 +9,7 @@ from threadkeep.conversation.conversation import Branch, Conversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.tree import Tree
-from threadkeep.conversation.turn import Turn
+from threadkeep.conversation.turn import Turn, TurnChange
 from threadkeep.store.base import Hit
 from threadkeep.turn.events import show
 
@@ -68,27 +68,33 @@ class ShownMessage(Shown):
 
 
 class ShownTurn(Shown):
-    """A turn by its number and its state; `error` if it failed, `detail` where there is something to say."""
+    """A turn by its number and its state; `error` if it failed, `detail` where there is something to say. A queued one
+    shows its `message`, which is in no branch yet."""
 
     id: int
     state: str
     error: str | None = None
     detail: str | None = None
+    message: dict[str, Any] | None = None
 
     @classmethod
-    def of(cls, turn: Turn) -> "ShownTurn":
-        """Return an open turn as clients see it."""
-        return cls(id=turn.number, state=turn.state)
+    def of(cls, turn: Turn, opening: Entry | None = None) -> "ShownTurn":
+        """Return an open turn as clients see it, with what the entry that opened it holds."""
+        queued = opening.body.message if opening is not None and isinstance(opening.body, TurnChange) else None
+        return cls(id=turn.number, state=turn.state, message=show(queued) if queued else None)
 
 
 class WholeConversation(ShownConversation):
-    """A conversation with a page of messages, oldest first; `before` asks for the page before it. `state` is what has
-    been gathered on the branch that is shown."""
+    """A conversation with a page of messages, oldest first; `before` asks for the page before it. `branch` is the
+    newest entry of the branch that is shown, `turns` are the open ones, `ended` is how the newest one ended. `state` is
+    what has been gathered."""
 
+    branch: int | None
     messages: list[ShownMessage]
     before: int | None
     after: int | None
     turns: list[ShownTurn]
+    ended: ShownTurn | None
     state: dict[str, Any]
     cursor: str
 

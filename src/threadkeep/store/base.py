@@ -26,6 +26,7 @@ from threadkeep.conversation.state import State, StateChange
 from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import Lease, Turn, TurnChange
 from threadkeep.store.keyring import KeyRing
+from threadkeep.store.wire import Wire
 
 ROOT = 0
 MAX_LIMIT = 1000
@@ -163,6 +164,10 @@ class Store(ABC):
     @abstractmethod
     async def ping(self) -> None:
         """Return if the store can be read and written, else raise the `StoreError` that a write would."""
+
+    def wire(self) -> Wire | None:
+        """Return a new wire to the other processes that use this store; none where they cannot be told at once."""
+        return None
 
     # Conversations
 

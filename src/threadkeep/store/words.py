@@ -107,6 +107,11 @@ def _spell(text: str, start: int, end: int) -> list[Word]:
     return [Word(word, start, end) for word in _fold(text[start:end])]
 
 
+def words_in_order(text: str) -> list[str]:
+    """Return the words of a text as they are indexed, in order; one that is there twice comes twice."""
+    return _fold(text) if text.isascii() else [word.text for word in _find(text)]
+
+
 def query_words(texts: Iterable[str]) -> list[str]:
     """Return the different words of some texts as they are indexed, as many as a search may have."""
     return sorted({word for text in texts for word in _terms(check_text(text))})[:MAX_QUERY_WORDS]

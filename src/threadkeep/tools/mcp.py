@@ -70,6 +70,10 @@ class McpServers:
         """Return the tools of all servers as they were listed last, in a stable order."""
         return tuple(tool for connection in self._connections.values() for tool in connection.tools)
 
+    def ready(self) -> dict[str, bool]:
+        """Return for each server whether its tools can be called."""
+        return {state.server: state.state is Connected.READY for state in self.states()}
+
     def states(self) -> tuple[McpState, ...]:
         """Return how each server is doing, in the order of the settings."""
         now = {name: connection.state for name, connection in self._connections.items()}

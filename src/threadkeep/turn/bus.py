@@ -1,13 +1,17 @@
 """Telling readers in this process at once that a log has grown. It may lose anything: a reader catches up from the log.
 
-Text travels along, so that readers who are up to date need not read it again from the store.
+Text travels along, so that readers who are up to date need not read it again from the store. Readers in other processes
+are told by a `Relay`, where the store has a wire.
 """
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from typing import NewType
 
 MOST_WAITING = 256
 """How much news a slow reader may leave lying before it is only told to look into the log."""
@@ -28,6 +32,17 @@ class News:
 
 
 LOOK = News()
+
+Topic = NewType("Topic", bytes)
+"""What news is about: a conversation, or the list of a user's conversations, as a digest that tells neither."""
+TOPIC_BYTES = 16
+
+
+@lru_cache(maxsize=4096)
+def topic_of(tenant: str, conversation: str) -> Topic:
+    """Return the topic of a conversation."""
+    name = f"{len(tenant)} {tenant} {conversation}".encode(errors="surrogatepass")
+    return Topic(blake2b(name, digest_size=TOPIC_BYTES).digest())
 
 
 def list_topic(user: str) -> str:
@@ -66,29 +81,46 @@ class Bus:
     """Passes news on to who has subscribed, by tenant and conversation."""
 
     def __init__(self) -> None:
-        self._readers: dict[tuple[str, str], set[Subscription]] = defaultdict(set)
+        self._readers: dict[Topic, set[Subscription]] = defaultdict(set)
+        self._relays: list[Callable[[Topic], None]] = []
 
     def publish(self, tenant: str, conversation: str, news: News = LOOK) -> None:
         """Tell every reader of the conversation."""
-        for reader in self._readers.get((tenant, conversation), ()):
-            reader.put(news)
+        topic = topic_of(tenant, conversation)
+        self.tell(topic, news)
+        for relay in self._relays:
+            relay(topic)
 
     def publish_list(self, tenant: str, user: str) -> None:
         """Tell who watches the list of a user's conversations that something in it has changed."""
         self.publish(tenant, list_topic(user))
 
+    def tell(self, topic: Topic, news: News = LOOK) -> None:
+        """Tell readers here only."""
+        for reader in self._readers.get(topic, ()):
+            reader.put(news)
+
+    @contextmanager
+    def relayed(self, relay: Callable[[Topic], None]) -> Iterator[None]:
+        """Tell somebody for a while what there is news about."""
+        self._relays.append(relay)
+        try:
+            yield
+        finally:
+            self._relays.remove(relay)
+
     @contextmanager
     def subscribed(self, tenant: str, conversation: str) -> Iterator[Subscription]:
         """Be told about a conversation for a while."""
-        key, subscription = (tenant, conversation), Subscription()
-        self._readers[key].add(subscription)
+        topic, subscription = topic_of(tenant, conversation), Subscription()
+        self._readers[topic].add(subscription)
         try:
             yield subscription
         finally:
-            self._readers[key].discard(subscription)
-            if not self._readers[key]:
-                del self._readers[key]
+            self._readers[topic].discard(subscription)
+            if not self._readers[topic]:
+                del self._readers[topic]
 
     def readers(self, tenant: str, conversation: str) -> int:
         """Return how many readers a conversation has here."""
-        return len(self._readers.get((tenant, conversation), ()))
+        return len(self._readers.get(topic_of(tenant, conversation), ()))

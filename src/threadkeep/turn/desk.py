@@ -10,7 +10,7 @@ from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, Turn, TurnState
-from threadkeep.errors import InvalidParent, LeaseLost, TurnNotFound
+from threadkeep.errors import InvalidParent, LeaseLost, ThreadkeepError, TurnNotFound
 from threadkeep.store.base import Append, Begun
 from threadkeep.turn.decision import Wait, decide
 from threadkeep.turn.events import Event
@@ -81,7 +81,12 @@ class Desk:
         if len(waiting) == 1:
             # Taken up first: who dies between the answer and the going on leaves a turn that is recovered.
             lease = await self._taken(turn)
-        done = await self.store.append(scope, conversation, Append(bodies=(answer,), key=key, lease=lease))
+        try:
+            done = await self.store.append(scope, conversation, Append(bodies=(answer,), key=key, lease=lease))
+        except ThreadkeepError:
+            if lease is not None:
+                self.host.take_up(lease)  # the answer was refused: the turn waits again
+            raise
         self.host.parts.bus.publish(scope.tenant, conversation)
         if lease is not None:
             self.host.take_up(lease)

@@ -8,6 +8,7 @@ from datetime import timedelta
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, Turn, TurnState
 from threadkeep.errors import ConversationNotFound, InvalidValue, LeaseLost, StoreError
+from threadkeep.turn.bus import Topic, topic_of
 from threadkeep.turn.decision import pending_calls
 from threadkeep.turn.engine import run_turn
 from threadkeep.turn.resume import resume_turn
@@ -180,12 +181,22 @@ class Host:
         while self._tasks:
             await asyncio.sleep(self.parts.lease_for.total_seconds() / 3)
             for running in list(self._running.values()):
-                try:
-                    await self.parts.store.extend(running.lease, self.parts.lease_for)
-                except LeaseLost:
-                    running.stop.set()
-                except StoreError as error:
-                    logger.warning("a lease could not be extended: %s", error)
+                await self._keep_lease(running)
+
+    async def _keep_lease(self, running: Running) -> None:
+        """Extend a lease; a turn that somebody else has taken is stopped here."""
+        try:
+            await self.parts.store.extend(running.lease, self.parts.lease_for)
+        except LeaseLost:
+            running.stop.set()
+        except StoreError as error:
+            logger.warning("a lease could not be extended: %s", error)
+
+    async def changed_elsewhere(self, topics: frozenset[Topic]) -> None:
+        """Find out at once whether a turn that runs here was stopped by another process."""
+        for running in list(self._running.values()):
+            if topic_of(running.lease.scope.tenant, running.lease.conversation) in topics:
+                await self._keep_lease(running)
 
 
 def _key(scope: Scope, conversation: str, turn: int, fence: int) -> Key:

@@ -18,7 +18,7 @@ def state_change(
     machine: Machine | None, state: State, new: Mapping[str, Any], unset: tuple[str, ...] = ()
 ) -> StateChange:
     """Return the entry that changes the state. Raises IllegalTransition if the machine does not go that way."""
-    return state.change(machine.move(state.values, new) if machine else new, unset)
+    return state.change(machine.move(state.values, new, unset) if machine else new, unset)
 
 
 def after(state: State, change: StateChange) -> State:

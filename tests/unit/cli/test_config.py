@@ -39,6 +39,9 @@ def test_every_setting_is_told_with_its_origin(folder: Path, capsys: pytest.Capt
     assert told["stop_patience"] == {"value": 3.0, "source": "threadkeep.toml"}
     assert told["host"] == {"value": "127.0.0.1", "source": "default"}
     assert told["mcp.servers.git.command"]["source"] == "threadkeep.toml"
+    assert told["mcp.servers.git.timeout"]["source"] == "default"
+    assert told["mcp.servers.git.env.TOKEN"]["source"] == "threadkeep.toml"
+    assert told["dialects.query"]["source"] == "default"
     assert {name.partition(".")[0] for name in told} == set(Settings.model_fields)
 
 

@@ -4,9 +4,11 @@ import json
 import os
 import shutil
 import socket
+import sqlite3
 import sys
 import time
 from collections import namedtuple
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from threadkeep.cli import checks
 from threadkeep.cli.main import main
 from threadkeep.runtime import open_store
 from threadkeep.settings import Settings
+from threadkeep.store.sqlite import schema
 
 Space = namedtuple("Space", ["total", "used", "free"])
 
@@ -47,6 +50,29 @@ async def test_a_store_that_is_there_is_opened_and_tried(folder: Path) -> None:
     await store.close()
     found = [finding async for finding in checks.check_store(Settings())]
     assert [finding.grade for finding in found] == ["ok"]
+
+
+def test_a_file_of_an_earlier_release_is_told_and_left_as_it_is(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, known = folder / "threadkeep.db", schema.migrations()
+    with monkeypatch.context() as earlier:
+        earlier.setattr(schema, "migrations", lambda: known[:1])
+        schema.migrate(file)
+    before = file.read_bytes()
+    status, found = diagnosed(capsys)
+    assert (status, found["store"]["grade"]) == (0, "warn")
+    assert "0002_api_keys.sql" in found["store"]["said"]
+    assert file.read_bytes() == before
+    assert list(folder.iterdir()) == [file]
+
+
+def test_a_file_of_another_program_is_a_failure(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with closing(sqlite3.connect(folder / "threadkeep.db")) as other:
+        other.execute("CREATE TABLE recipe (name)")
+    status, found = diagnosed(capsys)
+    assert (status, found["store"]["grade"]) == (1, "fail")
+    assert "another program" in found["store"]["said"]
 
 
 @pytest.mark.parametrize("url", ["tape:///reel", "postgresql://nobody@127.0.0.1:1/none", "sqlite:///broken.db"])

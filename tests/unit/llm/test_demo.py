@@ -38,6 +38,10 @@ async def test_it_remembers_a_name_said_earlier() -> None:
     assert await says("My name is Alice", "Nice to meet you!", "What's my name?") == "Your name is Alice."
 
 
+async def test_it_knows_a_name_said_in_the_same_message() -> None:
+    assert (await says("My name is Alice.\n\nWhat's my name?")).startswith("Your name is Alice.")
+
+
 async def test_it_knows_no_name_that_was_not_said() -> None:
     assert "not told me your name" in await says("What's my name?")
 

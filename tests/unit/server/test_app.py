@@ -1,5 +1,6 @@
 """The application without a socket: page, health, guards, and what an error looks like."""
 
+import re
 from collections.abc import AsyncIterator
 from unittest.mock import AsyncMock
 
@@ -69,9 +70,10 @@ async def test_a_store_that_does_not_answer_makes_the_server_unready_but_alive(
 async def test_the_page_and_all_it_links_to_are_served(client: httpx.AsyncClient) -> None:
     page = await client.get("/")
     assert page.headers["content-type"] == "text/html; charset=utf-8"
-    for path in ("/static/style.css", "/static/health.js", "/static/icon.svg"):
-        assert f'"{path}"' in page.text
-        assert (await client.get(path)).status_code == 200
+    linked = re.findall(r'(?:href|src)="(/[^"]+)"', page.text)
+    assert {"/static/style.css", "/static/render.css", "/static/whole.js", "/static/icon.svg"} <= set(linked)
+    for path in linked:
+        assert (await client.get(path)).status_code == 200, path
 
 
 async def test_the_page_holds_nothing_that_its_policy_forbids(client: httpx.AsyncClient) -> None:

@@ -2,10 +2,12 @@
 
 from datetime import UTC, datetime
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
-from threadkeep.conversation.blocks import Block, Chart, Citation, Narrative, RankedList, SplitCompare, Table
+from threadkeep.conversation.blocks import AnyBlock, Block, Chart, Narrative, RankedList, SplitCompare, Table
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall, ToolResult
@@ -24,9 +26,12 @@ HOSTILE = [
     "\x00<\x00script>\x1b[2J",
 ]
 TAGS = {"html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "article", "time", "div", "pre"} | {
-    *("details", "summary", "table", "tr", "th", "td")
+    *("details", "summary", "table", "caption", "thead", "tbody", "tr", "th", "td", "figure", "figcaption"),
+    *("blockquote", "svg", "g", "line", "text", "rect", "polyline"),
 }
-ATTRIBUTES = {"lang", "charset", "http-equiv", "content", "name", "class", "dir", "datetime"}
+ATTRIBUTES = {"lang", "charset", "http-equiv", "content", "name", "class", "dir", "datetime", "scope"} | {
+    *("viewbox", "role", "aria-label", "x", "y", "x1", "x2", "y1", "y2", "width", "height", "points", "text-anchor"),
+}
 
 
 class Page(HTMLParser):
@@ -68,6 +73,12 @@ def _page(*messages: Message, title: str | None = "Ranks", assistant: str | None
     )
 
 
+def made(kind: str, **fields: Any) -> Block:
+    """Return a block with fields beyond those that its type names."""
+    block: Block = TypeAdapter(AnyBlock).validate_python({"type": kind, **fields})
+    return block
+
+
 def _everywhere(text: str) -> list[Message]:
     """Return messages that hold a text in every place that can hold one."""
     blocks = (
@@ -76,7 +87,9 @@ def _everywhere(text: str) -> list[Message]:
         SplitCompare(leftTitle=text, rightTitle=text, left={"x": text}, right=text),
         Table(columns=[text], rows=[[text, None, 1]]),
         Chart(chart=text, series=[{"name": text}]),
-        Citation(source=text),
+        made("chart", chart="line", series=[{"name": text, "points": [[text, 1], ["b", 2]]}], title=text, unit=text),
+        made("chart", chart="bar", series=[{"name": text, "values": [1, -2]}], labels=[text, text]),
+        made("citation", source=text, title=text, url=text, text=text),
         Block.model_validate({"type": "new", "x": text}),
     )
     call = ToolCall(id=text, name=text[:64], args={text: text})
@@ -136,3 +149,51 @@ def test_a_person_reads_what_was_said_and_done() -> None:
         "(cut off here)",
     ):
         assert said in text
+
+
+def _blocks(*blocks: Block) -> str:
+    return _page(Message(role=Role.ASSISTANT, blocks=blocks))
+
+
+def test_a_ranked_list_is_a_numbered_table_under_its_title() -> None:
+    text = _blocks(made("ranked_list", rows=[{"score": 0.9, "ticker": "DHI"}], title="Best"))
+    assert '<caption dir="auto">Best</caption>' in text
+    assert Page(text).text.count("#tickerscore") == 1
+    assert '<td dir="auto">1</td><td dir="auto">DHI</td><td dir="auto">0.9</td>' in text
+
+
+def test_a_comparison_names_its_rows() -> None:
+    text = _blocks(SplitCompare(leftTitle="A", rightTitle="B", left={"size": 1}, right={"size": 2}))
+    assert '<th scope="row" dir="auto">size</th><td dir="auto">1</td><td dir="auto">2</td>' in text
+
+
+@pytest.mark.parametrize(("kind", "mark"), [("line", "polyline"), ("stacked bar", "rect")])
+def test_a_chart_is_drawn_and_its_numbers_are_there_to_be_read(kind: str, mark: str) -> None:
+    series = [{"name": "x", "points": [["Jan", 1], ["Feb", 3]]}, {"name": "y", "values": [2]}]
+    page = Page(_blocks(made("chart", chart=kind, series=series, title="Growth")))
+    assert {"svg", mark, "figcaption"} <= page.tags
+    assert "Numbers" in page.text
+    assert "Feb3" in page.text
+
+
+@pytest.mark.parametrize(
+    "values", [[1], [0, 0], [5e-324, 0], [1.7e308, -1.7e308], [-3, -2], [10**400, 7], [1e-9, 1e9], list(range(900))]
+)
+def test_a_chart_of_any_numbers_can_be_drawn(values: list[float]) -> None:
+    for kind in ("line", "bar"):
+        text = _blocks(Chart(chart=kind, series=[{"name": "x", "values": values}]))
+        assert "<svg" in text
+        assert "nan" not in text
+        assert "inf" not in text.replace("infinity", "")
+
+
+def test_a_chart_without_numbers_is_its_json() -> None:
+    assert "svg" not in Page(_blocks(Chart(chart="line", series=[{"name": "x"}]))).tags
+
+
+def test_a_citation_says_where_to_look_and_makes_no_link() -> None:
+    cited = made("citation", source="10-K", title="Report", url="https://example.org/k", text="It grew.")
+    page = Page(_blocks(cited))
+    assert "Source: Report, 10-K, https://example.org/k" in page.text
+    assert "blockquote" in page.tags
+    assert "a" not in page.tags

@@ -23,10 +23,10 @@ async def server() -> AsyncIterator[Server]:
         yield server
 
 
-async def signed_in(server: Server) -> httpx.Response:
+async def signed_in(server: Server, origin: str | None = None) -> httpx.Response:
     _, ada = await server.key("acme", "ada")
     body = {"key": ada["Authorization"].removeprefix("Bearer ")}
-    return await server.client.post("/v1/login", json=body, headers={"Origin": server.url})
+    return await server.client.post("/v1/login", json=body, headers={"Origin": origin or server.url})
 
 
 def cookie_in(answer: httpx.Response) -> SimpleCookie:
@@ -40,6 +40,13 @@ async def test_a_key_is_exchanged_for_a_cookie_that_scripts_and_other_sites_cann
     assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == (True, "strict", "/")
     assert not cookie["domain"]
     assert (await server.client.get("/v1/me")).json()["user"] == "ada"
+
+
+async def test_a_page_that_came_over_tls_gets_a_cookie_that_is_never_sent_without(server: Server) -> None:
+    # The proxy ends TLS: the request itself comes without it.
+    encrypted = await signed_in(server, server.url.replace("http:", "https:"))
+    assert cookie_in(encrypted)["threadkeep_key"]["secure"]
+    assert not cookie_in(await signed_in(server))["threadkeep_key"]["secure"]
 
 
 async def test_our_own_page_may_change_things_with_the_cookie(server: Server) -> None:

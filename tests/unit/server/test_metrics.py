@@ -35,6 +35,11 @@ def test_a_gauge_is_asked_when_somebody_looks() -> None:
     assert [*gauge.lines(), *gauge.lines()] == ["level 1", "level 2.5"]
 
 
+def test_a_gauge_with_a_label_has_a_number_for_each_of_its_values() -> None:
+    gauge = Gauge("level", "How high.", lambda: {"a": 1, "b": 0}, "river")
+    assert list(gauge.lines()) == ['level{river="a"} 1', 'level{river="b"} 0']
+
+
 def test_a_histogram_counts_what_is_below_each_bound() -> None:
     histogram = Histogram("took_seconds", "How long.", bounds=(0.1, 1))
     for seconds in (0.1, 0.5, 0.5, 7):

@@ -7,7 +7,7 @@ from threadkeep.server.measures import Measures
 from threadkeep.settings import Settings
 
 GUIDE = (Path(__file__).parents[3] / "docs" / "howto" / "operate.md").read_text()
-WATCHED = {"threadkeep_running_turns", "threadkeep_open_streams"}
+WATCHED = {"threadkeep_running_turns", "threadkeep_open_streams", "threadkeep_mcp_ready"}
 
 
 def test_every_metric_is_explained() -> None:

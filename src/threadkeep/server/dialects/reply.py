@@ -8,8 +8,8 @@ from starlette.responses import JSONResponse, Response
 
 from threadkeep.context.blocks import text_of
 from threadkeep.conversation.message import Message, Role, ToolCall
+from threadkeep.server.failed_turn import problem_of_turn
 from threadkeep.server.keys import replay_headers
-from threadkeep.server.problems import problem
 from threadkeep.server.shown import Shown
 from threadkeep.turn.events import Event
 
@@ -59,7 +59,7 @@ class Outcome:
         """Return the answer to the request; a turn that failed is a problem that names the session."""
         data = {} if self.end is None else self.end.data
         if "error" in data:
-            return problem(502, *failure(data["error"]), session_id=session)
+            return problem_of_turn(data["error"], session_id=session)
         message, detail = self.message, data.get("detail")
         reply = Reply(
             response=text_of(message) if message else detail or "",
@@ -75,9 +75,3 @@ class Outcome:
 def status_of(end: Event) -> str:
     """Return how a turn ended, by its last event."""
     return end.name.removeprefix("turn.")
-
-
-def failure(error: str | None) -> tuple[str, str]:
-    """Return code and detail of what a failed turn says."""
-    code, _, detail = (error or "").partition(": ")
-    return (code, detail) if detail else ("turn_failed", error or "The turn failed.")

@@ -7,7 +7,7 @@ from typing import Any
 
 from threadkeep.context.blocks import text_of_blocks
 from threadkeep.conversation.message import Message, Role
-from threadkeep.server.dialects.reply import failure
+from threadkeep.server.failed_turn import failure
 from threadkeep.turn.events import Event
 
 Told = list[tuple[str, dict[str, Any]]]

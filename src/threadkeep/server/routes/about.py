@@ -5,6 +5,9 @@ from fastapi import APIRouter
 from threadkeep.keeper import Keeper
 from threadkeep.server.identity import Who
 from threadkeep.server.shown import Shown
+from threadkeep.tools.mcp_state import Connected
+from threadkeep.tools.registry import Registry
+from threadkeep.turn.assistant import Assistant
 
 
 class ShownAssistant(Shown):
@@ -18,10 +21,19 @@ class ShownAssistant(Shown):
     states: list[str]
 
 
+class ShownToolServer(Shown):
+    """An MCP server by the name that the tools of it begin with. Why one failed is in the log, not here."""
+
+    name: str
+    state: Connected
+    tools: int
+
+
 class AssistantList(Shown):
-    """The assistants; the first answers where a conversation names none."""
+    """The assistants; the first answers where a conversation names none. Those that use MCP use all of its servers."""
 
     data: list[ShownAssistant]
+    tool_servers: list[ShownToolServer]
 
 
 class ShownModel(Shown):
@@ -40,11 +52,12 @@ class ModelList(Shown):
 
 
 class Me(Shown):
-    """Who is asking."""
+    """Who is asking; `signed_in` tells one who came with a key from whoever sits at this machine."""
 
     tenant: str
     user: str
     role: str
+    signed_in: bool
 
 
 def about_routes(keeper: Keeper) -> APIRouter:
@@ -60,11 +73,15 @@ def about_routes(keeper: Keeper) -> APIRouter:
                     description=assistant.description,
                     examples=list(assistant.examples),
                     model=assistant.model,
-                    tools=[tool.spec.name for tool in assistant.tools],
+                    tools=[tool.spec.name for tool in _tools(keeper, assistant)],
                     states=list(assistant.machine.states) if assistant.machine else [],
                 )
                 for assistant in keeper.assistants.values()
-            ]
+            ],
+            tool_servers=[
+                ShownToolServer(name=state.server, state=state.state, tools=state.tools)
+                for state in keeper.mcp.states()
+            ],
         )
 
     @router.get("/models", summary="The models")
@@ -76,6 +93,11 @@ def about_routes(keeper: Keeper) -> APIRouter:
 
     @router.get("/me", summary="Who is asking")
     async def me(who: Who) -> Me:
-        return Me(tenant=who.scope.tenant, user=who.scope.user, role=who.role)
+        return Me(tenant=who.scope.tenant, user=who.scope.user, role=who.role, signed_in=who.key is not None)
 
     return router
+
+
+def _tools(keeper: Keeper, assistant: Assistant) -> Registry:
+    """Return what an assistant may call now, the tools of MCP servers included."""
+    return assistant.tools.plus(keeper.mcp.tools()) if assistant.mcp else assistant.tools

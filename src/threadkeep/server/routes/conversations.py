@@ -9,6 +9,7 @@ from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Entry, Status, Update
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.turn import Turn, TurnChange, TurnState
 from threadkeep.errors import InvalidValue, ModelError
 from threadkeep.keeper import Keeper
 from threadkeep.server.bodies import CreateBody, PatchBody, said
@@ -18,6 +19,8 @@ from threadkeep.server.limits import room_for_conversation
 from threadkeep.server.shown import ConversationList, ShownConversation, ShownMessage, ShownTurn, WholeConversation
 from threadkeep.store.base import Store
 
+REMARKS = 50
+"""How many entries behind the newest message are looked through for the end of its turn."""
 Limit = Annotated[int, Query(ge=1, le=200, description="How many at most.")]
 IfMatch = Annotated[str | None, Header(description="The version that the change is meant for, as in ETag.")]
 
@@ -61,6 +64,8 @@ def conversation_routes(keeper: Keeper) -> APIRouter:
     ) -> WholeConversation:
         conversation = await store.get(who.scope, id)
         response.headers["ETag"] = f'"{conversation.version}"'
+        if around is not None and head is None:
+            head = (await store.tree(who.scope, id)).branch_with(around)
         entries = await _page(store, who.scope, conversation, limit, before, head, around)
         return await _whole(store, who.scope, conversation, entries, head)
 
@@ -129,24 +134,43 @@ async def _page(
         return await store.before(scope, conversation.id, before, limit=limit)
     if around is None:
         return await store.newest(scope, conversation.id, limit=limit, head=head)
-    if head is None:
-        head = (await store.tree(scope, conversation.id)).branch_with(around)
-    older = await store.newest(scope, conversation.id, limit=limit // 2 + 1, head=around)
-    return older + await store.after(scope, conversation.id, around, limit=limit // 2 + 1, head=head)
+    older = await store.newest(scope, conversation.id, limit=limit - limit // 2, head=around)
+    return older + (await store.after(scope, conversation.id, around, limit=limit // 2, head=head) if limit > 1 else ())
 
 
 async def _whole(
     store: Store, scope: Scope, conversation: Conversation, entries: tuple[Entry, ...], head: int | None
 ) -> WholeConversation:
     tree = await store.tree(scope, conversation.id)
-    turns = await store.turns(scope, conversation.id)
+    turns = [await _turn(store, turn) for turn in await store.turns(scope, conversation.id)]
     end = head or conversation.head
     return WholeConversation(
         **ShownConversation.of(conversation).model_dump(),
+        branch=end,
         messages=[ShownMessage.of(entry, tree) for entry in entries if isinstance(entry.body, Message)],
         before=entries[0].seq if entries and entries[0].parent is not None else None,
         after=entries[-1].seq if entries and entries[-1].seq != end else None,
-        turns=[ShownTurn.of(turn) for turn in turns],
+        turns=turns,
+        ended=await _ended(store, scope, conversation, end),
         state=(await store.state(scope, conversation.id, at=end)).values if end else {},
         cursor=Cursor(seq=conversation.entries).encode(conversation.id),
     )
+
+
+async def _ended(store: Store, scope: Scope, conversation: Conversation, end: int | None) -> ShownTurn | None:
+    """Return how the newest turn of a branch ended, as long as nothing but remarks came behind it."""
+    if end is None:
+        return None
+    page = await store.log(scope, conversation.id, Cursor(seq=end - 1), limit=REMARKS)
+    found = [(entry.turn, entry.body) for entry in page.entries if isinstance(entry.body, TurnChange)]
+    if not found or found[-1][1].state.is_open:
+        return None
+    turn, change = found[-1]
+    return ShownTurn(id=turn or 0, state=change.state, error=change.error, detail=change.detail)
+
+
+async def _turn(store: Store, turn: Turn) -> ShownTurn:
+    """Return an open turn, a queued one with the message that it keeps until it starts."""
+    if turn.state is not TurnState.QUEUED:
+        return ShownTurn.of(turn)
+    return ShownTurn.of(turn, await store.entry(turn.scope, turn.conversation, turn.number))

@@ -31,7 +31,7 @@ def login_routes(guard: KeyGuard) -> APIRouter:
             max_age=MONTH,
             httponly=True,
             samesite="strict",
-            secure=request.url.scheme == "https",
+            secure=_is_encrypted(request),
             path="/",
         )
 
@@ -40,3 +40,8 @@ def login_routes(guard: KeyGuard) -> APIRouter:
         response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
 
     return router
+
+
+def _is_encrypted(request: Request) -> bool:
+    """Whether the page came over TLS; behind a proxy that ends it, only the page's own origin tells."""
+    return request.url.scheme == "https" or request.headers.get("origin", "").startswith("https://")

@@ -10,6 +10,7 @@ from threadkeep.conversation.message import Role
 from threadkeep.conversation.scope import Scope
 from threadkeep.keeper import ENDS, Chat, Keeper
 from threadkeep.server.bodies import ApproveBody, RegenerateBody, SendBody, said
+from threadkeep.server.failed_turn import is_conflict, problem_of_turn
 from threadkeep.server.identity import Who
 from threadkeep.server.keys import Key, replay_headers
 from threadkeep.server.limits import room_for_stream, room_to_write
@@ -105,6 +106,8 @@ async def _answer(keeper: Keeper, scope: Scope, id: str, begun: Begun, accept: s
         if await is_last(event):
             end = event
             break
+    if end is not None and is_conflict(end.data.get("error")):
+        return problem_of_turn(end.data["error"], turn=begun.turn)
     return JSONResponse((await _ended(keeper, scope, id, end, seq)).model_dump(mode="json"), headers=headers)
 
 

@@ -78,7 +78,7 @@ class Pool:
     """Calls functions of the schema, each on a connection that nobody else uses meanwhile."""
 
     def __init__(self, url: str) -> None:
-        self._url, self._size = split_url(url)
+        self.url, self._size = split_url(url)
         self._idle: list[_Link] = []
         self._busy: set[_Link] = set()
         self._open = 0
@@ -167,7 +167,7 @@ class Pool:
         """Open a connection; if the server allows no more and there are others, return none: they come back."""
         self._open += 1
         try:
-            return _Link(await connect(self._url))
+            return _Link(await connect(self.url))
         except BaseException as error:
             self._open -= 1
             if self._open and is_too_many(error.__cause__):

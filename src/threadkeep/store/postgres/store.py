@@ -37,6 +37,7 @@ from threadkeep.store.postgres.reading import Reader
 from threadkeep.store.postgres.schema import check
 from threadkeep.store.postgres.searching import Searcher
 from threadkeep.store.postgres.turns import Turns
+from threadkeep.store.postgres.wire import PostgresWire
 from threadkeep.store.postgres.writing import Log
 
 
@@ -68,6 +69,9 @@ class PostgresStore(Store):
 
     async def ping(self) -> None:
         await self._pool.call("ping")
+
+    def wire(self) -> PostgresWire:
+        return PostgresWire(self._pool.url)
 
     # Conversations
 

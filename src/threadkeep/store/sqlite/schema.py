@@ -3,6 +3,8 @@
 from importlib.resources import files
 from pathlib import Path
 
+import apsw
+
 from threadkeep.errors import StoreCorrupt, StoreTooNew
 from threadkeep.store.sqlite.connection import Database, connect, translated
 
@@ -26,6 +28,17 @@ def migrate(path: Path) -> list[str]:
         connection.close()
 
 
+def pending(path: Path) -> list[str]:
+    """Return the names of the migrations that opening the file would apply. The file is only looked at."""
+    with translated():
+        # Not read-only: such a connection leaves files of its own behind.
+        connection = Database(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+        try:
+            return [name for _, name, _ in _missing(connection, migrations())]
+        finally:
+            connection.close()
+
+
 def apply(connection: Database) -> list[str]:
     """Apply what is missing, one starter at a time; refuse a file of a newer release or of another program."""
     known = migrations()
@@ -43,6 +56,15 @@ def apply(connection: Database) -> list[str]:
 
 
 def _apply(connection: Database, known: list[tuple[int, str, str]]) -> list[str]:
+    missing = _missing(connection, known)
+    for number, _, sql in missing:
+        connection.execute(sql)
+        connection.pragma("user_version", number)
+    connection.pragma("application_id", APPLICATION)
+    return [name for _, name, _ in missing]
+
+
+def _missing(connection: Database, known: list[tuple[int, str, str]]) -> list[tuple[int, str, str]]:
     version = connection.pragma("user_version")
     application = connection.pragma("application_id")
     tables = connection.value("SELECT count(*) FROM sqlite_schema")
@@ -50,9 +72,4 @@ def _apply(connection: Database, known: list[tuple[int, str, str]]) -> list[str]
         raise StoreCorrupt("This SQLite file belongs to another program.")
     if version > known[-1][0]:
         raise StoreTooNew
-    missing = [(number, name, sql) for number, name, sql in known if number > version]
-    for number, _, sql in missing:
-        connection.execute(sql)
-        connection.pragma("user_version", number)
-    connection.pragma("application_id", APPLICATION)
-    return [name for _, name, _ in missing]
+    return [(number, name, sql) for number, name, sql in known if number > version]

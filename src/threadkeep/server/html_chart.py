@@ -1,0 +1,126 @@
+"""A chart as a drawing in a file of HTML: SVG with lines or bars, an axis and a legend, and no script.
+
+Colours are classes of the file's one style sheet, because its policy allows no other style.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+
+from threadkeep.conversation.grids import Series
+from threadkeep.server.html_text import safe
+
+CHART_STYLE = """
+svg { width: 100%; height: auto; }
+svg text { font: 12px system-ui, sans-serif; fill: currentColor; }
+.grid { stroke: #8886; }
+.mark { fill: var(--c); }
+.line { fill: none; stroke: var(--c); stroke-width: 2; }
+.c0 { --c: #2b8cc4; } .c1 { --c: #d9691e; } .c2 { --c: #149c76; }
+.c3 { --c: #b8639b; } .c4 { --c: #a67c00; } .c5 { --c: #7d828b; }
+.c1 .line { stroke-dasharray: 7 3; } .c2 .line { stroke-dasharray: 2 3; } .c3 .line { stroke-dasharray: 9 3 2 3; }
+"""
+WIDTH, HEIGHT = 640, 260
+LEFT, RIGHT, TOP, BOTTOM = 72, 628, 12, 210
+COLOURS = 6
+MOST_PLACES = 500
+
+
+def drawing(series: Sequence[Series], *, is_bars: bool, unit: str = "") -> str:
+    """Return the drawing of series that have at least one value."""
+    drawn = [Series(one.name, {x: _bounded(y) for x, y in one.values.items()}) for one in series if one.values][
+        :COLOURS
+    ]
+    places = list(dict.fromkeys(place for one in drawn for place in one.values))[:MOST_PLACES]
+    numbers = [number for one in drawn for number in one.values.values()]
+    steps = _steps(min(numbers), max(numbers), from_zero=is_bars)
+    marks = _bars if is_bars or len(places) == 1 else _line
+    groups = (
+        f'<g class="c{at}">{marks([one.values.get(place) for place in places], at, len(drawn), steps)}</g>'
+        for at, one in enumerate(drawn)
+    )
+    parts = (*_axis(steps, unit), *_names(places), *groups, *_legend(drawn))
+    said = safe(", ".join(one.name for one in drawn))
+    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{said}">\n' + "\n".join(parts) + "\n</svg>"
+
+
+def _bounded(number: float) -> float:
+    """Return a number that can be reckoned with: differences of the very largest and smallest ones are none."""
+    return 0.0 if abs(number) < 1e-300 else max(-1e300, min(number, 1e300))
+
+
+def _steps(low: float, high: float, *, from_zero: bool) -> list[float]:
+    """Return about five round numbers that hold all values between them."""
+    if from_zero or 0 < low < high * 0.4:
+        low, high = min(low, 0.0), max(high, 0.0)
+    span = (high / 4 - low / 4) or abs(high) or 1.0
+    power = 10.0 ** math.floor(math.log10(span))
+    step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= span * 0.999)
+    first, last = math.floor(low / step), math.ceil(high / step)
+    return [place * step for place in range(first, max(last, first + 1) + 1)]
+
+
+def _short(number: float) -> str:
+    for size, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e4, "")):
+        if size <= abs(number) < 1e15:
+            return f"{number / size:.4g}{letter}" if letter else f"{number:,.0f}"
+    return f"{number:.4g}"
+
+
+def _y(value: float, steps: list[float]) -> float:
+    share = (value / 2 - steps[0] / 2) / (steps[-1] / 2 - steps[0] / 2)
+    return round(BOTTOM - share * (BOTTOM - TOP), 1)
+
+
+def _slot(places: int) -> float:
+    return (RIGHT - LEFT) / places
+
+
+def _axis(steps: list[float], unit: str) -> Iterator[str]:
+    for step in steps:
+        at = _y(step, steps)
+        yield f'<line class="grid" x1="{LEFT}" x2="{RIGHT}" y1="{at}" y2="{at}"/>'
+        yield f'<text x="{LEFT - 8}" y="{at + 4}" text-anchor="end">{safe(f"{_short(step)} {unit}".strip())}</text>'
+
+
+def _names(places: list[str]) -> Iterator[str]:
+    slot = _slot(len(places))
+    every = math.ceil(72 / slot)
+    room = max(4, int(slot * every / 7.5))
+    for at, place in enumerate(places):
+        if at % every == 0:
+            short = place if len(place) <= room else f"{place[: room - 1]}…"
+            x = LEFT + slot * (at + 0.5)
+            yield f'<text x="{x:.1f}" y="{BOTTOM + 18}" text-anchor="middle">{safe(short)}</text>'
+
+
+def _bars(values: list[float | None], at: int, of: int, steps: list[float]) -> str:
+    slot = _slot(len(values))
+    wide = min(slot * 0.72 / of, 60)
+    ground = _y(min(max(0.0, steps[0]), steps[-1]), steps)
+    return "".join(
+        f'<rect class="mark" x="{LEFT + slot * (place + 0.5) - wide * of / 2 + wide * at:.1f}" '
+        f'y="{min(_y(value, steps), ground)}" width="{max(wide - 1, 0.5):.1f}" '
+        f'height="{max(abs(_y(value, steps) - ground), 0.5):.1f}"/>'
+        for place, value in enumerate(values)
+        if value is not None
+    )
+
+
+def _line(values: list[float | None], at: int, of: int, steps: list[float]) -> str:
+    slot = _slot(len(values))
+    points = " ".join(
+        f"{LEFT + slot * (place + 0.5):.1f},{_y(value, steps)}"
+        for place, value in enumerate(values)
+        if value is not None
+    )
+    return f'<polyline class="line" points="{points}"/>'
+
+
+def _legend(drawn: list[Series]) -> Iterator[str]:
+    slot = (RIGHT - LEFT) / len(drawn)
+    room = max(4, int(slot / 8))
+    for at, one in enumerate(drawn):
+        x = LEFT + slot * at
+        name = one.name if len(one.name) <= room else f"{one.name[: room - 1]}…"
+        yield f'<g class="c{at}"><rect class="mark" x="{x:.1f}" y="{HEIGHT - 20}" width="12" height="12"/></g>'
+        yield f'<text x="{x + 18:.1f}" y="{HEIGHT - 10}">{safe(name)}</text>'

@@ -1,0 +1,126 @@
+"""The files of the page as a browser gets them: compressed, checked against its copy, never stale.
+
+A file is read again when it has changed, so that a new release or an edit shows at once; a browser must ask about every
+file again (`no-cache`) and mostly gets a 304. The modules come as one file, and the service worker is told which files
+there are; both are made from the folder itself.
+"""
+
+import gzip
+import hashlib
+import json
+import mimetypes
+from dataclasses import dataclass
+from pathlib import Path
+
+from fastapi import APIRouter
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from threadkeep.server.assembly import assemble, order
+
+WEB = Path(__file__).parent.parent / "web"
+DOCUMENT = "index.html"
+FIRST = "app.js"
+WHOLE = "whole.js"
+"""The name of all modules together; there is no file of this name."""
+WORKER = "sw.js"
+_TYPES = {".js": "text/javascript", ".webmanifest": "application/manifest+json", ".svg": "image/svg+xml"}
+_PACKED = ("text/", "application/manifest+json", "image/svg+xml", "application/json")
+_KEPT = (".js", ".css", ".svg", ".webmanifest", ".woff2")
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A file's content, ready to be sent."""
+
+    raw: bytes
+    packed: bytes | None
+    media_type: str
+    etag: str
+
+    @classmethod
+    def of(cls, raw: bytes, name: str) -> "Packed":
+        """Pack some content under the name of a file."""
+        media_type = _TYPES.get(Path(name).suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
+        packed = gzip.compress(raw, 9, mtime=0) if media_type.startswith(_PACKED) else None
+        return cls(raw, packed, media_type, f'"{hashlib.blake2s(raw, digest_size=12).hexdigest()}"')
+
+    def answer(self, request: Request) -> Response:
+        """Answer a request for it: with nothing if the browser has it, else as small as the browser takes it."""
+        headers = {"Cache-Control": "no-cache", "ETag": self.etag, "Vary": "Accept-Encoding"}
+        if self.etag in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers=headers)
+        body = self.raw
+        if self.packed is not None and "gzip" in request.headers.get("accept-encoding", ""):
+            body, headers["Content-Encoding"] = self.packed, "gzip"
+        return Response(body, media_type=self.media_type, headers=headers)
+
+
+class PageFiles:
+    """The folder of the page; also the application that serves it by path."""
+
+    def __init__(self, folder: Path = WEB) -> None:
+        self._folder = folder.resolve()
+        self._read: dict[str, tuple[object, Packed]] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one file."""
+        request = Request(scope, receive)
+        if request.method not in ("GET", "HEAD"):
+            raise HTTPException(405, headers={"Allow": "GET, HEAD"})
+        name = scope["path"].removeprefix(scope.get("root_path", "")).lstrip("/")
+        file = self.whole() if name == WHOLE else self.file(name)
+        await file.answer(request)(scope, receive, send)
+
+    def file(self, name: str) -> Packed:
+        """Return a file of the folder; anything else is not found."""
+        path = (self._folder / name).resolve()
+        try:
+            changed = path.stat().st_mtime_ns
+            if not path.is_relative_to(self._folder) or not path.is_file():
+                raise HTTPException(404)
+        except (OSError, ValueError):
+            raise HTTPException(404) from None
+        known = self._read.get(name)
+        if known is None or known[0] != changed:
+            known = self._read[name] = (changed, Packed.of(path.read_bytes(), name))
+        return known[1]
+
+    def whole(self) -> Packed:
+        """Return all modules that the page needs at once, as one."""
+        state = [(name, self.file(name).etag) for name in order(FIRST, self._text)]
+        known = self._read.get(WHOLE)
+        if known is None or known[0] != state:
+            known = self._read[WHOLE] = (state, Packed.of(assemble(FIRST, self._text).encode(), WHOLE))
+        return known[1]
+
+    def worker(self) -> Packed:
+        """Return the service worker with the list of what it keeps; it changes when any of it does."""
+        names = sorted(path.relative_to(self._folder).as_posix() for path in self._folder.rglob("*") if path.is_file())
+        apart = {*order(FIRST, self._text), WORKER}
+        kept = [name for name in names if name.endswith(_KEPT) and name not in apart]
+        etags = [self.whole().etag, *(self.file(name).etag for name in [DOCUMENT, WORKER, *kept])]
+        version = hashlib.blake2s("".join(etags).encode(), digest_size=8).hexdigest()
+        shell = {"version": version, "files": ["/", *(f"/static/{name}" for name in [WHOLE, *kept])]}
+        return Packed.of(f"const SHELL = {json.dumps(shell)};\n{self._text(WORKER)}".encode(), WORKER)
+
+    def _text(self, name: str) -> str:
+        return self.file(name).raw.decode()
+
+
+def page_routes(files: PageFiles) -> APIRouter:
+    """The page itself, under the address of each of its views, and its service worker, which must be at the root."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/")
+    @router.get("/c/{id}")
+    async def page(request: Request) -> Response:
+        return files.file(DOCUMENT).answer(request)
+
+    @router.get("/sw.js")
+    async def worker(request: Request) -> Response:
+        return files.worker().answer(request)
+
+    return router

@@ -1,0 +1,128 @@
+"""Fixtures of the tests that use a real browser: one Chromium for all of them, a fresh profile and server for each.
+
+A browser lives in one event loop, so all tests in this folder run in the loop of the session. An asynchronous fixture
+of a test here says so too: `@pytest_asyncio.fixture(loop_scope="session")`. What no locator can see is waited for with
+`waiting.until`.
+"""
+
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, async_playwright
+
+from tests.browser.chromium import ARGUMENTS, chromium
+from tests.browser.person import Api, Person, calling
+from tests.browser.server import PATIENCE, Server
+from tests.browser.stage import SETTINGS
+
+HERE = Path(__file__).parent
+
+Serve = Callable[..., Server]
+NewContext = Callable[..., Coroutine[Any, Any, BrowserContext]]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run all tests of this folder in one event loop."""
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def browser() -> AsyncIterator[Browser]:
+    """The browser; who needs a profile of its own asks for a context."""
+    async with async_playwright() as playwright:
+        opened = await playwright.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
+        yield opened
+        await opened.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def new_context(browser: Browser) -> AsyncIterator[NewContext]:
+    """Opens profiles (`await new_context(color_scheme="dark")`): each is another person on another machine.
+
+    At the end none of their pages may have thrown an error or tried what the policy of the server forbids.
+    """
+    opened: list[BrowserContext] = []
+    wrong: list[str] = []
+
+    def heard(message: ConsoleMessage) -> None:
+        if "Content Security Policy" in message.text:
+            wrong.append(message.text)
+
+    async def open_one(**options: Any) -> BrowserContext:
+        context = await browser.new_context(**options)
+        context.set_default_timeout(PATIENCE * 1000)
+        context.on("weberror", lambda thrown: wrong.append(str(thrown.error)))
+        context.on("console", heard)
+        opened.append(context)
+        return context
+
+    yield open_one
+    for context in opened:
+        await context.close()
+    assert wrong == []
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def context(new_context: NewContext) -> BrowserContext:
+    """A fresh profile."""
+    return await new_context()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def page(context: BrowserContext) -> Page:
+    """An empty tab in a fresh profile."""
+    return await context.new_page()
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Serve]:
+    """Starts servers (`serve("--auth", "keys", pace=0.1)`): each has a folder, a port and a store of its own."""
+    started: list[Server] = []
+
+    def start_one(*arguments: str, pace: float = 0, variables: Mapping[str, str] = {}) -> Server:
+        folder = tmp_path / f"server{len(started)}"
+        folder.mkdir()
+        server = Server(folder, *arguments, pace=pace, variables=variables)
+        started.append(server)
+        server.start()
+        return server
+
+    yield start_one
+    for server in started:
+        server.kill()
+
+
+@pytest.fixture
+def server(serve: Serve) -> Server:
+    """A server without limits, for one local person."""
+    return serve()
+
+
+@pytest.fixture(scope="module")
+def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that all tests of a module share, with the assistant of `stage.py`; a module may set its own `PACE`."""
+    folder = tmp_path_factory.mktemp("stage")
+    (folder / "threadkeep.toml").write_text(SETTINGS, encoding="utf-8")
+    server = Server(folder, pace=getattr(request.module, "PACE", 0))
+    server.start()
+    yield server
+    server.kill()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def api(stage: Server) -> AsyncIterator[Api]:
+    """Another device, at the server that is shared."""
+    async with calling(stage.url) as opened:
+        yield opened
+
+
+@pytest.fixture
+def person(page: Page, stage: Server) -> Person:
+    """Somebody at the server that is shared."""
+    return Person(page, stage.url)

@@ -1,0 +1,113 @@
+"""Two instances on one PostgreSQL: what one writes, readers at the other see without looking for it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from datetime import timedelta
+
+import pytest
+import pytest_asyncio
+
+from tests.postgres_server import PostgresServer, Urls
+from tests.unit.turn.keepers import PATIENCE, Keepers, Silent, called, hung_up, new_chat, until
+from threadkeep.conversation.cursor import Cursor
+from threadkeep.errors import StoreUnavailable
+from threadkeep.keeper import Chat, Keeper
+from threadkeep.llm.base import Model, Text
+from threadkeep.runtime import open_store
+from threadkeep.store.base import Store
+from threadkeep.store.postgres.wire import PostgresWire
+from threadkeep.testing.clock import FakeClock
+from threadkeep.testing.scripted_model import ScriptedModel, says
+from threadkeep.turn import follow, relay
+
+LISTENING = "SELECT pid FROM pg_stat_activity WHERE datname = '{}' AND query LIKE 'LISTEN%'"
+
+
+@pytest_asyncio.fixture
+async def instances(
+    postgres_database: Urls, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Keepers]:
+    """Opens keepers on one database whose readers never look by themselves."""
+    monkeypatch.setattr(follow, "LOOK_EVERY", 3600.0)
+    monkeypatch.setattr(relay, "AGAIN", 0.01)
+
+    async def open_one() -> Store:
+        return await open_store(postgres_database.server, clock=clock)
+
+    opened = Keepers(open_one, clock)
+    yield opened
+    await opened.close()
+
+
+async def connected(instances: Keepers, *models: Model) -> list[Keeper]:
+    """Open a keeper for each model, and wait until they hear each other. Their leases need no looking after."""
+    keepers = [await instances.open(model, lease_for=timedelta(hours=1)) for model in models]
+    for one in keepers:
+        await heard_by_the_others(one, keepers)
+    return keepers
+
+
+async def heard_by_the_others(one: Keeper, keepers: list[Keeper]) -> None:
+    """Publish something on one bus until every other one has heard it."""
+    for other in keepers:
+        if other is not one:
+            with other.host.parts.bus.subscribed("nobody", "hello") as reader:
+                async with asyncio.timeout(PATIENCE):
+                    while not reader._news:
+                        one.host.parts.bus.publish("nobody", "hello")
+                        await asyncio.sleep(0.01)
+
+
+async def test_a_reader_at_another_instance_sees_text_and_end_of_a_turn(instances: Keepers) -> None:
+    gate = asyncio.Event()
+    writing, reading = await connected(instances, ScriptedModel([Text("Hel"), gate, *says("lo")]), ScriptedModel())
+    chat = await new_chat(writing)
+    seen = []
+    async with asyncio.timeout(PATIENCE), aclosing(Chat(reading, chat.scope, chat.id).follow(Cursor())) as events:
+        await chat.send("Hi")
+        async for event in events:
+            seen.append(event.name)
+            if event.name == "text.delta":
+                gate.set()
+            if event.name == "turn.completed":
+                break
+    assert seen.count("text.delta") >= 1
+    assert seen[-2:] == ["message.completed", "turn.completed"]
+
+
+async def test_a_turn_that_is_cancelled_at_another_instance_stops_at_once(instances: Keepers) -> None:
+    model = ScriptedModel([asyncio.Event()])
+    writing, other = await connected(instances, model, Silent())
+    chat = await new_chat(writing)
+    await chat.send("Hi")
+    await called(model)
+    await Chat(other, chat.scope, chat.id).cancel()
+    await hung_up(model)
+    assert not await writing.store.turns(chat.scope, chat.id)
+
+
+async def test_a_connection_that_breaks_is_made_again(
+    instances: Keepers, postgres_server: PostgresServer, postgres_database: Urls
+) -> None:
+    keepers = await connected(instances, Silent(), Silent())
+    database = postgres_database.owner.partition("?")[0].rpartition("/")[2]
+    for (process,) in postgres_server.fetch(LISTENING.format(database)):
+        postgres_server.execute(f"SELECT pg_terminate_backend({process})")
+    for one in keepers:
+        await heard_by_the_others(one, keepers)
+
+
+async def test_a_wire_says_that_it_is_cut(postgres_server: PostgresServer, postgres_database: Urls) -> None:
+    wire = PostgresWire(postgres_database.server)
+    with pytest.raises(StoreUnavailable):
+        await wire.send(["too early"])
+    heard: list[str] = []
+    await wire.open(heard.append)
+    await wire.send(["one", "two"])
+    await until(lambda: len(heard) == 2)
+    assert heard == ["one", "two"]
+    await wire.close()
+    await wire.close()
+    with pytest.raises(StoreUnavailable):
+        await wire.send(["too late"])
