@@ -1,0 +1,88 @@
+// Talking to the server: one function for every call, problems as errors, keys that make a repeated request harmless.
+
+import { signal } from "./preact.js";
+
+const PATIENCE = 20_000;
+
+// True when the server wants a key that we do not have: the page shows the sign-in view then.
+export const needsKey = signal(false);
+
+// The server answered, and said no. `code` is stable; see docs/reference/http-api.md.
+export class Problem extends Error {
+  constructor(status, body, retryAfter) {
+    super(body.detail || body.title || `The server answered ${status}.`);
+    this.status = status;
+    this.code = body.code ?? "";
+    this.head = body.head;
+    this.retryAfter = retryAfter;
+  }
+
+  // Whether the same request may succeed later without anybody doing anything about it.
+  get isPassing() {
+    return this.status >= 500 || this.status === 429;
+  }
+}
+
+// No answer came: the network or the server is away.
+export class Unreachable extends Error {}
+
+// A new idempotency key. `crypto.randomUUID` exists only over https and on localhost.
+export function newKey() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+export async function problemOf(response) {
+  const seconds = Number(response.headers.get("Retry-After"));
+  const body = await response.json().catch(() => ({}));
+  if (response.status === 401) needsKey.value = true;
+  return new Problem(response.status, body, Number.isFinite(seconds) ? seconds : 0);
+}
+
+async function request(method, path, { body, key, prefer, signal: ending } = {}) {
+  const headers = { Accept: "application/json" };
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  if (key) headers["Idempotency-Key"] = key;
+  if (prefer) headers.Prefer = prefer;
+  const patience = AbortSignal.timeout(PATIENCE);
+  try {
+    return await fetch(path, {
+      method,
+      headers,
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal: ending ? AbortSignal.any([ending, patience]) : patience,
+    });
+  } catch (error) {
+    if (ending?.aborted) throw error;
+    throw new Unreachable("The server cannot be reached.");
+  }
+}
+
+export async function call(method, path, options) {
+  const response = await request(method, path, options);
+  if (!response.ok) throw await problemOf(response);
+  if (response.status === 204) return null;
+  try {
+    return await response.json();
+  } catch {
+    throw new Unreachable("The answer broke off.");
+  }
+}
+
+export const get = (path, options) => call("GET", path, options);
+export const post = (path, body, options) => call("POST", path, { body, ...options });
+export const patch = (path, body) => call("PATCH", path, { body });
+export const put = (path, body) => call("PUT", path, { body });
+export const del = (path) => call("DELETE", path);
+
+export async function getText(path) {
+  const response = await request("GET", path);
+  if (!response.ok) throw await problemOf(response);
+  return response.text();
+}
+
+export function conversationPath(id, rest = "", query = {}) {
+  const asked = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== undefined && value !== null));
+  const text = asked.toString();
+  return `/v1/conversations/${encodeURIComponent(id)}${rest}${text ? `?${text}` : ""}`;
+}

@@ -1,0 +1,32 @@
+// Mounts the page.
+
+import * as conversations from "./conversations.js";
+import * as keyboard from "./keyboard.js";
+import * as outbox from "./outbox.js";
+import { effect, html, render } from "./preact.js";
+import { load, phase } from "./session.js";
+import { Shell } from "./parts/shell.js";
+import { persist } from "./tabs.js";
+import { applyTheme } from "./theme.js";
+import * as trial from "./trial.js";
+import * as views from "./views.js";
+
+applyTheme();
+render(html`<${Shell} />`, document.getElementById("app"));
+
+// Everything else belongs to a person: it begins when it is known who that is.
+let isStarted = false;
+effect(() => {
+  if (phase.value !== "ready" || isStarted) return;
+  isStarted = true;
+  applyTheme();
+  outbox.start();
+  conversations.start();
+  views.start();
+  keyboard.start();
+  trial.start();
+  persist();
+});
+load();
+
+if ("serviceWorker" in navigator) navigator.serviceWorker.register("/sw.js").catch(() => {});

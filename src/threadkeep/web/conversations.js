@@ -1,0 +1,125 @@
+// The list of conversations, live: one tab listens to the server and tells the others.
+
+import { conversationPath, del, get, patch, post } from "./api.js";
+import { batch, signal } from "./preact.js";
+import { Stream } from "./stream.js";
+import { copier } from "./copies.js";
+import { complain, note } from "./notices.js";
+import { alone, hear, tell } from "./tabs.js";
+
+const PAGE = 60;
+const UNDO_SECONDS = 30;
+
+// The last active first.
+export const conversations = signal([]);
+export const next = signal(null);
+// { [id]: "running" | "waiting" }
+export const busy = signal({});
+export const isLoaded = signal(false);
+
+const byActivity = (one, other) => (one.updated_at < other.updated_at ? 1 : one.updated_at > other.updated_at ? -1 : 0);
+
+const keepCopy = copier("/v1/conversations", () => ({ data: conversations.value.slice(0, PAGE), next: next.value }));
+
+function take(found) {
+  const ids = new Set(found.map((item) => item.id));
+  conversations.value = [...found, ...conversations.value.filter((item) => !ids.has(item.id))].sort(byActivity);
+  keepCopy();
+}
+
+function leave(id) {
+  conversations.value = conversations.value.filter((item) => item.id !== id);
+  keepCopy();
+}
+
+function mark(id, state) {
+  const { [id]: _, ...others } = busy.value;
+  busy.value = state ? { ...others, [id]: state } : others;
+}
+
+// Reads the newest page anew. What was loaded further down stays, as far as it is older.
+export async function reload() {
+  const page = await get(`/v1/conversations?limit=${PAGE}`);
+  const oldest = page.data.at(-1)?.updated_at ?? "";
+  const older = page.next ? conversations.value.filter((item) => item.updated_at < oldest) : [];
+  batch(() => {
+    conversations.value = [];
+    take([...page.data, ...older]);
+    if (!older.length) next.value = page.next;
+    isLoaded.value = true;
+  });
+}
+
+export async function loadMore() {
+  if (!next.value) return;
+  const page = await get(`/v1/conversations?limit=${PAGE}&after=${encodeURIComponent(next.value)}`);
+  batch(() => {
+    take(page.data);
+    next.value = page.next;
+  });
+}
+
+function apply({ name, data }) {
+  batch(() => {
+    if (name === "conversation.deleted") leave(data.id);
+    else if (name === "conversation.running" || name === "conversation.waiting") mark(data.id, name.split(".")[1]);
+    else {
+      take([data]);
+      mark(data.id, data.turn);
+    }
+  });
+}
+
+export function start() {
+  hear("list", apply);
+  hear("reload list", () => reload().catch(() => {}));
+  reload().catch(() => {});
+  alone("list", () => new Promise(listen));
+}
+
+// Listens until the server sends us away; then another tab may try.
+function listen(done) {
+  new Stream("/v1/events", {
+    onOpen: () => {
+      busy.value = {};
+      reload().catch(() => {});
+      tell("reload list", true);
+    },
+    onEvent: (name, data) => {
+      apply({ name, data });
+      tell("list", { name, data });
+    },
+    onEnd: done,
+  });
+}
+
+export async function change(id, fields) {
+  try {
+    take([await patch(conversationPath(id), fields)]);
+    return true;
+  } catch (error) {
+    complain(error);
+    return false;
+  }
+}
+
+export async function remove(conversation) {
+  try {
+    await del(conversationPath(conversation.id));
+    leave(conversation.id);
+    const action = { label: "Undo", run: () => bringBack(conversation.id) };
+    note(`Deleted “${conversation.title ?? "Untitled"}”.`, { action, seconds: UNDO_SECONDS - 1 });
+    return true;
+  } catch (error) {
+    complain(error);
+    return false;
+  }
+}
+
+async function bringBack(id) {
+  try {
+    take([await post(conversationPath(id, "/restore"))]);
+  } catch (error) {
+    complain(error);
+  }
+}

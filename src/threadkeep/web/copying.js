@@ -1,0 +1,82 @@
+// Copying: a message, or a conversation as Markdown, as `curl` commands or as a Python program that says the same again.
+
+import { conversationPath, get, getText } from "./api.js";
+import { announce, complain, note } from "./notices.js";
+import { isSignedIn } from "./session.js";
+
+export async function copyText(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    note("Copied.", { seconds: 2 });
+    announce("Copied.");
+  } catch {
+    complain(new Error("This browser does not let the page copy."));
+  }
+}
+
+export async function copyMarkdown(conversation) {
+  const path = conversationPath(conversation.id, "/export", { format: "markdown", head: conversation.branch.value || null });
+  await copying(() => getText(path));
+}
+
+export const copyCurl = (conversation) => copying(async () => curl(await saidIn(conversation)));
+export const copyPython = (conversation) => copying(async () => python(await saidIn(conversation)));
+
+async function copying(make) {
+  try {
+    await copyText(await make());
+  } catch (error) {
+    complain(error);
+  }
+}
+
+// What the person said on the branch that is shown, from its beginning.
+async function saidIn(conversation) {
+  const said = [];
+  let page = await get(conversationPath(conversation.id, "", { limit: 200, head: conversation.branch.value || null }));
+  const { assistant, system, model } = page;
+  for (;;) {
+    said.unshift(...page.messages.filter((message) => message.role === "user").map((message) => message.content));
+    if (!page.before) return { body: without({ assistant, system, model }), said };
+    page = await get(conversationPath(conversation.id, "", { limit: 200, before: page.before }));
+  }
+}
+
+const without = (fields) => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+const quoted = (value) => `'${JSON.stringify(value).replaceAll("'", "'\\''")}'`;
+
+function curl({ body, said }) {
+  const key = isSignedIn.value ? ` -H "Authorization: Bearer $THREADKEEP_KEY"` : "";
+  const headers = `-H 'Content-Type: application/json'${key}`;
+  const lines = [
+    `URL=${location.origin}`,
+    `CHAT=$URL$(curl -s $URL/v1/conversations ${headers} -d ${quoted(body)} -o /dev/null -w '%header{location}')`,
+    ...said.map((content) => `curl -s $CHAT/messages ${headers} -d ${quoted({ content })}`),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function python({ body, said }) {
+  const key = isSignedIn.value ? `\n    "Authorization": f"Bearer {os.environ['THREADKEEP_KEY']}",` : "";
+  return `import json
+${isSignedIn.value ? "import os\n" : ""}import urllib.request
+
+URL = ${JSON.stringify(location.origin)}
+HEADERS = {
+    "Content-Type": "application/json",${key}
+}
+
+
+def post(path, body):
+    request = urllib.request.Request(URL + path, json.dumps(body).encode(), HEADERS)
+    with urllib.request.urlopen(request) as answer:
+        return json.load(answer)
+
+
+conversation = post("/v1/conversations", json.loads(${JSON.stringify(JSON.stringify(body))}))["id"]
+for content in json.loads(${JSON.stringify(JSON.stringify(said))}):
+    answer = post(f"/v1/conversations/{conversation}/messages", {"content": content})
+    print("You:", content)
+    print("Assistant:", answer["message"]["content"])
+`;
+}

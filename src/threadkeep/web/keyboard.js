@@ -1,0 +1,109 @@
+// The keyboard: everything that the mouse can do. Single keys work only where nobody is typing, and can be switched off.
+
+import { signal } from "./preact.js";
+import { go, route } from "./router.js";
+import { conversations } from "./conversations.js";
+import { keep, kept } from "./shelf.js";
+import { beginAnew, dialog, editing, isSidebarOpen, opened } from "./views.js";
+
+export const isOn = signal(true);
+
+export const KEYS = [
+  { keys: ["?"], says: "This list" },
+  { keys: ["n"], says: "New conversation" },
+  { keys: ["/"], says: "Search (also Ctrl+K)" },
+  { keys: ["i"], says: "Write: to the field" },
+  { keys: ["Enter"], says: "Send" },
+  { keys: ["Shift", "Enter"], says: "New line" },
+  { keys: ["Esc"], says: "Stop the answer; leave a field or dialog" },
+  { keys: ["j", "k"], says: "Next, previous message" },
+  { keys: ["e"], says: "Edit the chosen (or your newest) message" },
+  { keys: ["r"], says: "Answer again" },
+  { keys: ["[", "]"], says: "Version before, next version" },
+  { keys: ["c"], says: "Copy the chosen (or newest) message" },
+  { keys: ["t"], says: "Branches" },
+  { keys: ["m"], says: "Switch the model" },
+  { keys: ["Alt", "↑ ↓"], says: "Conversation above, below" },
+  { keys: ["x"], says: "More: export, copy, archive, delete" },
+];
+
+export function turn(on) {
+  isOn.value = on;
+  keep("keys", on);
+}
+
+export function start() {
+  isOn.value = kept("keys", true);
+  addEventListener("keydown", onKey);
+}
+
+const isTyping = (target) => target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
+const messages = () => [...document.querySelectorAll(".scroll [data-seq]")];
+const chosen = () => document.activeElement?.closest?.("[data-seq]");
+const press = (selector, inside = document) => inside?.querySelector(selector)?.click();
+const newest = (role) => messages().findLast((one) => !role || one.dataset.role === role);
+
+function onKey(event) {
+  if (event.defaultPrevented || event.isComposing) return;
+  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") return run(event, search);
+  if (event.altKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) return run(event, () => walk(event.key === "ArrowDown" ? 1 : -1));
+  if (event.key === "Escape") return escape(event);
+  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || dialog.value || !isOn.value) return undefined;
+  const act = ACTS[event.key];
+  return act ? run(event, act) : undefined;
+}
+
+function run(event, act) {
+  event.preventDefault();
+  act();
+}
+
+function escape(event) {
+  if (dialog.value) return;
+  if (isSidebarOpen.value) isSidebarOpen.value = false;
+  else if (opened.value?.isBusy.value && event.target.id !== "search") opened.value.stop();
+  else if (isTyping(event.target)) event.target.blur();
+}
+
+function search() {
+  isSidebarOpen.value = true;
+  requestAnimationFrame(() => document.getElementById("search")?.focus());
+}
+
+// To the conversation above or below in the list.
+function walk(step) {
+  const all = conversations.value.filter((item) => !item.archived);
+  const place = all.findIndex((item) => item.id === route.value.conversation);
+  const next = all[place + step] ?? (place < 0 ? all[0] : null);
+  if (next) go(next.id);
+}
+
+function step(by) {
+  const all = messages();
+  const place = all.indexOf(chosen());
+  const next = place < 0 ? all.at(-1) : all[Math.min(all.length - 1, Math.max(0, place + by))];
+  next?.focus();
+  next?.scrollIntoView({ block: "nearest" });
+}
+
+function edit() {
+  const message = chosen()?.dataset.role === "user" ? chosen() : newest("user");
+  if (message) editing.value = Number(message.dataset.seq);
+}
+
+const ACTS = {
+  "?": () => (dialog.value = "shortcuts"),
+  n: () => beginAnew(),
+  "/": search,
+  i: () => document.getElementById("composer")?.focus(),
+  j: () => step(1),
+  k: () => step(-1),
+  e: edit,
+  r: () => press("[aria-label^='Answer again']", chosen()?.dataset.role === "assistant" ? chosen() : newest("assistant")),
+  "[": () => press("[aria-label='Version before']", chosen() ?? newest()),
+  "]": () => press("[aria-label='Next version']", chosen() ?? newest()),
+  c: () => press("[aria-label^='Copy']", chosen() ?? newest()),
+  t: () => opened.value?.about.value && (dialog.value = "tree"),
+  m: () => opened.value?.about.value && (dialog.value = "model"),
+  x: () => press("[data-testid=more]"),
+};

@@ -1,0 +1,155 @@
+// Messages on their way to the server. Each is kept in this browser before anything is sent and forgotten when the server
+// has it; its key makes the server take it once, however often it is sent. One tab at a time sends, in order.
+
+import { Unreachable, conversationPath, newKey, post } from "./api.js";
+import { computed, signal } from "./preact.js";
+import { drop, keep, kept, namesOf, onChange } from "./shelf.js";
+import { alone } from "./tabs.js";
+
+const LOCAL = "new-";
+const LONGEST_WAIT = 15_000;
+const REMEMBERED = 50;
+
+// Oldest first. `state` is waiting, stale (the conversation moved on) or refused; `problem` says why.
+export const items = signal([]);
+// The server took them; the view shows them until their message arrives. { [key]: { conversation, turn, content } }
+export const taken = signal([]);
+// Why the last try failed, while something waits.
+export const trouble = signal("");
+
+export const waiting = computed(() => items.value.filter((item) => item.state === "waiting").length);
+export const isLocal = (conversation) => conversation?.startsWith(LOCAL) ?? false;
+export const newLocal = () => LOCAL + newKey();
+export const itemsOf = (conversation) => items.value.filter((item) => item.conversation === conversation);
+
+// What became of a conversation that began here, if the server has made it.
+export function createdFrom(local) {
+  return kept("created", []).find(([name]) => name === local)?.[1] ?? null;
+}
+
+let last = 0;
+let pausing = null;
+let failures = 0;
+
+function read() {
+  const found = namesOf("outbox.").map((name) => kept(`outbox.${name}`)).filter(Boolean);
+  items.value = found.sort((one, other) => one.at - other.at);
+}
+
+function write(item) {
+  const stays = keep(`outbox.${item.key}`, item);
+  read();
+  // A browser that keeps nothing still sends: the message lives in this tab alone.
+  if (!stays) items.value = [...items.value.filter((other) => other.key !== item.key), item];
+}
+
+function remove(item) {
+  drop(`outbox.${item.key}`);
+  items.value = items.value.filter((other) => other.key !== item.key);
+}
+
+export function start() {
+  read();
+  onChange("outbox.", () => {
+    read();
+    flush();
+  });
+  addEventListener("online", hurry);
+  document.addEventListener("visibilitychange", () => document.hidden || hurry());
+  flush();
+}
+
+// Takes a message in. `conversation` may be a local name, for one that is still to be created with `assistant`.
+export function add({ conversation, content, assistant, parent, expected_head }) {
+  last = Math.max(Date.now(), last + 1);
+  const item = { key: newKey(), at: last, state: "waiting", conversation, content, assistant, parent, expected_head };
+  write(item);
+  flush();
+  return item;
+}
+
+export const discard = remove;
+
+// Sends a message after all, at another place or without an expectation.
+export function release(item, change = {}) {
+  write({ ...item, state: "waiting", problem: undefined, ...change });
+  flush();
+}
+
+export function hurry() {
+  failures = 0;
+  clearTimeout(pausing);
+  pausing = null;
+  flush();
+}
+
+let flushing = null;
+
+export function flush() {
+  if (pausing) return flushing;
+  flushing ??= alone("outbox", sendAll)
+    .catch(() => {})
+    .finally(() => {
+      flushing = null;
+    });
+  return flushing;
+}
+
+async function sendAll() {
+  const stuck = new Set();
+  for (;;) {
+    read();
+    for (const item of items.value) if (item.state !== "waiting") stuck.add(item.conversation);
+    const next = items.value.find((item) => !stuck.has(item.conversation));
+    if (!next) return;
+    try {
+      await send(next);
+      failures = 0;
+      trouble.value = "";
+    } catch (error) {
+      if (error instanceof Unreachable || error.isPassing) return pause(error);
+      if (error.status === 401) return undefined;
+      refuse(next, error);
+    }
+  }
+}
+
+async function send(item) {
+  const { key, content, parent, expected_head } = item;
+  const id = isLocal(item.conversation) ? await create(item) : item.conversation;
+  const answer = await post(conversationPath(id, "/messages"), { content, parent, expected_head }, { key, prefer: "respond-async" });
+  taken.value = [...taken.value, { key, conversation: id, turn: answer.turn.id, content, parent, at: item.at }];
+  remove(item);
+}
+
+// Creates the conversation of a first message, and moves everything that waits for it there.
+async function create(item) {
+  const local = item.conversation;
+  const known = createdFrom(local);
+  const made = known ?? (await post("/v1/conversations", { assistant: item.assistant }, { key: `c-${local}` })).id;
+  keep("created", [[local, made], ...kept("created", []).filter(([name]) => name !== local)].slice(0, REMEMBERED));
+  for (const other of itemsOf(local)) write({ ...other, conversation: made });
+  return made;
+}
+
+function refuse(item, error) {
+  const state = error.code === "stale_head" ? "stale" : "refused";
+  // The message may have been moved to its new conversation meanwhile.
+  const present = items.value.find((other) => other.key === item.key) ?? item;
+  write({ ...present, state, problem: error.message, head: error.head });
+}
+
+function pause(error) {
+  trouble.value = error.message;
+  const wait = Math.max(Math.min(LONGEST_WAIT, 500 * 2 ** failures), (error.retryAfter ?? 0) * 1000);
+  failures += 1;
+  pausing = setTimeout(() => {
+    pausing = null;
+    flush();
+  }, wait);
+}
+
+// Forgets that a message was taken: its entry has arrived.
+export function arrived(key) {
+  taken.value = taken.value.filter((item) => item.key !== key);
+}

@@ -1,0 +1,26 @@
+// What can be done with one message: copy, edit, answer again, walk between siblings.
+
+import { html } from "../preact.js";
+import { copyText } from "../copying.js";
+import { Icon, IconButton } from "./icon.js";
+
+// ‹ 2/3 ›: the messages that continue the same entry. Walking only looks; it moves nobody's head.
+export function Siblings({ conversation, message }) {
+  const { siblings, seq } = message;
+  if (!siblings || siblings.length < 2) return null;
+  const place = siblings.indexOf(seq);
+  const step = (by) => conversation.look(siblings[place + by]);
+  return html`<span class="siblings" role="group" aria-label="Versions" data-testid="siblings">
+    <${IconButton} name="left" label="Version before" disabled=${place <= 0} onClick=${() => step(-1)} />
+    <span>${place + 1}/${siblings.length}</span>
+    <${IconButton} name="right" label="Next version" disabled=${place >= siblings.length - 1} onClick=${() => step(1)} />
+  </span>`;
+}
+
+export function Copy({ text, label = "Copy as Markdown" }) {
+  return html`<${IconButton} name="copy" label=${label} onClick=${() => copyText(text)} />`;
+}
+
+export function Button({ icon, label, ...rest }) {
+  return html`<button type="button" class="button" ...${rest}>${icon && html`<${Icon} name=${icon} />`}${label}</button>`;
+}

@@ -1,0 +1,99 @@
+// Everything that one turn answered: texts, tool calls with their results, blocks, and what the turn cost.
+
+import { Component, html } from "../preact.js";
+import { Blocks } from "../render/blocks.js";
+import { Markdown } from "../render/markdown.js";
+import { RewrittenQuery } from "../render/query.js";
+import { ToolCard } from "../render/toolcard.js";
+import { Usage } from "../render/usage.js";
+import { Copy, Siblings } from "./actions.js";
+import { Approval } from "./approval.js";
+import { IconButton } from "./icon.js";
+
+// A group is drawn again only when a message of it changed: a long conversation costs nothing while an answer streams.
+export class Answer extends Component {
+  shouldComponentUpdate(next) {
+    const before = this.props;
+    const isSame = (one, other) => one.length === other.length && one.every((item, place) => item === other[place]);
+    return (
+      before.conversation !== next.conversation ||
+      before.turnState !== next.turnState ||
+      before.draft !== next.draft ||
+      !isSame(before.messages, next.messages)
+    );
+  }
+
+  render({ conversation, messages, draft, turnState }) {
+    const results = new Map();
+    for (const message of messages) {
+      if (message.tool_result) results.set(message.tool_result.tool_call_id, message);
+    }
+    const spoken = messages.filter((message) => message.role === "assistant");
+    const last = spoken.at(-1);
+    const isOver = !turnState && !draft;
+    const name = html`<span class="visually-hidden">${isOver ? "Answer" : "Answer, being written"}</span>`;
+    return html`<article class="answer" data-seq=${last?.seq ?? messages[0]?.seq} data-role="assistant" tabindex="-1"
+      data-state=${turnState ?? "done"} aria-label="Assistant">
+      ${name}
+      ${[...spoken, ...(draft ? [{ id: draft, isDraft: true }] : [])].map((message) => html`<${Spoken} key=${message.id}
+        conversation=${conversation} message=${message} results=${results} turnState=${turnState} />`)}
+      <${Blocks} blocks=${blocksOf(messages, last)} />
+      ${isThinking(turnState, draft, spoken, results) && html`<p class="thinking" aria-hidden="true"><i /><i /><i /></p>`}
+      ${isOver && last && html`<${Footer} conversation=${conversation} messages=${messages} last=${last} />`}
+    </article>`;
+  }
+}
+
+// The final answer repeats the blocks of its turn's tools; until it is there, they are drawn from the tools.
+function blocksOf(messages, last) {
+  if (last && !last.tool_calls?.length && last.blocks?.length) return last.blocks;
+  return messages.flatMap((message) => message.blocks ?? []);
+}
+
+function isThinking(turnState, draft, spoken, results) {
+  if (turnState !== "running" || draft) return false;
+  const calls = spoken.at(-1)?.tool_calls ?? [];
+  return calls.every((call) => results.has(call.id));
+}
+
+function Spoken({ conversation, message, results, turnState }) {
+  const isCutOff = message.status === "interrupted";
+  return html`
+    ${(message.content || message.isDraft) && html`<${Text} conversation=${conversation} message=${message} />`}
+    ${isCutOff && html`<p class="cut-off" data-testid="interrupted">Interrupted here. What was written is kept.</p>`}
+    ${(message.tool_calls ?? []).map((call) => html`<${Call} key=${call.id} conversation=${conversation} call=${call}
+      result=${results.get(call.id)} isWaiting=${turnState === "waiting"} />`)}`;
+}
+
+function Call({ conversation, call, result, isWaiting }) {
+  if (!isWaiting || result) return html`<${ToolCard} call=${call} result=${resultOf(result)} />`;
+  return html`<${ToolCard} call=${call} result=${null} note="waits for you">
+    <${Approval} conversation=${conversation} call=${call} />
+  <//>`;
+}
+
+function resultOf(message) {
+  return message ? { content: message.content, ...message.tool_result } : null;
+}
+
+// One text, growing or stored: the same element, so that nothing jumps when the last word is there.
+function Text({ conversation, message }) {
+  const draft = message.isDraft ? conversation.draft.value : null;
+  const text = message.isDraft ? (draft?.id === message.id ? draft.text : "") : message.content;
+  return html`<div class="text" dir="auto" data-testid="answer-text">
+    <${Markdown} text=${text} streaming=${Boolean(message.isDraft)} />
+  </div>`;
+}
+
+function Footer({ conversation, messages, last }) {
+  const text = messages.filter((message) => message.role === "assistant").map((message) => message.content);
+  const trace = messages.flatMap((message) => message.tool_trace ?? []);
+  return html`<footer class="actions">
+    <${Siblings} conversation=${conversation} message=${messages[0]} />
+    <${Copy} text=${text.filter(Boolean).join("\n\n")} />
+    <${IconButton} name="again" label="Answer again: makes a branch" onClick=${() => conversation.regenerate(last)} />
+    ${last.model && html`<span class="by">${last.model}${last.model === "demo" ? " · scripted" : ""}</span>`}
+    <${RewrittenQuery} trace=${trace} />
+    <${Usage} message=${last} />
+  </footer>`;
+}

@@ -1,0 +1,67 @@
+// The field to write in. What is written is kept at once, so that nothing is lost before it is sent.
+
+import { draftOf, keepDraft } from "../drafts.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "../preact.js";
+import { Icon } from "./icon.js";
+
+const isTouch = () => matchMedia("(pointer: coarse)").matches;
+
+// `name` says whose draft it is; `onSend(text)` takes the text; `onStop` is there while an answer is written.
+export function Composer({ name, onSend, onStop = null, placeholder, hint }) {
+  const field = useRef(null);
+  const [isEmpty, setEmpty] = useState(true);
+
+  useLayoutEffect(() => {
+    const load = () => {
+      field.current.value = draftOf(name);
+      setEmpty(!field.current.value.trim());
+      grow(field.current);
+    };
+    load();
+    addEventListener("threadkeep-draft", load);
+    return () => removeEventListener("threadkeep-draft", load);
+  }, [name]);
+  useEffect(() => {
+    if (!isTouch()) field.current.focus();
+  }, [name]);
+
+  const onInput = (event) => {
+    const { value } = event.currentTarget;
+    keepDraft(name, value);
+    setEmpty(!value.trim());
+    grow(event.currentTarget);
+  };
+  const send = () => {
+    const text = field.current.value.trim();
+    if (!text) return;
+    onSend(text);
+    field.current.value = "";
+    keepDraft(name, "");
+    setEmpty(true);
+    grow(field.current);
+  };
+  const onKeyDown = (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
+    if (isTouch() && !event.metaKey && !event.ctrlKey) return;
+    event.preventDefault();
+    send();
+  };
+  return html`<div class="composer-box">
+    <form class="composer" onSubmit=${(event) => { event.preventDefault(); send(); }}>
+      <label class="visually-hidden" for="composer">Message</label>
+      <textarea id="composer" ref=${field} rows="1" dir="auto" placeholder=${placeholder} onInput=${onInput} onKeyDown=${onKeyDown}
+        enterkeyhint="enter" data-testid="composer" />
+      ${onStop && html`<button type="button" class="round stop" aria-label="Stop the answer" title="Stop the answer (Esc)"
+        data-testid="stop" onClick=${onStop}><${Icon} name="stop" /></button>`}
+      ${(!onStop || !isEmpty) && html`<button type="submit" class="round" aria-label="Send" title="Send (Enter)" disabled=${isEmpty}
+        data-testid="send"><${Icon} name="send" /></button>`}
+    </form>
+    ${hint !== undefined && html`<p class="hint muted">${hint}</p>`}
+  </div>`;
+}
+
+function grow(field) {
+  if (CSS.supports("field-sizing", "content")) return;
+  field.style.height = "auto";
+  field.style.height = `${field.scrollHeight}px`;
+}

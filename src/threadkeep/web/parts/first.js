@@ -1,0 +1,49 @@
+// The first screen: write at once, or choose who answers from cards with questions to begin with.
+
+import { html } from "../preact.js";
+import { assistantNamed, assistants, isScripted, modelOf, models } from "../session.js";
+import { assistant, begin } from "../views.js";
+import { Composer } from "./composer.js";
+import { Icon } from "./icon.js";
+import { TrialCard } from "./trial.js";
+
+const words = (name) => name.replaceAll(/[_-]/g, " ").replace(/^./, (letter) => letter.toUpperCase());
+
+export function FirstScreen() {
+  const all = assistants.value;
+  const chosen = assistantNamed(assistant.value);
+  const model = modelOf(null, chosen);
+  return html`<main class="first" id="main">
+    <div class="column">
+      <h1>What would you like to talk about?</h1>
+      <p class="muted lead">Every word is stored before you see it. Reload, close the lid, come back: it is there.</p>
+      <${Composer} name=${null} onSend=${(text) => begin(text, chosen?.name)}
+        placeholder=${chosen && all.length > 1 ? `Ask ${words(chosen.name)} …` : "Write a message …"} />
+      ${model && html`<p class="answers" data-testid="answers"><${Answers} model=${model} /></p>`}
+      <div class="cards" role="group" aria-label="Assistants">
+        <${TrialCard} />
+        ${all.map((one) => html`<${Card} key=${one.name} about=${one} isChosen=${all.length > 1 && one === chosen} />`)}
+      </div>
+    </div>
+  </main>`;
+}
+
+function Answers({ model }) {
+  if (!isScripted(model)) return html`<span class="muted">Answered by <strong>${model}</strong></span>`;
+  return html`<span class="badge">demo</span> <span class="muted" title=${models.value.default?.reason ?? ""}>Answers are scripted: no language model is connected.</span>`;
+}
+
+function Card({ about, isChosen }) {
+  const choose = () => {
+    assistant.value = about.name;
+    document.getElementById("composer")?.focus();
+  };
+  return html`<section class="card" data-chosen=${isChosen} data-testid="assistant-card" aria-label=${words(about.name)}>
+    <h2><button type="button" class="plain" aria-pressed=${isChosen} onClick=${choose}>${words(about.name)}</button></h2>
+    <p class="muted" dir="auto">${about.description}</p>
+    <ul>
+      ${about.examples.slice(0, 3).map((text) => html`<li key=${text}><button type="button" class="example" dir="auto" data-testid="example"
+        onClick=${() => begin(text, about.name)}><span>${text}</span><${Icon} name="right" /></button></li>`)}
+    </ul>
+  </section>`;
+}

@@ -1,0 +1,62 @@
+// The line above a conversation: its title, how it is connected, who answers, and what can be done with it.
+
+import { conversationPath } from "../api.js";
+import { remove } from "../conversations.js";
+import { copyCurl, copyMarkdown, copyPython } from "../copying.js";
+import { html } from "../preact.js";
+import { go } from "../router.js";
+import { assistantNamed } from "../session.js";
+import { beginAnew, dialog, isSidebarOpen } from "../views.js";
+import { IconButton } from "./icon.js";
+import { Menu } from "./menu.js";
+import { ModelChoice } from "./model.js";
+import { Status } from "./status.js";
+import { Title } from "./title.js";
+
+export function Header({ conversation }) {
+  const about = conversation?.about.value;
+  return html`<header class="top">
+    <${IconButton} name="menu" label="Open the list" class="only-narrow" aria-expanded=${isSidebarOpen.value}
+      onClick=${() => (isSidebarOpen.value = true)} />
+    ${about ? html`<${Title} conversation=${conversation} />` : html`<span class="title" />`}
+    ${conversation && html`<${Status} conversation=${conversation} />`}
+    ${conversation?.readers.value > 1 && html`<${Presence} readers=${conversation.readers.value} />`}
+    ${about && html`<${ModelChoice} conversation=${conversation} assistant=${assistantNamed(about.assistant)} />`}
+    ${about && html`<${IconButton} name="tree" label="Branches" data-testid="branches" onClick=${() => (dialog.value = "tree")} />`}
+    ${about && html`<${Menu} label="More" testid="more" items=${itemsFor(conversation, about)} />`}
+    <${IconButton} name="plus" label="New conversation" class="only-narrow" onClick=${() => beginAnew()} />
+  </header>`;
+}
+
+function Presence({ readers }) {
+  const text = `Open in ${readers} places`;
+  return html`<span class="presence" title=${text} data-testid="presence"><svg class="icon" aria-hidden="true"><use href="/static/icons.svg#people" /></svg><span aria-label=${text}>${readers}</span></span>`;
+}
+
+function itemsFor(conversation, about) {
+  const file = (format) => conversationPath(conversation.id, "/export", { format, head: conversation.branch.value || null });
+  return [
+    { label: "Switch the model", icon: "spark", run: () => (dialog.value = "model") },
+    null,
+    { label: "Copy as Markdown", icon: "copy", run: () => copyMarkdown(conversation) },
+    { label: "Copy as curl", icon: "copy", run: () => copyCurl(conversation) },
+    { label: "Copy as Python", icon: "copy", run: () => copyPython(conversation) },
+    null,
+    { label: "Export Markdown", icon: "down", href: file("markdown") },
+    { label: "Export JSON", icon: "down", href: conversationPath(conversation.id, "/export", { format: "json" }) },
+    { label: "Export HTML", icon: "down", href: file("html") },
+    null,
+    {
+      label: about.archived ? "Take out of the archive" : "Archive",
+      icon: "archive",
+      run: () => conversation.change({ archived: !about.archived }),
+    },
+    {
+      label: "Delete",
+      icon: "bin",
+      kind: "danger",
+      run: async () => (await remove(about)) && go(null),
+    },
+  ];
+}
+

@@ -1,0 +1,79 @@
+// Messages that are not in the log yet: on their way, waiting for the network, queued behind a turn, or refused.
+
+import { html } from "../preact.js";
+import * as outbox from "../outbox.js";
+import { keepDraft } from "../drafts.js";
+import { Button } from "./actions.js";
+import { Icon } from "./icon.js";
+
+// What waits in a conversation, in order: { key, content, label, item }.
+export function pendingOf(conversation) {
+  const { id } = conversation;
+  const matched = new Set(conversation.matched.values());
+  const shown = new Set(conversation.messages.value.map((message) => message.role === "user" && message.turn));
+  const queued = new Set(conversation.queued.value.map((item) => item.turn));
+  const taken = outbox.taken.value.filter((item) => item.conversation === id && !shown.has(item.turn) && !queued.has(item.turn) && !matched.has(item.key));
+  const waiting = outbox.itemsOf(id).filter((item) => !matched.has(item.key));
+  return [
+    ...conversation.queued.value.map((item) => ({ key: `q${item.turn}`, content: item.content, state: "queued" })),
+    ...taken.map((item) => ({ key: item.key, content: item.content, state: "sent" })),
+    ...waiting.map((item) => ({ key: item.key, content: item.content, state: item.state, item })),
+  ];
+}
+
+export function Pending({ conversation, entry }) {
+  const { content, state, item } = entry;
+  return html`<article class="said pending" data-state=${state} data-testid="pending" aria-label="You, not stored yet">
+    <div class="bubble" dir="auto">${content}</div>
+    <footer>${stateOf(state, item)}</footer>
+    ${state === "stale" && html`<${Stale} conversation=${conversation} item=${item} />`}
+    ${state === "refused" && html`<${Refused} conversation=${conversation} item=${item} />`}
+  </article>`;
+}
+
+function stateOf(state, item) {
+  if (state === "queued") return html`<${Icon} name="clock" /> Queued: it is asked when the present answer is complete.`;
+  if (state === "waiting" && outbox.trouble.value) {
+    return html`<${Icon} name="clock" /> Waits in this browser. It is sent once, when the server can be reached.
+      <button type="button" class="link" onClick=${outbox.hurry}>Try now</button>
+      <button type="button" class="link" onClick=${() => outbox.discard(item)}>Discard</button>`;
+  }
+  return state === "waiting" ? "Sending …" : null;
+}
+
+// The conversation went on elsewhere since this was written: the person says what is meant.
+function Stale({ conversation, item }) {
+  const atEnd = () => {
+    outbox.release(item, { expected_head: undefined, parent: undefined });
+    conversation.look();
+  };
+  const branch = () => {
+    conversation.ownBranches.add(item.expected_head);
+    outbox.release(item, { expected_head: undefined, parent: item.expected_head });
+  };
+  return html`<div class="ask" role="group" aria-label="The conversation has moved on" data-testid="stale">
+    <p><strong>This conversation has moved on</strong> in another tab or on another device. Your message is not sent yet.</p>
+    <div>
+      <${Button} label="Continue at the end" class="button primary" onClick=${atEnd} />
+      <${Button} label="Branch here" onClick=${branch} />
+      <${Button} label="Discard" onClick=${() => outbox.discard(item)} />
+    </div>
+  </div>`;
+}
+
+function Refused({ conversation, item }) {
+  const rewrite = () => {
+    keepDraft(conversation.id, item.content);
+    outbox.discard(item);
+    conversation.uncut();
+    dispatchEvent(new CustomEvent("threadkeep-draft"));
+  };
+  return html`<div class="ask" role="group" aria-label="Not sent" data-testid="refused">
+    <p><strong>Not sent.</strong> ${item.problem}</p>
+    <div>
+      <${Button} label="Change it" class="button primary" onClick=${rewrite} />
+      <${Button} label="Try again" onClick=${() => outbox.release(item)} />
+      <${Button} label="Discard" onClick=${() => { outbox.discard(item); conversation.uncut(); }} />
+    </div>
+  </div>`;
+}

@@ -1,0 +1,58 @@
+// What was said and matches: each hit with the words around it; it opens its branch at the message.
+
+import { get } from "../api.js";
+import { html, useEffect, useState } from "../preact.js";
+import { addressOf, onLink } from "../router.js";
+import { isSidebarOpen } from "../views.js";
+
+const PAUSE = 180;
+
+export function Hits({ text }) {
+  const [found, setFound] = useState({ hits: [], state: "searching" });
+  useEffect(() => {
+    const ending = new AbortController();
+    const timer = setTimeout(() => search(text, ending.signal, setFound), PAUSE);
+    return () => {
+      clearTimeout(timer);
+      ending.abort();
+    };
+  }, [text]);
+  return html`<section aria-label="Found in messages" data-testid="hits">
+    <h2>In messages</h2>
+    ${found.state !== "done" && html`<p class="muted nothing">${found.state === "searching" ? "Searching …" : found.state}</p>`}
+    ${found.state === "done" && !found.hits.length && html`<p class="muted nothing">Nothing was found.</p>`}
+    <ul>${found.hits.map((hit) => html`<${Hit} key=${`${hit.conversation}-${hit.entry}`} hit=${hit} />`)}</ul>
+  </section>`;
+}
+
+async function search(text, signal, setFound) {
+  try {
+    const page = await get(`/v1/search?limit=30&q=${encodeURIComponent(text)}`, { signal });
+    setFound({ hits: page.data, state: "done" });
+  } catch (error) {
+    if (!signal.aborted) setFound({ hits: [], state: error.message });
+  }
+}
+
+function Hit({ hit }) {
+  const onClick = (event) => {
+    isSidebarOpen.value = false;
+    onLink(event, hit.conversation, { at: hit.entry });
+  };
+  return html`<li class="hit" data-testid="hit"><a href=${addressOf(hit.conversation, hit.entry)} onClick=${onClick}>
+    <strong dir="auto">${hit.title ?? "New conversation"}</strong>
+    <span dir="auto">${marked(hit)}</span>
+  </a></li>`;
+}
+
+// Positions count characters as Python does, where an emoji is one.
+function marked({ snippet, highlights }) {
+  const letters = Array.from(snippet);
+  const parts = [];
+  let place = 0;
+  for (const [start, end] of highlights) {
+    parts.push(letters.slice(place, start).join(""), html`<mark>${letters.slice(start, end).join("")}</mark>`);
+    place = end;
+  }
+  return [...parts, letters.slice(place).join("")];
+}

@@ -1,0 +1,15 @@
+// The list of keys, on `?`.
+
+import { html } from "../preact.js";
+import { KEYS, isOn, turn } from "../keyboard.js";
+import { dialog } from "../views.js";
+import { Dialog } from "./dialog.js";
+
+export function Shortcuts() {
+  return html`<${Dialog} title="Keyboard" onClose=${() => (dialog.value = null)} testid="shortcuts">
+    <dl class="keys">
+      ${KEYS.map(({ keys, says }) => html`<div key=${says}><dt>${keys.map((key) => html`<kbd>${key}</kbd>`)}</dt><dd>${says}</dd></div>`)}
+    </dl>
+    <label class="switch"><input type="checkbox" checked=${isOn.value} onChange=${(event) => turn(event.currentTarget.checked)} /> Single keys work outside of fields</label>
+  <//>`;
+}

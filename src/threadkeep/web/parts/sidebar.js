@@ -1,0 +1,88 @@
+// The list of conversations at the side: grouped by day, live, with a filter that also searches in what was said.
+
+import { busy, conversations, isLoaded, loadMore, next } from "../conversations.js";
+import { html } from "../preact.js";
+import * as outbox from "../outbox.js";
+import { route } from "../router.js";
+import { isSignedIn, me, signOut } from "../session.js";
+import { complain } from "../notices.js";
+import { switchTheme } from "../theme.js";
+import { beginAnew, dialog, isSidebarOpen, query, showsArchived } from "../views.js";
+import { Icon, IconButton } from "./icon.js";
+import { LocalRow, Row } from "./row.js";
+import { Hits } from "./search.js";
+
+const DAY = 24 * 3600 * 1000;
+
+export function Sidebar() {
+  return html`<nav class="sidebar" id="sidebar" aria-label="Conversations" data-open=${isSidebarOpen.value}>
+    <div class="brand">
+      <img src="/static/icon.svg" alt="" width="26" height="26" /><span>Threadkeep</span>
+      <${IconButton} name="close" label="Close the list" class="only-narrow" onClick=${() => (isSidebarOpen.value = false)} />
+    </div>
+    <button type="button" class="new" data-testid="new" onClick=${() => beginAnew()}><${Icon} name="plus" /> New conversation</button>
+    <label class="search">
+      <${Icon} name="search" /><span class="visually-hidden">Filter and search</span>
+      <input id="search" type="search" placeholder="Search" autocomplete="off" dir="auto" value=${query.value} data-testid="search"
+        onInput=${(event) => (query.value = event.currentTarget.value)}
+        onKeyDown=${(event) => event.key === "Escape" && (query.value = "")} />
+    </label>
+    <div class="list" data-testid="conversations"><${List} /></div>
+    <${Foot} />
+  </nav>`;
+}
+
+function List() {
+  const text = query.value.trim().toLowerCase();
+  const wanted = (item) => (text ? (item.title ?? "").toLowerCase().includes(text) : item.archived === showsArchived.value);
+  const found = conversations.value.filter(wanted);
+  const hasArchived = conversations.value.some((item) => item.archived);
+  return html`
+    ${!text && html`<${Unsent} />`}
+    ${byDay(found).map(([day, items]) => html`<section key=${day}>
+      <h2>${day}</h2>
+      <ul>${items.map((item) => html`<${Row} key=${item.id} about=${item} isOpen=${route.value.conversation === item.id} state=${busy.value[item.id]} />`)}</ul>
+    </section>`)}
+    ${!found.length && isLoaded.value && !text && html`<p class="muted nothing">${showsArchived.value ? "Nothing is archived." : "No conversations yet."}</p>`}
+    ${text && html`<${Hits} text=${query.value.trim()} />`}
+    ${next.value && !text && html`<button type="button" class="button wide" onClick=${() => loadMore().catch(complain)}>Show older</button>`}
+    ${!text && (hasArchived || showsArchived.value) && html`<button type="button" class="link archive" onClick=${() => (showsArchived.value = !showsArchived.value)}>
+      ${showsArchived.value ? "Back to all" : "Archived"}</button>`}`;
+}
+
+// Conversations that exist only in this browser, because their first message could not be sent yet.
+function Unsent() {
+  const names = [...new Set(outbox.items.value.map((item) => item.conversation).filter(outbox.isLocal))];
+  if (!names.length) return null;
+  return html`<section><h2>Waiting to be sent</h2><ul>
+    ${names.map((name) => html`<${LocalRow} key=${name} name=${name} text=${outbox.itemsOf(name)[0].content} isOpen=${route.value.conversation === name} />`)}
+  </ul></section>`;
+}
+
+function Foot() {
+  const who = me.value;
+  return html`<div class="foot">
+    <span class="who" dir="auto" title=${who ? `${who.user} of ${who.tenant}` : ""}>${isSignedIn.value ? who.user : "this machine"}</span>
+    <${IconButton} name="theme" label="Light or dark" onClick=${switchTheme} />
+    <${IconButton} name="keys" label="Keyboard shortcuts (?)" onClick=${() => (dialog.value = "shortcuts")} />
+    ${isSignedIn.value && html`<${IconButton} name="leave" label="Sign out" data-testid="sign-out" onClick=${() => signOut().catch(complain)} />`}
+  </div>`;
+}
+
+function byDay(items) {
+  const today = new Date().setHours(0, 0, 0, 0);
+  const groups = new Map();
+  for (const item of items) {
+    const name = dayOf(new Date(item.updated_at), today);
+    groups.set(name, [...(groups.get(name) ?? []), item]);
+  }
+  return [...groups];
+}
+
+function dayOf(date, today) {
+  const time = date.getTime();
+  if (time >= today) return "Today";
+  if (time >= today - DAY) return "Yesterday";
+  if (time >= today - 7 * DAY) return "The last seven days";
+  return date.toLocaleDateString(undefined, { month: "long", year: "numeric" });
+}

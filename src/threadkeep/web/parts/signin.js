@@ -1,0 +1,35 @@
+// Signing in with a key, where the server asks for one.
+
+import { html, useRef, useState } from "../preact.js";
+import { signIn } from "../session.js";
+
+export function SignIn() {
+  const [problem, setProblem] = useState("");
+  const [isBusy, setBusy] = useState(false);
+  const field = useRef(null);
+  const submit = async (event) => {
+    event.preventDefault();
+    const key = field.current.value.trim();
+    if (!key) return;
+    setBusy(true);
+    try {
+      await signIn(key);
+    } catch (error) {
+      setProblem(error.message);
+      setBusy(false);
+      field.current.select();
+    }
+  };
+  return html`<main class="sign-in" id="main">
+    <form onSubmit=${submit} data-testid="sign-in">
+      <img src="/static/icon.svg" alt="" width="44" height="44" />
+      <h1>Sign in to Threadkeep</h1>
+      <label for="key">Your key</label>
+      <input id="key" ref=${field} type="password" autocomplete="current-password" placeholder="tk_…" spellcheck="false"
+        aria-describedby="key-help" aria-invalid=${Boolean(problem)} />
+      ${problem && html`<p class="danger" role="alert">${problem}</p>`}
+      <button type="submit" class="button primary wide" disabled=${isBusy}>Sign in</button>
+      <p class="muted" id="key-help">Whoever runs this server can make you one. It is kept in a cookie that scripts cannot read.</p>
+    </form>
+  </main>`;
+}

@@ -1,0 +1,36 @@
+// The title of a conversation; a click makes it a field.
+
+import { html, useState } from "../preact.js";
+
+export const titleOf = (about) => about?.title || "New conversation";
+
+export function Title({ conversation }) {
+  const about = conversation.about.value;
+  const [isEdited, setEdited] = useState(false);
+  if (isEdited) {
+    const save = (text) => {
+      setEdited(false);
+      if (text.trim() && text.trim() !== about.title) conversation.change({ title: text.trim() });
+    };
+    return html`<${TitleField} title=${about.title ?? ""} onSave=${save} onLeave=${() => setEdited(false)} />`;
+  }
+  return html`<h1 class="title" dir="auto">
+    <button type="button" class="plain" title="Rename" onClick=${() => setEdited(true)} data-testid="title">${titleOf(about)}</button>
+  </h1>`;
+}
+
+export function TitleField({ title, onSave, onLeave }) {
+  const onKeyDown = (event) => {
+    event.stopPropagation();
+    if (event.key === "Enter" && !event.isComposing) onSave(event.currentTarget.value);
+    if (event.key === "Escape") onLeave();
+  };
+  return html`<input class="title-field" aria-label="Title" dir="auto" maxlength="500" defaultValue=${title} onKeyDown=${onKeyDown}
+    ref=${(field) => field && !field.dataset.ready && ready(field)} onBlur=${(event) => onSave(event.currentTarget.value)} />`;
+}
+
+function ready(field) {
+  field.dataset.ready = "true";
+  field.focus();
+  field.select();
+}

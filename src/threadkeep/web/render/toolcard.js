@@ -1,0 +1,80 @@
+// A tool call as a card: what was asked, what came back, how long it took. Open while it runs, folded when it is done.
+
+import { html, useEffect, useState } from "../preact.js";
+import { Folded } from "./fold.js";
+import { Json } from "./json.js";
+import { isRecord, textOf } from "./value.js";
+
+/**
+ * The card of one call. `call` is {id, name, args}; `result` is {content, duration_ms, error} or null while it runs.
+ * `note` replaces the word for how it stands (for instance while a person is asked); children come after the arguments.
+ */
+export function ToolCard({ call, result = null, note = "", children }) {
+  const isRunning = !result;
+  const [isOpen, setOpen] = useState(isRunning);
+  useEffect(() => setOpen(isRunning), [isRunning]);
+  const name = textOf(call?.name) || "tool";
+  const state = isRunning ? "running" : result.error ? "failed" : "done";
+  return html`<details class="tk-tool" data-state=${state} open=${isOpen} onToggle=${(event) => setOpen(event.currentTarget.open)}>
+    <summary>
+      <span class="tk-tool-mark" aria-hidden="true" />
+      <span class="tk-tool-name" dir="auto">${name}</span>
+      <span class="tk-tool-gist" dir="auto">${gist(call?.args)}</span>
+      <span class="tk-tool-state">${note || told(state, result)}</span>
+    </summary>
+    <div class="tk-tool-body">
+      <p class="tk-label">Arguments</p>
+      <${Arguments} args=${call?.args} />
+      ${children}
+      ${result && html`<${Result} result=${result} />`}
+    </div>
+  </details>`;
+}
+
+function Arguments({ args }) {
+  if (!isRecord(args) || Object.keys(args).length === 0) return html`<p class="tk-none">none</p>`;
+  return html`<${Json} value=${args} />`;
+}
+
+function Result({ result }) {
+  const content = textOf(result.content);
+  const value = parsed(content);
+  return html`
+    <p class="tk-label">Result</p>
+    ${result.error && html`<p class="tk-error" dir="auto">${textOf(result.error)}</p>`}
+    ${value !== undefined ? html`<${Json} value=${value} />` : content.trim() ? html`<${Folded} text=${content} />` : !result.error && html`<p class="tk-none">empty</p>`}
+  `;
+}
+
+/** Return the object or list that a text is the JSON of, if it is. */
+function parsed(text) {
+  if (!/^\s*[[{]/.test(text)) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Return the arguments in a few words, for the folded card. */
+function gist(args) {
+  if (!isRecord(args)) return "";
+  return Object.values(args)
+    .map((value) => textOf(value).slice(0, 60))
+    .filter(Boolean)
+    .join(", ")
+    .slice(0, 120);
+}
+
+function told(state, result) {
+  if (state === "running") return "running …";
+  const took = duration(result.duration_ms);
+  return state === "failed" ? ["failed", took].filter(Boolean).join(" after ") : took || "done";
+}
+
+function duration(milliseconds) {
+  if (typeof milliseconds !== "number" || !Number.isFinite(milliseconds) || milliseconds < 0) return "";
+  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
+  if (milliseconds < 60_000) return `${(milliseconds / 1000).toFixed(1)} s`;
+  return `${Math.floor(milliseconds / 60_000)} min ${Math.round((milliseconds % 60_000) / 1000)} s`;
+}

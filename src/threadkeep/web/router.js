@@ -1,0 +1,37 @@
+// Which view the address names: `/` is a new conversation, `/c/<id>` a conversation, `?at=<entry>` a place in it.
+
+import { signal } from "./preact.js";
+
+function read() {
+  const match = location.pathname.match(/^\/c\/([^/]+)$/);
+  const query = new URLSearchParams(location.search);
+  const at = Number(query.get("at"));
+  return {
+    conversation: match ? decodeURIComponent(match[1]) : null,
+    at: Number.isInteger(at) && at > 0 ? at : null,
+    assistant: match ? null : query.get("assistant"),
+  };
+}
+
+export const route = signal(read());
+
+addEventListener("popstate", () => {
+  route.value = read();
+});
+
+export function addressOf(conversation, at) {
+  if (!conversation) return "/";
+  return `/c/${encodeURIComponent(conversation)}${at ? `?at=${at}` : ""}`;
+}
+
+export function go(conversation, { at = null, instead = false } = {}) {
+  history[instead ? "replaceState" : "pushState"](null, "", addressOf(conversation, at));
+  route.value = read();
+}
+
+// Follows a click on a link of ours without loading the page anew.
+export function onLink(event, conversation, options) {
+  if (event.metaKey || event.ctrlKey || event.shiftKey || event.button) return;
+  event.preventDefault();
+  go(conversation, options);
+}

@@ -1,0 +1,90 @@
+// Where the reader is in a long conversation: stays at the end while the end grows, holds the place while messages are
+// loaded above, and asks for more before an edge is reached.
+
+const NEAR_END = 60;
+const NEAR_EDGE = 1200;
+
+export class Scrolling {
+  constructor(box, conversation, onAway) {
+    this.box = box;
+    this.conversation = conversation;
+    this.onAway = onAway;
+    this.isAtEnd = true;
+    this.observer = new ResizeObserver(() => this.settle());
+    this.observer.observe(box);
+    this.observer.observe(box.firstElementChild);
+    this.onScroll = () => this.#scrolled();
+    box.addEventListener("scroll", this.onScroll, { passive: true });
+  }
+
+  leave() {
+    this.observer.disconnect();
+    this.box.removeEventListener("scroll", this.onScroll);
+  }
+
+  // After the list was drawn: goes to the message that was asked for, or holds the place.
+  drawn() {
+    const target = this.conversation.target.value;
+    if (target && this.#show(target)) this.conversation.target.value = null;
+    else if (this.anchor) this.#hold();
+    else this.settle();
+    this.#note();
+    this.#loadNearEdges();
+  }
+
+  settle() {
+    if (this.isAtEnd && this.conversation.after.value === null) this.box.scrollTop = this.box.scrollHeight;
+    else if (this.anchor) this.#hold();
+  }
+
+  // Scrolls to an entry, and marks one that was searched for; says whether it is there.
+  #show({ seq, isMarked }) {
+    const found = this.#element(seq);
+    if (!found) return false;
+    this.isAtEnd = false;
+    this.anchor = null;
+    found.scrollIntoView({ block: isMarked ? "center" : "nearest" });
+    found.focus({ preventScroll: true });
+    if (isMarked) found.classList.add("found");
+    setTimeout(() => found.classList.remove("found"), 2500);
+    return true;
+  }
+
+  toEnd() {
+    this.isAtEnd = true;
+    this.anchor = null;
+    this.box.scrollTop = this.box.scrollHeight;
+  }
+
+  #element(seq) {
+    const all = [...this.box.querySelectorAll("[data-seq]")];
+    return all.find((one) => Number(one.dataset.seq) >= seq) ?? null;
+  }
+
+  #scrolled() {
+    const { scrollTop, scrollHeight, clientHeight } = this.box;
+    this.isAtEnd = scrollHeight - scrollTop - clientHeight < NEAR_END;
+    this.#note();
+    this.onAway(!this.isAtEnd || this.conversation.after.value !== null);
+    this.#loadNearEdges();
+  }
+
+  // Remembers the first message that is in view, and where.
+  #note() {
+    const top = this.box.getBoundingClientRect().top;
+    const first = [...this.box.querySelectorAll("[data-seq]")].find((one) => one.getBoundingClientRect().bottom > top + 1);
+    this.anchor = first && !this.isAtEnd ? { seq: first.dataset.seq, top: first.getBoundingClientRect().top } : null;
+  }
+
+  #hold() {
+    const found = this.box.querySelector(`[data-seq="${this.anchor.seq}"]`);
+    const moved = found ? found.getBoundingClientRect().top - this.anchor.top : 0;
+    if (Math.abs(moved) > 1) this.box.scrollTop += moved;
+  }
+
+  #loadNearEdges() {
+    const { scrollTop, scrollHeight, clientHeight } = this.box;
+    if (scrollTop < NEAR_EDGE) this.conversation.loadOlder();
+    if (scrollHeight - scrollTop - clientHeight < NEAR_EDGE) this.conversation.loadNewer();
+  }
+}

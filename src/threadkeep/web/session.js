@@ -1,0 +1,63 @@
+// Who is here, and what the server offers: assistants, models. Signing in and out.
+
+import { Unreachable, get, needsKey, post } from "./api.js";
+import { batch, computed, signal } from "./preact.js";
+import { clear, setOwner } from "./shelf.js";
+import { hear, tell } from "./tabs.js";
+
+const DATA_CACHE = "threadkeep-data";
+
+export const me = signal(null);
+export const assistants = signal([]);
+export const models = signal({ default: null, data: [] });
+// starting, ready, or away (the server was never reached)
+export const phase = signal("starting");
+
+export const assistantNamed = (name) =>
+  assistants.value.find((assistant) => assistant.name === name) ?? assistants.value[0] ?? null;
+
+// The name of the model that answers in a conversation (or in a new one with this assistant).
+export function modelOf(conversation, assistant) {
+  return conversation?.model ?? assistant?.model ?? models.value.default?.name ?? null;
+}
+
+export const isScripted = (model) => model === "demo";
+export const isSignedIn = computed(() => me.value?.signed_in === true);
+
+export async function load() {
+  try {
+    const [who, helpers, offered] = await Promise.all([get("/v1/me"), get("/v1/assistants"), get("/v1/models")]);
+    setOwner(who.tenant, who.user);
+    batch(() => {
+      me.value = who;
+      assistants.value = helpers.data;
+      models.value = offered;
+      needsKey.value = false;
+      phase.value = "ready";
+    });
+  } catch (error) {
+    if (error.status !== 401) phase.value = "away";
+    if (!(error instanceof Unreachable) && error.status !== 401) throw error;
+  }
+}
+
+export async function signIn(key) {
+  await post("/v1/login", { key });
+  location.reload();
+}
+
+// Leaves nothing behind in this browser, in any tab.
+export async function signOut() {
+  await post("/v1/logout");
+  tell("signed out", true);
+  await forget();
+}
+
+async function forget() {
+  clear();
+  if ("caches" in window) await caches.delete(DATA_CACHE);
+  history.replaceState(null, "", "/");
+  location.reload();
+}
+
+hear("signed out", forget);

@@ -1,0 +1,65 @@
+// What this browser keeps for a person: drafts, messages that wait, settings. Everything is written at once, so that
+// closing the tab loses nothing, and belongs to one person, so that nobody sends the words of another.
+
+const PREFIX = "threadkeep.";
+let owner = "";
+
+export function setOwner(tenant, user) {
+  owner = `${encodeURIComponent(tenant)}/${encodeURIComponent(user)}.`;
+}
+
+const named = (name) => `${PREFIX}${owner}${name}`;
+
+export function keep(name, value) {
+  try {
+    localStorage.setItem(named(name), JSON.stringify(value));
+    return true;
+  } catch {
+    return false; // full, or not allowed
+  }
+}
+
+export function kept(name, missing = null) {
+  try {
+    const text = localStorage.getItem(named(name));
+    return text === null ? missing : JSON.parse(text);
+  } catch {
+    return missing;
+  }
+}
+
+export function drop(name) {
+  try {
+    localStorage.removeItem(named(name));
+  } catch {
+    // nothing was kept
+  }
+}
+
+// The names that begin so, without the beginning.
+export function namesOf(beginning) {
+  const whole = named(beginning);
+  try {
+    return Object.keys(localStorage)
+      .filter((name) => name.startsWith(whole))
+      .map((name) => name.slice(whole.length));
+  } catch {
+    return [];
+  }
+}
+
+// Calls `listener` when another tab changed something that begins so.
+export function onChange(beginning, listener) {
+  addEventListener("storage", (event) => {
+    if (event.key === null || event.key.startsWith(named(beginning))) listener();
+  });
+}
+
+// Forgets everything of everybody: at sign-out.
+export function clear() {
+  for (const store of [localStorage, sessionStorage]) {
+    for (const name of Object.keys(store)) {
+      if (name.startsWith(PREFIX)) store.removeItem(name);
+    }
+  }
+}

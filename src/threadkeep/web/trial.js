@@ -1,0 +1,62 @@
+// "Try to break me": a guided try. It remembers in this browser which of the steps were done, and in which conversation,
+// and notices by itself when the page was reloaded, the server went away, or the answer is complete.
+
+import { conversationPath, get } from "./api.js";
+import { effect, signal, untracked } from "./preact.js";
+import { createdFrom, isLocal } from "./outbox.js";
+import { drop, keep, kept } from "./shelf.js";
+import { opened } from "./views.js";
+
+const LASTING = 1500; // a page that is being left loses its connection, too
+
+export const QUESTION = "What can you do?";
+
+// { conversation, steps: { reload, kill, checked } }, or none
+export const trial = signal(null);
+
+function change(fields) {
+  trial.value = { ...trial.value, ...fields };
+  keep("trial", trial.value);
+}
+
+export function begin(conversation) {
+  change({ conversation, steps: {} });
+}
+
+export function end() {
+  trial.value = null;
+  drop("trial");
+}
+
+const done = (step) => !trial.value || trial.value.steps[step] || change({ steps: { ...trial.value.steps, [step]: true } });
+
+export function isAbout(conversation) {
+  const name = trial.value?.conversation;
+  return Boolean(name) && (name === conversation?.id || createdFrom(name) === conversation?.id);
+}
+
+export function start() {
+  trial.value = kept("trial");
+  const wasReloaded = performance.getEntriesByType("navigation")[0]?.type === "reload";
+  effect(() => {
+    const conversation = opened.value;
+    if (!trial.value || !isAbout(conversation) || isLocal(conversation.id)) return;
+    const { phase, stream } = conversation;
+    const state = stream.value?.status.value.state;
+    const isReady = phase.value === "ready";
+    untracked(() => {
+      if (wasReloaded && isReady) done("reload");
+      if (state === "waiting") setTimeout(() => stream.value.status.value.state !== "live" && done("kill"), LASTING);
+    });
+  });
+}
+
+// Compares what is on the screen with what the server has stored, character by character.
+export async function check(conversation) {
+  const page = await get(conversationPath(conversation.id, "", { limit: 200 }));
+  const shown = new Map(conversation.messages.value.map((message) => [message.seq, message.content]));
+  const stored = page.messages.filter((message) => shown.has(message.seq));
+  const isSame = stored.length > 0 && stored.every((message) => shown.get(message.seq) === message.content);
+  const characters = stored.reduce((sum, message) => sum + Array.from(message.content).length, 0);
+  change({ steps: { ...trial.value.steps, checked: true }, result: { isSame, messages: stored.length, characters } });
+}

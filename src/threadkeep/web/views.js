@@ -1,0 +1,57 @@
+// Which parts of the page are open, and the conversation that the address names.
+
+import * as outbox from "./outbox.js";
+import { OpenConversation } from "./conversation.js";
+import { effect, signal, untracked } from "./preact.js";
+import { go, route } from "./router.js";
+
+export const isSidebarOpen = signal(false); // on a phone, where it covers the conversation
+export const dialog = signal(null); // shortcuts, tree, model
+export const query = signal(""); // what is searched for
+export const showsArchived = signal(false);
+export const opened = signal(null); // the open conversation, or none
+export const assistant = signal(null); // who shall answer in a new conversation
+export const editing = signal(null); // the entry that is being edited
+
+export function start() {
+  effect(() => {
+    const { conversation, at } = route.value;
+    untracked(() => open(conversation, at));
+  });
+  // A conversation that began in this browser gets its real address when the server has made it.
+  effect(() => {
+    const { conversation } = route.value;
+    const watched = [outbox.items.value, outbox.taken.value];
+    if (watched && outbox.isLocal(conversation)) {
+      const made = outbox.createdFrom(conversation);
+      if (made) untracked(() => go(made, { instead: true }));
+    }
+  });
+}
+
+function open(id, at) {
+  const before = opened.value;
+  if (before?.id === id && id) {
+    if (at) before.look(at, true);
+    return;
+  }
+  before?.close();
+  editing.value = null;
+  isSidebarOpen.value = false;
+  opened.value = id ? new OpenConversation(id, at) : null;
+}
+
+// Sends the first message of a new conversation.
+export function begin(content, name) {
+  const local = outbox.newLocal();
+  outbox.add({ conversation: local, content, assistant: name ?? undefined });
+  go(local);
+}
+
+// Goes to an empty page with the cursor in the field.
+export function beginAnew(name = null) {
+  assistant.value = name;
+  isSidebarOpen.value = false;
+  go(null);
+  requestAnimationFrame(() => document.getElementById("composer")?.focus());
+}
