@@ -1,0 +1,109 @@
+"""The assistant that the tests of the page talk to: its script says what the tests need to see, and no more.
+
+A server loads it by name from the settings of its folder. `hold` runs until a file of that name is there, `draw` gives
+another card each time, `remove_file` asks first.
+"""
+
+import asyncio
+from itertools import count
+from pathlib import Path
+
+from threadkeep.conversation.blocks import Block, Chart, Citation, Narrative, RankedList, SplitCompare, Table
+from threadkeep.llm.script import Script, after, asked, calls
+from threadkeep.tools.decorator import tool
+from threadkeep.tools.registry import Registry
+from threadkeep.turn.assistant import Assistant
+
+SETTINGS = '[assistants.stage]\nprogram = "tests.browser.stage:ASSISTANT"\n'
+MARKDOWN = """## A heading
+
+Some **bold** words, `code` and [a link](https://example.org/there).
+
+1. first
+2. second
+
+| city | people |
+|------|-------:|
+| Oslo | 700000 |
+| Bern | 140000 |
+
+```python
+def greet(name: str) -> str:
+    return f"Hello {name}"
+```
+"""
+STORY = " ".join(f"word{number}" for number in range(1, 4001))
+RIGHT_TO_LEFT = "שלום עולם, זה משפט בעברית.\n\nAnd this is English.\n\nمرحبا بالعالم"
+ROWS = [
+    {"ticker": "AAA", "name": "Alpha", "score": 0.7, "cap": 10},
+    {"ticker": "BBB", "name": "Beta", "score": 0.9, "cap": 30},
+    {"ticker": "CCC", "name": "Gamma", "score": 0.8, "cap": 20},
+]
+
+_cards = count(1)
+
+
+@tool(timeout=None)
+async def hold(name: str) -> str:
+    """Wait for a file."""
+    while not Path(name).exists():
+        await asyncio.sleep(0.01)
+    return f"{name} is there"
+
+
+@tool
+def draw() -> str:
+    """Draw a card."""
+    return f"card {next(_cards)}"
+
+
+@tool
+def broken(part: str) -> str:
+    """Fail."""
+    raise ValueError(f"the {part} is broken")
+
+
+@tool(needs_approval=True)
+def remove_file(path: str) -> str:
+    """Remove a file, which is not really there."""
+    return f"{path} is gone"
+
+
+@tool
+def show() -> list[Block]:
+    """Show a block of each kind."""
+    points = [{"x": "2024-01", "y": 1}, {"x": "2024-02", "y": 3}, {"x": "2024-03", "y": 2}]
+    return [
+        Narrative(text="A **narrative** of its own."),
+        RankedList(rows=ROWS),
+        SplitCompare(leftTitle="Alpha", rightTitle="Beta", left={"price": 10, "risk": "low"}, right={"price": 30}),
+        Table(columns=["centre", "budget"], rows=[["CC-1001", 50_000], ["CC-1002", 20_000]]),
+        Chart(chart="line", series=[{"name": "Alpha", "points": points}]),
+        Citation.model_validate({"source": "report.pdf", "title": "The report", "text": "It grew."}),
+        Citation.model_validate({"source": "notes.txt", "url": "https://example.org/notes"}),
+    ]
+
+
+ASSISTANT = Assistant(
+    name="stage",
+    description="Plays what the tests of the page ask for.",
+    examples=("Write in Markdown", "Show all blocks"),
+    tools=Registry([hold, draw, broken, remove_file, show]),
+    script=Script(
+        rules=(
+            asked("Markdown", lambda _match, _scene: MARKDOWN),
+            asked("long story", STORY),
+            asked("right to left", RIGHT_TO_LEFT),
+            asked(r"say (?P<words>.+)", "{words}"),
+            calls(r"hold (?P<name>\w+)", "hold"),
+            calls("draw", "draw"),
+            calls("break the (?P<part>.+)", "broken"),
+            calls(r"remove (?P<path>\S+)", "remove_file"),
+            calls("all blocks", "show"),
+            after("hold", lambda told, _scene: f"Well: {told}."),
+            after("draw", lambda told, _scene: f"You have {told}."),
+            after("remove_file", lambda told, _scene: f"Done: {told}."),
+            after("show", lambda _told, _scene: "Here they are."),
+        )
+    ),
+)

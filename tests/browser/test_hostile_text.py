@@ -1,0 +1,60 @@
+"""Hostile text in every place that can show one: it is read, and nothing else. There are well over 300 of them."""
+
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Browser, Page, expect
+
+from tests.browser.harness import Harness
+from tests.browser.xss_payloads import PAYLOADS
+from tests.integration.serving import serving
+from threadkeep.testing.scripted_model import ScriptedModel, says
+
+BATCHES = 8
+CONVERSATIONS, TURNS = 6, 20
+LIVE = """() => [...document.querySelectorAll("*")].flatMap((element) => element.getAttributeNames()
+    .filter((name) => /^on|^(?:style|srcset|srcdoc|action|formaction|ping|background)$/.test(name))
+    .map((name) => `${element.localName} ${name}`)).concat(
+        [...document.querySelectorAll("body script, body style, iframe, object, embed, main img, meta[http-equiv]")]
+            .map((element) => element.outerHTML))"""
+SHOW = (Path(__file__).parent / "hostile_text.js").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+async def test_hostile_text_is_text_wherever_it_is_shown(page: Page, batch: int) -> None:
+    async with serving() as server:
+        harness = Harness(page, server.url)
+        await harness.open()
+        assert await page.evaluate(SHOW, [PAYLOADS[batch::BATCHES], False]) == []
+        assert await page.evaluate("Object.prototype.ran") is None
+        await harness.check()
+
+
+async def test_the_sanitiser_holds_alone_if_markdown_let_everything_through(browser: Browser) -> None:
+    async with serving() as server, await browser.new_page() as page:
+        blocked: list[str] = []
+        # The browser complains of styles and of a base even where the sanitiser reads them without applying them.
+        page.on("console", lambda said: blocked.append(said.text) if "script-src" in said.text else None)
+        harness = Harness(page, server.url)
+        await harness.open()
+        assert await page.evaluate(SHOW, [PAYLOADS, True]) == []
+        assert blocked == []
+        await harness.check()
+
+
+async def test_titles_questions_and_answers_on_the_page_itself(page: Page) -> None:
+    hostile = [PAYLOADS[place::CONVERSATIONS][:TURNS] for place in range(CONVERSATIONS)]
+    model = ScriptedModel(*(says(text) for texts in hostile for text in texts))
+    async with serving(model=model) as server:
+        harness = Harness(page, server.url)
+        await harness.watch()
+        for texts in hostile:
+            path = await server.conversation(title=texts[0][:500])
+            for text in texts:
+                (await server.say(path, text)).raise_for_status()
+            await page.goto(f"{server.url}/c/{path.rsplit('/', 1)[1]}")
+            await expect(page.locator(".said")).to_have_count(len(texts))
+            await expect(page.locator(".answer[data-state=done]")).to_have_count(len(texts))
+            assert await page.evaluate(LIVE) == []
+        await harness.check()
+    model.assert_finished()

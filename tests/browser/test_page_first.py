@@ -1,0 +1,89 @@
+"""The first screen: write at once, choose who answers, see which model that is, and try to break everything."""
+
+import re
+
+from playwright.async_api import Page, expect
+
+from tests.browser.conftest import Serve
+from tests.browser.person import Api, Person
+
+
+async def test_a_person_starts_talking_at_once(person: Person) -> None:
+    await person.open()
+    await expect(person.field).to_be_focused()
+    await person.page.keyboard.type("My name is Alice.")
+    await person.page.keyboard.press("Enter")
+    await expect(person.said).to_have_text(["My name is Alice."])
+    await expect(person.answers).to_contain_text("Nice to meet you, Alice!")
+    await expect(person.page).to_have_url(re.compile("/c/[^/]+$"))
+    await expect(person.page).to_have_title(re.compile("Alice.* · Threadkeep$"))
+    await expect(person.rows.filter(has_text="Alice")).to_have_attribute("data-open", "true")
+
+
+async def test_there_is_a_card_for_each_assistant_with_questions_to_begin_with(person: Person, api: Api) -> None:
+    offered = (await api.client.get("/v1/assistants")).json()["data"]
+    await person.open()
+    cards = person.page.get_by_test_id("assistant-card")
+    await expect(cards).to_have_count(len(offered))
+    for place, assistant in enumerate(offered):
+        card = cards.nth(place)
+        await expect(card).to_contain_text(assistant["description"])
+        await expect(card.get_by_test_id("example")).to_have_text(assistant["examples"][:3])
+
+
+async def test_a_press_on_an_example_asks_it(person: Person, api: Api) -> None:
+    await person.open()
+    await person.page.get_by_test_id("example").filter(has_text="Which banks have the highest margins?").click()
+    await expect(person.said).to_have_text(["Which banks have the highest margins?"])
+    await expect(person.answers.get_by_role("table").first).to_be_visible()
+    await person.is_answered()
+    assert (await api.read(person.page.url.rsplit("/", 1)[1]))["assistant"] == "market"
+
+
+async def test_the_chosen_assistant_answers(person: Person, api: Api) -> None:
+    id = await person.begin("Say something nice.", "Stage")
+    await expect(person.answers).to_contain_text("something nice.")
+    assert (await api.read(id))["assistant"] == "stage"
+
+
+async def test_the_scripted_model_is_named_as_such_everywhere(person: Person) -> None:
+    await person.open()
+    await expect(person.page.get_by_test_id("answers")).to_have_text(re.compile("demo.*scripted", re.DOTALL))
+    await person.choose("Stage")
+    await person.say("Say hello.")
+    await expect(person.page.get_by_test_id("model")).to_have_text("demo · scripted")
+    await expect(person.answers.locator("footer")).to_contain_text("demo · scripted")
+
+
+async def test_a_conversation_that_is_not_there_is_said_to_be_gone(person: Person) -> None:
+    await person.page.goto(f"{person.url}/c/nothing-of-that-name")
+    await expect(person.page.get_by_role("heading", name="There is no such conversation.")).to_be_visible()
+    await person.page.get_by_test_id("new").click()
+    await expect(person.page.get_by_role("heading", name="What would you like to talk about?")).to_be_visible()
+
+
+async def test_the_card_that_invites_to_break_it_goes_through_reload_kill_and_resume(page: Page, serve: Serve) -> None:
+    server = serve(pace=0.1)
+    person = Person(page, server.url)
+    await person.open()
+    await page.get_by_test_id("trial-card").get_by_role("button").click()
+    steps = page.get_by_test_id("trial").get_by_role("listitem")
+    await expect(steps).to_have_count(4)
+    text = page.get_by_test_id("answer-text")
+    await expect(text).to_contain_text("scripted")
+    await page.reload()
+    await expect(steps.nth(0)).to_have_attribute("data-done", "true")
+    await expect(text).to_contain_text("scripted")
+    server.kill()
+    await expect(page.get_by_test_id("status")).to_contain_text("reconnecting in")
+    await expect(steps.nth(1)).to_have_attribute("data-done", "true")
+    await person.write("My name is Alice.")
+    await expect(page.get_by_test_id("pending")).to_contain_text("Waits in this browser.")
+    server.start(pace=0)
+    await expect(person.answers.last).to_contain_text("Nice to meet you, Alice!")
+    await person.is_answered()
+    await page.get_by_role("button", name="Compare").click()
+    await expect(page.get_by_test_id("trial")).to_contain_text("The same:")
+    await expect(steps.and_(page.locator("[data-done=true]"))).to_have_count(4)
+    await page.get_by_role("button", name="End the try").click()
+    await expect(page.get_by_test_id("trial")).to_have_count(0)

@@ -1,0 +1,82 @@
+"""`threadkeep index` as a process: a bar on a terminal, an interruption half-way, a reader that has seen enough."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from threadkeep.retrieval.hybrid import HybridIndex
+
+INDEX = [sys.executable, "-m", "threadkeep.cli.main", "index"]
+
+
+def documents(folder: Path, count: int) -> Path:
+    path = folder / "many.jsonl"
+    text = "The sea is deep, and nobody knows what lives in it. " * 40
+    path.write_text("\n".join(json.dumps({"id": f"{n:05}", "text": f"{n} {text}"}) for n in range(count)))
+    return path
+
+
+async def count(path: Path) -> int:
+    total, after = 0, ""
+    async with HybridIndex.open(path) as index:
+        while page := await index.documents(after=after):
+            total, after = total + len(page), page[-1].id
+    return total
+
+
+async def test_interrupted_half_way_it_leaves_a_valid_index_and_goes_on_from_there(tmp_path: Path) -> None:
+    many = documents(tmp_path, 2_000)
+    path = tmp_path / "x.index"
+    with subprocess.Popen([*INDEX, "add", str(path), str(many)], stderr=subprocess.PIPE, text=True) as process:
+        while not path.exists() or await count(path) == 0:
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        _, complaints = process.communicate(timeout=60)
+    assert (process.returncode, complaints) == (130, "")
+    had = await count(path)
+    assert 0 < had < 2_000
+    assert had % 64 == 0
+    again = subprocess.run([*INDEX, "add", str(path), str(many)], capture_output=True, text=True, check=True)
+    assert again.stdout.startswith(f"{2_000 - had} documents added or changed, {had} unchanged")
+
+
+def test_the_bar_is_drawn_on_a_terminal_and_the_output_is_clean(tmp_path: Path) -> None:
+    many = documents(tmp_path, 300)
+    master, screen = pty.openpty()
+    with subprocess.Popen(
+        [*INDEX, "add", str(tmp_path / "x.index"), str(many)], stdout=subprocess.PIPE, stderr=screen, text=True
+    ) as process:
+        os.close(screen)
+        shown = b""
+        while block := _read(master):
+            shown += block
+        assert process.stdout is not None
+        assert process.stdout.read().startswith("300 documents added")
+    os.close(master)
+    assert "█".encode() in shown
+    assert b"many.jsonl" in shown
+    assert shown.endswith(b"\r\x1b[K")
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65_536)
+    except OSError:  # how Linux says that the other side is closed
+        return b""
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
+    many = documents(tmp_path, 300)
+    path = tmp_path / "x.index"
+    subprocess.run([*INDEX, "add", str(path), str(many)], check=True, capture_output=True)
+    with subprocess.Popen([*INDEX, "list", str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0

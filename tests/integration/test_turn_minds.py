@@ -1,0 +1,361 @@
+"""Minds and machines in the engine: what a mind changes is stored with what it says, or not at all, and only as the
+machine allows; what is done at once is seen at once; a conversation at its end is completed."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from tests.unit.turn.keepers import (
+    Keepers,
+    Silent,
+    called,
+    ended,
+    entries_of,
+    first,
+    names,
+    new_chat,
+    said_in,
+    seen,
+    told,
+    until,
+)
+from threadkeep.conversation.blocks import Table
+from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.entry import Status
+from threadkeep.conversation.message import Message, MessageStatus, Role
+from threadkeep.conversation.state import StateChange
+from threadkeep.errors import ModelUnavailable
+from threadkeep.keeper import Chat, Keeper
+from threadkeep.llm.base import CallPart, Model, Stopped, Text
+from threadkeep.machine.machine import Machine, Transition
+from threadkeep.store.base import ROOT
+from threadkeep.testing.scripted_model import ScriptedModel, says, wants
+from threadkeep.tools.base import ToolOutcome
+from threadkeep.tools.decorator import tool
+from threadkeep.tools.registry import Registry
+from threadkeep.turn.assistant import Assistant
+from threadkeep.turn.mind import Asked, Changed, Mind, Noted, Shown, Thought
+
+LEASE = 11.0
+Step = Thought | BaseException | asyncio.Event
+
+TRIP = Machine(
+    states=("packing", "travelling", "home"),
+    transitions=(
+        Transition("packing", "travelling", lambda values: None if values.get("bag") else "the bag is not packed"),
+        Transition("travelling", "packing"),
+        Transition("travelling", "home"),
+    ),
+    final=frozenset({"home"}),
+    entering={"travelling": lambda values: {"since": f"bag of {values['bag']}"}},
+)
+
+
+class Playing(Mind):
+    """A mind that plays one list of thoughts for each call, and fails on a call that the test did not expect."""
+
+    def __init__(self, *calls: Sequence[Step]) -> None:
+        self.asked: list[Asked] = []
+        self.closed = 0
+        self._calls = list(calls)
+
+    async def think(self, asked: Asked) -> AsyncIterator[Thought]:
+        """Play the next list."""
+        assert self._calls, "the mind was asked once more than expected"
+        self.asked.append(asked)
+        try:
+            for step in self._calls.pop(0):
+                match step:
+                    case asyncio.Event():
+                        await step.wait()
+                    case BaseException():
+                        raise step
+                    case _:
+                        yield step
+        finally:
+            self.closed += 1
+
+
+@tool(repeatable=True)
+async def go(to: str) -> ToolOutcome:
+    """Go somewhere."""
+    return ToolOutcome(content=f"went {to}", state={"state": to})
+
+
+def traveller(mind: Mind | None, machine: Machine | None = TRIP) -> Assistant:
+    return Assistant(name="traveller", mind=mind, machine=machine, tools=Registry([go]))
+
+
+async def opened(keepers: Keepers, mind: Mind | None, model: Model | None = None, **parts: Any) -> Keeper:
+    return await keepers.open(model or Silent(), assistant=traveller(mind), **parts)
+
+
+async def state_of(keeper: Keeper, chat: Chat) -> dict[str, Any]:
+    return (await keeper.store.state(chat.scope, chat.id)).values
+
+
+def saying(text: str, **new: Any) -> list[Thought]:
+    return [Text(text), Changed(set=new), Stopped("stop")]
+
+
+async def test_what_a_mind_changes_and_what_it_says_are_one_commit_and_only_changed_keys_are_written(
+    keepers: Keepers,
+) -> None:
+    mind = Playing(saying("Packed.", bag="socks"), saying("Off we go.", state="travelling"))
+    keeper = await opened(keepers, mind)
+    chat = await new_chat(keeper)
+    await ended(await chat.send("Pack"))
+    await ended(await chat.send("Go"))
+    assert await state_of(keeper, chat) == {"state": "travelling", "bag": "socks", "since": "bag of socks"}
+    entries = await entries_of(chat, keeper.store)
+    changes = [entry for entry in entries if isinstance(entry.body, StateChange)]
+    answers = [entry for entry in entries if isinstance(entry.body, Message) and entry.body.role is Role.ASSISTANT]
+    assert [change.body.set for change in changes if isinstance(change.body, StateChange)] == [
+        {"state": "packing", "bag": "socks"},
+        {"state": "travelling", "since": "bag of socks"},
+    ]
+    for change, answer in zip(changes, answers, strict=True):
+        assert (answer.parent, answer.created_at) == (change.seq, change.created_at)
+    assert mind.asked[1].state == {"state": "packing", "bag": "socks"}
+
+
+async def test_a_mind_sees_the_question_last_with_what_was_said_before_and_the_model(keepers: Keepers) -> None:
+    mind, model = Playing(saying("Hello."), saying("Yes?")), Silent()
+    keeper = await opened(keepers, mind, model)
+    chat = await new_chat(keeper)
+    await ended(await chat.send("Hi"))
+    await ended(await chat.send("And now?"))
+    asked = mind.asked[1]
+    assert [message.content for message in asked.messages] == ["Hi", "Hello.", "And now?"]
+    assert asked.model is model
+    assert [spec.name for spec in asked.request.tools] == ["go"]
+
+
+async def test_a_turn_that_the_machine_does_not_allow_fails_and_says_why_and_changes_nothing(keepers: Keepers) -> None:
+    keeper = await opened(keepers, Playing(saying("Home!", state="home"), saying("Sorry.")))
+    chat = await new_chat(keeper)
+    end = await ended(await chat.send("Take me home"))
+    assert end.name == "turn.failed"
+    assert end.data["error"] == (
+        "illegal_transition: There is no way from packing to home; from here it goes to: travelling."
+    )
+    assert await state_of(keeper, chat) == {}
+    assert [message.status for message in await chat.messages()][1:] == [MessageStatus.INTERRUPTED]
+    assert (await ended(await chat.send("Oh"))).name == "turn.completed"
+
+
+async def test_a_guard_that_objects_fails_the_turn_also_when_the_change_was_to_be_made_at_once(
+    keepers: Keepers,
+) -> None:
+    keeper = await opened(
+        keepers, Playing([Changed(set={"state": "travelling"}, now=True), Text("Off."), Stopped("stop")])
+    )
+    chat = await new_chat(keeper)
+    end = await ended(await chat.send("Go"))
+    assert end.name == "turn.failed"
+    assert end.data["error"] == "illegal_transition: It cannot go from packing to travelling yet: the bag is not packed"
+    assert await state_of(keeper, chat) == {}
+
+
+async def test_a_tool_that_goes_where_the_machine_does_not_gets_an_error_and_the_turn_goes_on(keepers: Keepers) -> None:
+    model = ScriptedModel(wants(("call_1", "go", {"to": "home"})), says("I may not."))
+    keeper = await opened(keepers, None, model)
+    chat = await new_chat(keeper)
+    events = await told(await chat.send("Take me home"))
+    (result,) = [event.data for event in events if event.name == "tool.result"]
+    assert "no way from packing to home" in result["error"]
+    assert events[-1].name == "turn.completed"
+    assert await state_of(keeper, chat) == {}
+    assert "no way from packing to home" in str(model.requests[1].messages)
+
+
+async def test_a_model_that_leads_by_a_machine_is_told_where_it_stands(keepers: Keepers) -> None:
+    model = ScriptedModel(says("Let us pack."))
+    keeper = await opened(keepers, None, model)
+    await ended(await (await new_chat(keeper)).send("Hello"))
+    assert "in the state packing; from here it can go to: nowhere" in model.requests[0].messages[-1].content
+
+
+async def test_a_mind_calls_a_tool_and_is_asked_again_with_the_result_and_the_state_that_it_left(
+    keepers: Keepers,
+) -> None:
+    call: list[Step] = [
+        Changed(set={"bag": "socks"}),
+        CallPart(index=0, id="call_1", name="go", args='{"to": "travelling"}'),
+        Stopped("tool_calls"),
+    ]
+    mind = Playing(call, saying("Here we are."))
+    keeper = await opened(keepers, mind)
+    chat = await new_chat(keeper)
+    assert (await ended(await chat.send("Go"))).name == "turn.completed"
+    assert mind.asked[1].state == {"state": "travelling", "bag": "socks", "since": "bag of socks"}
+    assert mind.asked[1].messages[-1].content == "went travelling"
+
+
+async def test_what_is_changed_at_once_is_seen_before_the_answer_and_what_comes_with_it_is_not(
+    keepers: Keepers,
+) -> None:
+    gate = asyncio.Event()
+    steps: list[Step] = [
+        Text("Wait. "),
+        Changed(set={"bag": "socks"}, now=True),
+        Changed(set={"hat": "on"}),
+        Changed(set={"state": "travelling"}, now=True),
+        gate,
+        Text("Off."),
+        Stopped("stop"),
+    ]
+    keeper = await opened(keepers, Playing(steps))
+    chat = await new_chat(keeper)
+    turn = await chat.send("Go")
+    await seen(chat, "state.changed", lambda event: event.data["set"].get("state") == "travelling")
+    assert await state_of(keeper, chat) == {"state": "travelling", "bag": "socks", "since": "bag of socks"}
+    gate.set()
+    events = await told(turn)
+    assert names(events).count("state.changed") == 3
+    assert "".join(event.data["text"] for event in events if event.name == "text.delta") in ("Wait. Off.", "")
+    assert (await chat.messages())[-1].content == "Wait. Off."
+    assert (await state_of(keeper, chat))["hat"] == "on"
+
+
+async def test_blocks_and_notes_of_a_mind_are_part_of_its_message(keepers: Keepers) -> None:
+    table = Table(columns=["part"], rows=[["bag"]])
+    keeper = await opened(
+        keepers, Playing([Noted({"kind": "thought", "of": "bags"}), Text("See:"), Shown(table), Stopped("stop")])
+    )
+    chat = await new_chat(keeper)
+    await ended(await chat.send("Show me"))
+    answer = (await chat.messages())[-1]
+    assert answer.blocks == (table,)
+    assert {"kind": "thought", "of": "bags"} in answer.tool_trace
+
+
+async def test_a_conversation_that_reaches_a_final_state_is_completed_and_its_turn_too(keepers: Keepers) -> None:
+    steps: list[Step] = [Changed(set={"bag": "x", "state": "travelling"}, now=True), *saying("Home.", state="home")]
+    keeper = await opened(keepers, Playing(steps, saying("It is over.")))
+    chat = await new_chat(keeper)
+    assert (await chat.conversation()).status is Status.ACTIVE
+    assert (await ended(await chat.send("Go home"))).name == "turn.completed"
+    assert (await chat.conversation()).status is Status.COMPLETED
+    assert (await ended(await chat.send("And now?"))).name == "turn.completed"
+    assert (await chat.conversation()).status is Status.COMPLETED
+
+
+async def test_branches_have_states_of_their_own(keepers: Keepers) -> None:
+    mind = Playing(saying("Socks.", bag="socks"), saying("Off.", state="travelling"), saying("Hats.", bag="hats"))
+    keeper = await opened(keepers, mind)
+    chat = await new_chat(keeper)
+    for text in ("Pack socks", "Go"):
+        await ended(await chat.send(text))
+    end = (await chat.conversation()).head
+    await ended(await chat.send("Pack hats", parent=ROOT))
+    assert mind.asked[2].state == {}, "another branch began with what the first one knew"
+    assert await state_of(keeper, chat) == {"state": "packing", "bag": "hats"}
+    assert (await keeper.store.state(chat.scope, chat.id, at=end)).values["state"] == "travelling"
+
+
+async def test_a_mind_that_fails_is_asked_again_and_what_it_changed_before_counts_only_if_it_was_stored(
+    keepers: Keepers,
+) -> None:
+    failing: list[Step] = [
+        Changed(set={"bag": "socks"}, now=True),
+        Changed(set={"hat": "on"}),
+        ModelUnavailable("away"),
+    ]
+    mind = Playing(failing, saying("There.", state="travelling"))
+    keeper = await opened(keepers, mind)
+    chat = await new_chat(keeper)
+    assert (await ended(await chat.send("Go"))).name == "turn.completed"
+    assert mind.asked[1].state == {"state": "packing", "bag": "socks"}
+    assert await state_of(keeper, chat) == {"state": "travelling", "bag": "socks", "since": "bag of socks"}
+
+
+async def test_a_fault_in_a_mind_ends_the_turn_and_leaves_the_state_as_it_was(keepers: Keepers) -> None:
+    keeper = await opened(
+        keepers, Playing([Changed(set={"bag": "x"}), Text("Hm"), ValueError("oops")], saying("Fine."))
+    )
+    chat = await new_chat(keeper)
+    end = await ended(await chat.send("Go"))
+    assert (end.name, "internal_error" in end.data["error"]) == ("turn.failed", True)
+    assert "oops" not in end.data["error"]
+    assert await state_of(keeper, chat) == {}
+    assert (await ended(await chat.send("Again"))).name == "turn.completed"
+
+
+async def test_a_turn_that_is_cancelled_keeps_what_was_changed_at_once_and_nothing_else(keepers: Keepers) -> None:
+    steps: list[Step] = [
+        Changed(set={"bag": "socks"}, now=True),
+        Changed(set={"hat": "on"}),
+        Text("I am "),
+        asyncio.Event(),
+    ]
+    mind = Playing(steps)
+    keeper = await opened(keepers, mind)
+    chat = await new_chat(keeper)
+    turn = await chat.send("Go")
+    await said_in(chat, "I am ")
+    await chat.cancel()
+    assert (await ended(turn)).name == "turn.cancelled"
+    assert await state_of(keeper, chat) == {"state": "packing", "bag": "socks"}
+    assert (await chat.messages())[-1].status is MessageStatus.INTERRUPTED
+    assert mind.closed == 1
+
+
+async def test_a_mind_whose_owner_died_is_asked_again_with_what_was_stored(keepers: Keepers) -> None:
+    dying = Playing(
+        [Changed(set={"bag": "socks"}, now=True), Changed(set={"hat": "on"}), Text("I am "), asyncio.Event()]
+    )
+    chat = await new_chat(await opened(keepers, dying))
+    turn = await chat.send("Go")
+    await said_in(chat, "I am ")
+    keepers.clock.advance(LEASE)
+    mind = Playing(saying("Off.", state="travelling"))
+    other = await opened(keepers, mind)
+    assert (await ended(turn)).name == "turn.completed"
+    assert mind.asked[0].state == {"state": "packing", "bag": "socks"}
+    assert [message.content for message in mind.asked[0].messages] == ["Go", "I am "]
+    assert await state_of(other, chat) == {"state": "travelling", "bag": "socks", "since": "bag of socks"}
+
+
+async def test_a_mind_that_says_nothing_for_too_long_is_given_up(keepers: Keepers) -> None:
+    keeper = await opened(keepers, Playing([asyncio.Event()]), silence=0.05, pauses=())
+    end = await ended(await (await new_chat(keeper)).send("Go"))
+    assert end.name == "turn.failed"
+    assert end.data["error"].startswith("model_timeout")
+
+
+async def test_a_model_that_a_mind_asks_is_hung_up_when_the_turn_is_cancelled(keepers: Keepers) -> None:
+    class Asking(Mind):
+        """Hands on what the model says."""
+
+        async def think(self, asked: Asked) -> AsyncIterator[Thought]:
+            """Ask the model."""
+            async for delta in asked.model.stream(asked.request):
+                yield delta
+
+    model = ScriptedModel([Text("Once "), asyncio.Event()])
+    keeper = await opened(keepers, Asking(), model)
+    chat = await new_chat(keeper)
+    turn = await chat.send("Tell me")
+    await called(model)
+    await said_in(chat, "Once ")
+    await chat.cancel()
+    await ended(turn)
+    await until(lambda: len(model.closed) == 1)
+
+
+async def test_a_mind_that_is_only_named_and_was_not_loaded_is_told(keepers: Keepers) -> None:
+    assistant = Assistant(name="traveller", mind="nowhere:Mind")
+    keeper = await keepers.open(Silent(), assistant=assistant)
+    end = await ended(await (await new_chat(keeper)).send("Go"))
+    assert end.name == "turn.failed"
+    assert "nowhere:Mind" in end.data["error"]
+
+
+async def test_readers_who_come_later_are_told_the_same_changes(keepers: Keepers) -> None:
+    steps: list[Step] = [Changed(set={"bag": "x"}, now=True), *saying("Off.", state="travelling")]
+    keeper = await opened(keepers, Playing(steps))
+    chat = await new_chat(keeper)
+    await ended(await chat.send("Go"))
+    event = await first(chat.follow(Cursor()), "state.changed", lambda event: "since" in event.data["set"])
+    assert event.data["set"] == {"state": "travelling", "since": "bag of x"}
