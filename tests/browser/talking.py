@@ -3,14 +3,17 @@
 The text of an answer is drawn from Markdown; the stored text, drawn whole by the page's own files, says how it must look.
 """
 
+import asyncio
 import re
 from typing import Any
 
 import httpx
 from playwright.async_api import Locator, Page, expect
 
+from tests.browser.server import PATIENCE
 from tests.browser.waiting import until
 
+SENT = re.compile(r"/c/(?!new-)")
 NOTE_STATUSES = """
 window.statuses = [];
 new MutationObserver(() => {
@@ -42,11 +45,12 @@ IS_READY_OFFLINE = """async (path) => {
 
 
 class Tab:
-    """A tab. `conversation` is the one that it was opened with, or else the one of the address."""
+    """A tab that shows what is at `url`; `server` is where the server itself is, if there is something in between."""
 
-    def __init__(self, page: Page, url: str) -> None:
+    def __init__(self, page: Page, url: str, server: str | None = None) -> None:
         self.page = page
         self.url = url
+        self.server = server or url
         self.composer = page.get_by_test_id("composer")
         self.status = page.get_by_test_id("status")
         self.pending = page.get_by_test_id("pending")
@@ -73,7 +77,7 @@ class Tab:
     async def begin(self, text: str) -> str:
         """Say the first thing in a new conversation and return its name, once the server has made it."""
         await self.say(text)
-        await expect(self.page).to_have_url(re.compile(r"/c/(?!new-)"))
+        await expect(self.page).to_have_url(SENT)
         return self.conversation
 
     def saying(self, text: str) -> Locator:
@@ -102,12 +106,12 @@ class Tab:
             assert await self.shown() == expected
 
     async def shows_what_is_stored(self) -> list[dict[str, Any]]:
-        """Wait for the end of the answer; then the page shows the stored messages, each once and whole, and no other."""
-        await expect(self.page.get_by_test_id("stop")).to_have_count(0)
-        await expect(self.answers.last).to_have_attribute("data-state", "done")
+        """Wait for the end of all turns; then the page shows the stored messages, each once and whole, and no other."""
         await expect(self.pending).to_have_count(0)
-        stored = await messages_of(self.url, self.conversation)
-        assert await self.shown() == await self.drawn(stored)
+        await expect(self.page).to_have_url(SENT)
+        stored = await settled(self.server, self.conversation)
+        await self.comes_to_show(stored)
+        await expect(self.page.get_by_test_id("stop")).to_have_count(0)
         return stored
 
     async def is_ready_for_offline(self) -> None:
@@ -116,12 +120,14 @@ class Tab:
         await until(self.page, IS_READY_OFFLINE, path)
 
 
-async def messages_of(url: str, conversation: str) -> list[dict[str, Any]]:
-    """Return the stored messages of the branch that goes on."""
-    async with httpx.AsyncClient(base_url=url, timeout=30) as client:
-        answer = await client.get(f"/v1/conversations/{conversation}", params={"limit": 200})
-        found: list[dict[str, Any]] = answer.raise_for_status().json()["messages"]
-        return found
+async def settled(server: str, conversation: str) -> list[dict[str, Any]]:
+    """Wait until no turn is open in a conversation, and return the stored messages of its current branch."""
+    async with httpx.AsyncClient(base_url=server, timeout=PATIENCE) as client, asyncio.timeout(PATIENCE):
+        while True:
+            answer = await client.get(f"/v1/conversations/{conversation}", params={"limit": 200})
+            stored: dict[str, Any] = answer.raise_for_status().json()
+            if not stored["turns"]:
+                return list(stored["messages"])
 
 
 def words(count: int) -> str:

@@ -53,9 +53,8 @@ async def test_a_page_loaded_anew_at_twenty_moments_of_an_answer_shows_each_word
         assert len(gates) > 20
         for number, (gate, said) in enumerate(zip(gates, told, strict=True)):
             gate.set()
-            if number % 2:
-                await page.reload()  # while the next piece is on its way
-            await tab.comes_to_show(said)
+            if number % 2:  # else the page is loaded while the piece is on its way
+                await tab.comes_to_show(said)
             await page.reload()
             await tab.comes_to_show(said)
         await expect(page.get_by_text("calculate")).to_be_visible()

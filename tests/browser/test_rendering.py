@@ -290,7 +290,7 @@ async def test_usage_tells_of_tokens_and_of_what_was_left_out(parts: Harness) ->
         "5,210 (4,096 from the cache)",
         "7,400 of 8,000 tokens",
         "everything before entry 12",
-        "2 earlier messages",
+        "earlier messages that matched: 2",
     ):
         await expect(root).to_contain_text(told)
 

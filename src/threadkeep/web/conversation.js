@@ -118,18 +118,22 @@ export class OpenConversation {
 
   // Shows the branch that holds an entry (none: the one that goes on), without choosing it for anybody else.
   async look(at = null, isMarked = false) {
+    const meanwhile = (this.meanwhile = []);
     try {
       const page = await this.#page(at ? { around: at } : {});
-      if (!this.isOpen) return;
+      if (!this.isOpen || this.meanwhile !== meanwhile) return;
       const { turns, queued, draft } = this;
       const kept = [turns.value, queued.value, draft.value];
-      // Turns and the text being written are known from the events, which may be ahead of this page.
       batch(() => {
         this.#show(page, at, isMarked);
+        // The events may be ahead of this page: what they told stays, what they brought is added.
         [turns.value, queued.value, draft.value] = kept;
+        meanwhile.filter(([, data]) => data.seq > page.entries).forEach((event) => this.#take(...event));
       });
     } catch (error) {
       complain(error);
+    } finally {
+      if (this.meanwhile === meanwhile) this.meanwhile = null;
     }
   }
 
@@ -228,6 +232,7 @@ export class OpenConversation {
 
   #apply(name, data, place) {
     this.#take(name, data);
+    if (PLACED.has(name)) this.meanwhile?.push([name, data]);
     // Inside of a text that is being written nobody can begin to read.
     if (place && !this.draft.value) this.cursor = place;
   }
@@ -476,6 +481,8 @@ export class OpenConversation {
     }
   }
 }
+
+const PLACED = new Set(["message.completed", "tool.result", "state.changed"]);
 
 const ENDS = {
   completed: "The answer is complete.",

@@ -8,6 +8,7 @@ import { complain, note } from "./notices.js";
 import { alone, hear, tell } from "./tabs.js";
 
 const PAGE = 60;
+const PATIENCE = 250;
 const UNDO_SECONDS = 30;
 
 // The last active first.
@@ -73,8 +74,9 @@ function apply({ name, data }) {
 export function start() {
   hear("list", apply);
   hear("reload list", () => reload().catch(() => {}));
-  reload().catch(() => {});
   alone("list", () => new Promise(listen));
+  // The tab that listens reads the list when it hears; another one, or one without a network, does it now.
+  setTimeout(() => isLoaded.value || reload().catch(() => {}), PATIENCE);
 }
 
 // Listens until the server sends us away; then another tab may try.

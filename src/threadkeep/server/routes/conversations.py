@@ -64,8 +64,9 @@ def conversation_routes(keeper: Keeper) -> APIRouter:
     ) -> WholeConversation:
         conversation = await store.get(who.scope, id)
         response.headers["ETag"] = f'"{conversation.version}"'
-        if around is not None and head is None:
-            head = (await store.tree(who.scope, id)).branch_with(around)
+        if head is None:
+            # One moment for all: a message that arrives while this is read comes behind the cursor.
+            head = conversation.head if around is None else (await store.tree(who.scope, id)).branch_with(around)
         entries = await _page(store, who.scope, conversation, limit, before, head, around)
         return await _whole(store, who.scope, conversation, entries, head)
 
@@ -132,6 +133,8 @@ async def _page(
     """Return the entries that were asked for: the newest, those before one, or those around one."""
     if before is not None:
         return await store.before(scope, conversation.id, before, limit=limit)
+    if head is None:
+        return ()
     if around is None:
         return await store.newest(scope, conversation.id, limit=limit, head=head)
     older = await store.newest(scope, conversation.id, limit=limit - limit // 2, head=around)

@@ -43,9 +43,9 @@ function stateOf(state, item) {
 
 // The conversation went on elsewhere since this was written: the person says what is meant.
 function Stale({ conversation, item }) {
-  const atEnd = () => {
+  const atEnd = async () => {
+    await conversation.look();
     outbox.release(item, { expected_head: undefined, parent: undefined });
-    conversation.look();
   };
   const branch = () => {
     conversation.ownBranches.add(item.expected_head);

@@ -52,10 +52,18 @@ function Table({ block }) {
   const keys = [...new Set(listed.filter(isRecord).flatMap((row) => Object.keys(row)))];
   const given = listOf(block.columns);
   const names = given.length > 0 ? given : keys;
-  const rows = listed.map((row) => (isRecord(row) ? names.map((name) => row[textOf(name)] ?? null) : Array.isArray(row) ? row : [row]));
+  const rows = listed.map((row) => cellsOf(row, names));
   const width = rows.reduce((most, row) => Math.max(most, row.length), names.length);
-  const columns = Array.from({ length: width }, (_, at) => ({ name: textOf(names[at]), label: at < given.length ? textOf(given[at]) : labelOf(textOf(names[at])) }));
+  const columns = Array.from({ length: width }, (_, at) => {
+    const name = textOf(names[at]);
+    return { name, label: at < given.length ? name : labelOf(name) };
+  });
   return html`<${SortedTable} title=${wordsOf(block.title)} columns=${columns} rows=${rows} />`;
+}
+
+function cellsOf(row, names) {
+  if (isRecord(row)) return names.map((name) => row[textOf(name)] ?? null);
+  return Array.isArray(row) ? row : [row];
 }
 
 function Unknown({ block }) {

@@ -16,11 +16,14 @@ const AXES = { dates: "Date", names: "Name", numbers: "x" };
 export function Chart({ block }) {
   const chart = readChart(block);
   const values = chart.series.flatMap((one) => one.values).filter((value) => value !== null);
-  const caption = html`${wordsOf(block.title) && html`<figcaption class="tk-title" dir="auto">${block.title}</figcaption>`}`;
-  if (values.length === 0) return html`<figure class="tk-chart">${caption}<p class="tk-none">Nothing to draw.</p></figure>`;
+  const title = wordsOf(block.title);
+  const caption = title && html`<figcaption class="tk-title" dir="auto">${title}</figcaption>`;
+  if (values.length === 0) {
+    return html`<figure class="tk-chart">${caption}<p class="tk-none">Nothing to draw.</p></figure>`;
+  }
   return html`<figure class="tk-chart">
     ${caption}
-    <${Drawing} chart=${chart} values=${values} title=${wordsOf(block.title)} spoken=${describe(block, chart)} />
+    <${Drawing} chart=${chart} values=${values} title=${title} spoken=${describe(block, chart)} />
     ${chart.left > 0 && html`<p class="tk-note">${chart.left} more series are not drawn.</p>`}
     <details class="tk-numbers">
       <summary>Numbers</summary>
@@ -41,13 +44,16 @@ function Drawing({ chart, values, title, spoken }) {
   // A short unit stands with each number, a longer one once above them.
   const isShort = chart.unit.length <= 2;
   const frame = layOut(chart, values, isShort ? chart.unit : "", width);
-  const point = (event) => setNear(nearest(frame.xs, event.offsetX));
+  const [point, leave] = [(event) => setNear(nearest(frame.xs, event.offsetX)), () => setNear(-1)];
+  const x = frame.xs[near];
+  const Marks = chart.kind === "bar" ? Bars : Lines;
   return html`<div class="tk-plot" ref=${box}>
-    <svg width=${width} height=${frame.height} role="img" aria-label=${spoken} onPointerMove=${point} onPointerLeave=${() => setNear(-1)}>
+    <svg width=${width} height=${frame.height} role="img" aria-label=${spoken}
+      onPointerMove=${point} onPointerLeave=${leave}>
       <${Axes} frame=${frame} chart=${chart} unit=${isShort ? chart.unit : ""} />
       ${!isShort && html`<text class="tk-unit" x="0" y="10">${chart.unit}</text>`}
-      ${near >= 0 && html`<line class="tk-near" x1=${frame.xs[near]} x2=${frame.xs[near]} y1=${frame.top} y2=${frame.bottom} />`}
-      ${chart.kind === "bar" ? html`<${Bars} frame=${frame} chart=${chart} near=${near} />` : html`<${Lines} frame=${frame} chart=${chart} near=${near} />`}
+      ${near >= 0 && html`<line class="tk-near" x1=${x} x2=${x} y1=${frame.top} y2=${frame.bottom} />`}
+      <${Marks} frame=${frame} chart=${chart} near=${near} />
     </svg>
     <${Legend} chart=${chart} title=${title} near=${near} />
   </div>`;
@@ -77,7 +83,8 @@ function layOut({ kind, axis, places, unit: whole }, values, unit, width) {
   const ends = [places[0].at, places.at(-1).at];
   const along = ends[0] === ends[1] ? () => (left + right) / 2 : scale(...ends, left + 8, right - 8);
   const xs = places.map(({ at }, place) => (axis === "names" ? left + slot * (place + 0.5) : along(at)));
-  return { width, height, left, right, top, bottom, steps, slot, xs, along, y: scale(steps[0], steps.at(-1), bottom, top) };
+  const y = scale(steps[0], steps.at(-1), bottom, top);
+  return { width, height, left, right, top, bottom, steps, slot, xs, along, y };
 }
 
 function Axes({ frame, chart, unit }) {
@@ -89,7 +96,11 @@ function Axes({ frame, chart, unit }) {
         <text x=${left - 8} y=${y(step)} dy="0.32em" text-anchor="end">${written(step, unit)}</text>
       </g>`,
     )}
-    ${namesBelow(frame, chart).map(({ x, text, whole }) => html`<text x=${x} y=${bottom + 19} text-anchor="middle">${text}<title>${whole}</title></text>`)}
+    ${namesBelow(frame, chart).map(
+      ({ x, text, whole }) => html`<text x=${x} y=${bottom + 19} text-anchor="middle">
+        ${text}<title>${whole}</title>
+      </text>`,
+    )}
   </g>`;
 }
 
@@ -124,16 +135,23 @@ function nearest(xs, x) {
 /** The names of the series; while the pointer is over the drawing, with the values there. */
 function Legend({ chart, title, near }) {
   const [{ name: only }] = chart.series;
-  if (chart.series.length < 2 && near < 0) return html`<p class="tk-legend" aria-hidden="true">${only === title ? "" : only}</p>`;
+  if (chart.series.length < 2 && near < 0) {
+    return html`<p class="tk-legend" aria-hidden="true">${only === title ? "" : only}</p>`;
+  }
   return html`<p class="tk-legend" aria-hidden="true">
     ${near >= 0 && html`<b>${chart.places[near].label}</b>`}
     ${chart.series.map(
       ({ name, values }, at) => html`<span>
-        <svg width="26" height="12" class=${`tk-s${at}`}>
-          ${chart.kind === "bar" ? html`<rect class="tk-fill" x="6" width="12" height="12" rx="2" />` : html`<line x1="0" x2="26" y1="6" y2="6" /><${Mark} shape=${at} x=${13} y=${6} />`}
-        </svg>
+        <${Sample} at=${at} isBar=${chart.kind === "bar"} />
         ${name}${near >= 0 && values[near] !== null && html` <b>${written(values[near], chart.unit)}</b>`}
       </span>`,
     )}
   </p>`;
+}
+
+function Sample({ at, isBar }) {
+  return html`<svg width="26" height="12" class=${`tk-s${at}`}>
+    ${isBar && html`<rect class="tk-fill" x="6" width="12" height="12" rx="2" />`}
+    ${!isBar && html`<line x1="0" x2="26" y1="6" y2="6" /><${Mark} shape=${at} x=${13} y=${6} />`}
+  </svg>`;
 }

@@ -4,7 +4,7 @@
 import { html } from "../preact.js";
 import { Json } from "./json.js";
 import { Markdown } from "./markdown.js";
-import { columnFormat, isRecord, jsonOf, labelOf, textOf, wordsOf } from "./value.js";
+import { columnFormat, isRecord, labelOf, textOf, wordsOf } from "./value.js";
 
 /** The block {leftTitle, rightTitle, left, right, title?}. */
 export function SplitCompare({ block }) {
@@ -13,7 +13,7 @@ export function SplitCompare({ block }) {
   const isAligned = sides.every((side) => isRecord(side) && Object.keys(side).length > 0);
   return html`
     ${wordsOf(block.title) && html`<p class="tk-title" dir="auto">${block.title}</p>`}
-    ${isAligned ? html`<${Aligned} titles=${titles} sides=${sides} />` : html`<${Panels} titles=${titles} sides=${sides} />`}
+    <${isAligned ? Aligned : Panels} titles=${titles} sides=${sides} />
   `;
 }
 
@@ -27,16 +27,22 @@ function Aligned({ titles, sides }) {
       </tr>
     </thead>
     <tbody role="rowgroup">
-      ${names.map((name) => html`<${Line} name=${name} values=${sides.map((side) => (Object.hasOwn(side, name) ? side[name] : null))} />`)}
+      ${names.map((name) => html`<${Line} name=${name} values=${sides.map((side) => own(side, name))} />`)}
     </tbody>
   </table>`;
+}
+
+function own(side, name) {
+  return Object.hasOwn(side, name) ? side[name] : null;
 }
 
 function Line({ name, values }) {
   const format = columnFormat(name, values);
   return html`<tr role="row">
     <th scope="row" role="rowheader" dir="auto">${labelOf(name)}</th>
-    ${values.map((value) => html`<td role="cell" dir="auto">${format(value) || html`<span class="tk-none">–</span>`}</td>`)}
+    ${values.map(
+      (value) => html`<td role="cell" dir="auto">${format(value) || html`<span class="tk-none">–</span>`}</td>`,
+    )}
   </tr>`;
 }
 
@@ -57,7 +63,7 @@ function Side({ side, format }) {
   if (typeof side === "string") return html`<${Markdown} text=${side} />`;
   if (Array.isArray(side)) {
     return html`<ul>
-      ${side.map((item) => html`<li dir="auto">${typeof item === "object" && item !== null ? jsonOf(item, 0) : textOf(item)}</li>`)}
+      ${side.map((item) => html`<li dir="auto">${textOf(item)}</li>`)}
     </ul>`;
   }
   return isRecord(side) ? html`<${Json} value=${side} />` : html`<p class="tk-figure">${format(side)}</p>`;

@@ -2,7 +2,7 @@
 
 const SHOWN_FOR = 1600;
 
-/** Put text on the clipboard; where a page without HTTPS may not, by way of a selection. Resolves to whether it is there. */
+/** Put text on the clipboard; where a page without HTTPS may not, by way of a selection. Resolves to whether it is. */
 export async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);

@@ -21,7 +21,7 @@ export function Pairs({ pairs }) {
     ${pairs.map(
       ([name, value]) => html`<div>
         <dt dir="auto">${name}</dt>
-        <dd dir="auto" data-type=${value === null ? "null" : typeof value}>${value === null ? "null" : textOf(value)}</dd>
+        <dd dir="auto" data-type=${value === null ? "null" : typeof value}>${textOf(value) || String(value)}</dd>
       </div>`,
     )}
   </dl>`;

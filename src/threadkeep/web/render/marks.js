@@ -15,7 +15,8 @@ export function Bars({ frame, chart, near }) {
       ${values.map((value, place) => {
         if (value === null) return null;
         const [top, tall] = [Math.min(y(value), ground), Math.abs(y(value) - ground)];
-        return html`<rect class="tk-fill" data-far=${near >= 0 && near !== place} x=${xs[place] - half + wide * at + 0.5} y=${top} width=${Math.max(wide - 1, 0.5)} height=${Math.max(tall, 0.5)} rx=${Math.min(2, wide / 4)}>
+        return html`<rect class="tk-fill" data-far=${near >= 0 && near !== place} x=${xs[place] - half + wide * at + 0.5}
+          y=${top} width=${Math.max(wide - 1, 0.5)} height=${Math.max(tall, 0.5)} rx=${Math.min(2, wide / 4)}>
           <title>${`${name}, ${chart.places[place].label}: ${value}`}</title>
         </rect>`;
       })}
@@ -31,8 +32,9 @@ export function Lines({ frame, chart, near }) {
     const runs = runsOf(values).map((run) => run.map((place) => [round(xs[place]), round(y(values[place]))]));
     const points = runs.flat();
     const isDotted = chart.kind === "scatter" || points.length <= MOST_POINTS;
+    const below = (run) => `M${run[0][0]},${ground}L${run.join("L")}L${run.at(-1)[0]},${ground}Z`;
     return html`<g class=${`tk-s${at}`}>
-      ${chart.kind === "area" && runs.map((run) => html`<path class="tk-area" d=${`M${run[0][0]},${ground}L${run.join("L")}L${run.at(-1)[0]},${ground}Z`} />`)}
+      ${chart.kind === "area" && runs.map((run) => html`<path class="tk-area" d=${below(run)} />`)}
       ${chart.kind !== "scatter" && runs.map((run) => html`<path class="tk-line" d=${`M${run.join("L")}`} />`)}
       ${isDotted && points.map(([px, py]) => html`<${Mark} shape=${at} x=${px} y=${py} />`)}
       ${near >= 0 && values[near] !== null && html`<${Mark} shape=${at} x=${xs[near]} y=${y(values[near])} size=${5} />`}

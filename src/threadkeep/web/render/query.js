@@ -1,6 +1,7 @@
 // What was really looked for: a follow-up ("tell me more about that") is rewritten before anything is searched with it.
 
 import { html } from "../preact.js";
+import { Pairs } from "./json.js";
 import { AWAY, safeUrl } from "./links.js";
 import { isRecord, listOf, textOf } from "./value.js";
 
@@ -15,17 +16,20 @@ function Query({ item }) {
   const question = textOf(item.question);
   const looked = textOf(item.rewritten) || textOf(item.words) || question;
   const passages = listOf(item.passages);
+  const told = [
+    ["Asked", question],
+    ["Words", item.words],
+    ["Rewritten by", item.by],
+    ["Because", item.why],
+    ["Failed", item.error],
+  ];
   return html`<details class="tk-query">
     <summary>Looked for <q dir="auto">${looked}</q></summary>
-    <dl class="tk-pairs">
-      ${question && question !== looked && html`<div><dt>Asked</dt><dd dir="auto">${question}</dd></div>`}
-      ${item.words && textOf(item.words) !== looked && html`<div><dt>Words</dt><dd dir="auto">${textOf(item.words)}</dd></div>`}
-      ${item.by && html`<div><dt>Rewritten by</dt><dd dir="auto">${textOf(item.by)}</dd></div>`}
-      ${item.why && html`<div><dt>Because</dt><dd dir="auto">${textOf(item.why)}</dd></div>`}
-      ${item.error && html`<div><dt>Failed</dt><dd class="tk-error" dir="auto">${textOf(item.error)}</dd></div>`}
-      ${typeof item.passages === "number" && html`<div><dt>Found</dt><dd>${item.passages === 1 ? "1 passage" : `${item.passages} passages`}</dd></div>`}
-    </dl>
-    ${passages.length > 0 && html`<ol class="tk-passages">${passages.map((passage) => html`<li dir="auto"><${Passage} passage=${passage} /></li>`)}</ol>`}
+    <${Pairs} pairs=${told.filter(([, value]) => textOf(value) !== "" && textOf(value) !== looked)} />
+    ${passages.length > 0 &&
+    html`<ol class="tk-passages">
+      ${passages.map((passage) => html`<li dir="auto"><${Passage} passage=${passage} /></li>`)}
+    </ol>`}
   </details>`;
 }
 

@@ -16,7 +16,7 @@ export function RankedList({ block }) {
   const rows = records.map((row) => ordered.map((name) => (Object.hasOwn(row, name) ? row[name] : null)));
   const measure = [wordsOf(block.measure), wordsOf(block.unit)].filter(Boolean).join(", ");
   return html`
-    <${SortedTable} title=${wordsOf(block.title)} columns=${columns} rows=${rows} numbered empty="Nothing in this list." />
+    <${SortedTable} title=${wordsOf(block.title)} columns=${columns} rows=${rows} numbered empty="An empty list." />
     ${measure && html`<p class="tk-note tk-measure" dir="auto">Score: ${measure}</p>`}
   `;
 }

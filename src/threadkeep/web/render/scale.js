@@ -35,7 +35,8 @@ const PLAIN = new Intl.NumberFormat("en", { maximumSignificantDigits: 6 });
 /** Return a number for an axis: short, with its unit. */
 export function written(value, unit = "") {
   const size = Math.abs(value);
-  const number = size >= 1e15 || (size > 0 && size < 1e-4) ? value.toExponential(1) : (size >= 10_000 ? SHORT : PLAIN).format(value);
+  const isExtreme = size >= 1e15 || (size > 0 && size < 1e-4);
+  const number = isExtreme ? value.toExponential(1) : (size >= 10_000 ? SHORT : PLAIN).format(value);
   if (!unit) return number;
   return /^[$€£¥]$/.test(unit) ? `${unit}${number}` : unit === "%" ? `${number}%` : `${number} ${unit}`;
 }

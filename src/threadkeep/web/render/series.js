@@ -59,7 +59,8 @@ function axisOf(series) {
 
 function placesOf(series, axis) {
   const labels = [...new Set(series.flatMap(({ points }) => points.map(([x]) => textOf(x))))];
-  const places = labels.map((label, at) => ({ label, at: axis === "names" ? at : axis === "dates" ? Date.parse(label) : Number(label) }));
+  const place = { names: (_, at) => at, dates: Date.parse, numbers: Number }[axis];
+  const places = labels.map((label, at) => ({ label, at: place(label, at) }));
   return axis === "names" ? places : places.sort((one, other) => one.at - other.at);
 }
 
@@ -68,10 +69,12 @@ function thinned(places) {
   return step > 1 ? places.filter((_, at) => at % step === 0) : places;
 }
 
-/** Return what a chart shows in a sentence, for those who do not see it. */
+/** Return what a chart with at least one value shows, in a sentence for those who do not see it. */
 export function describe(block, { kind, places, series, unit }) {
   const values = series.flatMap((one) => one.values).filter((value) => value !== null);
   const span = places.length > 1 ? `, ${places[0].label} to ${places.at(-1).label}` : "";
-  const range = values.length ? `, values from ${values.reduce((a, b) => Math.min(a, b))} to ${values.reduce((a, b) => Math.max(a, b))}` : "";
-  return `${kind} chart${wordsOf(block.title) ? ` “${block.title}”` : ""}: ${series.map(({ name }) => name).join(", ")}${span}${range}${unit && ` ${unit}`}`;
+  const [least, most] = [values.reduce((a, b) => Math.min(a, b)), values.reduce((a, b) => Math.max(a, b))];
+  const title = wordsOf(block.title) && ` “${block.title}”`;
+  const names = series.map(({ name }) => name).join(", ");
+  return `${kind} chart${title}: ${names}${span}, values from ${least} to ${most}${unit && ` ${unit}`}`;
 }

@@ -15,7 +15,10 @@ export function SortedTable({ title, columns, rows, numbered = false, empty = "N
   const [order, setOrder] = useState({ column: -1, down: false });
   const [isWhole, setWhole] = useState(false);
   const shown = columns.slice(0, MOST_COLUMNS);
-  const formats = useMemo(() => shown.map(({ name }, at) => columnFormat(name, rows.map((row) => row[at]))), [columns, rows]);
+  const formats = useMemo(
+    () => shown.map(({ name }, at) => columnFormat(name, rows.map((row) => row[at]))),
+    [columns, rows],
+  );
   const places = useMemo(() => sorted(rows, order), [rows, order]);
   const numeric = useMemo(() => shown.map((_, at) => isNumeric(rows, at)), [columns, rows]);
   const turn = (column) => setOrder(next(order, column, column >= 0 && numeric[column]));
@@ -26,15 +29,20 @@ export function SortedTable({ title, columns, rows, numbered = false, empty = "N
         ${title && html`<caption dir="auto">${title}</caption>`}
         <thead>
           <tr>
-            ${numbered && html`<${Head} label="#" spoken="Rank" order=${order} column=${-1} turn=${turn} number=${true} />`}
-            ${shown.map(({ label }, at) => html`<${Head} label=${label} order=${order} column=${at} turn=${turn} number=${numeric[at]} />`)}
+            ${numbered && html`<${Head} label="#" spoken="Rank" column=${-1} number=${true} ...${{ order, turn }} />`}
+            ${shown.map(
+              ({ label }, at) => html`<${Head} label=${label} column=${at} number=${numeric[at]} ...${{ order, turn }} />`,
+            )}
           </tr>
         </thead>
         <tbody>
           ${places.slice(0, isWhole ? undefined : AT_FIRST).map(
             (place) => html`<tr key=${place}>
               ${numbered && html`<td class="tk-number tk-rank">${place + 1}</td>`}
-              ${shown.map((column, at) => html`<${Cell} value=${rows[place][at]} column=${column} format=${formats[at]} number=${numeric[at]} />`)}
+              ${shown.map((column, at) => {
+                const [format, number] = [formats[at], numeric[at]];
+                return html`<${Cell} value=${rows[place][at]} column=${column} format=${format} number=${number} />`;
+              })}
             </tr>`,
           )}
         </tbody>
@@ -50,8 +58,9 @@ export function SortedTable({ title, columns, rows, numbered = false, empty = "N
 function Head({ label, spoken, order, column, turn, number }) {
   const isChosen = order.column === column;
   const way = isChosen ? (order.down ? "descending" : "ascending") : "none";
+  const name = spoken ?? (label ? undefined : `Column ${column + 1}`);
   return html`<th scope="col" aria-sort=${way} class=${number ? "tk-number" : ""}>
-    <button type="button" dir="auto" aria-label=${spoken ?? (label ? undefined : `Column ${column + 1}`)} onClick=${() => turn(column)}>
+    <button type="button" dir="auto" aria-label=${name} onClick=${() => turn(column)}>
       ${label}<span class="tk-arrow" aria-hidden="true">${isChosen ? (order.down ? "↓" : "↑") : ""}</span>
     </button>
   </th>`;
@@ -61,7 +70,10 @@ function Cell({ value, column, format, number }) {
   const shown = format(value);
   const drawn = column.draw?.(value, shown) ?? shown;
   const whole = typeof value === "number" && String(value) !== shown ? String(value) : undefined;
-  return html`<td dir="auto" title=${whole} class=${number ? "tk-number" : shown.length > LONG ? "tk-long" : ""}>${drawn === "" ? html`<span class="tk-none">–</span>` : drawn}</td>`;
+  const look = number ? "tk-number" : shown.length > LONG ? "tk-long" : "";
+  return html`<td dir="auto" title=${whole} class=${look}>
+    ${drawn === "" ? html`<span class="tk-none">–</span>` : drawn}
+  </td>`;
 }
 
 function isNumeric(rows, at) {
@@ -87,6 +99,6 @@ function compare(one, other, sign) {
   const [a, b] = [textOf(one), textOf(other)];
   if (a === "" || b === "") return (a === "" ? 1 : 0) - (b === "" ? 1 : 0);
   const [x, y] = [numberOf(one), numberOf(other)];
-  const order = x !== null && y !== null ? x - y : a.localeCompare(b, undefined, { numeric: true, sensitivity: "base" });
-  return sign * order;
+  if (x !== null && y !== null) return sign * (x - y);
+  return sign * a.localeCompare(b, undefined, { numeric: true, sensitivity: "base" });
 }

@@ -12,7 +12,10 @@ export function Steps({ state, states }) {
   if (way.length === 0) return null;
   const isOver = at === way.length - 1;
   return html`<nav class="tk-steps" aria-label="Progress">
-    <p class="tk-steps-now">${at >= 0 ? html`<b>${labelOf(current)}</b> <span>${`step ${at + 1} of ${way.length}`}</span>` : html`<b class="tk-error">${labelOf(current || "not begun")}</b>`}</p>
+    <p class="tk-steps-now">
+      <b class=${at < 0 ? "tk-error" : ""}>${labelOf(current || "not begun")}</b>
+      ${at >= 0 && html` <span>${`step ${at + 1} of ${way.length}`}</span>`}
+    </p>
     <ol>
       ${way.map(
         (name, place) => html`<li data-is=${stand(place, at, isOver)} aria-current=${place === at ? "step" : undefined}>

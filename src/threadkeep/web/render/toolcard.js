@@ -15,7 +15,8 @@ export function ToolCard({ call, result = null, note = "", children }) {
   useEffect(() => setOpen(isRunning), [isRunning]);
   const name = textOf(call?.name) || "tool";
   const state = isRunning ? "running" : result.error ? "failed" : "done";
-  return html`<details class="tk-tool" data-state=${state} open=${isOpen} onToggle=${(event) => setOpen(event.currentTarget.open)}>
+  const follow = (event) => setOpen(event.currentTarget.open);
+  return html`<details class="tk-tool" data-state=${state} open=${isOpen} onToggle=${follow}>
     <summary>
       <span class="tk-tool-mark" aria-hidden="true" />
       <span class="tk-tool-name" dir="auto">${name}</span>
@@ -42,7 +43,9 @@ function Result({ result }) {
   return html`
     <p class="tk-label">Result</p>
     ${result.error && html`<p class="tk-error" dir="auto">${textOf(result.error)}</p>`}
-    ${value !== undefined ? html`<${Json} value=${value} />` : content.trim() ? html`<${Folded} text=${content} />` : !result.error && html`<p class="tk-none">empty</p>`}
+    ${value !== undefined && html`<${Json} value=${value} />`}
+    ${value === undefined && content.trim() && html`<${Folded} text=${content} />`}
+    ${!content.trim() && !result.error && html`<p class="tk-none">empty</p>`}
   `;
 }
 

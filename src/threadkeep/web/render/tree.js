@@ -12,19 +12,18 @@ export function TreeView({ tree, onChoose }) {
     const parent = parentOf(branch, branches);
     below.set(parent, [...(below.get(parent) ?? []), branch]);
   }
-  return html`<nav class="tk-tree" aria-label="Branches"><${Level} parent=${undefined} below=${below} onChoose=${onChoose} /></nav>`;
+  return html`<nav class="tk-tree" aria-label="Branches">
+    <${Level} parent=${undefined} below=${below} onChoose=${onChoose} />
+  </nav>`;
 }
 
-/** Return the branch that another one hangs under: the first that holds the entry where they part. */
+const forkOf = (branch) => (Number.isFinite(branch.fork) ? branch.fork : 0);
+
+/** Return the branch that another one hangs under: of those that reach beyond where they part, the one that began first. */
 function parentOf(branch, branches) {
-  if (!Number.isFinite(branch.fork)) return undefined;
-  const holds = (other) => other !== branch && other.head >= branch.fork && (other.fork ?? 0) < branch.fork;
-  return branches.filter((other) => holds(other) && isOlder(other, branch)).sort((one, other) => (one.fork ?? 0) - (other.fork ?? 0))[0];
-}
-
-/** Whether a branch may stand above another: never both above each other. */
-function isOlder(one, other) {
-  return (one.fork ?? 0) < (other.fork ?? 0);
+  const fork = forkOf(branch);
+  const above = branches.filter((other) => other.head >= fork && forkOf(other) < fork);
+  return above.sort((one, other) => forkOf(one) - forkOf(other))[0];
 }
 
 function Level({ parent, below, onChoose }) {
@@ -44,12 +43,14 @@ const SPEAKERS = new Map([["user", "You"], ["assistant", "Answer"], ["tool", "To
 
 function Leaf({ branch, onChoose }) {
   const isCurrent = branch.is_current === true;
-  const where = Number.isFinite(branch.fork) ? `parts after entry ${branch.fork}, ends at ${branch.head}` : `ends at entry ${branch.head}`;
+  const fork = forkOf(branch);
+  const where = fork ? `parts after entry ${fork}, ends at ${branch.head}` : `ends at entry ${branch.head}`;
+  const about = [SPEAKERS.get(branch.role), where, isCurrent && "current"];
   return html`<button type="button" aria-current=${isCurrent ? "true" : undefined} onClick=${() => onChoose?.(branch.head)}>
     <span class="tk-branch-dot" aria-hidden="true" />
     <span class="tk-branch-text">
       <span class="tk-branch-preview" dir="auto">${textOf(branch.preview).trim() || "(no words)"}</span>
-      <span class="tk-note">${[SPEAKERS.get(branch.role), where, isCurrent && "current"].filter(Boolean).join(" · ")}</span>
+      <span class="tk-note">${about.filter(Boolean).join(" · ")}</span>
     </span>
   </button>`;
 }

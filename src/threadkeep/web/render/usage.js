@@ -16,8 +16,8 @@ export function Usage({ message }) {
   const total = usage ? counted(usage.input_tokens) + counted(usage.output_tokens) : counted(context.tokens);
   return html`<details class="tk-usage">
     <summary>
-      ${written(total)} tokens${share !== null && html`<span class="tk-sep"> · </span>context ${percent(share)}`}
-      ${context?.dropped === true && html`<span class="tk-sep"> · </span><span class="tk-dropped">older part left out</span>`}
+      ${written(total)} tokens${share !== null && ` · context ${percent(share)}`}
+      ${context?.dropped === true && html` · <span class="tk-dropped">older part left out</span>`}
     </summary>
     <dl class="tk-pairs">
       ${usage && html`<${Tokens} usage=${usage} />`}
@@ -29,28 +29,33 @@ export function Usage({ message }) {
 function Tokens({ usage }) {
   const cached = counted(usage.cached_tokens);
   return html`
-    <div>
-      <dt>Read</dt>
-      <dd>${written(counted(usage.input_tokens))}${cached > 0 && ` (${written(cached)} from the cache)`}</dd>
-    </div>
-    <div><dt>Written</dt><dd>${written(counted(usage.output_tokens))}</dd></div>
+    <${Pair} name="Read">${written(counted(usage.input_tokens))}${cached > 0 && ` (${written(cached)} from the cache)`}<//>
+    <${Pair} name="Written">${written(counted(usage.output_tokens))}<//>
   `;
 }
 
 function Context({ context, share, recalled }) {
-  const { first, masked, tokens, budget } = context;
+  const [first, masked, budget] = [counted(context.first), counted(context.masked), counted(context.budget)];
+  const before = first ? `everything before entry ${first}` : "the oldest messages";
   return html`
-    <div>
-      <dt>Context</dt>
-      <dd>
-        ${share !== null && html`<span class="tk-meter" data-full=${share > 0.9} aria-hidden="true"><svg viewBox="0 0 100 6" preserveAspectRatio="none"><rect width=${Math.max(share * 100, 1)} height="6" /></svg></span>`}
-        ${written(counted(tokens))}${counted(budget) > 0 && ` of ${written(budget)} tokens`}
-      </dd>
-    </div>
-    ${context.dropped === true && html`<div><dt>Left out</dt><dd>${counted(first) ? `everything before entry ${first}` : "the oldest messages"}; it is kept, the model did not see it</dd></div>`}
-    ${counted(masked) > 0 && html`<div><dt>Shortened</dt><dd>${`old results and answers before entry ${masked}`}</dd></div>`}
-    ${recalled > 0 && html`<div><dt>Recalled</dt><dd>${recalled === 1 ? "1 earlier message that matched" : `${recalled} earlier messages that matched`}</dd></div>`}
+    <${Pair} name="Context">
+      ${share !== null && html`<${Meter} share=${share} />`}
+      ${written(counted(context.tokens))}${budget > 0 && ` of ${written(budget)} tokens`}
+    <//>
+    ${context.dropped === true && html`<${Pair} name="Left out">${before}; it is kept, the model did not see it<//>`}
+    ${masked > 0 && html`<${Pair} name="Shortened">${`old results and answers before entry ${masked}`}<//>`}
+    ${recalled > 0 && html`<${Pair} name="Recalled">${`earlier messages that matched: ${recalled}`}<//>`}
   `;
+}
+
+function Pair({ name, children }) {
+  return html`<div><dt>${name}</dt><dd>${children}</dd></div>`;
+}
+
+function Meter({ share }) {
+  return html`<span class="tk-meter" data-full=${share > 0.9} aria-hidden="true">
+    <svg viewBox="0 0 100 6" preserveAspectRatio="none"><rect width=${Math.max(share * 100, 1)} height="6" /></svg>
+  </span>`;
 }
 
 function recalled(trace) {
