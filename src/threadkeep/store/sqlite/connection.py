@@ -1,5 +1,6 @@
 """Opening an SQLite file, and SQLite's errors in our words."""
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -73,8 +74,8 @@ def connect(path: Path) -> Database:
     with translated():
         connection = Database(str(path))
         connection.set_busy_timeout(BUSY_MILLISECONDS)
+        _switch_to_wal(connection)
         for pragma in (
-            "journal_mode = wal",
             "synchronous = full",
             "wal_autocheckpoint = 0",
             "temp_store = memory",
@@ -82,6 +83,20 @@ def connect(path: Path) -> Database:
         ):
             connection.pragma(*pragma.split(" = "))
         return connection
+
+
+def _switch_to_wal(connection: Database) -> None:
+    """Switch the journal's mode. Here SQLite does not wait by itself if another process is just doing the same."""
+    until = time.monotonic() + BUSY_MILLISECONDS / 1000
+    while True:
+        try:
+            connection.pragma("journal_mode", "wal")
+        except apsw.BusyError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _check_access(path: Path) -> None:
