@@ -15,6 +15,8 @@ from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
 from threadkeep.assistants.chat import ASSISTANT as CHAT
+from threadkeep.assistants.skill_creator import ASSISTANT as SKILL_CREATOR
+from threadkeep.assistants.skill_creator import skill_creator
 from threadkeep.context.base import Counter, Policy, Window, estimate
 from threadkeep.conversation.clock import Clock, utc_now
 from threadkeep.conversation.conversation import Conversation
@@ -24,7 +26,7 @@ from threadkeep.keeper import Keeper
 from threadkeep.llm.base import Model
 from threadkeep.llm.choice import Choice, choose_model
 from threadkeep.llm.loading import load_model
-from threadkeep.settings import AssistantSettings
+from threadkeep.settings import AssistantSettings, Settings
 from threadkeep.store.base import MAX_BYTES, Store
 from threadkeep.tools.base import Tool
 from threadkeep.tools.mcp import McpServers
@@ -147,29 +149,30 @@ def _named(what: str, name: str) -> Any:
     return found
 
 
-def load_assistant(name: str, declared: Mapping[str, AssistantSettings] | None = None) -> Assistant:
-    """Return the assistant of that name: `module:name` of a Python file at hand, one of the settings, or one that is
-    installed. Raises InvalidValue saying what is wrong with it."""
-    if ":" in name:
-        return _checked(name, _named("The assistant", name))
-    if declared and name in declared:
-        return _declared(name, declared[name])
-    offered = {point.name: point for point in entry_points(group=ASSISTANTS)}
-    if name not in offered:
-        known = ", ".join(sorted({*offered, *(declared or {})})) or "none"
-        raise InvalidValue(f"There is no assistant named {name}; there are: {known}. Yours is named module:name.")
-    return _checked(name, offered[name].load())
+def found_assistants(settings: Settings) -> dict[str, Assistant]:
+    """Return all assistants that are installed or declared in the settings, by name, `chat` first.
 
-
-def found_assistants(declared: Mapping[str, AssistantSettings]) -> tuple[Assistant, ...]:
-    """Return all assistants that are installed or declared, `chat` first. One that cannot be loaded is left out."""
+    One that is installed and cannot be loaded is left out; one that is declared and cannot be is an error.
+    """
     found = {CHAT.name: CHAT}
     for point in sorted(entry_points(group=ASSISTANTS)):
         try:
             found[point.name] = _checked(point.name, point.load())
         except Exception as error:
             logger.warning("the assistant %s cannot be loaded: %s", point.name, error)
-    return tuple((found | {name: _declared(name, settings) for name, settings in declared.items()}).values())
+    declared = {name: _declared(name, described) for name, described in settings.assistants.items()}
+    return found | {SKILL_CREATOR.name: skill_creator(Path(settings.skills_dir))} | declared
+
+
+def load_assistant(name: str, known: Mapping[str, Assistant]) -> Assistant:
+    """Return one of the known assistants, or that of a Python file at hand, `module:name`. Raises InvalidValue saying
+    what is wrong with it."""
+    if ":" in name:
+        return _checked(name, _named("The assistant", name))
+    if name not in known:
+        offered = ", ".join(sorted(known))
+        raise InvalidValue(f"There is no assistant named {name}; there are: {offered}. Yours is named module:name.")
+    return known[name]
 
 
 def _checked(name: str, found: Any) -> Assistant:

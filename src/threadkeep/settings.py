@@ -145,6 +145,9 @@ class Settings(BaseModel):
     storage_dir: str = Field(
         default="data/sessions", min_length=1, description="the folder that the store `files:` stands for"
     )
+    skills_dir: str = Field(
+        default="skills", min_length=1, description="the folder that the assistant `skill_creator` saves skills in"
+    )
     assistants: dict[AssistantName, AssistantSettings] = Field(
         default_factory=dict, description="the table of assistants that are made of settings alone"
     )

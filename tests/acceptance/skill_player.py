@@ -61,7 +61,7 @@ async def play(folder: Path, moment: int, lives: int) -> None:
 
 
 def _assistant(folder: Path) -> Assistant:
-    made = skill_creator(lambda: folder / "skills")
+    made = skill_creator(folder / "skills")
     return Assistant(name=made.name, tools=made.tools, machine=made.machine, mind=SkillCreator())
 
 

@@ -203,7 +203,7 @@ async def with_model(folder: Path, *played: Played) -> AsyncIterator[tuple[Serve
     """Serve the skill creator with a model that is played through OpenAI's protocol."""
     async with openai_server(*played) as provider:
         model = LangChainModel.named("openai:played", api_key="sk-test", base_url=provider.url)
-        async with serving("memory:", model, [skill_creator(lambda: folder)]) as server:
+        async with serving("memory:", model, [skill_creator(folder)]) as server:
             yield server, await server.conversation(assistant="skill_creator", title="A skill"), provider
         assert provider.unexpected == 0, "the provider was asked more often than expected"
         assert provider.answers == [], "the provider was not asked often enough"

@@ -61,7 +61,7 @@ async def test_what_was_said_elsewhere_while_the_network_was_away_is_caught_up_w
         await tab.open()
         conversation = await tab.begin("My name is Alice")
         await tab.shows_what_is_stored()
-        between.cut()
+        await between.cut()
         await expect(tab.status).to_contain_text(re.compile(r"reconnecting in \d+ s"))
         await ask(server.url, conversation, "What's my name?")
         await ask(server.url, conversation, "Thank you")
@@ -79,7 +79,7 @@ async def test_a_connection_that_breaks_in_mid_answer_is_taken_up_again(page: Pa
         await tab.begin(to_remember(60))
         for word in ("word003", "word010", "word020"):
             await expect(tab.saying(word)).to_be_visible()
-            between.cut()
+            await between.cut()
             await expect(tab.status).to_contain_text("reconnecting")
             await between.mend()
             await tab.was("^resumed$")
@@ -98,7 +98,7 @@ async def test_a_phone_that_slept_is_caught_up(
         phone = await context.new_cdp_session(page)
         await phone.send("Page.setWebLifecycleState", {"state": "frozen"})
         if loses_its_connection:
-            between.cut()
+            await between.cut()
         await ask(server.url, conversation, "What's my name?")
         await ask(server.url, conversation, to_remember(40), **AT_ONCE)
         if loses_its_connection:

@@ -198,6 +198,8 @@ async def test_each_policy_says_what_becomes_of_the_running_turn(store: str) -> 
         await begin()
         queued = await send("x", "queue", **AT_ONCE)
         assert queued.json()["turn"]["state"] == "queued"
+        running, waiting = (await server.client.get(path)).json()["turns"]
+        assert (running["message"], waiting["message"]["content"]) == (None, "x")
         cancelled = (await server.client.post(f"{path}/cancel")).json()
         assert cancelled["state"] == "cancelled"
         assert_problem(await send("x", "whatever"), 422, "invalid_request")
@@ -242,8 +244,13 @@ async def test_an_answer_is_made_again_beside_the_first_and_either_can_be_chosen
         chosen = await server.client.put(f"{path}/head", json={"head": first["seq"]})
         assert chosen.json()["head"] == first["seq"]
         assert (await server.client.get(path)).json()["messages"][-1]["content"] == "First."
-        around = (await server.client.get(path, params={"around": second["seq"]})).json()["messages"]
-        assert around[-1]["content"] == "Second."
+        around = (await server.client.get(path, params={"around": second["seq"]})).json()
+        assert (around["messages"][-1]["content"], around["branch"], around["after"]) == (
+            "Second.",
+            second["seq"],
+            None,
+        )
+        assert around["head"] == first["seq"]
         for limit in (1, 2, 3):
             page = (await server.client.get(path, params={"around": 1, "limit": limit})).json()["messages"]
             assert [message["seq"] for message in page] == [1, first["seq"]][:limit]

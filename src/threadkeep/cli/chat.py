@@ -7,7 +7,7 @@ by `follower`; the commands with a slash are in `slash_commands`.
 import argparse
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from threadkeep.assistants.chat import ASSISTANT as CHAT
@@ -55,8 +55,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run(settings: Settings, arguments: argparse.Namespace) -> int:
     terminal = _terminal()
-    asked_for = load_assistant(arguments.assistant, settings.assistants) if arguments.assistant else None
-    with Background() as background, _opened(background, settings, asked_for) as keeper:
+    known = found_assistants(settings)
+    asked_for = load_assistant(arguments.assistant, known) if arguments.assistant else None
+    with Background() as background, _opened(background, settings, known, asked_for) as keeper:
         session = _session(background, terminal, keeper, arguments, asked_for)
         follower = Follower(session)
         greet(session, settings, arguments)
@@ -78,9 +79,10 @@ def _terminal() -> Terminal:
 
 
 @contextmanager
-def _opened(background: Background, settings: Settings, asked_for: Assistant | None) -> Iterator[Keeper]:
-    known = (*found_assistants(settings.assistants), asked_for)
-    assistants = {assistant.name: assistant for assistant in known if assistant}
+def _opened(
+    background: Background, settings: Settings, known: Mapping[str, Assistant], asked_for: Assistant | None
+) -> Iterator[Keeper]:
+    assistants = {**known, **({asked_for.name: asked_for} if asked_for else {})}
     first = (asked_for or CHAT).name
     ordered = sorted(assistants.values(), key=lambda assistant: assistant.name != first)
     hosting = Hosting(count=load_counter(settings.token_counter))

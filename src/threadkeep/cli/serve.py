@@ -79,7 +79,7 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
         admission=Admission(user_turns=settings.user_turns, tenant_turns=settings.tenant_turns),
         observer=Observers(measures, TurnLog(content=settings.log_content)),
     )
-    assistants = found_assistants(settings.assistants)
+    assistants = tuple(found_assistants(settings).values())
     keeper = await open_keeper(
         settings.store, assistants, model=settings.model, mcp=settings.mcp.servers, hosting=hosting
     )

@@ -34,6 +34,10 @@ class SlashCommand(NamedTuple):
 def run_command(line: str, session: Session, follower: Follower) -> None:
     """Do what a line with a slash says."""
     name, _, argument = line.removeprefix("/").partition(" ")
+    if name not in COMMANDS and session.assistant.mind is not None:
+        # An assistant that leads a conversation may know commands of its own: /status.
+        follower.send(session.begin().send(line))
+        return
     if name not in COMMANDS:
         meant = get_close_matches(name, COMMANDS, n=1)
         hint = f"did you mean /{meant[0]}?" if meant else "/help lists them."

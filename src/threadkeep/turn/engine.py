@@ -77,7 +77,10 @@ async def _keep(running: Running, generated: Generated) -> None:
     if generated.stopped:
         await settle(running, running.stop_as, *said)
     elif generated.is_whole and message is None:
-        await settle(running, TurnState.COMPLETED, *said, detail=EMPTY)
+        if said:
+            await running.append(*said)
+        await complete_conversation(running)
+        await settle(running, TurnState.COMPLETED, detail=EMPTY)
     elif generated.is_whole and message is not None and not message.tool_calls and running.assistant.machine is None:
         await settle(running, TurnState.COMPLETED, *said)
     elif message is not None and generated.may_go_on:

@@ -8,7 +8,7 @@ import { complain, note } from "./notices.js";
 import { alone, hear, tell } from "./tabs.js";
 
 const PAGE = 60;
-const PATIENCE = 250;
+const PATIENCE = 700;
 const UNDO_SECONDS = 30;
 
 // The last active first.

@@ -273,3 +273,9 @@ def test_the_model_of_a_conversation_can_be_switched(chat: Chatting) -> None:
 def test_the_way_back_names_the_store_without_its_secrets(chat: Chatting) -> None:
     run = chat("hi", flags=("--store", "sqlite:///other.db", *FORECASTER))
     assert f"--resume {run.id} --assistant forecaster:assistant --store sqlite:///other.db\n" in run.err
+
+
+def test_a_command_that_is_not_ours_is_left_to_an_assistant_that_leads_the_conversation(chat: Chatting) -> None:
+    run = chat("/status", flags=("--assistant", "skill_creator"))
+    assert run.status == 0
+    assert "Missing:" in run.out

@@ -1,8 +1,6 @@
 """The one tool: saving the skill that the conversation's state holds. It may run again: the same files are no error."""
 
 import hashlib
-import os
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,21 +13,12 @@ from threadkeep.tools.base import ToolContext, ToolOutcome
 from threadkeep.tools.decorator import FunctionTool, tool
 from threadkeep.tools.outcome import canonical
 
-VARIABLE = "THREADKEEP_SKILLS_DIR"
-DEFAULT_FOLDER = "skills"
-
 Layer = Annotated[Literal["personal", "shared"], Field(description="personal: for me alone; shared: for my tenant")]
 Name = Annotated[str, Field(description="The name of the skill, which is the name of its folder")]
 Replace = Annotated[bool, Field(description="Whether a skill that has this name is replaced")]
 
 
-def skills_folder(environment: Mapping[str, str] | None = None) -> Path:
-    """Return the folder that skills are saved in."""
-    found = os.environ if environment is None else environment
-    return Path(found.get(VARIABLE) or DEFAULT_FOLDER)
-
-
-def saving_tool(folder: Callable[[], Path] = skills_folder) -> FunctionTool:
+def saving_tool(root: Path) -> FunctionTool:
     """Return the tool that saves into a folder."""
 
     @tool(repeatable=True)
@@ -39,7 +28,6 @@ def saving_tool(folder: Callable[[], Path] = skills_folder) -> FunctionTool:
         files = {MAIN: str(values.get("generated_content") or ""), **(values.get("resources") or {})}
         if wrong := errors_in(files):
             return _failed("invalid", " ".join(wrong))
-        root = folder()
         place = Place(root=root, scope=context.scope, layer=layer)
         try:
             saved = save(place, name, files, mark=_mark(context.call_id), replace=replace)

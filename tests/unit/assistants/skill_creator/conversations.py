@@ -63,7 +63,7 @@ async def conversation(
     folder: Path, model: str | Model = "demo", limits: Limits = QUICK, store: str = "memory:"
 ) -> AsyncIterator[Conversation]:
     """Begin a conversation."""
-    assistant = replace(skill_creator(lambda: folder), mind=SkillCreator(limits))
+    assistant = replace(skill_creator(folder), mind=SkillCreator(limits))
     keeper = await open_keeper(store, [assistant], model=model, pace=0)
     try:
         yield Conversation(keeper, await keeper.create(title="A skill"), folder)

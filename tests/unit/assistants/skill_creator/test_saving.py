@@ -8,7 +8,7 @@ import pytest
 
 from threadkeep.assistants.skill_creator.saving import Place, save
 from threadkeep.assistants.skill_creator.template import templated_body, templated_resources, written
-from threadkeep.assistants.skill_creator.tools import saving_tool, skills_folder
+from threadkeep.assistants.skill_creator.tools import saving_tool
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.state import State
 from threadkeep.errors import AlreadyExists, InvalidValue
@@ -148,7 +148,7 @@ def _failing(monkeypatch: pytest.MonkeyPatch, verb: str, moment: int) -> list[bo
 async def _call(root: Path, values: dict[str, Any], call: str = "call_1", **args: Any) -> ToolOutcome:
     context = ToolContext(scope=LOCAL, conversation="c", turn=1, call_id=call, state=State(values=values))
     named = {"name": "sort-mail", "layer": "personal", **args}
-    return await saving_tool(lambda: root).run(named, context)
+    return await saving_tool(root).run(named, context)
 
 
 def _written() -> dict[str, Any]:
@@ -176,7 +176,3 @@ async def test_the_tool_tells_what_is_wrong(tmp_path: Path) -> None:
     assert '"problem":"disk"' in (await _call(tmp_path / "file", _written())).content
     assert (await _call(tmp_path, _written(), layer="elsewhere")).error is not None
 
-
-def test_the_folder_comes_from_the_environment_and_is_skills_without_it() -> None:
-    assert skills_folder({"THREADKEEP_SKILLS_DIR": "mine"}) == Path("mine")
-    assert skills_folder({}) == skills_folder({"THREADKEEP_SKILLS_DIR": ""}) == Path("skills")
