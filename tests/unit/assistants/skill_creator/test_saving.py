@@ -175,4 +175,3 @@ async def test_the_tool_tells_what_is_wrong(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     assert '"problem":"disk"' in (await _call(tmp_path / "file", _written())).content
     assert (await _call(tmp_path, _written(), layer="elsewhere")).error is not None
-
