@@ -3,6 +3,7 @@
 PYTHON ?= python3
 ARGS ?=
 COUNT ?= 20
+WORKERS ?= 2
 SEED ?= 1
 
 BIN := .venv/bin
@@ -21,7 +22,7 @@ run: .venv/.run-stamp ## serve on http://127.0.0.1:8000 (ARGS="--port 9000")
 	@exec $(BIN)/threadkeep serve $(ARGS)
 
 test: .venv/.test-stamp chromium ## run all tests (ARGS="-k name")
-	@$(BIN)/pytest $(ARGS)
+	@$(BIN)/pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 check: .venv/.dev-stamp ## format, lint, types and layers
 	$(BIN)/ruff format --check
