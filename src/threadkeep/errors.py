@@ -18,7 +18,8 @@ own exceptions never leave `store/`.
     │   └── RateLimited, TooManyTurns, TooManyStreams, TooManyConversations, StorageFull
     ├── Stopping                 this server stops, another one or a later one will do it
     ├── ModelError               the language model, not us
-    │   └── ModelUnavailable, ModelRateLimited, ModelTimeout (each may be tried again), ModelRefused, UnknownModel
+    │   └── ModelUnavailable, ModelRateLimited, ModelTimeout (each may be tried again), ModelRefused,
+    │       ModelNonsense, UnknownModel
     ├── RetrievalError           the documents that an assistant looks things up in
     │   └── IndexUnusable, WrongEmbeddings, EmbeddingFailed, PackageMissing
     └── StoreError               the storage, not the request
@@ -297,6 +298,12 @@ class ModelRefused(ModelError):
     """The model's provider does not accept the request: check the key, the model's name and the size of the request."""
 
     code = "model_refused"
+
+
+class ModelNonsense(ModelError):
+    """The model answered, but not with what it was asked for."""
+
+    code = "model_nonsense"
 
 
 class UnknownModel(ModelError):

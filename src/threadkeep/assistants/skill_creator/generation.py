@@ -10,9 +10,8 @@ from typing import Any
 
 from threadkeep.assistants.skill_creator.fields import BY_KEY
 from threadkeep.assistants.skill_creator.front_matter import parted
-from threadkeep.assistants.skill_creator.listening import NoJson
 from threadkeep.assistants.skill_creator.template import MAIN, Files, planned_files, templated_resources, written
-from threadkeep.errors import InvalidValue
+from threadkeep.errors import InvalidValue, ModelNonsense
 
 SYSTEM = (
     "You write skills: instructions in Markdown that an assistant follows. Answer with one JSON object and nothing "
@@ -41,10 +40,10 @@ def question_prompt(values: Mapping[str, Any], errors: list[str]) -> str:
 
 
 def files_of(found: Mapping[str, Any], values: Mapping[str, Any]) -> tuple[str, Files]:
-    """Return SKILL.md and the resources from a model's answer. Raises NoJson if there is no body in it."""
+    """Return SKILL.md and the resources from a model's answer. Raises ModelNonsense if there is no body in it."""
     body = found.get("body")
     if not isinstance(body, str) or not body.strip():
-        raise NoJson('The answer has no "body", or it is no text.')
+        raise ModelNonsense('The answer has no "body", or it is no text.')
     given = found.get("files")
     told = given if isinstance(given, dict) else {}
     made = templated_resources(values)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from threadkeep.conversation.message import Message, Role, Usage
-from threadkeep.errors import ModelError, ModelTimeout, ModelUnavailable
+from threadkeep.errors import ModelNonsense, ModelTimeout, ModelUnavailable
 from threadkeep.llm.base import Model, Request, Stopped, Text, Used
 
 MOST_TRIES = 200
@@ -26,10 +26,6 @@ class Limits:
     seconds: float = 600.0
     characters: int = 200_000
     pauses: tuple[float, ...] = (0.5, 2.0)
-
-
-class NoJson(ModelError):  # noqa: N818 - as in errors.py, the name says what is wrong
-    """The model answered, but with something else than the JSON that it was asked for."""
 
 
 @dataclass
@@ -61,7 +57,7 @@ class Listening:
                     case Stopped():
                         self._is_whole = True
                 if size > self.limits.characters or loop.time() > until:
-                    raise NoJson("The model did not come to an end.")
+                    raise ModelNonsense("The model did not come to an end.")
         self.text = "".join(pieces)
 
     def found(self) -> dict[str, Any]:
@@ -92,5 +88,5 @@ def json_in(text: str) -> dict[str, Any]:
             best, longest = found, end - at
         at = text.find("{", end)
     if not best:
-        raise NoJson("The model answered with something else than JSON.")
+        raise ModelNonsense("The model answered with something else than JSON.")
     return best

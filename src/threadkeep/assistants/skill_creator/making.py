@@ -7,7 +7,7 @@ from contextlib import aclosing
 
 from threadkeep.assistants.skill_creator import generation
 from threadkeep.assistants.skill_creator.asking import READY_QUESTION
-from threadkeep.assistants.skill_creator.listening import Limits, Listening, NoJson
+from threadkeep.assistants.skill_creator.listening import Limits, Listening
 from threadkeep.assistants.skill_creator.machine import (
     GATHERING_DETAILS,
     GENERATING,
@@ -23,7 +23,7 @@ from threadkeep.assistants.skill_creator.telling import WHERE, document
 from threadkeep.assistants.skill_creator.template import MAIN, templated_body, templated_resources, written
 from threadkeep.assistants.skill_creator.validation import errors_in
 from threadkeep.conversation.message import Usage
-from threadkeep.errors import ModelError
+from threadkeep.errors import ModelError, ModelNonsense
 from threadkeep.llm.base import Model, Text
 from threadkeep.turn.mind import Noted, Thought
 
@@ -103,9 +103,9 @@ class Maker:
 
     async def _may_go_on(self, error: ModelError, attempt: int) -> bool:
         """Whether it is worth asking the model again; what it did wrong is told to it then."""
-        if attempt >= MOST_ATTEMPTS or not (error.can_retry or isinstance(error, NoJson)):
+        if attempt >= MOST_ATTEMPTS or not (error.can_retry or isinstance(error, ModelNonsense)):
             return False
-        if isinstance(error, NoJson):
+        if isinstance(error, ModelNonsense):
             self._book.note(validation_errors=[str(error)])
         else:
             pauses = self._limits.pauses

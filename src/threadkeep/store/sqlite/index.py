@@ -50,11 +50,12 @@ def _add_words(db: Database, position: int, user: int, conversation: int, row: R
 
 def related(reader: Reader, place: Place, terms: Iterable[str], before: int) -> list[list[int]]:
     """Return for each word the newest entries of a conversation before an entry that hold it."""
+    # CROSS keeps the planner from asking the words about each entry of the conversation, one by one.
     return [
         [
             row[0]
             for row in reader.db.execute(
-                "SELECT e.seq FROM word JOIN entry e ON e.position = word.rowid "
+                "SELECT e.seq FROM word CROSS JOIN entry e ON e.position = word.rowid "
                 "WHERE word MATCH ? AND e.tenant = ? AND e.conversation = ? AND e.seq < ? "
                 "ORDER BY word.rowid DESC LIMIT ?",
                 (f'"¤c{place.conversation}" AND "{term}"', *place[:2], before, words.RELATED),

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 
 from threadkeep.assistants.skill_creator.front_matter import parted, with_front_matter
 from threadkeep.assistants.skill_creator.generation import files_of, mended
-from threadkeep.assistants.skill_creator.listening import NoJson
 from threadkeep.assistants.skill_creator.template import MAIN, templated_body, templated_resources, written
 from threadkeep.assistants.skill_creator.validation import MOST_LINES, errors_in, path_error
-from threadkeep.errors import InvalidValue
+from threadkeep.errors import InvalidValue, ModelNonsense
 
 VALUES: dict[str, Any] = {
     "purpose": "turn meeting notes into action items",
@@ -153,7 +152,7 @@ def test_of_a_models_answer_only_planned_files_are_taken_and_missing_ones_are_ma
 
 @pytest.mark.parametrize("told", [{}, {"body": 3}, {"body": " "}, {"files": {}}])
 def test_an_answer_without_a_body_is_none(told: dict[str, Any]) -> None:
-    with pytest.raises(NoJson):
+    with pytest.raises(ModelNonsense):
         files_of(told, VALUES)
 
 

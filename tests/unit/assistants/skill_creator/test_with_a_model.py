@@ -11,9 +11,9 @@ import pytest
 from tests.unit.assistants.skill_creator.conversations import Conversation, Thinking, conversation
 from tests.unit.turn.keepers import called, ended, seen
 from threadkeep.assistants.skill_creator.inference import checked
-from threadkeep.assistants.skill_creator.listening import Limits, NoJson, json_in
+from threadkeep.assistants.skill_creator.listening import Limits, json_in
 from threadkeep.assistants.skill_creator.validation import errors_in
-from threadkeep.errors import ModelRefused, ModelUnavailable
+from threadkeep.errors import ModelNonsense, ModelRefused, ModelUnavailable
 from threadkeep.llm.base import Stopped, Text
 from threadkeep.testing.scripted_model import Step, says
 
@@ -249,5 +249,5 @@ def test_json_is_found_in_whatever_stands_around_it() -> None:
     assert json_in('Sure! {"a": 1} Anything else? {"b": "longer than the first"}') == {"b": "longer than the first"}
     assert json_in('```json\n{"a": "two\nlines"}\n```') == {"a": "two\nlines"}
     for text in ("", "no", "{", "{}", "[1]", "{" * 10_000, '{"a":' * 5_000):
-        with pytest.raises(NoJson):
+        with pytest.raises(ModelNonsense):
             json_in(text)
