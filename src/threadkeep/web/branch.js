@@ -48,7 +48,10 @@ export function grouped(messages) {
     if (message.role === "user" || message.role === "system") {
       groups.push({ kind: message.role, key: `m${message.seq}`, turn: message.turn, messages: [message] });
     } else if (joins) last.messages.push(message);
-    else groups.push({ kind: "answer", key: `t${message.turn ?? message.seq}-${parentOf(message)}`, turn: message.turn, messages: [message] });
+    else {
+      const key = `t${message.turn ?? message.seq}-${parentOf(message)}`;
+      groups.push({ kind: "answer", key, turn: message.turn, messages: [message] });
+    }
   }
   return groups;
 }

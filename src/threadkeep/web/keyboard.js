@@ -46,7 +46,8 @@ const newest = (role) => messages().findLast((one) => !role || one.dataset.role 
 function onKey(event) {
   if (event.defaultPrevented || event.isComposing) return;
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") return run(event, search);
-  if (event.altKey && (event.key === "ArrowUp" || event.key === "ArrowDown")) return run(event, () => walk(event.key === "ArrowDown" ? 1 : -1));
+  const way = event.altKey && { ArrowUp: -1, ArrowDown: 1 }[event.key];
+  if (way) return run(event, () => walk(way));
   if (event.key === "Escape") return escape(event);
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || dialog.value || !isOn.value) return undefined;
   const act = ACTS[event.key];
@@ -60,7 +61,10 @@ function run(event, act) {
 
 function escape(event) {
   if (dialog.value) return;
-  if (isSidebarOpen.value) isSidebarOpen.value = false;
+  if (isSidebarOpen.value) {
+    isSidebarOpen.value = false;
+    event.target.blur?.();
+  } else if (editing.value) editing.value = null;
   else if (opened.value?.isBusy.value && event.target.id !== "search") opened.value.stop();
   else if (isTyping(event.target)) event.target.blur();
 }

@@ -1,5 +1,6 @@
 // Which parts of the page are open, and the conversation that the address names.
 
+import { draftOf, keepDraft } from "./drafts.js";
 import * as outbox from "./outbox.js";
 import { OpenConversation } from "./conversation.js";
 import { effect, signal, untracked } from "./preact.js";
@@ -24,14 +25,22 @@ export function start() {
     const watched = [outbox.items.value, outbox.taken.value];
     if (watched && outbox.isLocal(conversation)) {
       const made = outbox.createdFrom(conversation);
-      if (made) untracked(() => go(made, { instead: true }));
+      if (made) untracked(() => move(conversation, made));
     }
   });
 }
 
+// Takes along what has been written meanwhile.
+function move(local, made) {
+  const text = draftOf(local);
+  keepDraft(local, "");
+  if (text) keepDraft(made, text);
+  go(made, { instead: true });
+}
+
 function open(id, at) {
   const before = opened.value;
-  if (before?.id === id && id) {
+  if (id && before?.id === id && before.phase.value !== "gone") {
     if (at) before.look(at, true);
     return;
   }

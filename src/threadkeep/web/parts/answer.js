@@ -62,11 +62,14 @@ function Spoken({ conversation, message, results, turnState }) {
     ${(message.content || message.isDraft) && html`<${Text} conversation=${conversation} message=${message} />`}
     ${isCutOff && html`<p class="cut-off" data-testid="interrupted">Interrupted here. What was written is kept.</p>`}
     ${(message.tool_calls ?? []).map((call) => html`<${Call} key=${call.id} conversation=${conversation} call=${call}
-      result=${results.get(call.id)} isWaiting=${turnState === "waiting"} />`)}`;
+      result=${results.get(call.id)} turnState=${turnState} />`)}`;
 }
 
-function Call({ conversation, call, result, isWaiting }) {
-  if (!isWaiting || result) return html`<${ToolCard} call=${call} result=${resultOf(result)} />`;
+const UNFINISHED = { content: "", duration_ms: null, error: "The turn ended before there was a result." };
+
+function Call({ conversation, call, result, turnState }) {
+  if (result || turnState === "running") return html`<${ToolCard} call=${call} result=${resultOf(result)} />`;
+  if (!turnState) return html`<${ToolCard} call=${call} result=${UNFINISHED} note="no result" />`;
   return html`<${ToolCard} call=${call} result=${null} note="waits for you">
     <${Approval} conversation=${conversation} call=${call} />
   <//>`;

@@ -1,18 +1,23 @@
 // A dialog over the page. The browser keeps the focus inside, gives it back, and closes it with Escape.
 
-import { html, useEffect, useId, useRef } from "../preact.js";
+import { html, useId, useLayoutEffect, useRef } from "../preact.js";
 import { IconButton } from "./icon.js";
 
 export function Dialog({ title, onClose, children, class: kind = "", testid }) {
   const box = useRef(null);
   const id = useId();
-  useEffect(() => {
+  useLayoutEffect(() => {
     const before = document.activeElement;
-    box.current.showModal();
-    return () => before?.isConnected && before.focus?.();
+    const shown = box.current;
+    shown.showModal();
+    return () => {
+      shown.close(); // nothing outside can have the focus before
+      if (before?.isConnected) before.focus?.();
+    };
   }, []);
   const onClick = (event) => event.target === box.current && onClose();
-  return html`<dialog ref=${box} class=${`dialog ${kind}`} aria-labelledby=${id} data-testid=${testid} onClose=${onClose} onClick=${onClick}>
+  return html`<dialog ref=${box} class=${`dialog ${kind}`} aria-labelledby=${id} data-testid=${testid}
+    onClose=${onClose} onClick=${onClick}>
     <div class="dialog-sheet">
       <header><h2 id=${id}>${title}</h2><${IconButton} name="close" label="Close" onClick=${onClose} /></header>
       ${children}

@@ -30,7 +30,8 @@ export function FirstScreen() {
 
 function Answers({ model }) {
   if (!isScripted(model)) return html`<span class="muted">Answered by <strong>${model}</strong></span>`;
-  return html`<span class="badge">demo</span> <span class="muted" title=${models.value.default?.reason ?? ""}>Answers are scripted: no language model is connected.</span>`;
+  return html`<span class="badge">demo</span> <span class="muted"
+    title=${models.value.default?.reason ?? ""}>Answers are scripted: no language model is connected.</span>`;
 }
 
 function Card({ about, isChosen }) {

@@ -7,7 +7,7 @@ import { html } from "../preact.js";
 import { go } from "../router.js";
 import { assistantNamed } from "../session.js";
 import { beginAnew, dialog, isSidebarOpen } from "../views.js";
-import { IconButton } from "./icon.js";
+import { Icon, IconButton } from "./icon.js";
 import { Menu } from "./menu.js";
 import { ModelChoice } from "./model.js";
 import { Status } from "./status.js";
@@ -30,7 +30,9 @@ export function Header({ conversation }) {
 
 function Presence({ readers }) {
   const text = `Open in ${readers} places`;
-  return html`<span class="presence" title=${text} data-testid="presence"><svg class="icon" aria-hidden="true"><use href="/static/icons.svg#people" /></svg><span aria-label=${text}>${readers}</span></span>`;
+  return html`<span class="presence" role="img" aria-label=${text} title=${text} data-testid="presence">
+    <${Icon} name="people" />${readers}
+  </span>`;
 }
 
 function itemsFor(conversation, about) {

@@ -1,6 +1,6 @@
 // A button with a menu: arrow keys walk, Escape and a click elsewhere close it.
 
-import { html, useEffect, useRef, useState } from "../preact.js";
+import { html, useLayoutEffect, useRef, useState } from "../preact.js";
 import { Icon } from "./icon.js";
 
 // `items` are { label, icon, run } or { label, icon, href, download }; null draws a line between groups.
@@ -12,7 +12,7 @@ export function Menu({ label, icon = "more", items, testid, class: kind = "" }) 
     setOpen(false);
     if (back) button.current?.focus();
   };
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isOpen) return undefined;
     box.current.querySelector("[role=menuitem]")?.focus();
     const away = (event) => box.current?.contains(event.target) || setOpen(false);

@@ -3,6 +3,7 @@
 
 import { grouped, upTo } from "../branch.js";
 import { html, useComputed, useEffect, useLayoutEffect, useRef, useState } from "../preact.js";
+import { go, route } from "../router.js";
 import { Scrolling } from "../scrolling.js";
 import { Button } from "./actions.js";
 import { Answer } from "./answer.js";
@@ -21,7 +22,8 @@ export function Messages({ conversation }) {
   const drawn = () => scrolling.current?.drawn();
   const toEnd = async () => {
     if (conversation.after.value !== null) await conversation.look();
-    scrolling.current.toEnd();
+    if (route.value.at) go(conversation.id, { instead: true });
+    scrolling.current?.toEnd();
   };
   return html`<div class="messages">
     <div class="scroll" ref=${box} tabindex="0" role="log" aria-live="off" aria-label="Messages" data-testid="messages">

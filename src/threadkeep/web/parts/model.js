@@ -29,7 +29,8 @@ function Choose({ conversation, name }) {
   };
   return html`<${Dialog} title="Model of this conversation" onClose=${close} testid="model-dialog">
     <ul class="choices">
-      ${known.map((model) => html`<li key=${model}><button type="button" class="choice" aria-pressed=${model === name} onClick=${() => choose(model)}>
+      ${known.map((model) => html`<li key=${model}><button type="button" class="choice" aria-pressed=${model === name}
+        onClick=${() => choose(model)}>
         <strong>${model}</strong> ${isScripted(model) && html`<span class="muted">scripted: plays fixed answers, no language model</span>`}
       </button></li>`)}
     </ul>

@@ -12,7 +12,8 @@ export function pendingOf(conversation) {
   const matched = new Set(conversation.matched.values());
   const shown = new Set(conversation.messages.value.map((message) => message.role === "user" && message.turn));
   const queued = new Set(conversation.queued.value.map((item) => item.turn));
-  const taken = outbox.taken.value.filter((item) => item.conversation === id && !shown.has(item.turn) && !queued.has(item.turn) && !matched.has(item.key));
+  const isNew = (item) => !shown.has(item.turn) && !queued.has(item.turn) && !matched.has(item.key);
+  const taken = outbox.taken.value.filter((item) => item.conversation === id && isNew(item));
   const waiting = outbox.itemsOf(id).filter((item) => !matched.has(item.key));
   return [
     ...conversation.queued.value.map((item) => ({ key: `q${item.turn}`, content: item.content, state: "queued" })),
@@ -47,10 +48,7 @@ function Stale({ conversation, item }) {
     await conversation.look();
     outbox.release(item, { expected_head: undefined, parent: undefined });
   };
-  const branch = () => {
-    conversation.ownBranches.add(item.expected_head);
-    outbox.release(item, { expected_head: undefined, parent: item.expected_head });
-  };
+  const branch = () => conversation.branchOff(item);
   return html`<div class="ask" role="group" aria-label="The conversation has moved on" data-testid="stale">
     <p><strong>This conversation has moved on</strong> in another tab or on another device. Your message is not sent yet.</p>
     <div>

@@ -20,7 +20,11 @@ export function Row({ about, isOpen, state }) {
   }
   const items = [
     { label: "Rename", icon: "edit", run: () => setEdited(true) },
-    { label: about.archived ? "Take out of the archive" : "Archive", icon: "archive", run: () => change(about.id, { archived: !about.archived }) },
+    {
+      label: about.archived ? "Take out of the archive" : "Archive",
+      icon: "archive",
+      run: () => change(about.id, { archived: !about.archived }),
+    },
     { label: "Delete", icon: "bin", kind: "danger", run: () => leave(about) },
   ];
   const onClick = (event) => {

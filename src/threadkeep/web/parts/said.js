@@ -1,6 +1,6 @@
 // What a person said: a bubble, with its text as it was written, and the field in which it is edited into a branch.
 
-import { html, useEffect, useRef } from "../preact.js";
+import { html, useLayoutEffect, useRef } from "../preact.js";
 import { editing } from "../views.js";
 import { Button, Copy, Siblings } from "./actions.js";
 import { IconButton } from "./icon.js";
@@ -19,7 +19,7 @@ export function Said({ conversation, message }) {
 
 function Edit({ conversation, message }) {
   const field = useRef(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     field.current.focus();
     field.current.setSelectionRange(message.content.length, message.content.length);
   }, []);

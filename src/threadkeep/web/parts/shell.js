@@ -44,7 +44,9 @@ function Starting() {
     return () => clearInterval(timer);
   }, [phase.value]);
   const text = phase.value === "away" ? "The server cannot be reached. Trying again …" : "";
-  return html`<main class="starting" id="main"><img src="/static/icon.svg" alt="" width="44" height="44" /><p role="status">${text}</p></main>`;
+  return html`<main class="starting" id="main">
+    <img src="/static/icon.svg" alt="" width="44" height="44" /><p role="status">${text}</p>
+  </main>`;
 }
 
 function Talk({ conversation }) {
@@ -64,7 +66,8 @@ function Talk({ conversation }) {
     <div class="bottom"><div class="column">
       <${TrialSteps} conversation=${conversation} />
       <${Elsewhere} conversation=${conversation} />
-      <${Composer} name=${conversation.id} onSend=${send} onStop=${onStop} placeholder="Write a message …" hint=${hintFor(conversation)} />
+      <${Composer} name=${conversation.id} onSend=${send} onStop=${onStop} placeholder="Write a message …"
+        hint=${hintFor(conversation)} />
     </div></div>
   </main>`;
 }
@@ -86,7 +89,9 @@ function Elsewhere({ conversation }) {
   return html`<div class="elsewhere" role="group" aria-label="Another branch" data-testid="elsewhere" data-moved=${hasMoved.value}>
     <p>${text}</p>
     <${Button} label="Show the newest" onClick=${() => conversation.look()} />
-    ${hasMoved.value ? html`<${Button} label="Stay here" onClick=${() => conversation.stay()} />` : html`<${Button} label="Make this the current one" onClick=${() => conversation.choose()} />`}
+    ${hasMoved.value
+      ? html`<${Button} label="Stay here" onClick=${() => conversation.stay()} />`
+      : html`<${Button} label="Make this the current one" onClick=${() => conversation.choose()} />`}
   </div>`;
 }
 

@@ -10,6 +10,9 @@ export function Shortcuts() {
     <dl class="keys">
       ${KEYS.map(({ keys, says }) => html`<div key=${says}><dt>${keys.map((key) => html`<kbd>${key}</kbd>`)}</dt><dd>${says}</dd></div>`)}
     </dl>
-    <label class="switch"><input type="checkbox" checked=${isOn.value} onChange=${(event) => turn(event.currentTarget.checked)} /> Single keys work outside of fields</label>
+    <label class="switch">
+      <input type="checkbox" checked=${isOn.value} onChange=${(event) => turn(event.currentTarget.checked)} />
+      Single keys work outside of fields
+    </label>
   <//>`;
 }

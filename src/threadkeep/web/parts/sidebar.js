@@ -41,12 +41,16 @@ function List() {
     ${!text && html`<${Unsent} />`}
     ${byDay(found).map(([day, items]) => html`<section key=${day}>
       <h2>${day}</h2>
-      <ul>${items.map((item) => html`<${Row} key=${item.id} about=${item} isOpen=${route.value.conversation === item.id} state=${busy.value[item.id]} />`)}</ul>
+      <ul>${items.map((item) => html`<${Row} key=${item.id} about=${item} state=${busy.value[item.id]}
+        isOpen=${route.value.conversation === item.id} />`)}</ul>
     </section>`)}
-    ${!found.length && isLoaded.value && !text && html`<p class="muted nothing">${showsArchived.value ? "Nothing is archived." : "No conversations yet."}</p>`}
+    ${!found.length && isLoaded.value && !text && html`<p class="muted nothing">
+      ${showsArchived.value ? "Nothing is archived." : "No conversations yet."}</p>`}
     ${text && html`<${Hits} text=${query.value.trim()} />`}
-    ${next.value && !text && html`<button type="button" class="button wide" onClick=${() => loadMore().catch(complain)}>Show older</button>`}
-    ${!text && (hasArchived || showsArchived.value) && html`<button type="button" class="link archive" onClick=${() => (showsArchived.value = !showsArchived.value)}>
+    ${next.value && !text && html`<button type="button" class="button wide"
+      onClick=${() => loadMore().catch(complain)}>Show older</button>`}
+    ${!text && (hasArchived || showsArchived.value) && html`<button type="button" class="link archive"
+      onClick=${() => (showsArchived.value = !showsArchived.value)}>
       ${showsArchived.value ? "Back to all" : "Archived"}</button>`}`;
 }
 
@@ -55,7 +59,8 @@ function Unsent() {
   const names = [...new Set(outbox.items.value.map((item) => item.conversation).filter(outbox.isLocal))];
   if (!names.length) return null;
   return html`<section><h2>Waiting to be sent</h2><ul>
-    ${names.map((name) => html`<${LocalRow} key=${name} name=${name} text=${outbox.itemsOf(name)[0].content} isOpen=${route.value.conversation === name} />`)}
+    ${names.map((name) => html`<${LocalRow} key=${name} name=${name} text=${outbox.itemsOf(name)[0].content}
+      isOpen=${route.value.conversation === name} />`)}
   </ul></section>`;
 }
 
@@ -65,7 +70,8 @@ function Foot() {
     <span class="who" dir="auto" title=${who ? `${who.user} of ${who.tenant}` : ""}>${isSignedIn.value ? who.user : "this machine"}</span>
     <${IconButton} name="theme" label="Light or dark" onClick=${switchTheme} />
     <${IconButton} name="keys" label="Keyboard shortcuts (?)" onClick=${() => (dialog.value = "shortcuts")} />
-    ${isSignedIn.value && html`<${IconButton} name="leave" label="Sign out" data-testid="sign-out" onClick=${() => signOut().catch(complain)} />`}
+    ${isSignedIn.value && html`<${IconButton} name="leave" label="Sign out" data-testid="sign-out"
+      onClick=${() => signOut().catch(complain)} />`}
   </div>`;
 }
 

@@ -1,6 +1,6 @@
 // The title of a conversation; a click makes it a field.
 
-import { html, useState } from "../preact.js";
+import { html, useRef, useState } from "../preact.js";
 
 export const titleOf = (about) => about?.title || "New conversation";
 
@@ -19,14 +19,26 @@ export function Title({ conversation }) {
   </h1>`;
 }
 
+// A field for a title. Leaving it saves, whether by Enter or by going elsewhere; Escape does not.
 export function TitleField({ title, onSave, onLeave }) {
+  const isOver = useRef(false);
+  const end = (run) => {
+    if (isOver.current) return;
+    isOver.current = true;
+    run();
+  };
   const onKeyDown = (event) => {
+    const { value } = event.currentTarget;
     event.stopPropagation();
-    if (event.key === "Enter" && !event.isComposing) onSave(event.currentTarget.value);
-    if (event.key === "Escape") onLeave();
+    if (event.key === "Enter" && !event.isComposing) end(() => onSave(value));
+    if (event.key === "Escape") end(onLeave);
+  };
+  const onBlur = (event) => {
+    const { value } = event.currentTarget;
+    end(() => onSave(value));
   };
   return html`<input class="title-field" aria-label="Title" dir="auto" maxlength="500" defaultValue=${title} onKeyDown=${onKeyDown}
-    ref=${(field) => field && !field.dataset.ready && ready(field)} onBlur=${(event) => onSave(event.currentTarget.value)} />`;
+    ref=${(field) => field && !field.dataset.ready && ready(field)} onBlur=${onBlur} />`;
 }
 
 function ready(field) {

@@ -7,7 +7,9 @@ import { IconButton } from "./icon.js";
 
 export function Toasts() {
   return html`<div class="visually-hidden" role="status" aria-live="polite" data-testid="announced">${announced.value}</div>
-    <div class="toasts" role="region" aria-label="Notes">${toasts.value.map((toast) => html`<${Toast} key=${toast.id} toast=${toast} />`)}</div>`;
+    <div class="toasts" role="region" aria-label="Notes">
+      ${toasts.value.map((toast) => html`<${Toast} key=${toast.id} toast=${toast} />`)}
+    </div>`;
 }
 
 function Toast({ toast }) {

@@ -32,15 +32,22 @@ export function TrialSteps({ conversation }) {
     <header><h2>Try to break me</h2><${IconButton} name="close" label="End the try" onClick=${end} /></header>
     <ol>
       <${Step} isDone=${steps.reload}>Reload this page while the answer is being written. It goes on at the very character.<//>
-      <${Step} isDone=${steps.kill}>Kill the server: <code>Ctrl+C</code>, or <code>kill -9</code> if you mean it. The page says that it waits.<//>
-      <${Step} isDone=${steps.kill && steps.checked}>Write something now, and close the tab if you like. Start the server again: everything arrives, once.<//>
+      <${Step} isDone=${steps.kill}>
+        Kill the server: <code>Ctrl+C</code>, or <code>kill -9</code> if you mean it. The page says that it waits.
+      <//>
+      <${Step} isDone=${steps.kill && steps.checked}>
+        Write something now, and close the tab if you like. Start the server again: everything arrives, once.
+      <//>
       <${Step} isDone=${steps.checked}>
         Compare the screen with the log. <${Button} label="Compare" onClick=${() => check(conversation).catch(complain)} />
-        ${result && html`<strong class=${result.isSame ? "ok" : "danger"}>${result.isSame ? `The same: ${result.messages} messages, ${result.characters} characters.` : "They differ."}</strong>`}
+        ${result && html` <strong class=${result.isSame ? "ok" : "danger"}>${told(result)}</strong>`}
       <//>
     </ol>
   </section>`;
 }
+
+const told = ({ isSame, messages, characters }) =>
+  isSame ? `The same: ${messages} messages, ${characters} characters.` : "They differ.";
 
 function Step({ isDone, children }) {
   return html`<li data-done=${Boolean(isDone)}><span class="tick" aria-hidden="true">${isDone && html`<${Icon} name="done" />`}</span>

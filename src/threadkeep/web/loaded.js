@@ -1,0 +1,115 @@
+// What is loaded of a conversation, and how more of it is: pages of the branch that is shown, as the server tells them. What
+// happens meanwhile is the matter of `followed.js`, what the person does that of `conversation.js`.
+
+import { Unreachable, conversationPath, get } from "./api.js";
+import { MOST, ROOT, joined } from "./branch.js";
+import { complain } from "./notices.js";
+import { batch, computed, signal } from "./preact.js";
+
+const PAGE = 50;
+
+export class Loaded {
+  constructor(id) {
+    this.id = id;
+    this.about = signal(null); // title, model, status, … without messages
+    this.phase = signal("loading"); // loading, ready, local (not sent yet), gone, away
+    this.messages = signal([]);
+    this.before = signal(null); // more to load above
+    this.after = signal(null); // more to load below
+    this.branch = signal(ROOT); // the newest entry of the branch that is shown
+    this.head = signal(ROOT); // the newest entry of the branch that goes on
+    this.draft = signal(null); // { id, turn, text } while an answer is written
+    this.turns = signal({}); // { number: running | waiting | queued }
+    this.queued = signal([]); // { turn, content }
+    this.approvals = signal({}); // { tool_call_id: approved }
+    this.state = signal({});
+    this.readers = signal(1);
+    this.failure = signal(null); // how the last turn failed
+    this.cut = signal(null); // while a branch begins here: the entry that it continues
+    this.target = signal(null); // { seq, isMarked }: the message to scroll to
+    this.news = signal(null); // resumed, or caught up with n messages
+    this.stream = signal(null);
+    this.hasMoved = signal(false); // the conversation went on elsewhere while this branch was shown
+    this.isBusy = computed(() => Object.values(this.turns.value).some((state) => state !== "queued"));
+    this.isRunning = computed(() => Object.values(this.turns.value).includes("running"));
+    this.isCurrent = computed(() => this.branch.value === this.head.value);
+    this.isOpen = true;
+  }
+
+  readPage(query) {
+    return get(conversationPath(this.id, "", { limit: PAGE, ...query }));
+  }
+
+  show(page, at = null, isMarked = true) {
+    const { messages, before, after, turns, state, cursor, branch, draft, ...about } = page;
+    batch(() => {
+      this.about.value = about;
+      this.messages.value = messages;
+      this.before.value = before;
+      this.after.value = after;
+      this.head.value = about.head ?? ROOT;
+      this.branch.value = branch ?? about.head ?? ROOT;
+      this.turns.value = Object.fromEntries(turns.map((turn) => [turn.id, turn.state]));
+      this.queued.value = turns.filter((turn) => turn.message).map((turn) => ({ turn: turn.id, content: turn.message.content }));
+      this.state.value = state ?? {};
+      this.draft.value = draft ?? null;
+      this.cut.value = null;
+      this.hasMoved.value = false;
+      this.target.value = at ? { seq: at, isMarked } : null;
+      this.phase.value = "ready";
+    });
+  }
+
+  // What is shown, as the server would tell it, with the text that is being written.
+  copy() {
+    if (!this.isCurrent.value || this.after.value !== null || this.phase.value !== "ready") return null;
+    const turns = Object.entries(this.turns.value).map(([id, state]) => ({
+      id: Number(id),
+      state,
+      message: this.queued.value.find((item) => item.turn === Number(id)) ?? null,
+    }));
+    const { about, messages, before, branch, head, draft, state } = this;
+    const shown = { messages: messages.value, before: before.value, after: null, branch: branch.value, draft: draft.value };
+    return { ...about.value, head: head.value, ...shown, turns, state: state.value, cursor: this.cursor };
+  }
+
+  async loadOlder() {
+    const before = this.before.value;
+    if (!before || this.loadingOlder) return;
+    this.loadingOlder = true;
+    try {
+      const page = await this.readPage({ before });
+      if (!this.isOpen || this.before.value !== before) return;
+      batch(() => {
+        const all = joined(page.messages, this.messages.value);
+        this.messages.value = all.slice(0, MOST);
+        if (all.length > MOST) this.after.value = this.messages.value.at(-1).seq;
+        this.before.value = page.before;
+      });
+    } catch (error) {
+      if (!(error instanceof Unreachable)) complain(error);
+    } finally {
+      this.loadingOlder = false;
+    }
+  }
+
+  async loadNewer() {
+    const after = this.after.value;
+    if (!after || this.loadingNewer) return;
+    this.loadingNewer = true;
+    try {
+      const page = await this.readPage({ around: after, head: this.branch.value, limit: PAGE * 2 });
+      if (!this.isOpen || this.after.value !== after) return;
+      batch(() => {
+        const all = joined(this.messages.value, page.messages);
+        this.messages.value = all.slice(-MOST);
+        if (all.length > MOST) this.before.value = this.messages.value[0].seq;
+        this.after.value = page.after;
+      });
+    } catch (error) {
+      if (!(error instanceof Unreachable)) complain(error);
+    } finally {
+      this.loadingNewer = false;
+    }
+  }
+}
