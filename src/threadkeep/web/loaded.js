@@ -41,7 +41,7 @@ export class Loaded {
   }
 
   show(page, at = null, isMarked = true) {
-    const { messages, before, after, turns, state, cursor, branch, draft, ...about } = page;
+    const { messages, before, after, turns, ended, state, cursor, branch, draft, ...about } = page;
     batch(() => {
       this.about.value = about;
       this.messages.value = messages;
@@ -51,6 +51,7 @@ export class Loaded {
       this.branch.value = branch ?? about.head ?? ROOT;
       this.turns.value = Object.fromEntries(turns.map((turn) => [turn.id, turn.state]));
       this.queued.value = turns.filter((turn) => turn.message).map((turn) => ({ turn: turn.id, content: turn.message.content }));
+      this.failure.value = ended?.state === "failed" ? ended : null;
       this.state.value = state ?? {};
       this.draft.value = draft ?? null;
       this.cut.value = null;

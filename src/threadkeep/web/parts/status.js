@@ -39,5 +39,6 @@ function told(conversation, status, seconds) {
   const news = conversation.news.value;
   if (news?.kind === "caught up") return ["good", `caught up with ${news.messages} new message${news.messages === 1 ? "" : "s"}`];
   if (news) return ["good", "resumed"];
-  return ["live", "live"];
+  // The stream may live on for a while after the network has gone.
+  return waits ? ["away", `cannot send${waits}`] : ["live", "live"];
 }

@@ -14,11 +14,11 @@ export function RewrittenQuery({ trace }) {
 
 function Query({ item }) {
   const question = textOf(item.question);
-  const looked = textOf(item.rewritten) || textOf(item.words) || question;
+  const words = listOf(item.words).map(textOf).join(" ");
+  const looked = [textOf(item.rewritten) || question, words].filter(Boolean).join(" · ");
   const passages = listOf(item.passages);
   const told = [
     ["Asked", question],
-    ["Words", item.words],
     ["Rewritten by", item.by],
     ["Because", item.why],
     ["Failed", item.error],
