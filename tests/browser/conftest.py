@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, async_playwright, expect, expect
+from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, async_playwright, expect
 
 from tests.browser.chromium import ARGUMENTS, chromium
 from tests.browser.person import Api, Person, calling
@@ -35,7 +35,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser() -> AsyncIterator[Browser]:
     """The browser; who needs a profile of its own asks for a context."""
-    expect.set_options(timeout=PATIENCE * 1000)
     expect.set_options(timeout=PATIENCE * 1000)
     async with async_playwright() as playwright:
         opened = await playwright.chromium.launch(executable_path=chromium(), args=ARGUMENTS)

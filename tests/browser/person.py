@@ -11,8 +11,10 @@ import httpx
 from playwright.async_api import Locator, Page, expect
 
 from tests.browser.server import PATIENCE
+from tests.browser.waiting import until
 
 AT_ONCE = {"Prefer": "respond-async"}
+TAKE = "navigator.clipboard.readText().then((text) => navigator.clipboard.writeText('').then(() => text))"
 
 
 class Api:
@@ -114,5 +116,6 @@ class Person:
         await self.page.get_by_role("menuitem", name=what, exact=True).click()
 
     async def copied(self) -> str:
-        """Return what was copied last."""
-        return str(await self.page.evaluate("navigator.clipboard.readText()"))
+        """Wait until something is copied, take it, and return it."""
+        await until(self.page, "() => navigator.clipboard.readText()")
+        return str(await self.page.evaluate(TAKE))

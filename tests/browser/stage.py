@@ -1,20 +1,28 @@
 """The assistant that the tests of the page talk to: its script says what the tests need to see, and no more.
 
 A server loads it by name from the settings of its folder. `hold` runs until a file of that name is there, `draw` gives
-another card each time, `remove_file` asks first.
+another card each time, `remove_file` asks first, and whoever says "stumble" gets an answer at the second try only.
 """
 
 import asyncio
 from itertools import count
 from pathlib import Path
+from re import Match
 
 from threadkeep.conversation.blocks import Block, Chart, Citation, Narrative, RankedList, SplitCompare, Table
-from threadkeep.llm.script import Script, after, asked, calls
+from threadkeep.llm.script import Scene, Script, after, asked, calls
 from threadkeep.tools.decorator import tool
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant
 
-SETTINGS = '[assistants.stage]\nprogram = "tests.browser.stage:ASSISTANT"\n'
+SETTINGS = """\
+[assistants.stage]
+program = "tests.browser.stage:ASSISTANT"
+
+[assistants.forgetful]
+instructions = "You forget everything but the last two messages."
+newest_messages = 2
+"""
 MARKDOWN = """## A heading
 
 Some **bold** words, `code` and [a link](https://example.org/there).
@@ -40,13 +48,13 @@ ROWS = [
     {"ticker": "CCC", "name": "Gamma", "score": 0.8, "cap": 20},
 ]
 
-_cards = count(1)
+_cards, _tries = count(1), count(1)
 
 
 @tool(timeout=None)
 async def hold(name: str) -> str:
     """Wait for a file."""
-    while not Path(name).exists():
+    while not Path(name).exists():  # noqa: ASYNC110 - a file is no event
         await asyncio.sleep(0.01)
     return f"{name} is there"
 
@@ -84,6 +92,13 @@ def show() -> list[Block]:
     ]
 
 
+def stumble(_match: Match[str], _scene: Scene) -> str:
+    """Fail every other time."""
+    if next(_tries) % 2:
+        raise ValueError("The model stumbled.")
+    return "On its feet again."
+
+
 ASSISTANT = Assistant(
     name="stage",
     description="Plays what the tests of the page ask for.",
@@ -94,6 +109,8 @@ ASSISTANT = Assistant(
             asked("Markdown", lambda _match, _scene: MARKDOWN),
             asked("long story", STORY),
             asked("right to left", RIGHT_TO_LEFT),
+            asked("stumble", stumble),
+            asked(r"(?s)repeat (?P<words>.+)", "{words}"),
             asked(r"say (?P<words>.+)", "{words}"),
             calls(r"hold (?P<name>\w+)", "hold"),
             calls("draw", "draw"),

@@ -1,6 +1,7 @@
-"""A tab with the page of a server: where its parts are, what a person does there, and what is shown against what is stored.
+"""A tab with the page of a server: what a person does there, and what is shown against what is stored.
 
-The text of an answer is drawn from Markdown; the stored text, drawn whole by the page's own files, says how it must look.
+The text of an answer is drawn from Markdown; how it must look is said by the stored text, drawn whole by the files of
+the page itself.
 """
 
 import asyncio
@@ -70,9 +71,10 @@ class Tab:
         await expect(self.composer).to_be_visible()
 
     async def say(self, text: str) -> None:
-        """Write something and send it."""
+        """Write something and send it: it is on the page at once, whether it has been sent or not."""
         await self.composer.fill(text)
         await self.composer.press("Enter")
+        await expect(self.page.locator(".bubble").last).to_have_text(text)
 
     async def begin(self, text: str) -> str:
         """Say the first thing in a new conversation and return its name, once the server has made it."""
@@ -103,7 +105,8 @@ class Tab:
         try:
             await until(self.page, f"(texts) => JSON.stringify(({SHOWN})()) === JSON.stringify(texts)", expected)
         except TimeoutError:
-            assert await self.shown() == expected
+            shown = await self.shown()
+            assert shown == expected, f"the page shows {shown}, not {expected}"
 
     async def shows_what_is_stored(self) -> list[dict[str, Any]]:
         """Wait for the end of all turns; then the page shows the stored messages, each once and whole, and no other."""
@@ -118,6 +121,13 @@ class Tab:
         """Wait until this browser has kept what it needs to open this conversation without a network."""
         path = f"/v1/conversations/{self.conversation}" if "/c/" in self.page.url else "/v1/conversations"
         await until(self.page, IS_READY_OFFLINE, path)
+
+
+async def ask(server: str, conversation: str, content: str, **headers: str) -> None:
+    """Say something on another device, and wait for the answer unless a header asks otherwise."""
+    async with httpx.AsyncClient(base_url=server, timeout=PATIENCE) as client:
+        path = f"/v1/conversations/{conversation}/messages"
+        (await client.post(path, json={"content": content}, headers=headers)).raise_for_status()
 
 
 async def settled(server: str, conversation: str) -> list[dict[str, Any]]:

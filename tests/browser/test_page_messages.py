@@ -101,7 +101,7 @@ async def test_a_chart_is_a_drawing_with_its_numbers_in_a_table(person: Person, 
     await person.open(await api.begin("How did the revenue of NVDA develop?", assistant="market"))
     chart = person.answers.locator("[data-type=chart]").first
     drawing = chart.get_by_role("img")
-    await expect(drawing).to_have_attribute("aria-label", re.compile("chart: .*values from"))
+    await expect(drawing).to_have_attribute("aria-label", re.compile("line chart .*values from"))
     assert await drawing.evaluate("drawing => drawing.localName") == "svg"
     assert await drawing.locator("path, polyline, rect, circle").count() > 0
     await chart.get_by_text("Numbers").click()
@@ -118,7 +118,7 @@ async def test_the_shop_cites_and_tells_what_it_looked_for(person: Person, api: 
     await expect(query.locator("dl")).to_be_hidden()
     await query.locator("summary").click()
     await expect(query).to_contain_text("Tell me more about the Samsung one")
-    await expect(query.locator("summary q")).to_contain_text("Samsung Galaxy")
+    await expect(query).to_contain_text(re.compile(r"Samsung Pixelia \w+"))
 
 
 async def test_usage_tells_of_tokens_and_how_full_the_context_is(person: Person, api: Api) -> None:
@@ -131,8 +131,7 @@ async def test_usage_tells_of_tokens_and_how_full_the_context_is(person: Person,
 
 
 async def test_usage_tells_what_fell_out_of_the_context(person: Person, api: Api) -> None:
-    asked = [f"Compare {one} and {other}" for one in ("AAPL", "MSFT", "NVDA") for other in ("JPM", "XOM", "TSLA")]
-    await person.open(await api.begin(*asked, assistant="market"))
+    await person.open(await api.begin("My name is Alice.", "Hello!", "Thanks!", assistant="forgetful"))
     usage = person.answers.last.locator(".tk-usage")
     await usage.locator("summary").click()
     await expect(usage).to_contain_text("Left out")
@@ -140,18 +139,15 @@ async def test_usage_tells_what_fell_out_of_the_context(person: Person, api: Api
 
 
 async def test_a_turn_that_fails_says_so_and_can_be_asked_again(person: Person, api: Api) -> None:
-    id = await api.begin("Say hello.")
-    await api.client.patch(f"/v1/conversations/{id}", json={"model": "openai:no-such-model"})
-    await person.open(id)
-    await person.write("Say it again.")
+    await person.open(await api.begin())
+    await person.write("Please stumble.")
     failure = person.page.get_by_test_id("failure")
-    await expect(failure).to_contain_text("The answer failed.")
-    await api.client.patch(f"/v1/conversations/{id}", json={"model": "demo"})
+    await expect(failure).to_contain_text("The model stumbled.")
     await failure.get_by_role("button", name="Answer again").click()
-    await expect(person.answers).to_have_count(2)
+    await expect(person.answers).to_contain_text("On its feet again.")
     await person.is_answered()
     await expect(failure).to_have_count(0)
-    await expect(person.answers.last).to_contain_text("it again.")
+    await expect(person.said).to_have_text(["Please stumble."])
 
 
 async def test_a_message_behind_a_running_answer_is_queued_and_answered(

@@ -1,4 +1,4 @@
-"""A streaming answer and a page that is loaded anew in its middle: it goes on, and ends with exactly the stored text."""
+"""A page that is loaded anew in the middle of an answer: it goes on, and ends with exactly the stored text."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -19,6 +19,13 @@ AFTER_IT = (
     *("-|---|\n| 1 | 2 |\n| x", " | y |\n\n```py", "thon\nprint('7", "')\n```\n\nمرحبا", " 漢字", "かな 🧵"),
     *(" and 🪡\n\n1. first\n", "2. second\n\n> quo", "ted\n\n<b>no ta", "g</b> \\*", "star\n\n---\n\nThe e", "nd."),
 )
+NOTE_DOUBLES = """
+window.doubles = [];
+new MutationObserver(() => {
+    const texts = [...document.querySelectorAll(".bubble")].map((bubble) => bubble.textContent);
+    window.doubles.push(...texts.filter((text, place) => texts.indexOf(text) !== place));
+}).observe(document, { subtree: true, childList: true });
+"""
 
 
 def gated(pieces: Sequence[str]) -> tuple[list[Step], list[asyncio.Event]]:
@@ -69,7 +76,7 @@ async def test_a_page_that_is_loaded_anew_again_and_again_ends_with_what_the_dem
 ) -> None:
     tab = Tab(page, serve(pace=0.1).url)
     await tab.open()
-    await tab.begin(to_remember(60))
+    await tab.begin(to_remember(40))
     await expect(tab.saying("word003")).to_be_visible()
     reloads = 0
     while await page.get_by_test_id("stop").count():
@@ -80,4 +87,16 @@ async def test_a_page_that_is_loaded_anew_again_and_again_ends_with_what_the_dem
     assert reloads
     stored = await tab.shows_what_is_stored()
     assert [message["role"] for message in stored] == ["user", "assistant"]
-    assert stored[1]["content"].startswith(f"I will remember that {to_remember(60)[len('Remember that '):]}")
+    assert stored[1]["content"].startswith(f"I will remember that {to_remember(40)[len('Remember that ') :]}")
+
+
+async def test_what_a_person_says_is_there_at_once_and_never_twice(page: Page, serve: Serve) -> None:
+    tab = Tab(page, serve(pace=0.02).url)
+    await page.add_init_script(NOTE_DOUBLES)
+    await tab.open()
+    await tab.begin(to_remember(30))
+    for number in range(5):
+        await tab.say(f"My number is {number}")
+    stored = await tab.shows_what_is_stored()
+    assert len(stored) == 12
+    assert await page.evaluate("window.doubles") == []

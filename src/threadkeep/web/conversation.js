@@ -15,6 +15,7 @@ export class OpenConversation extends Followed {
     document.addEventListener("visibilitychange", this.onVisibility);
     if (outbox.isLocal(id)) this.phase.value = "local";
     else this.load(at);
+    this.#visibility(); // it may have been opened in the background
   }
 
   close() {
@@ -24,17 +25,20 @@ export class OpenConversation extends Followed {
     this.stream.value?.stop();
   }
 
-  // A tab that nobody looks at and in which nothing happens gives its connection back: browsers allow six per server.
+  // A tab that nobody looks at gives its connection back, because browsers allow six per server, and catches up later.
   #visibility() {
     clearTimeout(this.hiding);
+    if (document.hidden) this.hiding = setTimeout(() => this.#rest(), HIDDEN_FOR);
+    else if (this.hasPaused) this.follow(this.stream.value.cursor);
+  }
+
+  #rest() {
     const stream = this.stream.value;
-    if (document.hidden) {
-      this.hiding = setTimeout(() => {
-        if (this.isBusy.value || !stream || stream.isStopped) return;
-        stream.stop();
-        this.hasPaused = true;
-      }, HIDDEN_FOR);
-    } else if (this.hasPaused && stream) this.follow(stream.cursor);
+    if (!stream) this.#visibility(); // it is still loading
+    else if (!stream.isStopped) {
+      stream.stop();
+      this.hasPaused = true;
+    }
   }
 
   // Where a message that is written now goes: the end of this branch, which must still be the end if it is the current one.

@@ -38,12 +38,29 @@ function mark(id, state) {
   busy.value = state ? { ...others, [id]: state } : others;
 }
 
+let reading = 0;
+let told = [];
+
+// Reads a page of the list. What is told meanwhile may be newer than the page, so it is taken in again after it.
+async function read(query, put) {
+  reading += 1;
+  try {
+    const page = await get(`/v1/conversations?limit=${PAGE}${query}`);
+    batch(() => {
+      put(page);
+      told.forEach(place);
+    });
+  } finally {
+    reading -= 1;
+    if (!reading) told = [];
+  }
+}
+
 // Reads the newest page anew. What was loaded further down stays, as far as it is older.
-export async function reload() {
-  const page = await get(`/v1/conversations?limit=${PAGE}`);
-  const oldest = page.data.at(-1)?.updated_at ?? "";
-  const older = page.next ? conversations.value.filter((item) => item.updated_at < oldest) : [];
-  batch(() => {
+export function reload() {
+  return read("", (page) => {
+    const oldest = page.data.at(-1)?.updated_at ?? "";
+    const older = page.next ? conversations.value.filter((item) => item.updated_at < oldest) : [];
     conversations.value = [];
     take([...page.data, ...older]);
     if (!older.length) next.value = page.next;
@@ -53,14 +70,18 @@ export async function reload() {
 
 export async function loadMore() {
   if (!next.value) return;
-  const page = await get(`/v1/conversations?limit=${PAGE}&after=${encodeURIComponent(next.value)}`);
-  batch(() => {
+  await read(`&after=${encodeURIComponent(next.value)}`, (page) => {
     take(page.data);
     next.value = page.next;
   });
 }
 
-function apply({ name, data }) {
+function apply(event) {
+  if (reading) told.push(event);
+  place(event);
+}
+
+function place({ name, data }) {
   batch(() => {
     if (name === "conversation.deleted") leave(data.id);
     else if (name === "conversation.running" || name === "conversation.waiting") mark(data.id, name.split(".")[1]);

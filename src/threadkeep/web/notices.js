@@ -16,11 +16,12 @@ export function dismiss(id) {
   toasts.value = toasts.value.filter((toast) => toast.id !== id);
 }
 
-// Shows a note. `action` is { label, run }; `seconds` says how long it can be used.
+// Shows a note. `action` is { label, run }; `seconds` says how long it can be used. What can be done is also announced.
 export function note(text, { kind = "plain", action = null, seconds = SHOWN / 1000 } = {}) {
   const id = ++number;
   toasts.value = [...toasts.value, { id, text, kind, action, until: Date.now() + seconds * 1000 }];
   setTimeout(() => dismiss(id), seconds * 1000);
+  if (action) announce(text);
   return id;
 }
 

@@ -19,7 +19,7 @@ export function Dialog({ title, onClose, children, class: kind = "", testid }) {
   return html`<dialog ref=${box} class=${`dialog ${kind}`} aria-labelledby=${id} data-testid=${testid}
     onClose=${onClose} onClick=${onClick}>
     <div class="dialog-sheet">
-      <header><h2 id=${id}>${title}</h2><${IconButton} name="close" label="Close" onClick=${onClose} /></header>
+      <div class="dialog-head"><h2 id=${id}>${title}</h2><${IconButton} name="close" label="Close" onClick=${onClose} /></div>
       ${children}
     </div>
   </dialog>`;

@@ -1,0 +1,65 @@
+"""A server for `bench.page`: Threadkeep with stored conversations, and beside it one page that is nothing but HTML.
+
+Says on its first line, as JSON, which conversations there are. The bare page shows the same text and has a field, too.
+"""
+
+import asyncio
+import json
+import sys
+from collections.abc import Sequence
+from html import escape
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import uvicorn
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from bench.texts import turns
+from threadkeep.conversation.conversation import NewConversation
+from threadkeep.conversation.message import Message
+from threadkeep.conversation.scope import LOCAL
+from threadkeep.runtime import open_keeper
+from threadkeep.server.app import create_app
+from threadkeep.settings import Settings
+from threadkeep.store.base import Append, Store
+
+SHOWN = 50
+TOGETHER = 200
+
+
+async def fill(store: Store, messages: int) -> str:
+    """Store a conversation of so many messages, and return its id."""
+    made = await store.create(LOCAL, NewConversation(assistant="chat", title=f"{messages} messages"))
+    said = (message for turn in turns() for message in turn)
+    for _ in range(messages // TOGETHER):
+        await store.append(LOCAL, made.conversation.id, Append(bodies=tuple(islice(said, TOGETHER))))
+    return made.conversation.id
+
+
+def bare(messages: Sequence[Message]) -> str:
+    """Return messages as a page without a script or a style."""
+    said = "\n".join(f'<article class="answer">{escape(message.content)}</article>' for message in messages)
+    return f"<!doctype html><title>Bare</title><main>{said}</main><textarea data-testid=composer></textarea>"
+
+
+async def main(port: int, sizes: Sequence[int]) -> None:
+    """Serve until killed."""
+    with TemporaryDirectory() as folder:
+        keeper = await open_keeper(f"sqlite:///{Path(folder) / 'bench.db'}", model="demo")
+        ids = {size: await fill(keeper.store, size) for size in sizes}
+        free = dict.fromkeys(("user_requests_per_second", "user_turns", "user_streams"), 0)
+        app = create_app(keeper, Settings.model_validate({"store": "memory:", **free}))
+        text = bare([message for turn in islice(turns(), SHOWN // 2) for message in turn])
+
+        async def answer(_request: Request) -> Response:
+            return HTMLResponse(text)
+
+        app.add_route("/bare", answer)
+        print(json.dumps(ids), flush=True)
+        await uvicorn.Server(uvicorn.Config(app, port=port, log_level="critical", access_log=False)).serve()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(int(sys.argv[1]), [int(size) for size in sys.argv[2:]]))

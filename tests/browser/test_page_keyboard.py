@@ -1,0 +1,258 @@
+"""Everything without a mouse: a whole conversation, every key of the list on `?`, focus that is seen and comes back."""
+
+import re
+from typing import Any
+
+from playwright.async_api import BrowserContext, Locator, Page, expect
+
+from tests.browser.person import Api, Person
+
+TABBED = """async () => {
+    const drawn = () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+    await drawn();
+    const element = document.activeElement;
+    if (element === document.body) return null;
+    const parts = ["outlineStyle", "outlineWidth", "outlineColor", "boxShadow", "borderColor", "backgroundColor"];
+    const look = () => [element, element.parentElement, element.parentElement?.parentElement]
+        .map((one) => one && parts.map((part) => getComputedStyle(one)[part]).join()).join("|");
+    const box = element.getBoundingClientRect();
+    const before = window.tabbed;
+    const focused = look();
+    element.blur();
+    await drawn();
+    const isSeen = look() !== focused;
+    element.focus({ focusVisible: true });
+    window.tabbed = element;
+    return {
+        name: element.getAttribute("aria-label") || element.textContent.trim().slice(0, 40) || element.id,
+        isSeen,
+        isInView: box.width > 0 && box.bottom > 0 && box.top < innerHeight && box.left >= 0 && box.right <= innerWidth,
+        follows: !before || Boolean(before.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING),
+    };
+}"""
+TO_TOP = "document.body.tabIndex = -1; document.body.focus(); document.body.removeAttribute('tabindex')"
+INSIDE = """(dialog) => {
+    const at = document.activeElement;
+    return at === document.body || dialog.contains(at);
+}"""
+
+
+async def stops(page: Page) -> list[dict[str, Any]]:
+    """Walk with Tab from the beginning of the page to its end, and return every stop."""
+    await page.evaluate(f"{TO_TOP}; window.tabbed = null")
+    found: list[dict[str, Any]] = []
+    while True:
+        await page.keyboard.press("Tab")
+        stop = await page.evaluate(TABBED)
+        if stop is None or (found and not stop["follows"]):
+            return found
+        found.append(stop)
+
+
+async def leave_field(page: Page) -> None:
+    """Leave the field that is written in, so that single keys work."""
+    await page.keyboard.press("Escape")
+    await expect(page.locator("textarea:focus, input:focus")).to_have_count(0)
+
+
+async def test_a_whole_conversation_is_held_without_a_mouse(person: Person, api: Api) -> None:
+    page, keys = person.page, person.page.keyboard
+    await page.goto(person.url)
+    await expect(person.field).to_be_focused()
+    await keys.press("Shift+Tab")
+    await page.get_by_test_id("assistant-card").get_by_role("button", name="Stage", exact=True).focus()
+    await keys.press("Enter")
+    await expect(person.field).to_be_focused()
+    await keys.type("Say one.")
+    await keys.press("Shift+Enter")
+    await keys.type("And more.")
+    await keys.press("Enter")
+    await expect(person.answers).to_contain_text("one.")
+    await person.is_answered()
+    await expect(person.said).to_have_text(["Say one.\nAnd more."])
+    await expect(person.field).to_be_focused()
+    await keys.type("draw")
+    await keys.press("Enter")
+    await expect(person.answers).to_have_count(2)
+    await person.is_answered()
+    await leave_field(page)
+    await keys.press("r")
+    await expect(person.answers.last.get_by_test_id("siblings")).to_have_text("2/2")
+    await person.is_answered()
+    await keys.press("[")
+    await expect(person.answers.last.get_by_test_id("siblings")).to_have_text("1/2")
+    await keys.press("]")
+    await expect(person.answers.last.get_by_test_id("siblings")).to_have_text("2/2")
+    await keys.press("e")
+    await expect(page.get_by_role("textbox", name="Edit your message")).to_be_focused()
+    await keys.press("Control+a")
+    await keys.type("Say three.")
+    await keys.press("Enter")
+    await expect(person.answers.last).to_contain_text("three.")
+    await person.is_answered()
+    await keys.press("t")
+    tree = page.get_by_test_id("tree")
+    leaf = tree.get_by_role("navigation").get_by_role("button").first
+    for _ in range(6):
+        if await leaf.evaluate("leaf => leaf === document.activeElement"):
+            break
+        await keys.press("Tab")
+    await keys.press("Enter")
+    await expect(tree).to_have_count(0)
+    await expect(page.get_by_test_id("elsewhere")).to_be_visible()
+
+
+async def test_an_answer_is_stopped_with_escape(person: Person, api: Api) -> None:
+    await person.open(await api.begin())
+    await person.write("hold never")
+    await expect(person.answers.locator(".tk-tool")).to_be_visible()
+    await person.page.keyboard.press("Escape")
+    await person.is_answered()
+
+
+async def test_every_key_of_the_list_does_what_it_says(person: Person, api: Api, context: BrowserContext) -> None:
+    await context.grant_permissions(["clipboard-read", "clipboard-write"])
+    below = await api.begin("Say below.")
+    id = await api.begin("Say one.", "Say two.")
+    page, keys = person.page, person.page.keyboard
+    await person.open(id)
+    await leave_field(page)
+    await keys.press("?")
+    listed = page.get_by_test_id("shortcuts")
+    told = {text for row in await listed.locator("dt").all() for text in await row.locator("kbd").all_inner_texts()}
+    assert told == set("?n/ijkercxtm[]") | {"Enter", "Shift", "Esc", "Alt", "↑ ↓"}
+    await keys.press("Escape")
+    await expect(listed).to_have_count(0)
+    for key, place in (("k", 3), ("k", 2), ("j", 3)):
+        await keys.press(key)
+        await expect(page.locator("[data-testid=messages] [data-seq]").nth(place)).to_be_focused()
+    await keys.press("k")
+    await keys.press("c")
+    assert await person.copied() == "Say two."
+    await keys.press("e")
+    await expect(page.get_by_role("textbox", name="Edit your message")).to_have_value("Say two.")
+    await keys.press("Escape")
+    await expect(page.locator("[data-testid=messages] [data-seq]").nth(2)).to_be_focused()
+    for key, dialog in (("t", "tree"), ("m", "model-dialog")):
+        await keys.press(key)
+        await expect(page.get_by_test_id(dialog)).to_be_visible()
+        await keys.press("Escape")
+        await expect(page.get_by_test_id(dialog)).to_have_count(0)
+    await keys.press("x")
+    await expect(page.get_by_role("menuitem").first).to_be_focused()
+    await keys.press("Escape")
+    await keys.press("i")
+    await expect(person.field).to_be_focused()
+    await leave_field(page)
+    for search in ("/", "Control+k"):
+        await keys.press(search)
+        await expect(page.get_by_test_id("search")).to_be_focused()
+        await leave_field(page)
+    await keys.press("Alt+ArrowDown")
+    await expect(page).to_have_url(re.compile(f"/c/{below}$"))
+    await keys.press("Alt+ArrowUp")
+    await expect(page).to_have_url(re.compile(f"/c/{id}$"))
+    await leave_field(page)
+    await keys.press("n")
+    await expect(page).to_have_url(f"{person.url}/")
+    await expect(person.field).to_be_focused()
+
+
+async def test_single_keys_can_be_switched_off(person: Person, api: Api) -> None:
+    await person.open(await api.begin("Say one."))
+    keys = person.page.keyboard
+    await leave_field(person.page)
+    await keys.press("?")
+    switch = person.page.get_by_role("checkbox", name="Single keys work outside of fields")
+    await switch.focus()
+    await keys.press("Space")
+    await keys.press("Escape")
+    await expect(person.page.get_by_test_id("shortcuts")).to_have_count(0)
+    await person.page.reload()
+    await expect(person.answers).to_have_count(1)
+    await leave_field(person.page)
+    await keys.press("t")
+    await keys.press("Control+k")
+    await expect(person.page.get_by_test_id("search")).to_be_focused()
+    await expect(person.page.get_by_test_id("tree")).to_have_count(0)
+
+
+async def test_the_focus_is_seen_and_goes_through_the_page_in_order(person: Person, api: Api) -> None:
+    await person.page.emulate_media(reduced_motion="reduce")
+    for id in (None, await api.begin("Write in Markdown", "Show all blocks", title="To walk through")):
+        await person.open(id)
+        walked = await stops(person.page)
+        names = [stop["name"] for stop in walked]
+        assert [stop for stop in walked if not (stop["isSeen"] and stop["isInView"])] == []
+        assert names[0] == "Skip to the message field"
+        assert "composer" in names[-3:] or id is None
+        expected = {"New conversation", "search", "Keyboard shortcuts (?)"}
+        expected |= {"Start the try"} if id is None else {"Messages", "Copy", "Rank", "Branches", "More", "Ticker"}
+        assert expected <= set(names), names
+
+
+async def test_the_first_tab_leads_to_the_field(person: Person, api: Api) -> None:
+    await person.open(await api.begin("Say one."))
+    await person.page.evaluate(TO_TOP)
+    await person.page.keyboard.press("Tab")
+    await expect(person.page.get_by_role("link", name="Skip to the message field")).to_be_focused()
+    await expect(person.page.get_by_role("link", name="Skip to the message field")).to_be_in_viewport()
+    await person.page.keyboard.press("Enter")
+    await expect(person.field).to_be_focused()
+
+
+async def stays_inside(page: Page, dialog: Locator, opener: Locator) -> None:
+    """The focus goes round in a dialog, and comes back to what opened it."""
+    await expect(dialog).to_be_visible()
+    assert await dialog.evaluate("(dialog) => dialog.contains(document.activeElement)")
+    for key in ["Tab"] * 12 + ["Shift+Tab"] * 12:
+        await page.keyboard.press(key)
+        assert await dialog.evaluate(INSIDE)
+    await page.keyboard.press("Escape")
+    await expect(dialog).to_have_count(0)
+    await expect(opener).to_be_focused()
+
+
+async def test_dialogs_keep_the_focus_and_give_it_back(person: Person, api: Api) -> None:
+    await person.open(await api.begin("Say one."))
+    page = person.page
+    openers = {
+        "shortcuts": page.get_by_role("button", name="Keyboard shortcuts (?)"),
+        "tree": page.get_by_test_id("branches"),
+        "model-dialog": page.get_by_test_id("model"),
+    }
+    for name, opener in openers.items():
+        await opener.focus()
+        await page.keyboard.press("Enter")
+        await stays_inside(page, page.get_by_test_id(name), opener)
+
+
+async def test_a_menu_is_walked_with_arrows_and_gives_the_focus_back(person: Person, api: Api) -> None:
+    await person.open(await api.begin("Say one."))
+    more = person.page.get_by_test_id("more")
+    await more.focus()
+    keys = person.page.keyboard
+    await keys.press("Enter")
+    items = person.page.get_by_role("menuitem")
+    await expect(items.first).to_be_focused()
+    for key, place in (("ArrowDown", 1), ("ArrowUp", 0), ("ArrowUp", -1), ("ArrowDown", 0), ("End", -1), ("Home", 0)):
+        await keys.press(key)
+        await expect(items.nth(place)).to_be_focused()
+    await keys.press("Escape")
+    await expect(items).to_have_count(0)
+    await expect(more).to_be_focused()
+
+
+async def test_a_conversation_is_deleted_and_brought_back_without_a_mouse(person: Person, api: Api) -> None:
+    await person.open(await api.begin("Say one.", title="On and off"))
+    keys = person.page.keyboard
+    await leave_field(person.page)
+    await keys.press("x")
+    await expect(person.page.get_by_role("menuitem").first).to_be_focused()
+    await keys.press("End")
+    await keys.press("Enter")
+    undo = person.notes.get_by_role("button", name=re.compile("Undo"))
+    await expect(undo).to_be_visible()
+    await undo.focus()
+    await keys.press("Enter")
+    await expect(person.row("On and off")).to_be_visible()
