@@ -39,7 +39,7 @@ def test_bytes_are_taken_as_utf_8_or_refused() -> None:
             check_text(raw)
 
 
-@pytest.mark.parametrize("value", [None, 7, 1.5, ["a"], {"a": 1}, object()])
+@pytest.mark.parametrize("value", [None, 7, 1.5, ["a"], {"a": 1}, pytest.param(object(), id="object")])
 def test_what_is_no_string_is_no_text(value: object) -> None:
     with pytest.raises(InvalidValue):
         check_text(value)
