@@ -68,7 +68,7 @@ def test_plain_json_is_taken_as_it_is(value: object) -> None:
         {1: "number as key"},
         {None: 1},
         {"a": {1, 2}},
-        object(),
+        pytest.param(object(), id="object"),
         datetime(2026, 1, 1, tzinfo=UTC),
         1j,
     ],
