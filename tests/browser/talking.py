@@ -110,7 +110,7 @@ class Tab:
 
     async def shows_what_is_stored(self) -> list[dict[str, Any]]:
         """Wait for the end of all turns; then the page shows the stored messages, each once and whole, and no other."""
-        await expect(self.pending).to_have_count(0)
+        await expect(self.pending).to_have_text([])  # which says what waits, if something does
         await expect(self.page).to_have_url(SENT)
         stored = await settled(self.server, self.conversation)
         await self.comes_to_show(stored)

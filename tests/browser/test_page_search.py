@@ -59,3 +59,18 @@ async def test_nothing_found_is_said_and_the_list_comes_back(person: Person, api
     await expect(person.page.get_by_test_id("hits")).to_contain_text("Nothing was found.")
     await person.page.get_by_test_id("search").press("Escape")
     await expect(person.row("Still here")).to_be_visible()
+
+
+async def test_searching_by_keyboard_leaves_the_page_where_it_is(person: Person) -> None:
+    await person.open()
+    before = await person.field.bounding_box()
+    await person.page.keyboard.press("Control+k")
+    await expect(person.page.get_by_test_id("search")).to_be_focused()
+    assert await person.field.bounding_box() == before
+
+
+async def test_on_a_phone_the_list_slides_in_and_the_field_takes_the_keyboard(person: Person) -> None:
+    await person.page.set_viewport_size({"width": 390, "height": 844})
+    await person.open()
+    await person.page.keyboard.press("Control+k")
+    await expect(person.page.get_by_test_id("search")).to_be_focused()

@@ -71,7 +71,14 @@ function escape(event) {
 
 function search() {
   isSidebarOpen.value = true;
-  requestAnimationFrame(() => document.getElementById("search")?.focus());
+  focusWhenShown("search");
+}
+
+// On a narrow screen the list slides in first, and what cannot be seen yet takes no focus.
+function focusWhenShown(id, frames = 60) {
+  const field = document.getElementById(id);
+  field?.focus();
+  if (field && document.activeElement !== field && frames) requestAnimationFrame(() => focusWhenShown(id, frames - 1));
 }
 
 // To the conversation above or below in the list.
