@@ -11,6 +11,31 @@ from tests.browser.waiting import until
 FIRST = "My name is Alice"
 MESSAGES = "**/v1/conversations/*/messages"
 
+# Keeps a copy of each message that was put into the outbox.
+COPY_MESSAGES = """
+window.copies = [];
+const keep = Storage.prototype.setItem;
+Storage.prototype.setItem = function (name, value) {
+    if (name.includes("outbox.")) window.copies.push([name, value]);
+    keep.call(this, name, value);
+};
+"""
+# A tab that does not hear what others store, while `isBehind`.
+BEHIND = """
+window.isBehind = true;
+addEventListener("storage", (event) => window.isBehind && event.stopImmediatePropagation());
+"""
+# A browser that takes its time to say that a lock was given back, while `isSlow`.
+SLOW_LOCKS = """
+const request = navigator.locks.request.bind(navigator.locks);
+window.held = [];
+navigator.locks.request = async (name, work) => {
+    const result = await request(name, work);
+    if (window.isSlow) await new Promise((go) => window.held.push(go));
+    return result;
+};
+"""
+
 
 def keys_of(context: BrowserContext) -> list[str]:
     """Return a list that gets the idempotency key of each message that a page of the profile tries to send."""
@@ -162,6 +187,45 @@ async def test_a_message_whose_receipt_was_lost_is_not_sent_twice(page: Page, se
     await expect(tab.said).to_have_text([FIRST, "What's my name?"])
     assert len(keys) == 3
     assert len(set(keys)) == 1
+
+
+async def test_a_message_that_another_tab_finds_again_is_neither_stored_nor_shown_twice(
+    context: BrowserContext, server: Server
+) -> None:
+    one, other = [Tab(await context.new_page(), server.url) for _ in range(2)]
+    await one.page.add_init_script(COPY_MESSAGES)
+    await other.page.add_init_script(BEHIND)
+    await one.open()
+    await other.open(await one.begin(FIRST))
+    before = await other.shows_what_is_stored()
+    await one.page.get_by_role("button", name="Edit this message: makes a branch").click()
+    await one.page.get_by_label("Edit your message").fill("My name is Bob")
+    await one.page.get_by_label("Edit your message").press("Enter")
+    stored = await one.shows_what_is_stored()
+    await expect(other.page.get_by_test_id("elsewhere")).to_be_visible()
+    async with other.page.expect_request_finished(lambda request: request.url.endswith("/messages")):
+        # What one tab stored and removed already, another may see only now.
+        await other.page.evaluate("window.isBehind = false")
+        await one.page.evaluate("localStorage.setItem(...window.copies.at(-1))")
+    await until(other.page, "() => !Object.keys(localStorage).some((name) => name.includes('outbox.'))")
+    await other.comes_to_show(before)
+    await expect(other.pending).to_have_text([])
+    assert await one.shows_what_is_stored() == stored
+
+
+async def test_a_message_written_while_the_outbox_is_closed_is_sent_too(page: Page, server: Server) -> None:
+    tab = Tab(page, server.url)
+    await page.add_init_script(SLOW_LOCKS)
+    await tab.open()
+    await tab.begin(FIRST)
+    await tab.shows_what_is_stored()
+    await page.evaluate("window.isSlow = true")
+    await tab.say("My number is 7")
+    await tab.shows_what_is_stored()
+    await until(page, "() => window.held.length === 1")
+    await tab.say("Thank you")
+    await page.evaluate("window.isSlow = false; window.held.forEach((go) => go())")
+    assert len(await tab.shows_what_is_stored()) == 6
 
 
 async def test_a_browser_that_is_told_that_it_is_offline_sends_when_it_is_online(

@@ -14,6 +14,7 @@ export class Followed extends Loaded {
   constructor(id) {
     super(id);
     this.matched = new Map(); // entry -> key of the message of ours that it holds
+    this.arrived = new Set(); // turns whose message has come, on whatever branch
     this.ownBranches = new Map(); // entry -> the text that this view sent to continue it; none for another answer
     this.waitingEvents = [];
     this.keepCopy = copier(conversationPath(id), () => this.copy());
@@ -158,6 +159,7 @@ export class Followed extends Loaded {
 
   // Finds the message of ours that has arrived, so that it is not shown twice.
   #match(place, { turn, content }) {
+    this.arrived.add(turn);
     const sent = outbox.taken.value.find((item) => item.conversation === this.id && item.turn === turn);
     if (sent) {
       outbox.arrived(sent.key);

@@ -84,13 +84,18 @@ export function hurry() {
 }
 
 let flushing = null;
+let isAsked = false; // something may wait that was not looked at yet
 
 export function flush() {
+  isAsked = true;
   if (pausing) return flushing;
   flushing ??= alone("outbox", sendAll)
-    .catch(() => {})
+    .catch(() => {
+      isAsked = false;
+    })
     .finally(() => {
       flushing = null;
+      if (isAsked) flush();
     });
   return flushing;
 }
@@ -98,6 +103,7 @@ export function flush() {
 async function sendAll() {
   const stuck = new Set();
   for (;;) {
+    isAsked = false;
     read();
     for (const item of items.value) if (item.state !== "waiting") stuck.add(item.conversation);
     const next = items.value.find((item) => !stuck.has(item.conversation));

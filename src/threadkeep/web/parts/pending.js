@@ -10,9 +10,9 @@ import { Icon } from "./icon.js";
 export function pendingOf(conversation) {
   const { id } = conversation;
   const matched = new Set(conversation.matched.values());
-  const shown = new Set(conversation.messages.value.map((message) => message.role === "user" && message.turn));
-  const queued = new Set(conversation.queued.value.map((item) => item.turn));
-  const isNew = (item) => !shown.has(item.turn) && !queued.has(item.turn) && !matched.has(item.key);
+  const said = conversation.messages.value.filter((message) => message.role === "user");
+  const known = new Set([...said, ...conversation.queued.value].map((item) => item.turn));
+  const isNew = (item) => !known.has(item.turn) && !conversation.arrived.has(item.turn) && !matched.has(item.key);
   const taken = outbox.taken.value.filter((item) => item.conversation === id && isNew(item));
   const waiting = outbox.itemsOf(id).filter((item) => !matched.has(item.key));
   return [
