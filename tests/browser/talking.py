@@ -133,11 +133,15 @@ async def ask(server: str, conversation: str, content: str, **headers: str) -> N
 async def settled(server: str, conversation: str) -> list[dict[str, Any]]:
     """Wait until no turn is open in a conversation, and return the stored messages of its current branch."""
     async with httpx.AsyncClient(base_url=server, timeout=PATIENCE) as client, asyncio.timeout(PATIENCE):
-        while True:
-            answer = await client.get(f"/v1/conversations/{conversation}", params={"limit": 200})
-            stored: dict[str, Any] = answer.raise_for_status().json()
-            if not stored["turns"]:
-                return list(stored["messages"])
+        while (await _read(client, conversation))["turns"]:
+            pass
+        # The messages of an answer are of the moment before its turns; those of the next one are all there.
+        return list((await _read(client, conversation))["messages"])
+
+
+async def _read(client: httpx.AsyncClient, conversation: str) -> dict[str, Any]:
+    answer = await client.get(f"/v1/conversations/{conversation}", params={"limit": 200})
+    return dict(answer.raise_for_status().json())
 
 
 def words(count: int) -> str:
