@@ -427,3 +427,24 @@ async def test_how_the_newest_turn_ended_is_told_after_a_reload_too(store: str) 
         assert "Not today." in failed["ended"]["error"]
         await server.say(path, "And now?")
         assert (await server.client.get(path)).json()["ended"]["state"] == "completed"
+
+
+async def test_a_turn_that_ends_while_a_conversation_is_read_is_not_told_without_its_answer(
+    store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = asyncio.Event()
+    async with serving(store, ScriptedModel([Text("Now"), gate, *says(" done.")])) as server:
+        path = await server.conversation(title="Kept")
+        await server.client.post(f"{path}/messages", json={"content": "Go"}, headers=AT_ONCE)
+        turns = server.keeper.store.turns
+
+        async def when_it_has_ended(*place: Any) -> Any:
+            gate.set()
+            while found := await turns(*place):
+                await asyncio.sleep(0.001)
+            return found
+
+        monkeypatch.setattr(server.keeper.store, "turns", when_it_has_ended)
+        read = (await server.client.get(path)).json()
+        assert read["turns"] == []
+        assert [message["content"] for message in read["messages"]] == ["Go", "Now done."]

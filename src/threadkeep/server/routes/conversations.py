@@ -19,6 +19,8 @@ from threadkeep.server.limits import room_for_conversation
 from threadkeep.server.shown import ConversationList, ShownConversation, ShownMessage, ShownTurn, WholeConversation
 from threadkeep.store.base import Store
 
+TRIES = 5
+"""How often a conversation that grows while it is read is read again."""
 REMARKS = 50
 """How many entries behind the newest message are looked through for the end of its turn."""
 Limit = Annotated[int, Query(ge=1, le=200, description="How many at most.")]
@@ -62,13 +64,19 @@ def conversation_routes(keeper: Keeper) -> APIRouter:
         head: int | None = None,
         around: int | None = None,
     ) -> WholeConversation:
-        conversation = await store.get(who.scope, id)
-        response.headers["ETag"] = f'"{conversation.version}"'
-        if head is None:
-            # One moment for all: a message that arrives while this is read comes behind the cursor.
-            head = conversation.head if around is None else (await store.tree(who.scope, id)).branch_with(around)
-        entries = await _page(store, who.scope, conversation, limit, before, head, around)
-        return await _whole(store, who.scope, conversation, entries, head)
+        for _ in range(TRIES):
+            conversation = await store.get(who.scope, id)
+            end = head
+            if end is None:
+                # A message that arrives while this is read comes behind the cursor.
+                end = conversation.head if around is None else (await store.tree(who.scope, id)).branch_with(around)
+            entries = await _page(store, who.scope, conversation, limit, before, end, around)
+            whole = await _whole(store, who.scope, conversation, entries, end)
+            # Messages and turns are of one moment: nobody may read that a turn ended, and not its answer.
+            if (await store.get(who.scope, id)).entries == conversation.entries:
+                break
+        response.headers["ETag"] = f'"{whole.version}"'
+        return whole
 
     @router.patch("/{id}", summary="Change title, metadata, status, archived or model")
     async def patch(
