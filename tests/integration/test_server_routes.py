@@ -440,7 +440,7 @@ async def test_a_turn_that_ends_while_a_conversation_is_read_is_not_told_without
 
         async def when_it_has_ended(*place: Any) -> Any:
             gate.set()
-            while found := await turns(*place):
+            while found := await turns(*place):  # noqa: ASYNC110 - nobody is told of it here
                 await asyncio.sleep(0.001)
             return found
 
