@@ -64,7 +64,8 @@ def conversation_routes(keeper: Keeper) -> APIRouter:
         head: int | None = None,
         around: int | None = None,
     ) -> WholeConversation:
-        for _ in range(TRIES):
+        tries = 0
+        while True:
             conversation = await store.get(who.scope, id)
             end = head
             if end is None:
@@ -73,7 +74,8 @@ def conversation_routes(keeper: Keeper) -> APIRouter:
             entries = await _page(store, who.scope, conversation, limit, before, end, around)
             whole = await _whole(store, who.scope, conversation, entries, end)
             # Messages and turns are of one moment: nobody may read that a turn ended, and not its answer.
-            if (await store.get(who.scope, id)).entries == conversation.entries:
+            tries += 1
+            if tries == TRIES or (await store.get(who.scope, id)).entries == conversation.entries:
                 break
         response.headers["ETag"] = f'"{whole.version}"'
         return whole
