@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
@@ -20,6 +21,8 @@ from threadkeep.conversation.message import Usage
 from threadkeep.llm.base import Delta, Model, Request, Stopped, Text, Used
 from threadkeep.runtime import open_keeper
 from threadkeep.server.app import create_app
+from threadkeep.server.collector import calm_collector
+from threadkeep.server.connection import Connection
 from threadkeep.settings import Settings
 
 EVERY = 0.05
@@ -65,14 +68,17 @@ def bare_app() -> ASGIApp:
 async def main(kind: str, port: int) -> None:
     """Serve until killed."""
     with TemporaryDirectory() as folder:
+        app: ASGIApp
+        http: Any
         if kind == "bare":
-            app = bare_app()
+            app, http = bare_app(), "auto"
         else:
             model = ClockModel() if kind == "threadkeep" else InstantModel()
             keeper = await open_keeper(f"sqlite:///{Path(folder) / 'bench.db'}", [ASSISTANT], model=model)
             free = dict.fromkeys(("user_requests_per_second", "user_turns", "user_streams"), 0)
-            app = create_app(keeper, Settings.model_validate({"store": "memory:", **free}))
-        config = uvicorn.Config(app, port=port, log_level="critical", access_log=False, backlog=4096)
+            app, http = create_app(keeper, Settings.model_validate({"store": "memory:", **free})), Connection
+            calm_collector()
+        config = uvicorn.Config(app, port=port, log_level="critical", access_log=False, backlog=4096, http=http)
         await uvicorn.Server(config).serve()
 
 

@@ -20,6 +20,7 @@ from threadkeep.keeper import Keeper
 from threadkeep.llm.base import Model
 from threadkeep.runtime import open_keeper
 from threadkeep.server.app import create_app
+from threadkeep.server.connection import Connection
 from threadkeep.settings import Settings
 from threadkeep.tools.mcp_config import McpServer
 from threadkeep.turn.assistant import Assistant
@@ -76,7 +77,7 @@ async def serving(
     keeper = await open_keeper(store, assistants, model=model, pace=0, mcp=mcp)
     listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
     app = create_app(keeper, Settings(store=store, **settings))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
+    server = uvicorn.Server(uvicorn.Config(app, http=Connection, log_level="warning", timeout_graceful_shutdown=1))
     running = asyncio.create_task(server.serve(sockets=[listener]))
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     try:

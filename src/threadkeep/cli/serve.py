@@ -25,6 +25,8 @@ from threadkeep.cli.flags import add_setting_flags, given_flags
 from threadkeep.keeper import Keeper
 from threadkeep.runtime import Hosting, found_assistants, load_counter, open_keeper
 from threadkeep.server.app import create_app
+from threadkeep.server.collector import calm_collector
+from threadkeep.server.connection import Connection
 from threadkeep.server.logs import logging_to
 from threadkeep.server.loopback import is_loopback
 from threadkeep.server.measures import Measures
@@ -86,6 +88,7 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
     try:
         app, told_to_stop = create_app(keeper, settings, measures), _told_to_stop()
         server = _Server(_configuration(app))
+        calm_collector()
         what = f"{settings.store_without_secrets}, answered by {keeper.model_choice.name},"
         print(f"Threadkeep serves {what} on {_url(listener)}", flush=True)
         async with asyncio.TaskGroup() as tasks:
@@ -130,6 +133,7 @@ class _Server(uvicorn.Server):
 def _configuration(app: FastAPI) -> uvicorn.Config:
     return uvicorn.Config(
         app,
+        http=Connection,
         log_config=None,
         log_level="warning",
         access_log=False,

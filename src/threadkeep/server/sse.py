@@ -3,13 +3,16 @@
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
+from functools import lru_cache
 
 from starlette.responses import StreamingResponse
 
+from threadkeep.conversation.cursor import Cursor
 from threadkeep.errors import ThreadkeepError
-from threadkeep.turn.events import Event
+from threadkeep.turn.events import FEW_WORDS, Event
 from threadkeep.turn.follow import HEARTBEAT, PRESENCE
 
+TEXT = "text.delta"
 STREAM_HEADERS = {
     "Cache-Control": "no-store, no-transform",
     "X-Accel-Buffering": "no",
@@ -23,7 +26,17 @@ def encode_event(event: Event, conversation: str) -> bytes:
         return b": still here\n\n"
     if event.name == PRESENCE:
         return encode(event.name, event.data)
+    if event.name == TEXT and len(text := event.data["text"]) <= FEW_WORDS:
+        place = event.cursor
+        return _encode_words(event.data["message"], text, conversation, place.seq, place.index, place.offset)
     return encode(event.name, event.data, event.cursor.encode(conversation))
+
+
+@lru_cache(maxsize=256)
+def _encode_words(message: str, text: str, conversation: str, seq: int, index: int, offset: int) -> bytes:
+    """Return a few words as they are sent: encoded once for all readers of the conversation."""
+    place = Cursor.trusted(seq=seq, index=index, message=message, offset=offset)
+    return encode(TEXT, {"message": message, "text": text}, place.encode(conversation))
 
 
 def encode(name: str, data: object, id: str | None = None) -> bytes:

@@ -54,8 +54,11 @@ class Subscription:
     """The news of one conversation for one reader."""
 
     def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
         self._news: list[News] = []
-        self._arrived = asyncio.Event()
+        self._arrived: asyncio.Future[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._until = 0.0
 
     def put(self, news: News) -> None:
         """Leave news for the reader."""
@@ -63,18 +66,41 @@ class Subscription:
             self._news = [LOOK]
         else:
             self._news.append(news)
-        self._arrived.set()
+        self._wake()
 
     async def get(self, timeout: float) -> list[News]:
         """Wait for news and return all of it; after a while without any, look into the log all the same."""
-        try:
-            async with asyncio.timeout(timeout):
-                await self._arrived.wait()
-        except TimeoutError:
-            return [LOOK]
-        self._arrived.clear()
-        news, self._news = self._news, []
+        if not self._news:
+            self._until = self._loop.time() + timeout
+            self._set_timer()
+            self._arrived = self._loop.create_future()
+            await self._arrived
+        news, self._news = self._news or [LOOK], []
         return news
+
+    def close(self) -> None:
+        """Wait for nothing any more."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _set_timer(self) -> None:
+        """Have the reader woken in time. One timer serves many waits: a timer for each word would cost too much."""
+        if self._timer is not None and self._timer.when() > self._until:
+            self._timer.cancel()
+            self._timer = None
+        if self._timer is None:
+            self._timer = self._loop.call_at(self._until, self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        if self._loop.time() < self._until:
+            self._set_timer()
+        else:
+            self._wake()
+
+    def _wake(self) -> None:
+        if self._arrived is not None and not self._arrived.done():
+            self._arrived.set_result(None)
 
 
 class Bus:
@@ -117,6 +143,7 @@ class Bus:
         try:
             yield subscription
         finally:
+            subscription.close()
             self._readers[topic].discard(subscription)
             if not self._readers[topic]:
                 del self._readers[topic]

@@ -6,6 +6,7 @@ entry does not repeat. Each event carries the cursor behind it, so that a reader
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, assert_never
 
 from threadkeep.conversation.cursor import Cursor
@@ -14,6 +15,9 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.store.base import Draft, LogPage
+
+FEW_WORDS = 256
+"""Characters of text that is worth remembering for the next reader: it is what models send at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +46,14 @@ def events(page: LogPage, cursor: Cursor) -> Iterator[Event]:
 
 
 def text_event(message: str, text: str, cursor: Cursor) -> Event:
-    """Return the event of some more text behind the cursor."""
-    offset = cursor.offset + len(text)
-    behind = Cursor.trusted(seq=cursor.seq, index=cursor.index, message=message, offset=offset)
+    """Return the event of some more text behind the cursor; readers at the same place share that of a few words."""
+    make = _text_event if len(text) <= FEW_WORDS else _text_event.__wrapped__
+    return make(message, text, cursor.seq, cursor.index, cursor.offset)
+
+
+@lru_cache(maxsize=256)
+def _text_event(message: str, text: str, seq: int, index: int, offset: int) -> Event:
+    behind = Cursor.trusted(seq=seq, index=index, message=message, offset=offset + len(text))
     return Event("text.delta", {"message": message, "text": text}, behind)
 
 

@@ -58,7 +58,8 @@ class Pen:
         """Wait for the write that is under way; whoever is cancelled here leaves it to be waited for again."""
         if self._writing is None:
             return
-        await asyncio.wait((self._writing,))
+        if not self._writing.done():
+            await asyncio.wait((self._writing,))
         writing, self._writing = self._writing, None
         if writing.exception() is not None:
             # What comes behind text that could not be written would leave a gap.

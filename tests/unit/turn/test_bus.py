@@ -1,5 +1,7 @@
 """The bus: it may lose anything but the hint to look into the log."""
 
+import asyncio
+
 from threadkeep.turn.bus import LOOK, MOST_WAITING, Bus, News
 
 
@@ -40,3 +42,28 @@ async def test_readers_are_counted_while_they_read() -> None:
             assert bus.readers("acme", "c") == 2
         assert bus.readers("acme", "c") == 1
     assert bus.readers("acme", "c") == 0
+
+
+async def test_a_reader_in_a_hurry_does_not_wait_for_the_time_of_an_earlier_wait() -> None:
+    bus = Bus()
+    with bus.subscribed("acme", "c") as reader:
+        waiting = asyncio.create_task(reader.get(60.0))
+        await asyncio.sleep(0)
+        bus.publish("acme", "c", News("m", 0, "text"))
+        assert await waiting == [News("m", 0, "text")]
+        async with asyncio.timeout(30):
+            assert await reader.get(0.0) == [LOOK]
+
+
+async def test_a_reader_who_waits_again_is_not_woken_at_the_time_of_an_earlier_wait() -> None:
+    bus = Bus()
+    with bus.subscribed("acme", "c") as reader:
+        waiting = asyncio.create_task(reader.get(0.01))
+        await asyncio.sleep(0)
+        bus.publish("acme", "c", News("m", 0, "text"))
+        await waiting
+        later = asyncio.create_task(reader.get(60.0))
+        await asyncio.sleep(0.05)
+        assert not later.done()
+        bus.publish("acme", "c", News("m", 4, "more"))
+        assert await later == [News("m", 4, "more")]

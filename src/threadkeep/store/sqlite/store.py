@@ -232,7 +232,7 @@ class SqliteStore(Store):
 
     async def write(self, lease: Lease, message: str, offset: int, text: str) -> None:
         check_chunk(message, offset, text)
-        await self._write(lambda: self._turns.write(lease, message, offset, text, self._max_bytes))
+        await self._write(lambda: self._turns.write(lease, message, offset, text, self._max_bytes), patient=True)
 
     # Across conversations
 
@@ -297,8 +297,8 @@ class SqliteStore(Store):
         with translated(), self._reader.snapshot():
             return read(self._reader.place(scope, conversation))
 
-    async def _write(self, work: Callable[[], T]) -> T:
-        result = await self.writer.run(work)
+    async def _write(self, work: Callable[[], T], *, patient: bool = False) -> T:
+        result = await self.writer.run(work, patient=patient)
         self._written = self._loop.time()
         if self._pause is None and self._log.added:
             self._pause = self._loop.call_later(index.IDLE_SECONDS, self._index_in_pause)

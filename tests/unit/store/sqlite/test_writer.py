@@ -1,0 +1,69 @@
+"""The writer: who shares a commit with whom, and who waits for others."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from threadkeep.store.sqlite.connection import connect
+from threadkeep.store.sqlite.writer import Writer
+
+
+@pytest.fixture
+async def writer(tmp_path: Path) -> AsyncIterator[Writer]:
+    connection = connect(tmp_path / "one.db")
+    connection.execute("CREATE TABLE said (word TEXT)")
+    writer = Writer(connection, lambda: None, lambda: None)
+    yield writer
+    await writer.close()
+
+
+async def _say(writer: Writer, word: str, *, patient: bool) -> None:
+    await writer.run(lambda: writer.connection.execute("INSERT INTO said VALUES (?)", (word,)), patient=patient)
+
+
+async def _said(writer: Writer) -> list[str]:
+    return await writer.run(lambda: [word for (word,) in writer.connection.rows("SELECT word FROM said")])
+
+
+async def test_who_is_patient_and_alone_does_not_wait(writer: Writer) -> None:
+    await _say(writer, "one", patient=True)
+    assert writer.commits == 1
+
+
+async def test_the_words_of_many_patient_callers_share_commits(writer: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("threadkeep.store.sqlite.writer.PACE_SECONDS", 60.0)
+    await _say(writer, "first", patient=True)
+    # Each asks in a round of its own, as the words of different models come.
+    waiting = []
+    for number in range(20):
+        waiting.append(asyncio.create_task(_say(writer, f"word {number}", patient=True)))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+    assert writer.commits == 1
+    # Who is in a hurry takes all of them along.
+    await _say(writer, "now", patient=False)
+    await asyncio.gather(*waiting)
+    assert writer.commits == 2
+    assert await _said(writer) == ["first", *(f"word {number}" for number in range(20)), "now"]
+
+
+async def test_the_patient_get_their_commit_if_nobody_else_comes(writer: Writer) -> None:
+    await _say(writer, "first", patient=True)
+    async with asyncio.timeout(30):
+        await asyncio.gather(*(_say(writer, "next", patient=True) for _ in range(3)))
+    assert len(await _said(writer)) == 4
+
+
+async def test_what_waits_is_committed_before_the_writer_closes(tmp_path: Path) -> None:
+    connection = connect(tmp_path / "two.db")
+    connection.execute("CREATE TABLE said (word TEXT)")
+    writer = Writer(connection, lambda: None, lambda: None)
+    await _say(writer, "first", patient=True)
+    waiting = asyncio.create_task(_say(writer, "last", patient=True))
+    await asyncio.sleep(0)
+    async with asyncio.timeout(30):
+        await writer.close()
+        await waiting
+    assert connect(tmp_path / "two.db").rows("SELECT word FROM said") == [("first",), ("last",)]
