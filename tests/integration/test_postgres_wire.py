@@ -30,6 +30,7 @@ async def instances(
 ) -> AsyncIterator[Keepers]:
     """Opens keepers on one database whose readers never look by themselves."""
     monkeypatch.setattr(follow, "LOOK_EVERY", 3600.0)
+    monkeypatch.setattr(follow, "LOOK_EVERY_RELAYED", 3600.0)
     monkeypatch.setattr(relay, "AGAIN", 0.01)
 
     async def open_one() -> Store:

@@ -128,12 +128,20 @@ class Bus:
 
     @contextmanager
     def relayed(self, relay: Callable[[Topic], None]) -> Iterator[None]:
-        """Tell somebody for a while what there is news about."""
+        """Tell somebody for a while what there is news about, who in turn tells what happens elsewhere."""
         self._relays.append(relay)
         try:
             yield
         finally:
             self._relays.remove(relay)
+            # Readers have relied on it, and the last news may be lost.
+            for topic in tuple(self._readers):
+                self.tell(topic)
+
+    @property
+    def is_relayed(self) -> bool:
+        """Whether readers here hear of what happens elsewhere."""
+        return bool(self._relays)
 
     @contextmanager
     def subscribed(self, tenant: str, conversation: str) -> Iterator[Subscription]:

@@ -11,6 +11,8 @@ from threadkeep.turn.events import Event, events, text_event
 
 LOOK_EVERY = 1.0
 """Seconds after which a reader looks into the log unasked: another process may have written, or news was lost."""
+LOOK_EVERY_RELAYED = 5.0
+"""The same where other processes tell us: then only news that was lost is waited for."""
 PAGE = 100
 HEARTBEAT = "heartbeat"
 PRESENCE = "presence"
@@ -55,7 +57,7 @@ async def follow(
                 yield Event(HEARTBEAT, {}, cursor)
             if presence and readers != (readers := bus.readers(scope.tenant, conversation)):
                 yield Event(PRESENCE, {"readers": readers}, cursor)
-            news = await subscription.get(LOOK_EVERY)
+            news = await subscription.get(LOOK_EVERY_RELAYED if bus.is_relayed else LOOK_EVERY)
 
 
 def _is_old(item: News, cursor: Cursor) -> bool:

@@ -67,3 +67,13 @@ async def test_a_reader_who_waits_again_is_not_woken_at_the_time_of_an_earlier_w
         assert not later.done()
         bus.publish("acme", "c", News("m", 4, "more"))
         assert await later == [News("m", 4, "more")]
+
+
+async def test_readers_look_once_a_relay_that_they_relied_on_is_gone() -> None:
+    bus = Bus()
+    with bus.subscribed("acme", "c") as reader:
+        with bus.relayed(lambda topic: None):
+            assert bus.is_relayed
+            assert reader._news == []
+        assert reader._news == [LOOK]
+    assert not bus.is_relayed
