@@ -173,6 +173,12 @@ class Settings(BaseModel):
         return shown.geturl() if parts.netloc else self.store.partition("?")[0]
 
 
+_SIMPLE = Settings.model_fields.keys() - {"assistants", "mcp", "dialects"}
+"""The settings that are no tables, and so can be variables."""
+_OTHER_VARIABLES = ("CONFIG", "NO_REAL_MODELS", "URL", "KEY", "TEST_POSTGRES", "TEST_REDIS")
+"""Variables of ours that are no settings: for the file, for `llm/`, for clients and for tests."""
+
+
 def file_path(environment: Mapping[str, str]) -> Path:
     """Return where the file is, whether it is there or not."""
     return Path(environment.get(f"{PREFIX}CONFIG") or "threadkeep.toml")
@@ -204,25 +210,31 @@ def load_settings(
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in wrong["loc"])
-        raise InvalidValue(f"the setting {place} is not valid: {wrong['msg']}") from None
+        origin = origins(environment, flags, file or {}).get(str(wrong["loc"][0]), "default") if wrong["loc"] else ""
+        if wrong["type"] == "extra_forbidden":
+            raise InvalidValue(f"there is no setting {place} (from {origin})") from None
+        raise InvalidValue(f"the setting {place} is not valid (from {origin}): {wrong['msg']}") from None
 
 
-def sources(
-    environment: Mapping[str, str], flags: Mapping[str, object], file: Mapping[str, Any]
-) -> dict[str, Literal["default", "file", "environment", "flag"]]:
-    """Return where the value of each setting comes from."""
+def origins(environment: Mapping[str, str], flags: Mapping[str, object], file: Mapping[str, Any]) -> dict[str, str]:
+    """Return where the value of each setting comes from: the file's name, a variable, a flag, or `default`."""
     return {
         **dict.fromkeys(Settings.model_fields, "default"),
-        **dict.fromkeys(file, "file"),
-        **dict.fromkeys(_variables(environment), "environment"),
-        **dict.fromkeys(_given(flags), "flag"),
+        **dict.fromkeys(file, str(file_path(environment))),
+        **{name: f"{PREFIX}{name.upper()}" for name in _variables(environment)},
+        **{name: f"--{name.replace('_', '-')}" for name in _given(flags)},
     }
+
+
+def unknown_variables(environment: Mapping[str, str]) -> list[str]:
+    """Return the variables that look like settings of ours and are none."""
+    known = {f"{PREFIX}{name.upper()}" for name in _SIMPLE} | {f"{PREFIX}{name}" for name in _OTHER_VARIABLES}
+    return sorted(name for name in environment if name.startswith(PREFIX) and name not in known)
 
 
 def _variables(environment: Mapping[str, str]) -> dict[str, object]:
     """Return the settings that the environment gives; an empty variable gives none."""
-    names = Settings.model_fields.keys() - {"assistants", "mcp", "dialects"}
-    return _given({name: environment.get(f"{PREFIX}{name.upper()}") or None for name in names})
+    return _given({name: environment.get(f"{PREFIX}{name.upper()}") or None for name in _SIMPLE})
 
 
 def _given(values: Mapping[str, object]) -> dict[str, object]:

@@ -237,6 +237,9 @@ async def test_an_answer_is_made_again_beside_the_first_and_either_can_be_chosen
             (first["seq"], False, "First."),
             (second["seq"], True, "Second."),
         ]
+        parted = {"entry": first["parent"], "branch": first["seq"], "preview": "hi", "role": "user"}
+        assert [each["parted"] for each in tree["branches"]] == [None, parted]
+        assert [each["updated_at"] for each in tree["branches"]] == [first["created_at"], second["created_at"]]
         shown = (await server.client.get(path, params={"head": first["seq"]})).json()
         assert (shown["messages"][-1]["content"], shown["head"]) == ("First.", second["seq"])
         stale = await server.client.put(f"{path}/head", json={"head": first["seq"]}, headers={"If-Match": '"9"'})

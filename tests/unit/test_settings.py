@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from threadkeep.errors import InvalidValue
-from threadkeep.settings import Settings, load_settings, read_file, sources
+from threadkeep.settings import Settings, load_settings, origins, read_file, unknown_variables
 from threadkeep.tools.mcp_config import McpServer
 
 
@@ -92,7 +92,7 @@ def test_a_file_that_cannot_be_used_says_why(tmp_path: Path, text: str, complain
 
 @pytest.mark.parametrize(
     ("server", "place"),
-    [({"command": "x", "url": "http://y"}, "mcp.servers.git"), ({"comand": "x"}, "mcp.servers.git.comand")],
+    [({"command": "x", "url": "http://y"}, "mcp.servers.git"), ({"url": "nowhere"}, "mcp.servers.git.url")],
 )
 def test_a_wrong_server_is_named(server: dict[str, str], place: str) -> None:
     with pytest.raises(InvalidValue, match=f"the setting {place} is not valid"):
@@ -111,5 +111,25 @@ def test_an_origin_is_a_site_and_nothing_else(origin: str) -> None:
 
 
 def test_each_value_knows_where_it_came_from() -> None:
-    told = sources({"THREADKEEP_PORT": "1", "THREADKEEP_HOST": ""}, {"store": "memory:", "model": None}, {"port": 2})
-    assert (told["store"], told["port"], told["host"], told["model"]) == ("flag", "environment", "default", "default")
+    variables, flags = {"THREADKEEP_PORT": "1", "THREADKEEP_HOST": ""}, {"store": "memory:", "model": None}
+    told = origins(variables, flags, {"port": 2, "log_level": "debug"})
+    assert (told["store"], told["port"], told["log_level"]) == ("--store", "THREADKEEP_PORT", "threadkeep.toml")
+    assert (told["host"], told["model"]) == ("default", "default")
+
+
+def test_a_wrong_value_says_where_it_came_from() -> None:
+    with pytest.raises(InvalidValue, match=r"the setting port is not valid \(from THREADKEEP_PORT\)"):
+        load_settings({"THREADKEEP_PORT": "x"}, {}, {"port": 1})
+    with pytest.raises(InvalidValue, match=r"the setting port is not valid \(from --port\)"):
+        load_settings({"THREADKEEP_PORT": "1"}, {"port": 99999})
+    with pytest.raises(InvalidValue, match=r"there is no setting prot \(from other.toml\)"):
+        load_settings({"THREADKEEP_CONFIG": "other.toml"}, {}, {"prot": 1})
+
+
+def test_variables_that_are_no_settings_are_found() -> None:
+    heard = {"THREADKEEP_STORE": "memory:", "THREADKEEP_CONFIG": "x", "THREADKEEP_URL": "u", "HOME": "/"}
+    assert unknown_variables(heard) == []
+    assert unknown_variables(heard | {"THREADKEEP_PROT": "1", "THREADKEEP_MCP": "x"}) == [
+        "THREADKEEP_MCP",
+        "THREADKEEP_PROT",
+    ]

@@ -44,13 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Chat until the input ends or the person leaves."""
     flags = {"store": arguments.store, "model": arguments.model}
-    settings = load_settings(os.environ, flags, read_file(os.environ))
-    try:
-        return _run(settings, arguments)
-    except BrokenPipeError:
-        # Nobody reads any more; what Python flushes at its end must not complain about that again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+    return _run(load_settings(os.environ, flags, read_file(os.environ)), arguments)
 
 
 def _run(settings: Settings, arguments: argparse.Namespace) -> int:

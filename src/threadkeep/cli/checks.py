@@ -1,15 +1,17 @@
 """What `threadkeep doctor` looks at: settings in, findings out. A check never raises and never waits for long."""
 
+import logging
 import os
 import shutil
 import socket
 import time
-from collections.abc import AsyncIterator, Callable
-from enum import StrEnum
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
-from typing import NamedTuple
 
+from threadkeep.cli.findings import Finding, Grade
+from threadkeep.cli.setting_checks import check_address, check_assistants, check_variables
 from threadkeep.errors import StoreNotMigrated, StoreTooNew, ThreadkeepError
 from threadkeep.llm.choice import choose_model
 from threadkeep.llm.loading import load_model
@@ -25,23 +27,6 @@ NO_SPACE = 50 * MEGABYTE
 CLOCK_SECONDS = 120.0
 
 
-class Grade(StrEnum):
-    """How good it is: a warning does not keep a server from working."""
-
-    OK = "ok"
-    WARN = "warn"
-    FAIL = "fail"
-
-
-class Finding(NamedTuple):
-    """What was looked at, what was found, and what to do about it."""
-
-    grade: Grade
-    what: str
-    said: str
-    advice: str | None = None
-
-
 async def check_store(settings: Settings) -> AsyncIterator[Finding]:
     """Open the store, which checks its schema, and try to write; one that opening would change is not opened."""
     shown, path = settings.store_without_secrets, _path(settings)
@@ -50,9 +35,34 @@ async def check_store(settings: Settings) -> AsyncIterator[Finding]:
         return
     try:
         pending = pending_migrations(settings.store) if path is not None else []
-        yield _will_be_migrated(shown, pending) if pending else await _tried(shown, settings.store)
+        with _warnings() as warnings:
+            yield _will_be_migrated(shown, pending) if pending else await _tried(shown, settings.store)
+        for warning in warnings:
+            yield Finding(Grade.WARN, "store", warning)
     except ThreadkeepError as error:
         yield Finding(Grade.FAIL, "store", f"{shown}: {error}", _store_advice(error))
+
+
+class _Listener(logging.Handler):
+    """Keeps the warnings of a log."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.heard: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.heard.append(record.getMessage())
+
+
+@contextmanager
+def _warnings() -> Iterator[list[str]]:
+    """Collect what a store has to say when it is opened, so that it is told as a finding."""
+    logger, listener = logging.getLogger("threadkeep.store"), _Listener()
+    logger.addHandler(listener)
+    try:
+        yield listener.heard
+    finally:
+        logger.removeHandler(listener)
 
 
 async def _tried(shown: str, url: str) -> Finding:
@@ -138,8 +148,10 @@ async def check_port(settings: Settings) -> AsyncIterator[Finding]:
         if _is_ours(settings.host, settings.port):
             yield Finding(Grade.WARN, "port", f"a Threadkeep server listens on {place} already")
         else:
-            reason = os.strerror(error.errno) if error.errno else str(error)
-            yield Finding(Grade.FAIL, "port", f"cannot listen on {place}: {reason}", "choose another with --port")
+            reason = (error.strerror or str(error)).partition(" (while")[0]
+            yield Finding(
+                Grade.FAIL, "port", f"cannot listen on {place}: {reason}", "choose another --port, or another --host"
+            )
 
 
 def _is_ours(host: str, port: int) -> bool:
@@ -178,10 +190,13 @@ def _existing(folder: Path) -> Path:
 
 
 CHECKS: tuple[Callable[[Settings], AsyncIterator[Finding]], ...] = (
+    check_variables,
     check_clock,
     check_disk,
     check_store,
     check_model,
+    check_assistants,
     check_mcp,
+    check_address,
     check_port,
 )

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, SecretStr
 
 from threadkeep.cli.flags import add_setting_flags, given_flags
-from threadkeep.settings import PREFIX, Settings, file_path, load_settings, read_file, sources
+from threadkeep.settings import Settings, file_path, load_settings, origins, read_file
 from threadkeep.tools.mcp_config import McpServer
 
 HIDDEN = "(hidden)"
@@ -26,10 +26,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the settings."""
     flags, file = given_flags(arguments), read_file(os.environ)
     settings = load_settings(os.environ, flags, file)
-    origins = {name: _origin(name, source) for name, source in sources(os.environ, flags, file).items()}
+    known = origins(os.environ, flags, file)
     rows = [
-        (name, value, origins[name] if name in origins else _origin_in_table(name, file))
-        for name, value in shown(settings)
+        (name, value, known[name] if name in known else _origin_in_table(name, file)) for name, value in shown(settings)
     ]
     if arguments.json:
         print(json.dumps({name: {"value": value, "source": source} for name, value, source in rows}, indent=2))
@@ -39,18 +38,6 @@ def run(arguments: argparse.Namespace) -> int:
     for name, value, source in texts:
         print(f"{name:<{widths[0]}}  {value:<{widths[1]}}  {source}")
     return 0
-
-
-def _origin(name: str, source: str) -> str:
-    match source:
-        case "file":
-            return str(file_path(os.environ))
-        case "environment":
-            return f"{PREFIX}{name.upper()}"
-        case "flag":
-            return f"--{name.replace('_', '-')}"
-        case _:
-            return "default"
 
 
 def _origin_in_table(name: str, file: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """`threadkeep doctor`: looks at everything that a server needs, and says what to do about what is missing.
 
 It changes nothing that is there: an SQLite file or folder that does not exist yet is not made. Each check is in
-`checks`; here they are run one after the other and told.
+`checks` or `setting_checks`; here they are run one after the other and told.
 """
 
 import argparse
@@ -10,7 +10,8 @@ import json
 import os
 import sys
 
-from threadkeep.cli.checks import CHECKS, Finding, Grade
+from threadkeep.cli.checks import CHECKS
+from threadkeep.cli.findings import Finding, Grade
 from threadkeep.cli.flags import add_setting_flags, given_flags
 from threadkeep.settings import Settings, load_settings, read_file
 

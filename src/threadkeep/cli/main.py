@@ -6,6 +6,7 @@ A command is a module of this folder with `add_arguments` and `run`. It is impor
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import Protocol, cast
@@ -36,18 +37,43 @@ class Command(Protocol):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and answer its exit status."""
+    _stand_in_for_closed_streams()
     parser = _parser()
     called = parser.parse_args(argv)
     if called.command is None:
         parser.print_help(sys.stderr)
         return 2
     try:
-        return _run(called.command, called.arguments)
+        status = _run(called.command, called.arguments)
+        sys.stdout.flush()  # what cannot be written is told below, and not by Python at its very end
+        return status
     except ThreadkeepError as error:
-        print(f"threadkeep: {' '.join(str(error).split())}", file=sys.stderr)
+        return _complain(str(error))
+    except BrokenPipeError:
+        _write_nothing_more()  # nobody reads any more, as behind `| head`
         return 1
+    except OSError as error:
+        _write_nothing_more()
+        return _complain(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
     except KeyboardInterrupt:
         return 130
+
+
+def _complain(reason: str) -> int:
+    print(f"threadkeep: {' '.join(reason.split())}", file=sys.stderr)
+    return 1
+
+
+def _stand_in_for_closed_streams() -> None:
+    """Where a standard stream was closed by the caller there is None, which no command reckons with."""
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115 - open as long as the process
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+
+
+def _write_nothing_more() -> None:
+    """Let what is still to be written go nowhere, so that it does not fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser() -> argparse.ArgumentParser:

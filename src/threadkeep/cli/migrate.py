@@ -9,17 +9,17 @@ import asyncio
 import os
 
 from threadkeep.runtime import migrate
-from threadkeep.settings import load_settings
+from threadkeep.settings import load_settings, read_file
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `threadkeep migrate`."""
-    parser.add_argument("--store", metavar="URL", help="the store to migrate (default: THREADKEEP_STORE)")
+    parser.add_argument("--store", metavar="URL", help="the store to migrate (default: the one that is set)")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Migrate, and print one line for each migration."""
-    settings = load_settings(os.environ, {"store": arguments.store})
+    settings = load_settings(os.environ, {"store": arguments.store}, read_file(os.environ))
     applied = asyncio.run(migrate(settings.store))
     for name in applied:
         print(f"applied {name}")

@@ -9,6 +9,7 @@ ends the process as the system does it: at once. Nothing is lost then either, wh
 
 import argparse
 import asyncio
+import errno
 import logging
 import os
 import signal
@@ -22,6 +23,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from threadkeep.cli.flags import add_setting_flags, given_flags
+from threadkeep.errors import ModelError, UnknownModel
 from threadkeep.keeper import Keeper
 from threadkeep.runtime import Hosting, found_assistants, load_counter, open_keeper
 from threadkeep.server.app import create_app
@@ -57,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         listener = _listen(settings)
     except OSError as error:
-        return _refuse(f"cannot listen on {settings.host}:{settings.port}: {os.strerror(error.errno or 0)}", 1)
+        return _refuse(f"cannot listen on {settings.host}:{settings.port}: {_reason(error)}", 1)
     with listener, logging_to(sys.stderr, level=settings.log_level, content=settings.log_content):
         asyncio.run(_serve(settings, listener))
     return 0
@@ -66,6 +68,12 @@ def run(arguments: argparse.Namespace) -> int:
 def _refuse(reason: str, status: int) -> int:
     print(f"threadkeep: {reason}", file=sys.stderr)
     return status
+
+
+def _reason(error: OSError) -> str:
+    # What Python adds about the address stands before it already.
+    said = (error.strerror or str(error)).partition(" (while")[0]
+    return f"{said}; choose another with --port" if error.errno == errno.EADDRINUSE else said
 
 
 def _listen(settings: Settings) -> socket.socket:
@@ -86,6 +94,7 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
         settings.store, assistants, model=settings.model, mcp=settings.mcp.servers, hosting=hosting
     )
     try:
+        _check_model(keeper, settings.model)
         app, told_to_stop = create_app(keeper, settings, measures), _told_to_stop()
         server = _Server(_configuration(app))
         calm_collector()
@@ -97,6 +106,18 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
             await _stop(server, app, keeper, settings.stop_patience)
     finally:
         await keeper.close()
+
+
+def _check_model(keeper: Keeper, name: str | None) -> None:
+    """Refuse to serve with a model that does not exist; one that only lacks a key can be set right while it serves."""
+    if name is None or name.partition(":")[0] == "local":  # which is large, and loaded when it is first asked
+        return
+    try:
+        keeper.host.parts.models(name, next(iter(keeper.assistants.values())))
+    except UnknownModel:
+        raise
+    except ModelError as error:
+        logging.getLogger(__name__).warning("%s cannot answer: %s", name, error)
 
 
 async def _stop(server: uvicorn.Server, app: FastAPI, keeper: Keeper, patience: float) -> None:

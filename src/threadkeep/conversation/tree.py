@@ -75,6 +75,18 @@ class Tree(Value):
         jumps = [jump for jump in self.jumps if jump.parent == parent]
         return sorted({jump.first for jump in jumps} | {jump.beside for jump in jumps if jump.beside})
 
+    def older(self, fork: int) -> int:
+        """Return the head of the branch that others parted from at this entry: the oldest of those that go on there."""
+        head = fork
+        while children := self._children(head):
+            head = self._end(children[0])
+        return head
+
+    def _end(self, seq: int) -> int:
+        """Return the last entry of the run that holds this one: what was stored before the next jump."""
+        place = bisect_right(self.jumps, seq, key=lambda jump: jump.first)
+        return self.jumps[place].left if place < len(self.jumps) else self.newest
+
     def siblings(self, seq: int, parent: int) -> tuple[int, ...]:
         """Return all entries that continue `parent`, oldest first, `seq` among them."""
         return tuple(sorted({seq, *self._children(parent)}))

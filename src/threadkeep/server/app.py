@@ -17,6 +17,7 @@ from threadkeep.keeper import Keeper
 from threadkeep.server.access_log import log_trip
 from threadkeep.server.body_size import BodySize
 from threadkeep.server.dialects import dialect_routes
+from threadkeep.server.head_requests import HeadRequests
 from threadkeep.server.headers import SecurityHeaders
 from threadkeep.server.health import health_routes
 from threadkeep.server.identity import Guard, OpenGuard
@@ -61,6 +62,8 @@ def create_app(keeper: Keeper, settings: Settings, measures: Measures | None = N
         # The interactive pages load their scripts from another host.
         docs_url=None,
         redoc_url=None,
+        # A redirect would name this server as it sees itself, which behind a proxy is another address.
+        redirect_slashes=False,
     )
     app.state.settings = settings
     app.state.guard = guard
@@ -90,6 +93,7 @@ def create_app(keeper: Keeper, settings: Settings, measures: Measures | None = N
 
 def _surround(app: FastAPI, settings: Settings, visits: Visits, measures: Measures) -> None:
     """Add what every request passes through; the one added last sees it first."""
+    app.add_middleware(HeadRequests)
     app.add_middleware(VisitBook, visits=visits)
     app.add_middleware(BodySize, most=settings.max_body_bytes)
     if settings.cors_origins:

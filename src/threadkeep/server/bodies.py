@@ -2,14 +2,21 @@
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool
 
 from threadkeep.conversation.entry import Status
 from threadkeep.conversation.ids import Id
-from threadkeep.conversation.value import JsonObject, Text
+from threadkeep.conversation.value import JsonObject, Text, check_text
 from threadkeep.turn.steps.accept import BusyPolicy
 
-Seq = Annotated[int, Field(ge=0, le=2**53, description="The number of an entry; 0 is the place before the first.")]
+Seq = Annotated[
+    int,
+    Field(strict=True, ge=0, le=2**53, description="The number of an entry; 0 is the place before the first."),
+]
+# The bounds stand before the check of the text: so they are bounds of a string, and not of anything that has a length.
+Title = Annotated[str, Field(max_length=500, examples=["Holidays"]), BeforeValidator(check_text)]
+ModelName = Annotated[str, Field(min_length=1, max_length=200, examples=["demo"]), BeforeValidator(check_text)]
+Reason = Annotated[str, Field(max_length=2000), BeforeValidator(check_text)]
 
 
 class Body(BaseModel):
@@ -22,20 +29,20 @@ class CreateBody(Body):
     """A new conversation; everything is optional."""
 
     assistant: Id | None = Field(default=None, examples=["chat"])
-    title: Text | None = Field(default=None, max_length=500, examples=["Holidays"])
+    title: Title | None = None
     system: Text | None = Field(default=None, description="Instructions for this conversation alone.")
-    model: Text | None = Field(default=None, max_length=200, examples=["demo"])
+    model: ModelName | None = None
     metadata: JsonObject = Field(default_factory=dict)
 
 
 class PatchBody(Body):
-    """What to change; a field that is left out stays."""
+    """What to change; a field that is left out, or null, stays."""
 
-    title: Text | None = Field(default=None, max_length=500)
+    title: Title | None = None
     metadata: JsonObject | None = None
     status: Status | None = None
-    archived: bool | None = None
-    model: Text | None = Field(default=None, max_length=200)
+    archived: StrictBool | None = None
+    model: ModelName | None = None
 
 
 class SendBody(Body):
@@ -64,8 +71,8 @@ class ApproveBody(Body):
     """A person's answer to a tool call that waits for one."""
 
     tool_call_id: Text = Field(min_length=1, max_length=255)
-    approved: bool
-    reason: Text | None = Field(default=None, max_length=2000)
+    approved: StrictBool
+    reason: Reason | None = None
 
 
 class HeadBody(Body):

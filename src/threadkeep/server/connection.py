@@ -7,7 +7,7 @@ problem, like everything else.
 from http import HTTPStatus
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from threadkeep.server.problems import problem
 
@@ -45,7 +45,14 @@ class Connection(HttpToolsProtocol):
         self._refuse(400, "invalid_http", "This is no HTTP request.")
 
     def _refuse(self, status: int, code: str, detail: str) -> None:
+        """Answer with a problem and hang up; a request that came before is still answered, and then nothing more."""
         if self.transport.is_closing():
+            return
+        # uvicorn does not say that there is none before the first request.
+        before: RequestResponseCycle | None = self.cycle
+        if before is not None and not before.response_complete:
+            before.keep_alive = False
+            self.flow.pause_reading()
             return
         answer = problem(status, code, detail, {"Connection": "close"})
         lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}".encode()]

@@ -1,7 +1,7 @@
 """The headers that every answer carries, so that a browser runs and shows only what this server sent.
 
-The policy allows same-origin files and nothing inline; a page that needs more is designed wrong. Caching is left to
-each route.
+The policy allows same-origin files and nothing inline; a page that needs more is designed wrong. What may be kept says
+so itself: everything else is somebody's conversations, which no cache should hold.
 """
 
 from starlette.datastructures import MutableHeaders
@@ -47,6 +47,7 @@ class SecurityHeaders:
                 headers = MutableHeaders(scope=message)
                 for name, value in SECURITY_HEADERS.items():
                     headers.setdefault(name, value)
+                headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
         await self.app(scope, receive, send_with_headers)

@@ -5,9 +5,11 @@ import re
 from threadkeep.conversation.blocks import Block, Chart, Citation, Narrative, RankedList, SplitCompare, Table
 from threadkeep.conversation.grids import Grid, charted, compared, field_text, ranked, series_of, tabled
 from threadkeep.server.html_chart import drawing
+from threadkeep.server.html_pie import is_whole, ring
 from threadkeep.server.html_text import json_text, prose, safe
 
-_BARS = re.compile("bar|column|hist|pie|donut", re.IGNORECASE)
+_PIE = re.compile("pie|donut|doughnut", re.IGNORECASE)
+_BARS = re.compile(f"bar|column|hist|{_PIE.pattern}", re.IGNORECASE)
 
 
 def block_html(block: Block) -> str:
@@ -43,7 +45,11 @@ def _row(row: tuple[str, ...], named: bool) -> str:
 
 def _chart(block: Chart, grid: Grid) -> str:
     title = f'<figcaption dir="auto">{safe(grid.title)}</figcaption>\n' if grid.title else ""
-    drawn = drawing(series_of(block), is_bars=bool(_BARS.search(block.chart)), unit=_unit(block))
+    series, unit = series_of(block), _unit(block)
+    if _PIE.search(block.chart) and is_whole(series):
+        drawn = ring(series[0], unit)
+    else:
+        drawn = drawing(series, is_bars=bool(_BARS.search(block.chart)), unit=unit)
     numbers = f"<details><summary>Numbers</summary>{_table(grid)}</details>"
     return f"<figure>\n{title}{drawn}\n{numbers}\n</figure>"
 

@@ -14,6 +14,7 @@ svg { width: 100%; height: auto; }
 svg text { font: 12px system-ui, sans-serif; fill: currentColor; }
 .grid { stroke: #8886; }
 .mark { fill: var(--c); }
+.part { stroke: Canvas; stroke-width: 2; }
 .line { fill: none; stroke: var(--c); stroke-width: 2; }
 .c0 { --c: #2b8cc4; } .c1 { --c: #d9691e; } .c2 { --c: #149c76; }
 .c3 { --c: #b8639b; } .c4 { --c: #a67c00; } .c5 { --c: #7d828b; }
@@ -27,9 +28,7 @@ MOST_PLACES = 500
 
 def drawing(series: Sequence[Series], *, is_bars: bool, unit: str = "") -> str:
     """Return the drawing of series that have at least one value."""
-    drawn = [Series(one.name, {x: _bounded(y) for x, y in one.values.items()}) for one in series if one.values][
-        :COLOURS
-    ]
+    drawn = [Series(one.name, {x: bounded(y) for x, y in one.values.items()}) for one in series if one.values][:COLOURS]
     places = list(dict.fromkeys(place for one in drawn for place in one.values))[:MOST_PLACES]
     numbers = [number for one in drawn for number in one.values.values()]
     steps = _steps(min(numbers), max(numbers), from_zero=is_bars)
@@ -43,7 +42,7 @@ def drawing(series: Sequence[Series], *, is_bars: bool, unit: str = "") -> str:
     return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{said}">\n' + "\n".join(parts) + "\n</svg>"
 
 
-def _bounded(number: float) -> float:
+def bounded(number: float) -> float:
     """Return a number that can be reckoned with: differences of the very largest and smallest ones are none."""
     return 0.0 if abs(number) < 1e-300 else max(-1e300, min(number, 1e300))
 
@@ -59,7 +58,8 @@ def _steps(low: float, high: float, *, from_zero: bool) -> list[float]:
     return [place * step for place in range(first, max(last, first + 1) + 1)]
 
 
-def _short(number: float) -> str:
+def short_number(number: float) -> str:
+    """Return a number for an axis or a legend: large ones with a letter."""
     for size, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e4, "")):
         if size <= abs(number) < 1e15:
             return f"{number / size:.4g}{letter}" if letter else f"{number:,.0f}"
@@ -79,7 +79,8 @@ def _axis(steps: list[float], unit: str) -> Iterator[str]:
     for step in steps:
         at = _y(step, steps)
         yield f'<line class="grid" x1="{LEFT}" x2="{RIGHT}" y1="{at}" y2="{at}"/>'
-        yield f'<text x="{LEFT - 8}" y="{at + 4}" text-anchor="end">{safe(f"{_short(step)} {unit}".strip())}</text>'
+        number = safe(f"{short_number(step)} {unit}".strip())
+        yield f'<text x="{LEFT - 8}" y="{at + 4}" text-anchor="end">{number}</text>'
 
 
 def _names(places: list[str]) -> Iterator[str]:

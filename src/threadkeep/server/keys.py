@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import Depends, Header
+from starlette.requests import HTTPConnection
 
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.errors import InvalidValue
@@ -11,15 +12,26 @@ from threadkeep.errors import InvalidValue
 Given = Annotated[str | None, Header(description="1 to 255 characters; the same key and body is done only once.")]
 
 
-def _keyed(idempotency_key: Given = None) -> Callable[[str, Any], IdempotencyKey | None]:
+def _keyed(connection: HTTPConnection, idempotency_key: Given = None) -> Callable[[str, Any], IdempotencyKey | None]:
     """Return what makes a key for a route and a body; it makes none where the client sent none."""
-    if idempotency_key is not None and not 1 <= len(idempotency_key) <= 255:
+    if len(connection.headers.getlist("idempotency-key")) > 1:
+        raise InvalidValue("A request has one Idempotency-Key at most.")
+    given = None if idempotency_key is None else _as_text(idempotency_key)
+    if given is not None and not 1 <= len(given) <= 255:
         raise InvalidValue("An Idempotency-Key has 1 to 255 characters.")
 
     def key(route: str, body: Any) -> IdempotencyKey | None:
-        return None if idempotency_key is None else IdempotencyKey.of(route, idempotency_key, body)
+        return None if given is None else IdempotencyKey.of(route, given, body)
 
     return key
+
+
+def _as_text(header: str) -> str:
+    """Return a header, of which every byte arrives as one character, as the text that was meant if it is UTF-8."""
+    try:
+        return header.encode("latin-1").decode()
+    except UnicodeError:
+        return header
 
 
 Key = Annotated[Callable[[str, Any], IdempotencyKey | None], Depends(_keyed)]

@@ -17,7 +17,9 @@ from starlette.requests import HTTPConnection
 
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import RateLimited, StorageFull, TooManyConversations, TooManyStreams
+from threadkeep.server.head_requests import refuse_head
 from threadkeep.server.identity import Who
+from threadkeep.server.wishes import wants_stream
 from threadkeep.settings import Settings
 from threadkeep.store.base import Statistics, Store
 
@@ -192,9 +194,9 @@ async def room_for_conversation(who: Who, limits: Limited) -> None:
 
 async def room_for_stream(connection: HTTPConnection, who: Who, limits: Limited) -> AsyncIterator[None]:
     """For routes that answer with an event stream, always (GET) or when asked for one: a place until it ends."""
-    wanted = "text/event-stream" in connection.headers.get("accept", "")
-    if connection.scope["method"] != "GET" and not wanted:
+    if connection.scope["method"] != "GET" and not wants_stream(connection.headers.get("accept", "")):
         yield
         return
+    refuse_head(connection)
     with limits.stream(who.scope):
         yield

@@ -152,11 +152,17 @@ class LineWriter(logging.Handler):
         self._thread.join(PATIENCE)
 
 
+def _is_news(record: logging.LogRecord) -> bool:
+    """Whether a line tells something: readers leave all the time, and asyncio complains at every byte after that."""
+    return record.name != "asyncio" or not record.msg.startswith("socket.send() raised exception")
+
+
 @contextmanager
 def logging_to(stream: TextIO, *, level: str = "info", content: bool = False) -> Iterator[None]:
     """Log to a stream for the length of a block. Other packages' lines are logged only where they warn."""
     formatter = HumanLines(content=content) if stream.isatty() else JsonLines(content=content)
     writer, root, ours = LineWriter(stream, formatter), logging.getLogger(), logging.getLogger("threadkeep")
+    writer.addFilter(_is_news)
     root.addHandler(writer)
     before = ours.level
     ours.setLevel(level.upper())

@@ -19,6 +19,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from threadkeep.server.assembly import assemble, order
+from threadkeep.server.wishes import takes_gzip
 
 WEB = Path(__file__).parent.parent / "web"
 DOCUMENT = "index.html"
@@ -53,7 +54,7 @@ class Packed:
         if self.etag in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=headers)
         body = self.raw
-        if self.packed is not None and "gzip" in request.headers.get("accept-encoding", ""):
+        if self.packed is not None and takes_gzip(request.headers.get("accept-encoding", "")):
             body, headers["Content-Encoding"] = self.packed, "gzip"
         return Response(body, media_type=self.media_type, headers=headers)
 
@@ -76,8 +77,8 @@ class PageFiles:
 
     def file(self, name: str) -> Packed:
         """Return a file of the folder; anything else is not found."""
-        path = (self._folder / name).resolve()
         try:
+            path = (self._folder / name).resolve()
             changed = path.stat().st_mtime_ns
             if not path.is_relative_to(self._folder) or not path.is_file():
                 raise HTTPException(404)

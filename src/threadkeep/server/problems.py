@@ -14,10 +14,12 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
+from starlette.routing import Match, Mount
 from starlette.types import Receive, Scope, Send
 
 from threadkeep import errors
-from threadkeep.errors import StaleHead, ThreadkeepError
+from threadkeep.errors import StaleHead, StaleVersion, ThreadkeepError
+from threadkeep.server.head_requests import IS_HEAD
 from threadkeep.server.headers import SECURITY_HEADERS
 from threadkeep.server.request_id import HEADER, current_request_id
 
@@ -42,6 +44,15 @@ _STATUS: tuple[tuple[type[ThreadkeepError], int], ...] = (
 """The status of an error is that of the first class in this list that it belongs to."""
 
 
+UNREADABLE = "There was an error parsing the body"
+"""What the framework says of a body that is no JSON, but not for a reason that a parser tells."""
+_SAID = {
+    "Not Found": "There is nothing at this address.",
+    "Method Not Allowed": "This address does not take such a request; `Allow` says which it takes.",
+}
+"""What to say in place of the framework's words, which are the title already."""
+
+
 DESCRIBED: dict[int | str, dict[str, Any]] = {
     "default": {
         "description": "A problem: `code` is stable and for programs, `detail` is a sentence for people.",
@@ -59,6 +70,7 @@ DESCRIBED: dict[int | str, dict[str, Any]] = {
                         "detail": {"type": "string"},
                         "request_id": {"type": "string"},
                         "head": {"type": ["integer", "null"], "description": "The new head, with `stale_head`."},
+                        "version": {"type": "integer", "description": "The new version, with `stale_version`."},
                     },
                 },
                 "example": {
@@ -109,14 +121,39 @@ def answer_with_problems(app: FastAPI) -> None:
 
 
 async def _refused(request: Request, error: HTTPException) -> JSONResponse:
-    code = HTTPStatus(error.status_code).name.lower()
-    return problem(error.status_code, code, error.detail, error.headers)
+    status, headers, detail = error.status_code, error.headers, error.detail
+    if status == 405 and (allowed := _allowed(request)):
+        headers = {"Allow": ", ".join(allowed)}
+    if detail == UNREADABLE:
+        return problem(422, "invalid_request", "The body is not JSON in UTF-8, or it is nested too deeply.")
+    return problem(status, HTTPStatus(status).name.lower(), _SAID.get(detail, detail), headers)
+
+
+def _allowed(request: Request) -> list[str]:
+    """Return the methods that an address takes, of all of its routes; the folder of the page tells its own."""
+    routes = [route for route in request.app.routes if not isinstance(route, Mount)]
+    allowed = [
+        method
+        for method in ("GET", "POST", "PUT", "PATCH", "DELETE")
+        if any(route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes)
+    ]
+    # Where GET is taken HEAD is, too, unless that is what was just refused.
+    return [*allowed, "HEAD"] if "GET" in allowed and IS_HEAD not in request.scope else allowed
 
 
 async def _misshapen(request: Request, error: RequestValidationError) -> JSONResponse:
     wrong = error.errors()[0]
     place = ".".join(str(part) for part in wrong["loc"])
-    return problem(422, "invalid_request", f"{place}: {wrong['msg']}")
+    match wrong["type"]:
+        case "json_invalid":
+            reason = wrong.get("ctx", {}).get("error", wrong["msg"])
+            return problem(422, "invalid_request", f"The body is not JSON: {reason} (character {wrong['loc'][-1]}).")
+        case "model_attributes_type" | "model_type" if isinstance(wrong.get("input"), bytes):
+            return problem(415, "unsupported_media_type", "Send JSON, with the header Content-Type: application/json.")
+        case "model_attributes_type" | "model_type":
+            return problem(422, "invalid_request", f"{place}: Input should be a JSON object")
+        case _:
+            return problem(422, "invalid_request", f"{place}: {wrong['msg']}")
 
 
 async def _known(request: Request, error: ThreadkeepError) -> JSONResponse:
@@ -126,7 +163,11 @@ async def _known(request: Request, error: ThreadkeepError) -> JSONResponse:
 def problem_of(error: ThreadkeepError) -> JSONResponse:
     """Return the answer for an error of ours."""
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
-    more = {"head": error.head} if isinstance(error, StaleHead) else {}
+    more: dict[str, object] = {}
+    if isinstance(error, StaleHead):
+        more["head"] = error.head
+    elif isinstance(error, StaleVersion):
+        more["version"] = error.version
     wait = getattr(error, "retry_after", None) or 1
     headers = {"Retry-After": str(math.ceil(wait))} if status in (429, 503) else None
     if status == 401:

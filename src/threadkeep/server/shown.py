@@ -1,11 +1,11 @@
-"""What clients get, field by field: conversations, messages, turns, branches and hits as JSON."""
+"""What clients get, field by field: conversations, messages, turns and hits as JSON; branches: `shown_tree.py`."""
 
 from datetime import datetime
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from threadkeep.conversation.conversation import Branch, Conversation
+from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.tree import Tree
@@ -111,32 +111,6 @@ class Answered(Shown):
 
     turn: ShownTurn
     message: ShownMessage | None = None
-
-
-class ShownBranch(Shown):
-    """A branch: its newest entry, where it parted, and the beginning of its newest message."""
-
-    head: int
-    fork: int | None
-    is_current: bool
-    preview: str
-    role: str | None
-
-    @classmethod
-    def of(cls, branch: Branch, entry: Entry) -> "ShownBranch":
-        """Return a branch as clients see it."""
-        body = entry.body
-        said = body.content if isinstance(body, Message) else ""
-        role = body.role if isinstance(body, Message) else None
-        return cls(head=branch.head, fork=branch.fork, is_current=branch.is_current, preview=said[:120], role=role)
-
-
-class ShownTree(Shown):
-    """All branches, oldest first."""
-
-    head: int | None
-    version: int
-    branches: list[ShownBranch]
 
 
 class ShownHit(Shown):

@@ -1,6 +1,7 @@
 """`threadkeep doctor`: what is well, what is not, and what to do about it."""
 
 import json
+import logging
 import os
 import shutil
 import socket
@@ -17,6 +18,7 @@ from threadkeep.cli import checks
 from threadkeep.cli.main import main
 from threadkeep.runtime import open_store
 from threadkeep.settings import Settings
+from threadkeep.store.base import Store
 from threadkeep.store.sqlite import schema
 
 Space = namedtuple("Space", ["total", "used", "free"])
@@ -40,7 +42,7 @@ def test_a_fresh_install_is_well_and_nothing_is_made(folder: Path, capsys: pytes
     status, found = diagnosed(capsys)
     assert status == 0
     assert {what: finding["grade"] for what, finding in found.items()} == {
-        "store": "ok", "disk": "ok", "model": "warn", "port": "ok", "clock": "ok"
+        "store": "ok", "disk": "ok", "model": "warn", "assistants": "ok", "port": "ok", "clock": "ok"
     }  # fmt: skip
     assert list(folder.iterdir()) == []
 
@@ -122,5 +124,62 @@ def test_a_clock_that_is_behind_is_a_warning(folder: Path, capsys: pytest.Captur
 def test_a_person_gets_a_line_for_each(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--port", "0", "--store", "memory:"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[:2] for line in lines] == [["ok", "clock"], ["ok", "store"], ["warn", "model"], ["ok", "port"]]
+    expected = [["ok", "clock"], ["ok", "store"], ["warn", "model"], ["ok", "assistants"], ["ok", "port"]]
+    assert [line.split()[:2] for line in lines] == expected
     assert " -> set a provider's key" in lines[2]
+
+
+def test_an_assistant_that_cannot_be_loaded_is_a_failure(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "threadkeep.toml").write_text('[assistants.mine]\nprogram = "no_such_module:ASSISTANT"\n')
+    status, found = diagnosed(capsys)
+    assert (status, found["assistants"]["grade"]) == (1, "fail")
+    assert "no_such_module" in found["assistants"]["said"]
+
+
+def test_a_counter_that_cannot_be_loaded_is_a_failure(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "threadkeep.toml").write_text('token_counter = "no_such_module:count"\n')
+    status, found = diagnosed(capsys)
+    assert (status, found["assistants"]["grade"]) == (1, "fail")
+
+
+def test_a_dialect_that_nobody_answers_in_is_a_warning(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "threadkeep.toml").write_text('[dialects]\nquery = "shopp"\n')
+    status, found = diagnosed(capsys)
+    assert (status, found["dialects"]["grade"]) == (0, "warn")
+    assert "shopp" in found["dialects"]["said"]
+
+
+def test_a_misspelt_variable_is_a_warning(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THREADKEEP_MODLE", "demo")
+    status, found = diagnosed(capsys)
+    assert (status, found["variable"]["grade"]) == (0, "warn")
+    assert "THREADKEEP_MODLE" in found["variable"]["said"]
+
+
+def test_an_address_that_would_be_refused_is_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
+    status, found = diagnosed(capsys, "--host", "192.0.2.1")
+    assert (status, found["address"]["grade"]) == (1, "fail")
+    assert "address" not in diagnosed(capsys, "--host", "192.0.2.1", "--auth", "keys")[1]
+
+
+def test_a_host_that_nobody_knows_is_told_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    status, found = diagnosed(capsys, "--host", "nowhere.invalid", "--auth", "keys")
+    assert (status, found["port"]["grade"]) == (1, "fail")
+    assert "Unknown error" not in found["port"]["said"]
+
+
+def test_what_a_store_warns_of_is_a_finding(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def open_with_a_warning(url: str) -> Store:
+        logging.getLogger("threadkeep.store.postgres.schema").warning("the role %s owns the schema", "ada")
+        return await open_store(url)
+
+    monkeypatch.setattr(checks, "open_store", open_with_a_warning)
+    assert main(["doctor", "--port", "0", "--store", "memory:"]) == 0
+    told = capsys.readouterr()
+    assert any(
+        line.split() == ["warn", "store", "the", "role", "ada", "owns", "the", "schema"]
+        for line in told.out.splitlines()
+    )
+    assert told.err == ""

@@ -87,6 +87,7 @@ def test_a_revoked_key_is_marked_and_stays_so(store: str, capsys: pytest.Capture
 
 
 def test_a_key_that_is_not_there_cannot_be_revoked(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    create(store, capsys)
     assert keys("revoke", "nothing", store=store) == 1
     assert capsys.readouterr().err == "threadkeep: There is no such API key.\n"
 
@@ -106,3 +107,26 @@ def test_a_role_that_is_not_there_is_a_mistake_of_usage(store: str, capsys: pyte
     with pytest.raises(SystemExit, match="2"):
         keys("create", "--tenant", "acme", "--user", "ada", "--role", "god", store=store)
     assert "invalid choice: 'god'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [("list",), ("revoke", "any")])
+def test_looking_for_keys_makes_no_store(
+    arguments: tuple[str, ...], tmp_path: Path, store: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert keys(*arguments, store=store) == 1
+    assert "There is no store" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_without_keys_says_how_to_make_one(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["migrate", "--store", store]) == 0
+    capsys.readouterr()
+    assert keys("list", store=store) == 0
+    told = capsys.readouterr()
+    assert (told.out, "threadkeep keys create" in told.err) == ("", True)
+
+
+def test_a_key_that_would_be_gone_at_once_is_not_made(capsys: pytest.CaptureFixture[str]) -> None:
+    assert keys("create", "--tenant", "t", "--user", "u", store="memory:") == 1
+    told = capsys.readouterr()
+    assert (told.out, told.err.count("\n")) == ("", 1)

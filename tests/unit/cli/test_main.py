@@ -1,7 +1,10 @@
 """The entry point: help, version, and what it loads for them."""
 
+import os
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -60,3 +63,42 @@ def test_a_wrong_setting_is_named_in_one_line(
     complaint = capsys.readouterr().err
     assert complaint.startswith("threadkeep: the setting port is not valid")
     assert complaint.count("\n") == 1
+
+
+def threadkeep(arguments: str, folder: Path, redirection: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in a shell, which closes or redirects its streams."""
+    command = f"{shlex.quote(sys.executable)} -m threadkeep.cli.main {arguments} {redirection}"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("THREADKEEP_")}
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+COMMANDS_THAT_PRINT = ["config", "config --json", "doctor --port 0", "keys create --tenant t --user u", "migrate"]
+
+
+@pytest.mark.parametrize("arguments", COMMANDS_THAT_PRINT)
+def test_a_reader_who_leaves_is_no_reason_to_complain(arguments: str, tmp_path: Path) -> None:
+    assert threadkeep(arguments, tmp_path, "| true").stderr == ""
+
+
+@pytest.mark.parametrize("arguments", COMMANDS_THAT_PRINT)
+def test_output_that_cannot_be_written_is_told_in_one_line(arguments: str, tmp_path: Path) -> None:
+    done = threadkeep(arguments, tmp_path, ">/dev/full")
+    assert (done.returncode, done.stderr) == (1, "threadkeep: No space left on device\n")
+
+
+@pytest.mark.parametrize("arguments", COMMANDS_THAT_PRINT)
+def test_closed_streams_are_no_obstacle(arguments: str, tmp_path: Path) -> None:
+    done = threadkeep(arguments, tmp_path, "<&- >&-")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_chat_without_input_and_output_ends(tmp_path: Path) -> None:
+    done = threadkeep("chat --model demo", tmp_path, "<&- >&-")
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False)

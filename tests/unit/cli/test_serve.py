@@ -78,7 +78,8 @@ def test_a_taken_port_is_told_in_one_line(capsys: pytest.CaptureFixture[str]) ->
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert main(["serve", "--port", str(port), "--store", "memory:"]) == 1
-    assert capsys.readouterr().err == f"threadkeep: cannot listen on 127.0.0.1:{port}: Address already in use\n"
+    advice = "Address already in use; choose another with --port"
+    assert capsys.readouterr().err == f"threadkeep: cannot listen on 127.0.0.1:{port}: {advice}\n"
 
 
 def test_a_store_that_cannot_be_opened_is_told_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,3 +87,21 @@ def test_a_store_that_cannot_be_opened_is_told_in_one_line(capsys: pytest.Captur
     complaint = capsys.readouterr().err
     assert complaint.startswith("threadkeep: ")
     assert complaint.count("\n") == 1
+
+
+def test_a_host_that_nobody_knows_is_told_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", "--host", "nowhere.invalid", "--auth", "keys"]) == 1
+    complaint = capsys.readouterr().err
+    assert complaint.startswith("threadkeep: cannot listen on nowhere.invalid:8000: ")
+    assert "Unknown error" not in complaint
+
+
+@pytest.mark.parametrize("model", ["nonsense", "nobody:small"])
+def test_a_model_that_does_not_exist_is_told_before_anything_is_served(
+    model: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("THREADKEEP_NO_REAL_MODELS", raising=False)
+    assert main(["serve", "--store", "memory:", "--port", "0", "--model", model]) == 1
+    told = capsys.readouterr()
+    assert (told.out, told.err.count("\n")) == ("", 1)
+    assert told.err.startswith("threadkeep: ")

@@ -52,6 +52,11 @@ class Pointers:
             head = self.parents[head]
         return path[::-1]
 
+    def oldest_from(self, seq: int) -> int:
+        while children := self.children(seq):
+            seq = children[0]
+        return seq
+
     def heads(self) -> list[int]:
         return sorted({seq for seq in self.parents if not self.children(seq)} | {self.tip.head} - {0})
 
@@ -109,6 +114,19 @@ def test_branches_and_forks_are_those_of_plain_pointers(plan: list[tuple[str, in
         Branch(head=head, fork=naive.fork(head), is_current=head == naive.tip.head) for head in naive.heads()
     )
     assert naive.tree().branches() == expected
+
+
+@given(steps)
+def test_a_branch_parted_from_the_one_that_went_on_with_the_oldest_entries(
+    plan: list[tuple[str, int, list[Body]]],
+) -> None:
+    naive = _grown(plan)
+    tree = naive.tree()
+    for branch in tree.branches():
+        if branch.fork is not None:
+            older = tree.older(branch.fork)
+            assert older == naive.oldest_from(branch.fork)
+            assert (naive.fork(older) or 0) < branch.fork
 
 
 @given(steps)

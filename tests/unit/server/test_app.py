@@ -116,7 +116,7 @@ async def test_errors_of_the_framework_are_problems_too(client: httpx.AsyncClien
     assert_problem(await client.get("/static/%2e%2e/settings.py"), 404, "not_found")
     wrong_verb = await client.post("/health/live")
     assert_problem(wrong_verb, 405, "method_not_allowed")
-    assert wrong_verb.headers["allow"] == "GET"
+    assert wrong_verb.headers["allow"] == "GET, HEAD"
 
 
 async def test_an_unforeseen_error_tells_nothing_of_its_message(app: FastAPI, client: httpx.AsyncClient) -> None:

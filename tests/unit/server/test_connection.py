@@ -48,3 +48,19 @@ async def test_a_long_body_behind_a_short_head_is_no_long_head() -> None:
         said = await server.say(path, "word " * 30_000)
         assert said.status_code == 200
         assert (await server.client.get("/health/live")).status_code == 200
+
+
+async def test_a_request_before_what_is_no_http_is_still_answered() -> None:
+    async with serving() as server:
+        path = await server.conversation()
+        body = b'{"content": "Hello"}'
+        head = f"POST {path}/messages HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+        whole = head.encode() + f"Content-Length: {len(body)}\r\n\r\n".encode() + body + b"and \x00 more\r\n\r\n"
+        host, _, port = server.url.removeprefix("http://").partition(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(whole)
+        said = await asyncio.wait_for(reader.read(), 30)
+        writer.close()
+        assert said.startswith(b"HTTP/1.1 200 OK")
+        assert said.count(b"HTTP/1.1") == 1
+        assert b'"state":"completed"' in said

@@ -63,3 +63,11 @@ async def test_every_kind_of_answer_carries_the_security_headers() -> None:
     for answer in answers:
         assert {name: answer.headers.get(name) for name in SECURITY_HEADERS} == SECURITY_HEADERS
         assert "x-request-id" in answer.headers
+
+
+@pytest.mark.parametrize(
+    ("path", "kept"), [("/", "no-cache"), ("/static/app.js", "no-cache"), ("/v1/conversations", "no-store")]
+)
+async def test_no_cache_holds_conversations_and_every_cache_asks_for_the_page_again(path: str, kept: str) -> None:
+    async with served() as client:
+        assert (await client.get(path)).headers["cache-control"] == kept

@@ -27,10 +27,11 @@ HOSTILE = [
 ]
 TAGS = {"html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "article", "time", "div", "pre"} | {
     *("details", "summary", "table", "caption", "thead", "tbody", "tr", "th", "td", "figure", "figcaption"),
-    *("blockquote", "svg", "g", "line", "text", "rect", "polyline"),
+    *("blockquote", "svg", "g", "line", "text", "rect", "polyline", "path"),
 }
 ATTRIBUTES = {"lang", "charset", "http-equiv", "content", "name", "class", "dir", "datetime", "scope"} | {
     *("viewbox", "role", "aria-label", "x", "y", "x1", "x2", "y1", "y2", "width", "height", "points", "text-anchor"),
+    *("d", "fill-rule"),
 }
 
 
@@ -89,6 +90,7 @@ def _everywhere(text: str) -> list[Message]:
         Chart(chart=text, series=[{"name": text}]),
         made("chart", chart="line", series=[{"name": text, "points": [[text, 1], ["b", 2]]}], title=text, unit=text),
         made("chart", chart="bar", series=[{"name": text, "values": [1, -2]}], labels=[text, text]),
+        made("chart", chart="pie", series=[{"name": text, "values": [1, 2]}], labels=[text, "b"], unit=text),
         made("citation", source=text, title=text, url=text, text=text),
         Block.model_validate({"type": "new", "x": text}),
     )
@@ -180,11 +182,27 @@ def test_a_chart_is_drawn_and_its_numbers_are_there_to_be_read(kind: str, mark: 
     "values", [[1], [0, 0], [5e-324, 0], [1.7e308, -1.7e308], [-3, -2], [10**400, 7], [1e-9, 1e9], list(range(900))]
 )
 def test_a_chart_of_any_numbers_can_be_drawn(values: list[float]) -> None:
-    for kind in ("line", "bar"):
+    for kind in ("line", "bar", "pie"):
         text = _blocks(Chart(chart=kind, series=[{"name": "x", "values": values}]))
         assert "<svg" in text
         assert "nan" not in text
         assert "inf" not in text.replace("infinity", "")
+
+
+def test_parts_of_a_whole_are_a_ring_and_the_smallest_are_one() -> None:
+    values = {"part a": 40, "part b": 25, "part c": 15, "part d": 8, "part e": 6, "part f": 3, "part g": 3, "part h": 0}
+    block = made("chart", chart="pie", series=[{"name": "x", "points": [list(each) for each in values.items()]}])
+    text = _blocks(block)
+    assert text.count("<path") == 6
+    assert 'aria-label="part a 40%, part b 25%, part c 15%, part d 8%, part e 6%, 2 others 6%"' in text
+    assert "part g3" in Page(text).text
+
+
+@pytest.mark.parametrize("values", [[3, -1], [0, 0]])
+def test_what_is_no_whole_is_drawn_as_bars(values: list[float]) -> None:
+    tags = Page(_blocks(Chart(chart="donut", series=[{"name": "x", "values": values}]))).tags
+    assert "rect" in tags
+    assert "path" not in tags
 
 
 def test_a_chart_without_numbers_is_its_json() -> None:

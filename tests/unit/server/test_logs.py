@@ -58,6 +58,13 @@ def test_other_packages_are_heard_only_when_they_warn() -> None:
     assert [line["message"] for line in lines(stream)] == ["mind"]
 
 
+def test_a_reader_who_left_is_no_news() -> None:
+    with logged(io.StringIO()) as stream:
+        logging.getLogger("asyncio").warning("socket.send() raised exception.")
+        logging.getLogger("asyncio").warning("Executing %s took too long", "it")
+    assert [line["message"] for line in lines(stream)] == ["Executing it took too long"]
+
+
 def _broken(formatter: LineFormatter) -> str:
     """The line of an error with two messages that nobody may see."""
     said = "what somebody said"

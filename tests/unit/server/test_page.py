@@ -64,7 +64,10 @@ async def test_a_file_that_the_browser_has_is_not_sent_again_until_it_changes(
     assert (again.status_code, again.text) == (200, "export const c = 2;")
 
 
-@pytest.mark.parametrize("path", ["/static/nothing.js", "/static/", "/static/parts", "/static/%2e%2e/etc/passwd"])
+@pytest.mark.parametrize(
+    "path",
+    ["/static/nothing.js", "/static/", "/static/parts", "/static/%2e%2e/etc/passwd", "/static/%00", "/static/%ff"],
+)
 async def test_anything_else_is_not_found(client: httpx.AsyncClient, path: str) -> None:
     assert (await client.get(path)).status_code == 404
 

@@ -1,7 +1,8 @@
 """The dialect of chat and stream (R-B1): `POST /api/chat`, then server-sent events from `/stream?session_id=...`.
 
-Without a cursor a stream tells the newest turn from its beginning, however late it is opened; with `Last-Event-ID` it
-goes on there. It ends with the turn; who comes back when all is told gets 204, at which an EventSource stops asking.
+Without a cursor a stream tells the newest turn from its beginning, however late it is opened; with `Last-Event-ID` or
+`after` it goes on there. It ends with the turn; who comes back when all is told gets 204, at which an EventSource stops
+asking.
 """
 
 from collections.abc import AsyncGenerator
@@ -80,12 +81,15 @@ def chat_routes(keeper: Keeper, assistant: str) -> APIRouter:
         responses=_STREAMED,
         summary="Stream the answer of a session",
     )
-    async def answer(who: Who, session_id: str, last_event_id: LastEventId = None) -> Response:
+    async def answer(
+        who: Who, session_id: str, after: str | None = None, last_event_id: LastEventId = None
+    ) -> Response:
         conversation = await find(keeper.store, who.scope, session_id)
-        if last_event_id is None:
+        text = after if last_event_id is None else last_event_id
+        if text is None:
             place = await _newest_turn(keeper.store, conversation)
         else:
-            cursor = Cursor.decode(last_event_id, conversation.id)
+            cursor = Cursor.decode(text, conversation.id)
             check_position(cursor.seq, conversation.entries)
             if await _is_told(keeper.store, conversation, cursor):
                 return Response(status_code=204)

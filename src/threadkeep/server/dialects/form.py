@@ -59,6 +59,8 @@ def _parts(content_type: str, body: bytes) -> dict[str, str]:
     # A form in parts is MIME, which the standard library reads.
     head = f"Content-Type: {content_type}\r\n\r\n".encode("latin-1")
     whole = message_from_bytes(head + body, _class=EmailMessage, policy=HTTP)
+    if whole.defects:
+        raise ValueError("a form without its end, or without parts")
     found = {}
     for part in list(whole.iter_parts())[:MOST_FIELDS]:
         name = part.get_param("name", header="content-disposition")

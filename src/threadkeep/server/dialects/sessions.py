@@ -12,7 +12,7 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.value import Text
 from threadkeep.keeper import Keeper
-from threadkeep.server.bodies import said
+from threadkeep.server.bodies import Title, said
 from threadkeep.server.dialects.exchange import Asking, Calling, DialectBody, Exchange, check_room, find
 from threadkeep.server.dialects.message_counts import MessageCounts
 from threadkeep.server.dialects.reply import Reply, UsedTool
@@ -26,7 +26,7 @@ Limit = Annotated[int, Query(ge=1, le=200, description="How many at most; the ne
 class NewSession(DialectBody):
     """A session that begins without a message."""
 
-    title: Text | None = Field(default=None, max_length=500)
+    title: Title | None = None
     system: Text | None = None
 
 
@@ -148,7 +148,7 @@ def session_routes(keeper: Keeper, assistant: str) -> APIRouter:
     async def read(who: Who, session_id: str) -> WholeSession:
         return await sessions.whole(who.scope, session_id)
 
-    @router.delete("/sessions/{session_id}", status_code=204, summary="Delete a session")
+    @router.delete("/sessions/{session_id}", status_code=204, response_class=Response, summary="Delete a session")
     async def delete(who: Who, session_id: str) -> None:
         conversation = await find(store, who.scope, session_id)
         await store.delete(who.scope, conversation.id)

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError
+from starlette.requests import HTTPConnection
 from starlette.responses import Response, StreamingResponse
 
 from threadkeep.context.base import estimate
@@ -32,6 +33,7 @@ from threadkeep.server.dialects.exchange import (
     check_room,
     undone_if_refused,
 )
+from threadkeep.server.head_requests import refuse_head
 from threadkeep.server.identity import Who
 from threadkeep.server.keys import replay_headers
 from threadkeep.server.limits import Limited
@@ -114,7 +116,8 @@ def stateless_routes(keeper: Keeper, settings: Settings) -> APIRouter:
     return router
 
 
-async def _room(who: Who, limits: Limited) -> AsyncIterator[None]:
+async def _room(connection: HTTPConnection, who: Who, limits: Limited) -> AsyncIterator[None]:
+    refuse_head(connection)
     with limits.stream(who.scope):
         yield
 

@@ -12,6 +12,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Turn, TurnChange, TurnState
 from threadkeep.errors import InvalidValue, ModelError
 from threadkeep.keeper import Keeper
+from threadkeep.server.addresses import ConversationId
 from threadkeep.server.bodies import CreateBody, PatchBody, said
 from threadkeep.server.identity import Who
 from threadkeep.server.keys import Key, replay_headers
@@ -57,7 +58,7 @@ def conversation_routes(keeper: Keeper) -> APIRouter:
     @router.get("/{id}", summary="Read a conversation with a page of its messages")
     async def read(
         who: Who,
-        id: str,
+        id: ConversationId,
         response: Response,
         limit: Limit = 50,
         before: int | None = None,
@@ -82,23 +83,23 @@ def conversation_routes(keeper: Keeper) -> APIRouter:
 
     @router.patch("/{id}", summary="Change title, metadata, status, archived or model")
     async def patch(
-        who: Who, id: str, body: PatchBody, response: Response, if_match: IfMatch = None
+        who: Who, id: ConversationId, body: PatchBody, response: Response, if_match: IfMatch = None
     ) -> ShownConversation:
-        if not said(body):
+        change = Update(**body.model_dump(exclude_none=True))
+        if not change.model_fields_set:
             raise InvalidValue("There is nothing to change.")
         _check_model(keeper, body.model)
-        change = Update(**body.model_dump(exclude_unset=True))
         changed = await store.update(who.scope, id, change, expected_version=parse_version(if_match))
         keeper.changed(who.scope, id)
         return _shown(changed, response)
 
-    @router.delete("/{id}", status_code=204, summary="Delete a conversation")
-    async def delete(who: Who, id: str) -> None:
+    @router.delete("/{id}", status_code=204, response_class=Response, summary="Delete a conversation")
+    async def delete(who: Who, id: ConversationId) -> None:
         await store.delete(who.scope, id)
         keeper.changed(who.scope, id)
 
     @router.post("/{id}/restore", summary="Bring a conversation back that was deleted in the last half minute")
-    async def restore(who: Who, id: str, response: Response) -> ShownConversation:
+    async def restore(who: Who, id: ConversationId, response: Response) -> ShownConversation:
         restored = await store.restore(who.scope, id)
         keeper.changed(who.scope, id)
         return _shown(restored, response)

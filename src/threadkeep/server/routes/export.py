@@ -15,6 +15,7 @@ from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.export import export_text
 from threadkeep.conversation.markdown import to_markdown
 from threadkeep.keeper import Keeper
+from threadkeep.server.addresses import ConversationId
 from threadkeep.server.html_export import POLICY, to_html
 from threadkeep.server.identity import Who
 from threadkeep.store.base import MAX_LIMIT, Store
@@ -42,7 +43,7 @@ def export_routes(keeper: Keeper) -> APIRouter:
     router, store = APIRouter(prefix="/v1/conversations", tags=["reading"]), keeper.store
 
     @router.get("/{id}/export", response_class=Response, responses=_FILES, summary="Export a conversation")
-    async def export(who: Who, id: str, chosen: Chosen = Format.JSON, head: Head = None) -> Response:
+    async def export(who: Who, id: ConversationId, chosen: Chosen = Format.JSON, head: Head = None) -> Response:
         conversation = await store.get(who.scope, id)
         headers = file_headers(conversation, chosen)
         if chosen is Format.JSON:

@@ -21,7 +21,7 @@ def login_routes(guard: KeyGuard) -> APIRouter:
     """The routes for one guard."""
     router = APIRouter(prefix="/v1", tags=["signing in"], dependencies=[Depends(refuse_foreign_page)])
 
-    @router.post("/login", status_code=204, summary="Sign in: a key for a cookie")
+    @router.post("/login", status_code=204, response_class=Response, summary="Sign in: a key for a cookie")
     async def login(body: LoginBody, request: Request, response: Response) -> None:
         if await guard.holder(body.key) is None:
             raise NotAuthenticated("This key is not known, or was revoked.")
@@ -35,7 +35,7 @@ def login_routes(guard: KeyGuard) -> APIRouter:
             path="/",
         )
 
-    @router.post("/logout", status_code=204, summary="Sign out")
+    @router.post("/logout", status_code=204, response_class=Response, summary="Sign out")
     async def logout(response: Response) -> None:
         response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
 

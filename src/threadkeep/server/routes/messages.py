@@ -8,7 +8,9 @@ from starlette.responses import JSONResponse, Response
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.message import Role
 from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.turn import TurnState
 from threadkeep.keeper import ENDS, Chat, Keeper
+from threadkeep.server.addresses import ConversationId
 from threadkeep.server.bodies import ApproveBody, RegenerateBody, SendBody, said
 from threadkeep.server.failed_turn import is_conflict, problem_of_turn
 from threadkeep.server.identity import Who
@@ -16,6 +18,7 @@ from threadkeep.server.keys import Key, replay_headers
 from threadkeep.server.limits import room_for_stream, room_to_write
 from threadkeep.server.shown import Answered, ShownMessage, ShownTurn
 from threadkeep.server.sse import stream
+from threadkeep.server.wishes import wants_no_wait, wants_stream
 from threadkeep.store.base import Begun
 from threadkeep.turn.events import Event
 from threadkeep.turn.steps.accept import Sending
@@ -37,7 +40,9 @@ def message_routes(keeper: Keeper) -> APIRouter:
     router, desk = APIRouter(prefix="/v1/conversations/{id}", tags=["messages"]), keeper.desk
 
     @router.post("/messages", dependencies=_ROOM, responses=_ANSWERS, response_model=Answered, summary="Send a message")
-    async def send(who: Who, id: str, body: SendBody, key: Key, accept: Accept = "", prefer: Prefer = "") -> Response:
+    async def send(
+        who: Who, id: ConversationId, body: SendBody, key: Key, accept: Accept = "", prefer: Prefer = ""
+    ) -> Response:
         sending = Sending(
             content=body.content,
             parent=body.place,
@@ -57,7 +62,12 @@ def message_routes(keeper: Keeper) -> APIRouter:
         summary="Answer again, beside an answer",
     )
     async def regenerate(
-        who: Who, id: str, key: Key, body: RegenerateBody | None = None, accept: Accept = "", prefer: Prefer = ""
+        who: Who,
+        id: ConversationId,
+        key: Key,
+        body: RegenerateBody | None = None,
+        accept: Accept = "",
+        prefer: Prefer = "",
     ) -> Response:
         chosen = body or RegenerateBody()
         made = key(f"POST /v1/conversations/{id}/regenerate", said(chosen))
@@ -66,12 +76,12 @@ def message_routes(keeper: Keeper) -> APIRouter:
         return await _answer(keeper, who.scope, id, begun, accept, prefer)
 
     @router.post("/cancel", summary="Stop the turn that runs or waits")
-    async def cancel(who: Who, id: str) -> ShownTurn:
+    async def cancel(who: Who, id: ConversationId) -> ShownTurn:
         turn = await desk.cancel(who.scope, id)
         return ShownTurn(id=turn.number, state="cancelled")
 
     @router.post("/approve", summary="Allow or refuse a tool call that waits for a person")
-    async def approve(who: Who, id: str, body: ApproveBody, key: Key) -> ShownTurn:
+    async def approve(who: Who, id: ConversationId, body: ApproveBody, key: Key) -> ShownTurn:
         made = key(f"POST /v1/conversations/{id}/approve", said(body))
         entry = await desk.approve(
             who.scope, id, body.tool_call_id, approved=body.approved, reason=body.reason, key=made
@@ -93,12 +103,14 @@ async def _answer(keeper: Keeper, scope: Scope, id: str, begun: Begun, accept: s
         # A turn that waited for a person when this was said may have gone on since.
         return event.name != "turn.waiting" or await Chat(keeper, scope, id).is_waiting()
 
-    if "text/event-stream" in accept:
+    if wants_stream(accept):
         return stream(events, id, headers=headers, until=is_last)
-    if "respond-async" in prefer:
-        state = "queued" if begun.lease is None and not begun.replayed else "running"
-        body = Answered(turn=ShownTurn(id=begun.turn, state=state))
-        return JSONResponse(body.model_dump(mode="json"), 202, headers | {"Preference-Applied": "respond-async"})
+    is_hasty = wants_no_wait(prefer)
+    if is_hasty:
+        headers["Preference-Applied"] = "respond-async"
+        if (state := await _open_state(keeper, scope, id, begun)) is not None:
+            body = Answered(turn=ShownTurn(id=begun.turn, state=state))
+            return JSONResponse(body.model_dump(mode="json"), 202, headers)
     seq, end = None, None
     async for event in events:
         if event.name == "message.completed" and event.data["turn"] == begun.turn:
@@ -108,7 +120,16 @@ async def _answer(keeper: Keeper, scope: Scope, id: str, begun: Begun, accept: s
             break
     if end is not None and is_conflict(end.data.get("error")):
         return problem_of_turn(end.data["error"], turn=begun.turn)
-    return JSONResponse((await _ended(keeper, scope, id, end, seq)).model_dump(mode="json"), headers=headers)
+    whole = await _ended(keeper, scope, id, end, seq)
+    return JSONResponse(whole.model_dump(mode="json"), 202 if is_hasty else 200, headers)
+
+
+async def _open_state(keeper: Keeper, scope: Scope, id: str, begun: Begun) -> TurnState | None:
+    """Return the state of a turn that has not ended; one whose request came again may have done so since."""
+    if not begun.replayed:
+        return TurnState.QUEUED if begun.lease is None else TurnState.RUNNING
+    turns = await keeper.store.turns(scope, id)
+    return next((turn.state for turn in turns if turn.number == begun.turn), None)
 
 
 async def _ended(keeper: Keeper, scope: Scope, id: str, end: Event | None, seq: int | None) -> Answered:

@@ -3,22 +3,27 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Response
+from pydantic import AfterValidator
 from starlette.responses import StreamingResponse
 
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.keeper import Keeper
+from threadkeep.server.addresses import ConversationId
 from threadkeep.server.bodies import HeadBody
 from threadkeep.server.identity import Who
 from threadkeep.server.limits import room_for_stream
 from threadkeep.server.list_events import watch_list
 from threadkeep.server.routes.conversations import IfMatch, Limit, parse_version
-from threadkeep.server.shown import HitList, ShownBranch, ShownConversation, ShownHit, ShownTree
+from threadkeep.server.shown import HitList, ShownConversation, ShownHit
+from threadkeep.server.shown_tree import ShownTree, shown_tree
 from threadkeep.server.sse import STREAM_HEADERS, stream
 from threadkeep.store.checks import check_position
 
 HEARTBEAT_SECONDS = 15.0
 LastEventId = Annotated[
-    str | None, Header(description="The cursor of the last event that was seen; wins over `after`.")
+    str | None,
+    Header(description="The cursor of the last event that was seen; wins over `after`."),
+    AfterValidator(lambda cursor: cursor or None),
 ]
 
 
@@ -39,10 +44,10 @@ def reading_routes(keeper: Keeper) -> APIRouter:
         summary="Follow a conversation",
     )
     async def events(
-        who: Who, id: str, after: str | None = None, last_event_id: LastEventId = None
+        who: Who, id: ConversationId, after: str | None = None, last_event_id: LastEventId = None
     ) -> StreamingResponse:
         conversation = await store.get(who.scope, id)
-        text = last_event_id or after
+        text = after if last_event_id is None else last_event_id
         cursor = None if text is None else Cursor.decode(text, id)
         if cursor is not None:
             check_position(cursor.seq, conversation.entries)
@@ -60,16 +65,12 @@ def reading_routes(keeper: Keeper) -> APIRouter:
         return StreamingResponse(changes, media_type="text/event-stream", headers=STREAM_HEADERS)
 
     @router.get("/conversations/{id}/tree", summary="The branches")
-    async def tree(who: Who, id: str) -> ShownTree:
-        conversation, shape = await store.get(who.scope, id), await store.tree(who.scope, id)
-        branches = [
-            ShownBranch.of(branch, await store.entry(who.scope, id, branch.head)) for branch in shape.branches()
-        ]
-        return ShownTree(head=conversation.head, version=conversation.version, branches=branches)
+    async def tree(who: Who, id: ConversationId) -> ShownTree:
+        return await shown_tree(store, who.scope, id)
 
     @router.put("/conversations/{id}/head", summary="Choose a branch")
     async def choose(
-        who: Who, id: str, body: HeadBody, response: Response, if_match: IfMatch = None
+        who: Who, id: ConversationId, body: HeadBody, response: Response, if_match: IfMatch = None
     ) -> ShownConversation:
         changed = await store.choose_head(who.scope, id, body.head, expected_version=parse_version(if_match))
         keeper.changed(who.scope, id)
@@ -82,7 +83,7 @@ def reading_routes(keeper: Keeper) -> APIRouter:
         q: Annotated[str, Query(min_length=1, max_length=1000, description='Words, or "words together".')],
         limit: Limit = 20,
         after: str | None = None,
-        conversation: str | None = None,
+        conversation: ConversationId | None = None,
     ) -> HitList:
         page = await store.search(who.scope, q, conversation=conversation, limit=limit, after=after)
         return HitList(data=[ShownHit.of(hit) for hit in page.items], next=page.next)

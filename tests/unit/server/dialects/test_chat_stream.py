@@ -69,7 +69,8 @@ async def test_a_form_is_as_good_as_json(as_parts: bool) -> None:
         ("application/json", b'{"message": "\\ud800"}', 400),
         ("application/x-www-form-urlencoded", b"message=%ff", 400),
         ("application/x-www-form-urlencoded", b"text=hi", 422),
-        ("multipart/form-data", b"message", 422),
+        ("multipart/form-data", b"message", 400),
+        ("multipart/form-data; boundary=x", b'--x\r\nContent-Disposition: form-data; name="message"\r\n\r\ncut o', 400),
         ("multipart/form-data; boundary=x", b"--x\r\nno headers\r\n--x--", 422),
     ],
 )
@@ -118,8 +119,17 @@ async def test_who_was_told_everything_is_told_to_stop_asking() -> None:
         cursor = events_in(await _told(served, id))[-1][2] or ""
         over = await served.client.get("/stream", params={"session_id": id}, headers={"Last-Event-ID": cursor})
         assert (over.status_code, over.content) == (204, b"")
+        over = await served.client.get("/stream", params={"session_id": id, "after": cursor})
+        assert (over.status_code, over.content) == (204, b"")
         await _chat(served, "more", session_id=id)
         assert "Again." in await _told(served, id, cursor)
+
+
+async def test_an_empty_cursor_in_the_header_is_none() -> None:
+    async with serving(says("Hello.")) as served:
+        id = await _chat(served)
+        whole = await _told(served, id)
+        assert names_and_data(await _told(served, id, "")) == names_and_data(whole)
 
 
 async def test_the_stream_of_a_queued_message_tells_nothing_of_the_turn_before_it() -> None:

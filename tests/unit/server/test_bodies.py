@@ -1,0 +1,53 @@
+"""Bodies are taken as they are written: a number is no text, a yes is no `true`, and null changes nothing."""
+
+from typing import Any
+
+import pytest
+
+from tests.unit.server.serving import conversation, served
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/messages", {"content": "hi", "parent": "1"}),
+        ("POST", "/messages", {"content": "hi", "parent": True}),
+        ("POST", "/messages", {"content": "hi", "expected_head": 1.5}),
+        ("PUT", "/head", {"head": False}),
+        ("PUT", "/head", {"head": None}),
+        ("PATCH", "", {"archived": "true"}),
+        ("PATCH", "", {"archived": 1}),
+        ("POST", "/approve", {"tool_call_id": "c", "approved": "yes"}),
+        ("POST", "/approve", {"tool_call_id": "c", "approved": 1}),
+    ],
+)
+async def test_a_value_of_another_type_is_refused(method: str, path: str, body: dict[str, Any]) -> None:
+    async with served() as client:
+        answer = await client.request(method, await conversation(client) + path, json=body)
+        assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request")
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"title": None}, {"metadata": None, "status": None, "archived": None, "model": None}]
+)
+async def test_a_change_of_nothing_is_refused_and_makes_no_version(body: dict[str, None]) -> None:
+    async with served() as client:
+        path = await conversation(client)
+        answer = await client.patch(path, json=body)
+        assert (answer.status_code, answer.json()["code"]) == (400, "invalid_value")
+        read = (await client.get(path)).json()
+        assert (read["version"], read["entries"]) == (1, 0)
+
+
+async def test_null_beside_a_change_leaves_its_field_as_it_is() -> None:
+    async with served() as client:
+        path = await conversation(client)
+        await client.patch(path, json={"metadata": {"a": 1}})
+        changed = (await client.patch(path, json={"title": "New", "metadata": None})).json()
+        assert (changed["title"], changed["metadata"]) == ("New", {"a": 1})
+
+
+async def test_what_is_gone_has_no_body_and_no_type() -> None:
+    async with served() as client:
+        answer = await client.delete(await conversation(client))
+        assert (answer.status_code, answer.content, "content-type" in answer.headers) == (204, b"", False)

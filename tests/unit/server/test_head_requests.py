@@ -1,0 +1,63 @@
+"""HEAD is GET without the body, wherever GET has an end."""
+
+import httpx
+import pytest
+
+from tests.unit.server.serving import conversation, served
+from threadkeep.settings import Settings
+
+ADDRESSES = [
+    *("/", "/c/any", "/sw.js", "/static/app.js", "/health/live", "/health/ready", "/openapi.json"),
+    *("/v1/me", "/v1/conversations", "/v1/search?q=word", "/v1/admin/usage", "/api/v1/sessions"),
+    *("/v1/conversations/missing", "/nowhere"),
+]
+
+
+def _told(answer: httpx.Response) -> dict[str, str]:
+    """Return the headers that tell of the body."""
+    return {name: answer.headers[name] for name in ("content-type", "content-length", "etag") if name in answer.headers}
+
+
+@pytest.mark.parametrize("path", ADDRESSES)
+async def test_it_answers_as_get_does_but_for_the_body(path: str) -> None:
+    async with served() as client:
+        whole, head = await client.get(path), await client.head(path)
+        assert (head.status_code, head.content) == (whole.status_code, b"")
+        assert _told(head) == _told(whole)
+
+
+async def test_a_conversation_tells_its_version_and_its_export_its_name() -> None:
+    async with served() as client:
+        path = await conversation(client)
+        assert (await client.head(path)).headers["etag"] == '"1"'
+        export = await client.head(f"{path}/export")
+        assert (export.status_code, export.content) == (200, b"")
+        assert "attachment" in export.headers["content-disposition"]
+
+
+async def test_no_stream_is_begun_for_it_and_no_model_asked() -> None:
+    async with served() as client:
+        path = await conversation(client)
+        streams = {
+            f"{path}/events": "GET",
+            "/v1/events": "GET",
+            f"/stream?session_id={path.rpartition('/')[2]}": "GET",
+            "/v1/chat/query/stream?query=hi": "GET, POST",
+        }
+        for stream, allowed in streams.items():
+            answer = await client.head(stream)
+            assert (answer.status_code, answer.headers["allow"]) == (405, allowed), stream
+
+
+async def test_it_asks_who_is_there_as_get_does() -> None:
+    async with served(Settings(store="memory:", auth="keys")) as client:
+        assert (await client.head("/v1/me")).status_code == 401
+        assert (await client.head("/v1/events")).status_code == 401
+
+
+async def test_it_is_counted_as_what_it_is_by_its_route() -> None:
+    async with served() as client:
+        await client.head("/v1/conversations/missing")
+        told = (await client.get("/metrics")).text
+        route = 'method="HEAD",route="/v1/conversations/{id}",status="404"'
+        assert f"threadkeep_requests_total{{{route}}} 1" in told
