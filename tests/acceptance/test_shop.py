@@ -106,7 +106,7 @@ async def test_a_sensible_model_answers_from_what_the_shop_found_and_rewrites_th
     async with played_by(SHOP, *answers) as (server, provider, path):
         listed = (await server.say(path, "phones under $500")).json()
         told = (await server.say(path, "which of them have a good camera?")).json()
-    assert [block["source"] for block in listed["message"]["blocks"]] == ["P025", "P028"]
+    assert [block["source"] for block in listed["message"]["blocks"]] == ["P028", "P025"]
     assert "[P0" in provider.requests[0]["messages"][-1]["content"]
     assert "Last question: which of them have a good camera?" in provider.requests[1]["messages"][-1]["content"]
     query = next(item for item in told["message"]["tool_trace"] if item["kind"] == "query")

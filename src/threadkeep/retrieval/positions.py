@@ -55,7 +55,7 @@ _SOME = re.compile(
     rf"\b(?:{_ARTICLE}\s+)?(?P<end>first|top|last)\s+(?P<count>{'|'.join(_COUNTS)}|[2-9])\b", re.IGNORECASE
 )
 _PLACE = re.compile(
-    rf"\b{_ARTICLE}\s+(?P<place>{_WORDS}){_TAIL}"
+    rf"\b{_ARTICLE}\s+(?P<place>{_WORDS}){_TAIL}|\b(?P<ordinal>{'|'.join(_ORDINALS)}|last)\s+one\b"
     r"|\bthe\s+(?P<pair>former|latter)\b"
     rf"|\b(?:number|no\.?|nr\.?|nummer|option|item)\s*(?P<number>\d{{1,2}})\b|(?<!\S)#(?P<hash>\d{{1,2}})\b"
     rf"|^\W*(?P<alone>\d{{1,2}})\W*$|^\W*(?P<bare>{_WORDS})(?:\s+(?:{_THING}))?\W*$",
@@ -151,7 +151,7 @@ def _put(text: str, items: Sequence[Item]) -> str:
 
 
 def _place(match: re.Match[str]) -> int:
-    word = match["place"] or match["bare"] or match["pair"]
+    word = match["place"] or match["ordinal"] or match["bare"] or match["pair"]
     return _PLACES[word.lower()] if word else int(match["number"] or match["hash"] or match["alone"]) - 1
 
 
@@ -161,4 +161,6 @@ def _is_name(text: str) -> bool:
 
 
 def _stems(text: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in words_in_order(text) if word not in STOP_WORDS)
+    # A short number is an amount far more often than a part of a name: "rated above 4" means no "Onyx 4".
+    words = (word for word in words_in_order(text) if word not in STOP_WORDS)
+    return frozenset(stem(word) for word in words if not (word.isdecimal() and len(word) < 3))

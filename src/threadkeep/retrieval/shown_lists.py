@@ -19,6 +19,7 @@ _LINE = re.compile(r"^[ \t]*(?:\d{1,3}[.)]|[-*•])[ \t]+(?P<text>\S.*)$", re.MU
 _NUMBERED = re.compile(r"^[ \t]*1[.)][ \t]", re.MULTILINE)
 _BOLD = re.compile(r"\*\*(.+?)\*\*|`(.+?)`|\[(.+?)\]\(")
 _NAME_END = re.compile(r"\s[-–—|]\s|[:;(]|,\s|\.\s|\.$")  # noqa: RUF001 - dashes that models write
+_PROPERTY = re.compile(r"[a-z][a-z ]{0,30}: [^$€£]{1,40}")
 _AMOUNT = r"(\d+(?:,\d{3})*(?:\.\d+)?)"
 _MONEY = re.compile(rf"(?:[$€£]\s?|USD\s|EUR\s){_AMOUNT}|{_AMOUNT}\s?(?:[$€£]|USD|EUR)")
 
@@ -81,15 +82,17 @@ def _is_number(value: object) -> bool:
 
 def _of_text(text: str) -> list[ShownList]:
     """Return the lists of a text: lines with numbers or dots, begun anew by a line with a 1 or by a paragraph."""
-    groups: list[list[Item]] = [[]]
+    groups: list[list[str]] = [[]]
     end = 0
     for line in list(_LINE.finditer(text))[: 2 * MAX_ITEMS]:
         gap = text[end : line.start()]
         if groups[-1] and (gap.strip() or _NUMBERED.match(line.group())):
             groups.append([])
-        groups[-1].append(_of_line(line["text"]))
+        groups[-1].append(line["text"])
         end = line.end()
-    return [tuple(group[:MAX_ITEMS]) for group in groups if len(group) > 1]
+    # What a thing has ("- weight: 169 g") is no list of things: nobody means a place in it.
+    things = [group for group in groups if len(group) > 1 and not all(map(_PROPERTY.fullmatch, group))]
+    return [tuple(map(_of_line, group[:MAX_ITEMS])) for group in things]
 
 
 def _of_line(text: str) -> Item:

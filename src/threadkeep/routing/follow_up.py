@@ -1,8 +1,8 @@
 """Follow-up detection: does the newest question need the conversation before it to be understood?
 
 With a history it does, unless it clearly stands alone; a change of topic stands alone. The signs are weighed with small
-numbers: fitted on conversations of 2019 (TREC CAsT) and rounded, except for places, beginnings and fragments, which
-those conversations have too few of and which were set by hand. `bench/followups.py` measures them. No model is asked.
+numbers: fitted on conversations of 2019 (TREC CAsT) and rounded, except for places, beginnings, fragments and "which"
+alone: those conversations have too few of them, so they were set by hand. `bench/followups.py` measures them all.
 """
 
 import re
@@ -23,6 +23,7 @@ WEIGHTS: Mapping[str, float] = {
     "one_specific": 1.0,
     "definite": 0.9,
     "fragment": 1.2,
+    "bare_which": 1.5,
     "goes_on": 0.6,
     "bare_general": 0.4,
     "known_word": -0.35,
@@ -40,6 +41,7 @@ _WHY = {
     "one_specific": "it names little by itself",
     "definite": "it speaks of something as known",
     "fragment": "it is no whole sentence",
+    "bare_which": "it asks which, and does not say of what",
     "goes_on": "it compares with something said before",
     "bare_general": "it leaves open what it belongs to",
 }

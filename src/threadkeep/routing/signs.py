@@ -31,6 +31,11 @@ _PLACE = re.compile(
     r"\s*(?:$|[?!.,;]|and\b|in\b|of (?:the|your))",
     re.IGNORECASE,
 )
+_BARE_WHICH = re.compile(
+    r"\W*(?:(?:and|but|so|ok|okay|well)\W+)*which (?:(?:are|is|was|were)\b(?! the\b)|(?:have|has|had|do|does"
+    r"|did|can|could|will|would|comes?|costs?|supports?|includes?|offers?|of)\b)",
+    re.IGNORECASE,
+)
 _DEFINITION = re.compile(r"\W*(?:what|who) (?:is|are|was|were) (?:an? )?(?:[\w-]+ )?[\w-]+\W*", re.IGNORECASE)
 _COMPLEMENT = frozenset(
     {"of", "between", "for", "about", "in", "to", "with", "on", "from", "at", "by", "against", "during"}
@@ -57,6 +62,7 @@ class Signs:
     definite: bool
     definition: bool
     fragment: bool
+    bare_which: bool
 
     def __iter__(self) -> Iterator[str]:
         """The names of the signs that are there."""
@@ -99,6 +105,7 @@ class Wording:
             bare_general=any(bare for bare, _ in phrases),
             definite=any(definite for _, definite in phrases),
             definition=bool(size) and _DEFINITION.fullmatch(self.text) is not None,
+            bare_which=_BARE_WHICH.match(self.text) is not None,
             fragment=len(self.words) <= _MAX_FRAGMENT and AUXILIARIES.isdisjoint(self.words),
         )
 

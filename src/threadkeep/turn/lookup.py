@@ -1,7 +1,7 @@
 """Looking something up for a question: the route, the query that stands alone, the passages. Assistants carry one."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,7 +9,7 @@ from threadkeep.conversation.message import Message
 from threadkeep.conversation.value import JsonObject
 from threadkeep.errors import RetrievalError
 from threadkeep.llm.base import Model
-from threadkeep.retrieval.base import Passage, Query, Retriever, Rewrite, Rewriter
+from threadkeep.retrieval.base import Filter, Passage, Query, Retriever, Rewrite, Rewriter
 from threadkeep.retrieval.model_rewriter import ModelRewriter
 from threadkeep.retrieval.words_rewriter import WordsRewriter
 from threadkeep.routing.follow_up import follow_up
@@ -17,6 +17,9 @@ from threadkeep.routing.router import Choice, Route, Router
 from threadkeep.turn.steps.choose_route import choose_route
 
 logger = logging.getLogger(__name__)
+
+Filters = Callable[[str, Sequence[Message]], tuple[Filter, ...]]
+"""Reads conditions on the metadata from a question and what was said before it: "under $500"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +53,14 @@ class Lookup:
     """What an assistant looks up in: a retriever and, where not everything is looked up, a router.
 
     `rewriting` says who makes a follow-up stand alone: a model where one can (else words), words alone, or nobody.
+    `filters` reads conditions that passages must meet; without it none are set.
     """
 
     retriever: Retriever
     router: Router | None = None
     limit: int = 5
     rewriting: Literal["model", "words", "never"] = "model"
+    filters: Filters | None = None
 
     async def find(self, question: str, history: Sequence[Message], model: Model) -> Found:
         """Look up what a question needs, given what was said before it, oldest first. It never fails the turn."""
@@ -64,15 +69,15 @@ class Lookup:
         if choice.route != "retrieve":
             return Found(route=choice.route, why=choice.why, rewrite=unchanged)
         rewrite = unchanged if self.rewriting == "never" else await self.rewriter(model).rewrite(question, history)
-        return await self._search(choice, rewrite)
+        return await self._search(choice, rewrite, self.filters(question, history) if self.filters else ())
 
     def rewriter(self, model: Model) -> Rewriter:
         """Return who makes a follow-up stand alone, with this model."""
         words = WordsRewriter(self.retriever, _needs_context)
         return ModelRewriter(model, words) if self.rewriting == "model" else words
 
-    async def _search(self, choice: Choice, rewrite: Rewrite) -> Found:
-        query = Query(text=rewrite.text, words=rewrite.words)
+    async def _search(self, choice: Choice, rewrite: Rewrite, where: tuple[Filter, ...]) -> Found:
+        query = Query(text=rewrite.text, words=rewrite.words, where=where)
         try:
             passages = tuple(await self.retriever.search(query, limit=self.limit))
         except RetrievalError as error:

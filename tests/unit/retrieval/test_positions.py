@@ -38,6 +38,7 @@ SHOWN = [[STOCKS], [PHONES, items("Nokia X30", "Fairphone 5")]]
         ("the second one in the first list", ["BAC"]),
         ("Wie teuer ist der zweite?", ["Google Pixel 8a"]),
         ("le premier", ["Samsung Galaxy A54"]),
+        ("first one, is it there?", ["Samsung Galaxy A54"]),
     ],
 )
 def test_a_reference_is_resolved_in_the_newest_list_that_fits(question: str, expected: list[str]) -> None:
@@ -50,6 +51,7 @@ def test_a_reference_is_resolved_in_the_newest_list_that_fits(question: str, exp
     "question",
     [
         "What was the first artificial satellite?",
+        "Which are rated above 40?",
         "the ninth one",
         "the fifth list",
         "Why?",

@@ -60,3 +60,8 @@ def test_only_answers_show_lists() -> None:
 def test_very_long_lists_are_cut() -> None:
     [[shown]] = shown_lists([said("\n".join(f"- item {number}" for number in range(10_000)))])
     assert len(shown) == 100
+
+
+def test_what_a_thing_has_is_no_list_of_things() -> None:
+    assert shown_lists([said("**Arc 9**:\n\n- screen: 6.1 inch\n- battery: 3900 mAh\n- weight: 169 g")]) == []
+    assert names(said("- shoes: $50\n- socks: $5")) == [[["shoes", "socks"]]]

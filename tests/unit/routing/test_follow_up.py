@@ -32,6 +32,11 @@ PHONES = (
         "Why?",
         "compare them",
         "e-mail? Why is that?",
+        "which have a good camera?",
+        "and which have 128 GB?",
+        "Which has the longest battery life?",
+        "which are waterproof?",
+        "which of them support 5G?",
     ],
 )
 def test_a_question_that_leans_on_the_conversation_needs_it(question: str) -> None:
@@ -49,6 +54,8 @@ def test_a_question_that_leans_on_the_conversation_needs_it(question: str) -> No
         "What does it mean to be a vegan?",
         "When did Netflix shift from DVDs to a streaming service?",
         "Show me laptops with 32 GB of memory",
+        "Which is the biggest commercial plane?",
+        "Which countries have nuclear weapons?",
     ],
 )
 def test_a_question_that_names_what_it_is_about_stands_alone(question: str) -> None:

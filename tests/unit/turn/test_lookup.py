@@ -1,12 +1,14 @@
 """Looking something up for a question."""
 
 import json
+from collections.abc import Sequence
 
 import pytest
 
 from bench.followup_cases import own_cases, own_documents
 from tests.unit.retrieval.strict_retriever import StrictRetriever
 from threadkeep.conversation.message import Message, Role
+from threadkeep.retrieval.base import Filter
 from threadkeep.retrieval.hybrid import HybridIndex
 from threadkeep.routing.router import Router
 from threadkeep.testing.scripted_model import ScriptedModel, says
@@ -57,6 +59,16 @@ async def test_a_change_of_topic_is_looked_up_as_it_is() -> None:
     used = retriever()
     await Lookup(retriever=used).find("What is the capital of France?", HISTORY, ScriptedModel())
     assert (used.queries[-1].text, used.queries[-1].words) == ("What is the capital of France?", ())
+
+
+async def test_conditions_are_read_from_the_question_where_an_assistant_knows_how() -> None:
+    def below(question: str, history: Sequence[Message]) -> tuple[Filter, ...]:
+        assert list(history) == list(HISTORY)
+        return (Filter("price", "<", int(question.rpartition("$")[2])),)
+
+    used = retriever()
+    await Lookup(retriever=used, filters=below).find("and under $300", HISTORY, ScriptedModel())
+    assert used.queries[-1].where == (Filter("price", "<", 300),)
 
 
 async def test_a_model_that_can_rewrites() -> None:

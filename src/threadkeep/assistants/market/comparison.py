@@ -46,8 +46,13 @@ def _difference(one: Company, other: Company) -> str:
         f"{chains} ({one.supply_risk} against {other.supply_risk} of 5), "
         f"its operating margin is {'higher' if margin > 0 else 'lower'} "
         f"({figure(one, 'operating_margin')} against {figure(other, 'operating_margin')}), "
-        f"and its revenue changed by {one.growth:+g}% against {other.growth:+g}% over a year."
+        f"its revenue changed by {one.growth:+g}% against {other.growth:+g}% over a year, "
+        f"and it costs {_priced(one)} against {_priced(other)} times its earnings."
     )
+
+
+def _priced(company: Company) -> str:
+    return number(company.price_to_earnings) if company.price_to_earnings else "no"
 
 
 def _side(company: Company) -> dict[str, Any]:

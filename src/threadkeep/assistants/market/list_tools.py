@@ -5,10 +5,11 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from threadkeep.assistants.market.companies import Company, Sector, SectorKey, market
+from threadkeep.assistants.market.figures import listed as enumerated
 from threadkeep.assistants.market.figures import number
 from threadkeep.assistants.market.names import close_to, companies_in, company_of, sector_in
 from threadkeep.assistants.market.outcomes import COMPANY, LIST, caption, list_key, told, unknown
-from threadkeep.assistants.market.ranking import YARDSTICKS, Ranked, Theme, Yardstick, ranked
+from threadkeep.assistants.market.ranking import YARDSTICKS, Bounds, Ranked, Theme, Yardstick, ranked
 from threadkeep.conversation.blocks import RankedList, Table
 from threadkeep.tools.base import ToolContext, ToolOutcome
 from threadkeep.tools.decorator import tool
@@ -19,33 +20,36 @@ def rank_stocks(
     context: ToolContext,
     theme: Theme,
     sector: SectorKey | None = None,
-    without: SectorKey | None = None,
     tickers: list[str] | None = None,
+    bounds: Bounds | None = None,
     limit: Annotated[int, Field(ge=1, le=20)] = 5,
     reverse: bool = False,
 ) -> ToolOutcome:
     """Rank stocks by a theme, best first: who benefits from rate cuts or hikes, who has high margins, growth or
-    dividends, who is cheap (value), whose supply chain is risky or safe. Shows a ranked list to the person.
+    dividends, who is cheap (value) or large (size), whose supply chain is risky or safe. Shows a ranked list.
 
     Args:
         theme: What to rank by.
         sector: Rank only this sector.
-        without: Leave this sector out.
         tickers: Rank only these companies, for example those of an earlier list.
+        bounds: Which of them count: by the figure that is ranked, by a region that they depend on, without a sector.
         limit: How many to show.
         reverse: Worst first, for example the lowest margins or the most expensive stocks.
     """
     if strange := next((text for text in tickers or () if company_of(text) is None), None):
         return unknown(strange)
     chosen = [company_of(text) for text in tickers] if tickers else list(market().companies.values())
-    kept = [each for each in chosen if each and sector in (None, each.sector.key) and without != each.sector.key]
-    best = ranked(kept, theme, reverse=reverse)[:limit]
+    kept = [each for each in chosen if each and sector in (None, each.sector.key)]
+    fitting = [each for each in ranked(kept, theme, reverse=reverse) if bounds is None or bounds.hold(each)]
+    best = fitting[:limit]
     if not best:
         return told("No company in the data fits.", ())
     title = _title(YARDSTICKS[theme], market().sectors[sector] if sector else None, best, reverse=reverse)
+    title += f" of those that depend on {bounds.region}" if bounds and bounds.region else ""
     shown = [each.company for each in best]
-    asked = {"theme": theme, "sector": sector, "without": without, "tickers": tickers, "limit": limit}
-    args = {name: value for name, value in (asked | {"reverse": reverse}).items() if value}
+    asked = {"theme": theme, "sector": sector, "tickers": tickers, "limit": limit}
+    within = bounds.model_dump(exclude_none=True) if bounds else None
+    args = {name: value for name, value in (asked | {"reverse": reverse, "bounds": within}).items() if value}
     entry = {"args": args, "shown": [each.ticker for each in shown]}
     return told(
         _sentence(title, YARDSTICKS[theme], best),
@@ -109,7 +113,9 @@ def _sentence(title: str, yardstick: Yardstick, best: list[Ranked]) -> str:
     if "supply chain" in yardstick.measure:
         why = f" {first.supply_note}"
     score = f"{number(best[0].score)}{yardstick.unit}"
-    return f"{title}: {listed}. {first.name} comes first with {score} ({yardstick.measure}).{why}"
+    equals = [each.company.name for each in best if each.score == best[0].score]
+    place = f"{first.name} comes first" if len(equals) == 1 else f"{enumerated(equals)} share the first place"
+    return f"{title}: {listed}. {place} with {score} ({yardstick.measure}).{why}"
 
 
 def _block(title: str, yardstick: Yardstick, best: list[Ranked]) -> RankedList:

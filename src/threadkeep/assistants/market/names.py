@@ -44,7 +44,7 @@ def company_of(text: str) -> Company | None:
 def close_to(text: str, most: int = 3) -> list[Company]:
     """Return companies whose ticker or name looks like a text, the likeliest first."""
     known = {ticker.lower(): company for ticker, company in market().companies.items()} | _by_name()
-    found = [known[name] for name in get_close_matches(_plain(text), known, n=most * 2, cutoff=0.6)]
+    found = [known[name] for name in get_close_matches(_plain(text), known, n=most * 2, cutoff=0.72)]
     return list(dict.fromkeys(found))[:most]
 
 
@@ -74,8 +74,29 @@ def unknown_ticker_in(text: str) -> str | None:
 
 def sector_in(text: str) -> Sector | None:
     """Return the sector that a text names; of two the one with the longer word."""
+    return next(iter(sectors_in(text)), None)
+
+
+def sectors_in(text: str) -> list[Sector]:
+    """Return all sectors that a text names, those with longer words first."""
     plain = f" {' '.join(_plain(word[0]) for word in _WORD.finditer(text))} "
-    return next((sector for word, sector in _sector_words() if f" {word} " in plain), None)
+    found: dict[str, Sector] = {}
+    for word, sector in _sector_words():
+        if f" {word} " in plain:
+            found.setdefault(sector.key, sector)
+            plain = plain.replace(f" {word} ", "  ")
+    return list(found.values())
+
+
+def is_refused(sector: Sector, text: str) -> bool:
+    """Whether a text does not want a sector: "no banks"."""
+    words = "|".join(re.escape(word) for word, each in _sector_words() if each is sector)
+    return re.search(rf"\b(?:no|not|non)[ -](?:the |any |in )?(?:{words})\b", text) is not None
+
+
+def region_in(text: str) -> str | None:
+    """Return the region that a text names, of those that companies depend on."""
+    return next((name for name in _regions() if re.search(rf"\b{re.escape(name.lower())}\b", text.lower())), None)
 
 
 def _at(text: str, words: list[re.Match[str]], at: int) -> tuple[Company | None, int]:
@@ -116,6 +137,12 @@ def _by_slip(phrase: str) -> Company | None:
     ]
     close = get_close_matches(phrase, names, n=1, cutoff=_CLOSE_PHRASE if spaces else _CLOSE)
     return _by_name()[close[0]] if close else None
+
+
+@cache
+def _regions() -> tuple[str, ...]:
+    names = {region for company in market().companies.values() for region in company.regions}
+    return tuple(sorted(names, key=lambda name: (-len(name), name)))
 
 
 @cache

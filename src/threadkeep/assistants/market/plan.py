@@ -21,7 +21,7 @@ from threadkeep.assistants.market.shown import Kind, Past, Shown
 from threadkeep.llm.script import Call
 
 _MORE = 10
-_AT_ONCE = 3
+_AT_ONCE = 5
 """Companies that one answer looks at."""
 
 
@@ -29,10 +29,21 @@ def calls_for(question: Question, past: Past) -> list[Call]:
     """Return the calls that answer a question: the first way to understand it that leads anywhere."""
     if question.wants_catalogue and not question.theme:
         return [Call("find_companies", {"text": question.sector.key if question.sector else ""})]
-    for way in (_comparison, _ranking, _list_again, _sector, _companies, _search):
+    for way in (_sectors, _comparison, _ranking, _list_again, _sector, _companies, _search):
         if calls := way(question, past):
             return calls
     return []
+
+
+def _sectors(question: Question, past: Past) -> list[Call]:
+    """Two sectors beside each other: the best of each."""
+    if len(question.sectors) < 2 or question.is_without_sector:
+        return []
+    theme = question.theme or _ranking_before(past).get("theme", "margins")
+    return [
+        Call("rank_stocks", {"theme": theme, "sector": sector.key, "limit": 3} | _amount(question))
+        for sector in sorted(question.sectors[:2], key=lambda sector: question.place_of(sector))
+    ]
 
 
 def _comparison(question: Question, past: Past) -> list[Call]:
@@ -44,33 +55,38 @@ def _comparison(question: Question, past: Past) -> list[Call]:
     if len(found) == 1 and past.subject:
         found = [past.subject, *found] if past.subject not in found else found
     if len(found) < 2 and not question.companies and not question.stranger and past.last:
-        found = list(past.last.companies[:2])
+        found = list((past.pair or past.last).companies[:2])
     if len(found) == 1 and question.stranger:
         return [Call("compare_companies", {"left": found[0].ticker, "right": question.stranger})]
-    return [_compare(found[0], found[1])] if len(found) > 1 else []
+    most = _AT_ONCE if len(question.companies) > 2 else 2
+    return [_compare(found[0], other) for other in found[1:most]]
 
 
 def _ranking(question: Question, past: Past) -> list[Call]:
     """A question about many companies, or about a theme when no company is meant."""
-    if question.theme is None or question.companies or question.stranger or has_place(question.text):
+    is_place = has_place(question.text) and (past.lists or not question.limit)
+    if question.theme is None or question.companies or question.stranger or is_place:
         return []
     args: dict[str, Any] = {"theme": question.theme} | _amount(question)
     if question.sector:
-        return [Call("rank_stocks", args | _in_sector(question))]
+        return [Call("rank_stocks", args | _in_sector(question) | _among(question, past))]
     if question.theme in ("rate_cuts", "rate_hikes") and not means_several(question.text):
         return [Call("rank_stocks", args | (_sector_before(past) if question.goes_on else {}))]
     if group := _group(question, past):
         return [Call("rank_stocks", args | {"tickers": [company.ticker for company in group.companies]})]
     if means_several(question.text) or _is_about_one(question):
         return []
-    return [Call("rank_stocks", args)] if question.is_about_many or not past.last else []
+    is_about_many = question.is_about_many or (question.bounds and not refers(question.text))
+    return [Call("rank_stocks", args)] if is_about_many or not past.last else []
 
 
 def _group(question: Question, past: Past) -> Shown | None:
     """Return the companies that are to be ranked among themselves; none where all of them are, or only one is meant."""
     last, text = past.last, question.text
-    if last is None or _is_about_one(question):
+    if last is None or _is_about_one(question) or (means_several(text) and question.asks_for_facts):
         return None
+    if chooses(text) and past.pair and not means_list(text):
+        return past.pair
     is_among = means_several(text) or means_list(text) or (chooses(text) and last.kind is not Kind.COMPANY)
     if is_among or (last.kind is Kind.LIST and not question.is_about_many and not refers(text)):
         return last if last.kind is Kind.PAIR else list_in(text, past)
@@ -81,8 +97,12 @@ def _list_again(question: Question, past: Past) -> list[Call]:
     """The first list, the previous one, or more of the newest."""
     if question.wants_more and past.ranking:
         return [Call("rank_stocks", past.ranking.args | {"limit": question.limit or _MORE})]
+    if question.wants_worst and past.ranking:
+        return [Call("rank_stocks", past.ranking.args | {"reverse": not past.ranking.args.get("reverse", False)})]
     if question.companies or has_place(question.text) or question.sector:
         return []
+    if question.bounds and past.ranking and not question.theme:
+        return [Call("rank_stocks", past.ranking.args | _amount(question))]
     if means_list(question.text):
         shown = list_in(question.text, past)
         if shown and shown.call:
@@ -97,10 +117,13 @@ def _sector(question: Question, past: Past) -> list[Call]:
     if question.sector is None or has_place(question.text):
         return []
     if question.goes_on or question.wanted is None:
+        if question.is_without_sector and past.ranking:
+            bounds = past.ranking.args.get("bounds", {}) | _bounds(question)
+            return [Call("rank_stocks", past.ranking.args | {"bounds": bounds})]
         before = _ranking_before(past)
-        kept = {name: value for name, value in before.items() if name not in ("tickers", "sector", "without")}
+        kept = {name: value for name, value in before.items() if name not in ("tickers", "sector", "bounds")}
         if kept:
-            return [Call("rank_stocks", kept | _in_sector(question) | _amount(question))]
+            return [Call("rank_stocks", kept | _in_sector(question) | _amount(question) | _among(question, past))]
     if refers(question.text) and past.subject:
         return []
     return [Call("find_companies", {"text": question.sector.key})]
@@ -126,7 +149,7 @@ def _companies(question: Question, past: Past) -> list[Call]:
     found = found or [each.company for each in companies_meant(question.text, past) if _fits(each.company, question)]
     if not found and means_several(question.text) and past.last:
         found = list(past.last.companies)
-    if not found and question.wanted and past.subject and not _asks_for_another(question):
+    if not found and (question.wanted or question.wants_peers) and past.subject and not _asks_for_another(question):
         found = [past.subject]
     if not found:
         return [Call("describe_company", {"ticker": question.stranger})] if question.stranger else []
@@ -168,9 +191,13 @@ def _search(question: Question, past: Past) -> list[Call]:
 
 
 def _in_sector(question: Question) -> dict[str, Any]:
-    if question.sector is None:
-        return {}
-    return {"without" if question.is_without_sector else "sector": question.sector.key}
+    return {"sector": question.sector.key} if question.sector and not question.is_without_sector else {}
+
+
+def _among(question: Question, past: Past) -> dict[str, Any]:
+    """Return those that a choice is limited to: "which of those are banks?"."""
+    shown = list_in(question.text, past) if means_several(question.text) else None
+    return {"tickers": [company.ticker for company in shown.companies]} if shown else {}
 
 
 def _is_about_one(question: Question) -> bool:
@@ -180,7 +207,13 @@ def _is_about_one(question: Question) -> bool:
 
 def _amount(question: Question) -> dict[str, Any]:
     limit = {"limit": question.limit} if question.limit else {}
-    return limit | ({"reverse": True} if question.is_reverse else {})
+    bounds = {"bounds": _bounds(question)} if _bounds(question) else {}
+    return limit | bounds | ({"reverse": True} if question.is_reverse else {})
+
+
+def _bounds(question: Question) -> dict[str, float | str]:
+    refused = {"without": question.sector.key} if question.sector and question.is_without_sector else {}
+    return question.bounds | refused
 
 
 def _compare(left: Company, right: Company) -> Call:

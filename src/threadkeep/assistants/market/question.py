@@ -9,7 +9,14 @@ from enum import StrEnum
 from functools import cached_property
 
 from threadkeep.assistants.market.companies import Metric, Sector
-from threadkeep.assistants.market.names import Named, companies_in, sector_in, unknown_ticker_in
+from threadkeep.assistants.market.names import (
+    Named,
+    companies_in,
+    is_refused,
+    region_in,
+    sectors_in,
+    unknown_ticker_in,
+)
 from threadkeep.assistants.market.ranking import Theme
 
 NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
@@ -30,9 +37,11 @@ _HIKES = re.compile(_moves(_UP) + r"|\bmonetary tightening\b|\bhawkish\b|\b(?:ra
 _CENTRAL_BANK = re.compile(r"\bcentral banks?\b")
 _HARMED = re.compile(r"\b(?:hurt|hurts|harmed?|suffers?|lose|loses|losers?|damaged?|hit by|worst off|bad for|avoid)\b")
 _CHAIN = re.compile(
-    r"\bsupply[ -]*chains?\b|\bsuppl(?:y|ier|iers|ies)\b|\bsourc(?:e|es|ing)\b|\bvendors?\b|\blogistics\b"
-    r"|\brisk(?:s|y|ier|iest)?\b|\bfactor(?:y|ies)\b|\bmade\b"
+    r"\bsup+l*y[ -]*chains?\b|\bsuppl(?:y|ier|iers|ies)\b|\bsourc(?:e|es|ing)\b|\bvendors?\b|\blogistics\b"
+    r"|\brisk(?:s|y|ier|iest)?\b|\bfactor(?:y|ies)\b|\bmade\b|\bdepend(?:s|ent)?\b"
+    r"|\bexpos(?:ed|ure)\b|\bsafe(?:r|st)?\b|\bregions?\b"
 )
+_RISK = re.compile(r"\brisk\w*|\bsafe\w*|\brobust\b|\bsecure\b|\bwhich\b|\bworst\b|\bbest\b|\blowest\b|\bhighest\b")
 _SAFE = re.compile(r"\b(?:safe|safer|safest|lowest|least|robust|secure|low)\b")
 _THEMES: tuple[tuple[Theme, re.Pattern[str]], ...] = (
     ("margins", re.compile(r"\bmargins?\b|\bprofitab(?:le|ility)\b|\bmost profitable\b")),
@@ -45,8 +54,18 @@ _THEMES: tuple[tuple[Theme, re.Pattern[str]], ...] = (
     ),
     ("growth", re.compile(r"\bgrow\w*|\bfast\w* growing\b|\bexpanding\b")),
     ("dividends", re.compile(r"\bdividends?\b|\byields?\b|\bpayouts?\b")),
+    (
+        "size",
+        re.compile(r"\b(?:bigg(?:er|est)|larg(?:er|est)|smallest|smaller)\b|\brevenues?\b|\bsales\b|\bturnover\b"),
+    ),
 )
-_REVERSE = re.compile(r"\b(?:lowest|worst|slowest|smallest|weakest|least|(?:most|more|too) expensive|priciest)\b")
+_BOUND = re.compile(
+    r"\b(?:(?P<above>above|over|more than|at least|higher than|greater than)"
+    r"|(?P<below>below|under|less than|at most|lower than|cheaper than))\s+\$?(?P<number>\d+(?:\.\d+)?)"
+)
+_REVERSE = re.compile(
+    r"\b(?:lowest|smaller|worst|slowest|smallest|weakest|least|(?:most|more|too) expensive|priciest)\b"
+)
 _METRICS: tuple[tuple[tuple[Metric, ...], re.Pattern[str]], ...] = (
     (("gross_margin",), re.compile(r"\bgross margins?\b")),
     (("operating_margin",), re.compile(r"\boperating margins?\b")),
@@ -60,13 +79,15 @@ _COMPARES = re.compile(
     r"|\bbetter than\b|\bcontrast\b"
 )
 _CHOICE = re.compile(r"\bwhich (?:one )?is (?:better|riskier|safer|cheaper|bigger)\b|\bor\b")
+_THAN = re.compile(r"\b(?:\w+er|more \w+|less \w+|worse) than\b(?! \$?\d)")
 _EVERYBODY = re.compile(
     r"\b(?:stocks|companies|names|firms|shares|tickers|sectors|picks|winners|losers|who|whose|anything|list of|rank"
     r"|ranking|which ones?|(?:which|what) (?:other|of|\w+s)\b|top \d+|best|highest|lowest|cheapest|fastest|slowest"
     r"|riskiest|safest|priciest|biggest|most|screen)\b"
 )
 _TELLS = re.compile(
-    r"\btell me\b|\bmore (?:about|on|info\w*|details?)\b|\bdescribe\b|\bdetails?\b|\bexplain\b|\babout\b.*\bcompany\b"
+    r"\btell me (?:more|about|something about|what|why|how|everything)\b|^\W*tell me\W*$"
+    r"|\bmore (?:about|on|info\w*|details?)\b|\bdescribe\b|\bdetails?\b|\bexplain\b|\babout\b.*\bcompany\b"
     r"|\bwhat (?:is|are|does|do)\b|\bwhat's\b|\bwho (?:is|are)\b|\bwhy\b|\binfo\w*\b|\boverview\b|\bsummar\w+"
     r"|\belaborate\b|\bgo on\b|\bcontinue\b|\bgo deeper\b|\bdig\b|\blook (?:at|into)\b|\bprofile\b|\bshould i\b|\bbuy\b"
 )
@@ -77,12 +98,15 @@ _AGAIN = re.compile(
 _MORE = re.compile(
     r"^\W*(?:show|give|list)?\W*(?:me\W+)?(?:a few |some )?more(?:\W+(?:please|of them|stocks|names|like that))?\W*$"
 )
+_WORST = re.compile(
+    r"\b(?:the|who (?:is|are)|which (?:is|are)) (?:the )?(?:worst|losers|least)\W*$|^\W*(?:the )?(?:worst|losers)\W*$"
+)
 _TOP = re.compile(rf"\b(?:top|best|show|list|give)\W+(?:me\W+)?(?:the\W+)?(?P<count>\d{{1,2}}|{'|'.join(NUMBERS)})\b")
 _CATALOGUE = re.compile(
     r"\b(?:what|which|list|show)\b.*\b(?:sectors|industries|do you (?:know|have|cover)|are there|are available)\b"
     r"|\bwhat (?:data|can you)\b|\ball (?:the )?(?:companies|tickers|stocks)\b"
 )
-_PEERS = re.compile(r"\b(?:competitors?|peers?|rivals?|similar (?:companies|stocks))\b")
+_PEERS = re.compile(r"\b(?:competitors?|alternatives?|peers?|rivals?|similar (?:companies|stocks))\b")
 _WITHOUT = re.compile(r"\b(?:without|except|excluding|exclude|remove|drop|leave out|other than|no more)\b")
 _HISTORY = re.compile(r"\b(?:lists|rankings)\b.*\b(?:shown?|so far|had|seen)\b")
 
@@ -95,6 +119,10 @@ _UNKNOWN = re.compile(
     r"\b(?:tell me (?:more )?about|what about|how about|describe|what is|what's|who is|info(?:rmation)? (?:on|about)"
     r"|do you (?:know|have)|find|search(?: for)?|look up)\s+(?:the\s+)?(?P<name>[\w&.' -]+?)\W*$"
 )
+
+
+_NOBODY = ("others", "other ones", "rest", "all of them")
+"""What stands where a name could, and is none."""
 
 
 class Wanted(StrEnum):
@@ -129,12 +157,41 @@ class Question:
     @cached_property
     def sector(self) -> Sector | None:
         """The sector that it names; a company's name is not taken for one."""
-        return None if self.companies else sector_in(_CENTRAL_BANK.sub(" ", self.text))
+        return next(iter(self.sectors), None)
+
+    @cached_property
+    def sectors(self) -> list[Sector]:
+        """All sectors that it names."""
+        return [] if self.companies else sectors_in(_CENTRAL_BANK.sub(" ", self.text))
+
+    def place_of(self, sector: Sector) -> int:
+        """Where it names a sector, for an order as people said it."""
+        places = [self.text.find(word.lower()) for word in (sector.key, sector.name, *sector.also)]
+        return min((place for place in places if place >= 0), default=0)
+
+    @cached_property
+    def bounds(self) -> dict[str, float | str]:
+        """What companies must meet: "above 5%", "in China"."""
+        found = _BOUND.search(self.text)
+        number = {"above" if found["above"] else "below": float(found["number"])} if found else {}
+        return number | ({"region": self.region} if self.region else {})
+
+    @cached_property
+    def region(self) -> str | None:
+        """The region that it names."""
+        return None if self.companies else region_in(self.text)
+
+    @cached_property
+    def asks_for_facts(self) -> bool:
+        """Whether it wants to know the suppliers, and not whose supplies are at risk."""
+        return self.theme == "supply_chain_risk" and not self.region and _RISK.search(self.text) is None
 
     @cached_property
     def is_without_sector(self) -> bool:
         """Whether the sector is to be left out: "except banks"."""
-        return self.sector is not None and _WITHOUT.search(self.text) is not None
+        if self.sector is None:
+            return False
+        return _WITHOUT.search(self.text) is not None or is_refused(self.sector, self.text)
 
     @cached_property
     def theme(self) -> Theme | None:
@@ -150,7 +207,9 @@ class Question:
     @cached_property
     def is_reverse(self) -> bool:
         """Whether the worst are wanted. Themes that have two names are never turned around."""
-        return self.theme in ("margins", "growth", "value", "dividends") and _REVERSE.search(self.text) is not None
+        return (
+            self.theme in ("margins", "growth", "value", "dividends", "size") and _REVERSE.search(self.text) is not None
+        )
 
     @cached_property
     def limit(self) -> int | None:
@@ -166,7 +225,8 @@ class Question:
     @cached_property
     def wanted(self) -> Wanted | None:
         """What is wanted of a company; None if only the conversation tells."""
-        if _COMPARES.search(self.text) or (_CHOICE.search(self.text) and len(self.companies) == 2):
+        is_pair = len(self.companies) == 2 and _CHOICE.search(self.text)
+        if _COMPARES.search(self.text) or is_pair or (self.companies and _THAN.search(self.text)):
             return Wanted.COMPARISON
         if _CHAIN.search(self.text):
             return Wanted.SUPPLY_CHAIN
@@ -196,6 +256,11 @@ class Question:
         return not self.companies and _CATALOGUE.search(self.text) is not None
 
     @cached_property
+    def wants_worst(self) -> bool:
+        """Whether it wants the other end of a list, and says nothing else: "and the worst?"."""
+        return self.theme is None and not self.companies and _WORST.search(self.text) is not None
+
+    @cached_property
     def wants_peers(self) -> bool:
         """Whether it asks for companies like one."""
         return _PEERS.search(self.text) is not None
@@ -214,4 +279,4 @@ class Question:
     def unknown_name(self) -> str | None:
         """What it asks about, if that is nothing in the data."""
         match = None if self.companies or self.sector else _UNKNOWN.search(self.text)
-        return match["name"] if match else None
+        return match["name"] if match and match["name"] not in _NOBODY else None

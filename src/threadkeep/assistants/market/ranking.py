@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from threadkeep.assistants.market.companies import Company
+from pydantic import BaseModel
+
+from threadkeep.assistants.market.companies import Company, SectorKey
 
 Theme = Literal[
     "rate_cuts",
@@ -12,6 +14,7 @@ Theme = Literal[
     "margins",
     "growth",
     "value",
+    "size",
     "dividends",
     "supply_chain_risk",
     "supply_chain_safety",
@@ -71,6 +74,13 @@ YARDSTICKS: dict[Theme, Yardstick] = {
         score=lambda company: company.price_to_earnings,
         lowest_first=True,
     ),
+    "size": Yardstick(
+        lead="These have the highest revenue",
+        reverse_lead="These have the lowest revenue",
+        measure="revenue of the newest quarter",
+        unit=" billion dollars",
+        score=lambda company: company.newest("revenue"),
+    ),
     "dividends": Yardstick(
         lead="These pay the highest dividends",
         reverse_lead="These pay the lowest dividends",
@@ -102,6 +112,25 @@ class Ranked:
 
     company: Company
     score: float
+
+
+class Bounds(BaseModel):
+    """What a company must meet to be listed: its score, a region that it depends on, and a sector that it is not of."""
+
+    above: float | None = None
+    below: float | None = None
+    region: str | None = None
+    without: SectorKey | None = None
+
+    def hold(self, found: Ranked) -> bool:
+        """Whether a company meets all of it."""
+        regions = [region.lower() for region in found.company.regions]
+        return (
+            (self.above is None or found.score > self.above)
+            and (self.below is None or found.score < self.below)
+            and (self.region is None or self.region.lower() in regions)
+            and found.company.sector.key != self.without
+        )
 
 
 def ranked(companies: Iterable[Company], theme: Theme, *, reverse: bool = False) -> list[Ranked]:

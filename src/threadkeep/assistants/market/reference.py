@@ -24,7 +24,7 @@ _LIST = re.compile(
 )
 _SEVERAL = re.compile(
     rf"\b(?P<end>first|top|best|last|bottom)\s+(?P<count>\d{{1,2}}|{'|'.join(NUMBERS)})\b"
-    r"(?!\s+(?:quarter|year|month|week|\w+ stocks|stocks|companies|names|shares))"
+    r"(?!\s+(?:quarter|year|month|week|\w+ (?:stocks|payers)|stocks|companies|names|shares))"
 )
 _BOTH = re.compile(r"\bboth\b|\b(?:the|these|those) two\b|\beach other\b|\bone another\b")
 _POSITION = re.compile(
@@ -45,7 +45,10 @@ _PLURAL = re.compile(
     r"\b(?:them|these|those|they|their|all of (?:them|these|those)|the ones|from (?:this|that|the) list)\b"
 )
 
-_CHOICE = re.compile(r"\bwhich (?:one|is|has|grows|pays)\b")
+_CHOICE = re.compile(
+    r"\bwhich (?:one|ones|of|is|are|has|have|grow|grows|pay|pays|do|does)\b"
+    r"|\bwho (?:is|has|pays|grows)\b.*\b(?:\w+er|more|less|worse)\b"
+)
 _OWNED = re.compile(r"\bits\b")
 
 

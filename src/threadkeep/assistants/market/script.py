@@ -9,6 +9,7 @@ from threadkeep.assistants.market.plan import calls_for
 from threadkeep.assistants.market.question import Question
 from threadkeep.assistants.market.reference import has_place, needs_every_list, refers
 from threadkeep.assistants.market.shown import Past, past_of
+from threadkeep.llm.general_script import GENERAL
 from threadkeep.llm.script import Call, Reply, Result, Scene, Script
 
 EXAMPLES = (
@@ -17,6 +18,13 @@ EXAMPLES = (
     "What about its supply chain risk?",
     "Compare it to AAPL",
     "Which banks have the highest margins?",
+)
+
+
+_LIMITS = (
+    "I cannot answer that. The data tells what companies do and how interest rates, supply chains, margins, revenue, "
+    "earnings, prices and dividends look, and nothing else; I give no advice. Ask, for example: “What stocks benefit "
+    "from rate cuts?”"
 )
 
 
@@ -44,7 +52,14 @@ def look_up(scene: Scene) -> Reply | None:
     return _calling(Call("earlier_lists")) if not past.is_whole else _ask_back(question, past)
 
 
-SCRIPT = Script(rules=(tell, look_up), examples=EXAMPLES)
+def give_up(scene: Scene) -> Reply | None:
+    """Say what the data holds where a question is about something else; small talk is left to the demo model."""
+    if scene.results or Question(scene.question).is_talk or GENERAL.reply(scene) is not None:
+        return None
+    return Reply(text=f"{_LIMITS}\n\n*{FICTION}*")
+
+
+SCRIPT = Script(rules=(tell, look_up, give_up), examples=EXAMPLES)
 
 
 def _calling(*calls: Call) -> Reply:

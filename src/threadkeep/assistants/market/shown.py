@@ -66,6 +66,13 @@ class Past:
         return self.last.companies[0] if self.last else None
 
     @property
+    def pair(self) -> Shown | None:
+        """The last two companies that were looked at one after the other."""
+        last = self.shown[-2:]
+        companies = tuple(dict.fromkeys(each.companies[0] for each in last if each.kind is Kind.COMPANY))
+        return Shown(Kind.PAIR, companies) if len(companies) == 2 else None
+
+    @property
     def ranking(self) -> Call | None:
         """The newest call that ranked stocks."""
         calls = (each.call for each in reversed(self.shown))

@@ -4,15 +4,16 @@ Everything is read once, when the first question comes. Brands exist; products, 
 """
 
 import json
+import re
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Product:
-    """Something to buy. `kind` is a noun in the singular, `price` is in dollars."""
+    """Something to buy. `kind` is a noun in the singular, `price` is in dollars. Each exists once."""
 
     id: str
     kind: str
@@ -75,11 +76,18 @@ def brands() -> frozenset[str]:
     return frozenset(product.brand for product in products().values())
 
 
-def named(text: str) -> Product | None:
-    """Return the product whose id or whole name a text holds; of several the one with the longest name."""
+def named_in(text: str) -> tuple[Product, ...]:
+    """Return the products whose ids or whole names a text holds; a name inside a longer one does not count."""
     lower = text.lower()
-    found = [each for each in products().values() if each.name.lower() in lower or each.id.lower() in lower.split()]
-    return max(found, key=lambda product: len(product.name), default=None)
+    found = [each for each in products().values() if _holds(lower, each.name) or _holds(lower, each.id)]
+    return tuple(
+        each for each in found if not any(each.name != other.name and each.name in other.name for other in found)
+    )
+
+
+def _holds(lower: str, name: str) -> bool:
+    name = name.lower()
+    return name in lower and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", lower) is not None
 
 
 @cache

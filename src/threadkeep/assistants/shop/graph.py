@@ -8,29 +8,31 @@ Threadkeep keeps the history and hands it in; nothing is kept here between two q
 """
 
 import asyncio
+from dataclasses import replace
 
-from langchain_core.messages import AnyMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langgraph.config import get_stream_writer
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
-from threadkeep.assistants.shop.catalogue import products
-from threadkeep.assistants.shop.meaning import meant
+from threadkeep.assistants.shop.catalogue import Product, named_in, products
+from threadkeep.assistants.shop.features import metadata
+from threadkeep.assistants.shop.meaning import Meaning, meaning
+from threadkeep.assistants.shop.measures import in_order
 from threadkeep.assistants.shop.question import Question
 from threadkeep.assistants.shop.state import Route, ShopState
 from threadkeep.assistants.shop.vocabulary import router
-from threadkeep.assistants.shop.wishes import changes_kind, filters
 from threadkeep.context.marks import note
 from threadkeep.conversation.blocks import Citation
 from threadkeep.graphs.chat_model import call_message
 from threadkeep.graphs.graph_mind import GraphContext, GraphMind
-from threadkeep.retrieval.base import Document, Passage, Query, Retriever, Rewrite
+from threadkeep.retrieval.base import Document, Filter, Query, Retriever, Rewrite
 from threadkeep.retrieval.hybrid import HybridIndex
 from threadkeep.turn.lookup import Lookup
 
 FOUND = 5
-MOST = 50
-"""How far down the ranking a product that is meant by name is looked for."""
+MOST = 100
+"""How many products are put in order at most: more than there are of any kind."""
 
 
 class Shop:
@@ -47,58 +49,91 @@ class Shop:
         if isinstance(last, ToolMessage):
             return {"route": "tool", "tool_result": str(last.content)}
         asked = Question.of(runtime.context.messages)
-        chosen = self._router.route(asked.text, asked.history)
-        get_stream_writer()({"kind": "route", "route": chosen.route, "why": chosen.why})
-        return {"route": chosen.route}
+        chosen, why = self._way(asked)
+        get_stream_writer()({"kind": "route", "route": chosen, "why": why})
+        return {"route": chosen}
+
+    def _way(self, asked: Question) -> tuple[Route, str]:
+        """Return the way that the words ask for; an order's number and a wish say it as well as words do."""
+        if asked.names_order:
+            return "tool", "it names an order"
+        if asked.is_personal:
+            return "respond", "it is about the person"
+        chosen = self._router.route(asked.text, asked.spoken)
+        meant = meaning(asked)
+        if chosen.route == "respond" and meant.wishes.kind and meant.wishes.says_something:
+            return "retrieve", f"it wishes for something: {meant.wishes.text}"
+        if chosen.route == "respond" and (meant.is_named or meant.is_choice):
+            return "retrieve", meant.why
+        return chosen.route, chosen.why
 
     async def reformulate(self, state: ShopState, runtime: Runtime[GraphContext]) -> ShopState:
         """Make the question stand alone."""
         asked = Question.of(runtime.context.messages)
-        rewrite = await self._rewrite(asked, runtime.context)
+        rewrite = await self._rewrite(asked, meaning(asked), runtime.context)
         get_stream_writer()(_told(rewrite))
         return {"reformulated_query": " ".join((rewrite.text, *rewrite.words))}
 
     async def retrieve(self, state: ShopState, runtime: Runtime[GraphContext]) -> ShopState:
         """Find the products that answer it."""
         asked = Question.of(runtime.context.messages)
-        found = await self._find(asked, state["reformulated_query"])
-        return {"context": [f"[{passage.id}] {passage.title}. {passage.text}" for passage in found]}
+        meant = meaning(asked)
+        found = await self._find(asked, meant, state["reformulated_query"])
+        told = [f"[{product.id}] {product.name}. {product.text}" for product in found]
+        return {"context": [_heading(meant, found), *told]}
 
     async def call_tool(self, state: ShopState, runtime: Runtime[GraphContext]) -> ShopState:
-        """Ask for the tool that the question needs, about the product that it means."""
+        """Ask for the tool that the question needs, about each product that it means."""
         asked = Question.of(runtime.context.messages)
         if (order := asked.order) is not None:
-            return _call(asked, "order_status", {"order": order})
-        rewrite = await self._rewrite(asked, runtime.context)
-        found = await self._find(asked, " ".join((rewrite.text, *rewrite.words)))
+            return _call(asked, "order_status", [{"order": order}])
+        meant = meaning(asked)
+        rewrite = await self._rewrite(asked, meant, runtime.context)
+        get_stream_writer()(_told(rewrite))
+        is_known = bool(meant.products or meant.wishes.kind or meant.wishes.brands)
+        found = await self._find(asked, meant, " ".join((rewrite.text, *rewrite.words))) if is_known else []
+        if meant.wishes.order and meant.wishes.order.degree == "most":
+            found = found[:1]
         tool = "check_stock" if asked.is_about_stock else "get_price"
-        return _call(asked, tool, {"product": found[0].title if found else asked.text})
+        return _call(asked, tool, [{"product": product.name} for product in found] or [{"product": asked.text}])
 
     async def generate(self, state: ShopState, runtime: Runtime[GraphContext]) -> ShopState:
-        """Let the model answer from the history and what was found, and cite the products that it names."""
+        """Let the model answer from the history and what was found, and cite the products that it names, in order."""
         answer = await runtime.context.model.ainvoke(_with_context(state))
-        write = get_stream_writer()
-        for product in products().values():
-            if product.name in str(answer.content) or f"[{product.id}]" in str(answer.content):
-                write(Citation(source=product.id, title=product.name, text=product.line))  # type: ignore[call-arg]
+        write, text = get_stream_writer(), str(answer.content)
+        for product in sorted(named_in(text), key=lambda each: _place(text, each)):
+            write(Citation(source=product.id, title=product.name, text=product.line))  # type: ignore[call-arg]
         return {"messages": [answer]}
 
-    async def _find(self, asked: Question, query: str) -> list[Passage]:
-        words = tuple(query.removeprefix(asked.text).split())
-        where = filters(asked.text, asked.history, words)
-        index, wanted = await self._opened(), {product.id for product in meant(asked)}
-        query_of = Query(text=asked.text if words else query, words=words, where=() if wanted else where)
-        found = await index.search(query_of, limit=MOST if wanted else FOUND)
-        return [passage for passage in found if passage.id in wanted] if wanted else found
+    async def _find(self, asked: Question, meant: Meaning, query: str) -> list[Product]:
+        """Return the products that are meant, in their order, or else those that the index finds for the wishes."""
+        index, words = await self._opened(), tuple(query.removeprefix(asked.text).split())
+        text = asked.text if words else query
+        if (kind := meant.wishes.kind) and kind not in text.lower():
+            text = f"{text} {kind}"
+        if meant.products or meant.is_choice:
+            wanted = [Query(text=query, where=(Filter("id", "=", product.id),)) for product in meant.products]
+            found = [passage for each in wanted for passage in await index.search(each, limit=1)]
+            return [products()[passage.id] for passage in found]
+        order = meant.wishes.order
+        passages = await index.search(Query(text=text, words=words, where=meant.where), limit=MOST if order else FOUND)
+        found_products = [products()[passage.id] for passage in passages]
+        return in_order(found_products, order)[:FOUND] if order else found_products
 
-    async def _rewrite(self, asked: Question, context: GraphContext) -> Rewrite:
-        if names := [product.name for product in meant(asked) if product.name not in asked.text]:
-            why = f"it means {' and '.join(names)}"
-            return Rewrite(question=asked.text, text=asked.text, words=tuple(names), by="words", why=why)
-        if changes_kind(asked.text, asked.history):
-            return Rewrite(question=asked.text, text=asked.text, why="it asks for another kind of product")
+    async def _rewrite(self, asked: Question, meant: Meaning, context: GraphContext) -> Rewrite:
+        plain = Rewrite(question=asked.written, text=asked.text, why=meant.why)
+        names = tuple(product.name for product in meant.products if product.name not in asked.text)
+        if meant.is_named or meant.is_new_kind:
+            return replace(plain, words=names, by="words" if names else "nothing")
         rewriter = Lookup(retriever=await self._opened()).rewriter(context.plain_model)
-        return await rewriter.rewrite(asked.text, asked.history)
+        rewrite = replace(await rewriter.rewrite(asked.text, asked.spoken), question=asked.written)
+        if not meant.why:
+            return rewrite
+        if rewrite.by != "model" and (names or meant.is_choice):
+            return replace(plain, words=names, by="words" if names else "nothing")
+        words = rewrite.words or ((meant.wishes.kind,) if meant.wishes.kind else ())
+        by = "words" if rewrite.by == "nothing" and words else rewrite.by
+        return replace(rewrite, words=words if by == "words" else (), by=by, why=meant.why)
 
     async def _opened(self) -> Retriever:
         async with self._opening:
@@ -114,7 +149,7 @@ async def indexed() -> HybridIndex:
             id=product.id,
             title=product.name,
             text=product.text,
-            metadata={"kind": product.kind, "brand": product.brand, "price": product.price, "rating": product.rating},
+            metadata=metadata(product),
         )
         for product in products().values()
     )
@@ -146,8 +181,25 @@ def _way(state: ShopState) -> str:
     return "generator" if "tool_result" in state else ways[state["route"]]
 
 
-def _call(asked: Question, tool: str, args: dict[str, str]) -> ShopState:
-    return {"messages": [call_message(tool, args, f"call_{asked.id}")]}
+def _call(asked: Question, tool: str, wanted: list[dict[str, str]]) -> ShopState:
+    calls = [
+        call
+        for place, args in enumerate(wanted)
+        for call in call_message(tool, args, f"call_{asked.id}_{place}").tool_calls
+    ]
+    return {"messages": [AIMessage(content="", tool_calls=calls)]}
+
+
+def _heading(meant: Meaning, found: list[Product]) -> str:
+    """Return what was looked for, so that an answer can say it, above all if nothing was found."""
+    if not found:
+        return f"nothing{' else' if meant.excluded else ''} fits: {meant.wishes.text or 'what was asked for'}"
+    return meant.why if meant.products else f"looked for: {meant.wishes.text or 'anything that fits'}"
+
+
+def _place(text: str, product: Product) -> int:
+    places = (text.lower().find(product.name.lower()), text.find(product.id))
+    return min(place for place in places if place >= 0)
 
 
 def _told(rewrite: Rewrite) -> dict[str, object]:
@@ -168,6 +220,6 @@ def _with_context(state: ShopState) -> list[AnyMessage]:
     if not found:
         return messages
     place = max(index for index, message in enumerate(messages) if isinstance(message, HumanMessage))
-    told = note("\n".join(["products found for the question below:", *found]))
+    told = note("\n".join(["products found for the question below", *found]))
     asked = HumanMessage(content=f"{told}\n\n{messages[place].content}", id=messages[place].id)
     return [*messages[:place], asked, *messages[place + 1 :]]

@@ -4,21 +4,27 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from threadkeep.assistants.shop.names import corrected
+from threadkeep.assistants.shop.shown import cited
 from threadkeep.conversation.message import Message, Role
 
 _ORDER = re.compile(r"\b#?(A\d{4})\b", re.IGNORECASE)
 _STOCK = re.compile(
     r"\b(?:stock|available|availability|in store|left|have (?:it|them)|how many|deliver|sold out)\b", re.IGNORECASE
 )
-_ABOUT_ORDER = re.compile(r"\border|\bpackage|\bparcel|\bdeliver(?:y|ed)|\bshipped|\bwhere is my\b", re.IGNORECASE)
+_PERSONAL = re.compile(r"\bmy (?:\w+ )?name\b|\bwho (?:am i|are you)\b|\babout me\b|\bremember\b", re.IGNORECASE)
+_ABOUT_ORDER = re.compile(
+    r"\border|\barrive|\bpackage|\bparcel|\bdeliver(?:y|ed)|\bshipped|\bwhere is my\b", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """The newest question, its message's id, and the messages before it."""
+    """The newest question with slips put right, as it was written, its message's id, and the messages before it."""
 
     id: str
     text: str
+    written: str
     history: tuple[Message, ...]
 
     @classmethod
@@ -26,9 +32,29 @@ class Question:
         """Take the newest question out of a branch; an empty one if nobody asked anything."""
         asked = [index for index, message in enumerate(messages) if message.role is Role.USER]
         if not asked:
-            return cls(id="none", text="", history=tuple(messages))
+            return cls(id="none", text="", written="", history=tuple(messages))
         message = messages[asked[-1]]
-        return cls(id=message.id, text=message.content, history=tuple(messages[: asked[-1]]))
+        return cls(
+            id=message.id,
+            text=corrected(message.content),
+            written=message.content,
+            history=tuple(messages[: asked[-1]]),
+        )
+
+    @property
+    def spoken(self) -> tuple[Message, ...]:
+        """The messages before it without answers that name no product: they say nothing about what is looked for."""
+        return tuple(message for message in self.history if message.role is not Role.ASSISTANT or cited(message))
+
+    @property
+    def names_order(self) -> bool:
+        """Whether it names an order by its number."""
+        return _ORDER.search(self.text) is not None
+
+    @property
+    def is_personal(self) -> bool:
+        """Whether it is about the person who asks and not about products."""
+        return _PERSONAL.search(self.text) is not None
 
     @property
     def order(self) -> str | None:

@@ -2,7 +2,7 @@
 
 from difflib import get_close_matches
 
-from threadkeep.assistants.shop.catalogue import Product, named, orders, products
+from threadkeep.assistants.shop.catalogue import Product, named_in, orders, products
 from threadkeep.errors import InvalidValue
 from threadkeep.tools.decorator import tool
 
@@ -43,9 +43,9 @@ def order_status(order: str) -> dict[str, str]:
 
 
 def _product(text: str) -> Product:
-    found = named(text)
-    if found is None:
+    found = named_in(text)
+    if not found:
         close = get_close_matches(text, [product.name for product in products().values()], n=3, cutoff=0.5)
         meant = f" Did you mean {' or '.join(close)}?" if close else ""
         raise InvalidValue(f"There is no product {text!r}.{meant}")
-    return found
+    return found[0]

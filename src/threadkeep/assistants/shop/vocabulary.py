@@ -1,6 +1,7 @@
 """The words by which the shop's router decides (R-E5): words of its tools first, then words for products."""
 
-from threadkeep.assistants.shop.catalogue import brands
+from threadkeep.assistants.shop.catalogue import brands, products
+from threadkeep.assistants.shop.names import kind_words
 from threadkeep.routing.router import Router
 
 TOOL_WORDS = (
@@ -8,6 +9,7 @@ TOOL_WORDS = (
     "how much is",
     "how much are",
     "how much does",
+    "how much do",
     "how expensive",
     "what does it cost",
     "stock",
@@ -20,38 +22,16 @@ TOOL_WORDS = (
     "track",
     "package",
     "parcel",
+    "arrive",
+    "did i order",
     "where is order",
 )
-PRODUCT_WORDS = (
-    "phone",
-    "smartphone",
-    "mobile",
-    "laptop",
-    "notebook",
-    "tablet",
-    "headphone",
-    "headset",
-    "earbud",
-    "television",
-    "tv",
-    "camera",
-    "watch",
-    "smartwatch",
-    "vacuum",
-    "coffee",
-    "espresso",
-    "monitor",
-    "speaker",
-    "soundbar",
-    "keyboard",
-    "printer",
-    "product",
-    "catalogue",
-    "recommend",
-    "buy",
-)
+PRODUCT_WORDS = ("tvs", "product", "catalogue", "recommend", "buy", "gb", "inch", "megapixel", "rated", "review")
 
 
 def router() -> Router:
-    """Return the router. A brand is a word for products too."""
-    return Router(tool_words=TOOL_WORDS, product_words=(*PRODUCT_WORDS, *sorted(brands())))
+    """Return the router. Kinds, brands and the names of what products have are words for products too."""
+    specs = {name.replace("_", " ") for product in products().values() for name in product.specs} - {"light", "form"}
+    return Router(
+        tool_words=TOOL_WORDS, product_words=(*kind_words(), *PRODUCT_WORDS, *sorted(brands()), *sorted(specs))
+    )

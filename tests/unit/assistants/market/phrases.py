@@ -49,6 +49,7 @@ def _finds(before: tuple[str, ...], question: str, text: str) -> Phrase:
 NOTHING: tuple[str, ...] = ()
 ONE, TWO, THREE = (LISTED,), (LISTED, TOP), (LISTED, TOP, CHAIN)
 FOUR = (*THREE, COMPARED)
+PAIR = ("tell me about nvidia", "and amd?")
 BANKS = (LISTED, "same for banks")
 
 WORKED = [
@@ -140,6 +141,13 @@ OPENINGS = [
     _ranks(NOTHING, "highest dividends", "dividends"),
     _ranks(NOTHING, "which stocks have the lowest margins", "margins", reverse=True),
     _ranks(NOTHING, "most expensive stocks", "value", reverse=True),
+    _ranks(NOTHING, "what's the biggest company?", "size"),
+    _ranks(NOTHING, "top 5 dividend payers", "dividends", limit=5),
+    _ranks(NOTHING, "which bank has the highest revenue?", "size", sector="banks"),
+    _ranks(NOTHING, "stocks with dividends above 5%", "dividends", bounds={"above": 5.0}),
+    _ranks(NOTHING, "stocks with a P/E under 10", "value", bounds={"below": 10.0}),
+    _ranks(NOTHING, "which companies depend on Taiwan?", "supply_chain_risk", bounds={"region": "Taiwan"}),
+    _compares(NOTHING, "is apple cheaper than microsoft?", "AAPL", "MSFT"),
     _tells(NOTHING, "AAPL", "AAPL"),
     _tells(NOTHING, "what is nvda", "NVDA"),
     _tells(NOTHING, "tell me about mircosoft", "MSFT"),
@@ -193,7 +201,27 @@ FOLLOW_UPS = [
     _ranks(ONE, "which of these has the safest supply chain?", "supply_chain_safety", tickers=FIRST_LIST),
     _ranks(ONE, "what about margins?", "margins", tickers=FIRST_LIST),
     _ranks(ONE, "which has the lowest risk in its supply chain", "supply_chain_safety", tickers=FIRST_LIST),
-    _ranks(ONE, "remove the homebuilders", "rate_cuts", without="homebuilders"),
+    _ranks(ONE, "remove the homebuilders", "rate_cuts", bounds={"without": "homebuilders"}),
+    _ranks(ONE, "no banks please", "rate_cuts", bounds={"without": "banks"}),
+    _ranks(ONE, "and the worst?", "rate_cuts", reverse=True),
+    _ranks(ONE, "which of them pay more than 2% dividends?", "dividends", tickers=FIRST_LIST, bounds={"above": 2.0}),
+    _ranks(ONE, "which of those are utilities?", "rate_cuts", sector="utilities", tickers=FIRST_LIST),
+    _ranks(ONE, "which have the highest dividends?", "dividends", tickers=FIRST_LIST),
+    _ranks(("stocks with margins over 40%",), "and under 10%?", "margins", bounds={"below": 10.0}),
+    _tells(ONE, "does it depend on China?", "DHI", "supply_chain"),
+    _ranks(
+        ONE, "which of them depend on Canada?", "supply_chain_risk", tickers=FIRST_LIST, bounds={"region": "Canada"}
+    ),
+    _compares(PAIR, "compare them", "NVDA", "AMD"),
+    _compares(PAIR, "compare", "NVDA", "AMD"),
+    _ranks(PAIR, "which one has better margins?", "margins", tickers=["NVDA", "AMD"]),
+    _ranks(PAIR, "who grows faster?", "growth", tickers=["NVDA", "AMD"]),
+    _compares(PAIR, "is it cheaper than Intel?", "AMD", "INTC"),
+    _tells((LISTED, "tell me a joke", "what would you do?"), "the second one", "LEN"),
+    _ranks((*FOUR, "which is the best?"), "and which grows faster?", "growth", tickers=["DHI", "AAPL"]),
+    _ranks(FOUR, "which one is safer?", "supply_chain_safety", tickers=["DHI", "AAPL"]),
+    _ranks(FOUR, "who has higher margins?", "margins", tickers=["DHI", "AAPL"]),
+    _tells(TWO, "suply chain?", "DHI", "supply_chain"),
     _ranks(ONE, "give me ten", "rate_cuts", limit=10),
     _ranks(ONE, "what about hikes?", "rate_hikes"),
     _tells(ONE, "ok and the one after that", "LEN"),
@@ -210,6 +238,7 @@ FOLLOW_UPS = [
     _tells(TWO, "how did its revenue develop?", "DHI", "quarterly_figures", metrics=["revenue"]),
     _tells(TWO, "earnings per share?", "DHI", "quarterly_figures", metrics=["eps"]),
     _finds(TWO, "Who are its competitors?", "homebuilders"),
+    _finds(TWO, "alternatives?", "homebuilders"),
     _tells(THREE, "what about AAPL instead?", "AAPL", "supply_chain"),
     _tells(THREE, "and AAPL?", "AAPL", "supply_chain"),
     _tells(THREE, "same for MSFT", "MSFT", "supply_chain"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.assistants.market.phrases import BANKS, FOLLOW_UPS, LISTED, OPENINGS, WORKED, Phrase
+from tests.unit.assistants.market.phrases import BANKS, FIRST_LIST, FOLLOW_UPS, LISTED, OPENINGS, WORKED, Phrase
 from tests.unit.assistants.market.talking import talking
 from threadkeep.assistants.market.companies import FICTION, market
 
@@ -83,6 +83,55 @@ async def test_a_company_that_is_not_there_is_answered_with_those_that_sound_lik
     async with talking() as talk:
         _, answer = await talk.ask("tell me about AAPX")
     assert "'AAPX' is not in the data. Did you mean Apple (AAPL)" in answer.content
+
+
+@pytest.mark.parametrize(
+    ("before", "question", "calls"),
+    [
+        ([], "compare banks and utilities", [("margins", "banks"), ("margins", "utilities")]),
+        ([LISTED], "reits vs homebuilders", [("rate_cuts", "reits"), ("rate_cuts", "homebuilders")]),
+    ],
+)
+async def test_two_sectors_are_shown_beside_each_other(
+    before: list[str], question: str, calls: list[tuple[str, str]]
+) -> None:
+    async with talking() as talk:
+        for each in before:
+            await talk.ask(each)
+        found, _ = await talk.ask(question)
+    assert [(args["theme"], args["sector"]) for _, args in found] == calls
+
+
+async def test_all_that_are_named_are_compared_with_the_first() -> None:
+    async with talking() as talk:
+        calls, _ = await talk.ask("compare apple, microsoft and google")
+    assert [(args["left"], args["right"]) for _, args in calls] == [("AAPL", "MSFT"), ("AAPL", "GOOGL")]
+
+
+async def test_the_suppliers_of_a_list_are_told_company_by_company() -> None:
+    async with talking() as talk:
+        await talk.ask(LISTED)
+        calls, _ = await talk.ask("who supplies them?")
+    assert [(name, args["ticker"]) for name, args in calls] == [("supply_chain", ticker) for ticker in FIRST_LIST]
+
+
+async def test_equals_share_the_first_place() -> None:
+    async with talking() as talk:
+        await talk.ask("compare NVDA and AMD")
+        _, answer = await talk.ask("which one is safer?")
+    assert "Advanced Micro Devices and Nvidia share the first place" in answer.content
+
+
+@pytest.mark.parametrize(
+    "question", ["market cap?", "which one has the lowest debt?", "tell me a joke", "sell?", "asdfgh qwerty"]
+)
+async def test_what_the_data_does_not_tell_is_said(question: str) -> None:
+    async with talking() as talk:
+        await talk.ask(LISTED)
+        calls, answer = await talk.ask(question)
+    assert calls == []
+    assert answer.content.startswith("I cannot answer that.")
+    assert FICTION in answer.content
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ async def test_a_ranking_can_be_of_a_sector_or_of_some_companies() -> None:
     banks = await value_of("rank_stocks", theme="rate_cuts", sector="banks")
     assert all(market().companies[ticker].sector.key == "banks" for ticker in banks["shown"])
     assert banks["summary"].startswith("None has a gain from rate cuts; these lose least among Banks: 1. ")
-    others = await value_of("rank_stocks", theme="rate_cuts", without="homebuilders")
+    others = await value_of("rank_stocks", theme="rate_cuts", bounds={"without": "homebuilders"})
     assert others["shown"] == ["NEE", "PLD", "AMT", "O", "AEP"]
     some = await value_of("rank_stocks", theme="margins", tickers=["AAPL", "Ford", "msft"])
     assert some["shown"] == ["MSFT", "AAPL", "F"]

@@ -1,12 +1,13 @@
 """The shop, asked as people ask: R-E5 to R-E8 and R-E11 with the scripted model, the real graph and a real index."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.unit.assistants.shop.conversations import ask, ask_all, shopping
 from threadkeep.assistants.shop import ASSISTANT
-from threadkeep.assistants.shop.catalogue import products
+from threadkeep.assistants.shop.catalogue import Product, products
 from threadkeep.llm.base import Request
 from threadkeep.testing.scripted_model import ScriptedModel, says
 
@@ -159,6 +160,119 @@ async def test_a_brand_alone_stays_with_what_was_asked_for() -> None:
     found = [products()[id] for id in told.cited]
     assert found
     assert {(product.kind, product.brand) for product in found} == {("coffee machine", "Philips")}
+
+
+PHONES = "phones under $500"
+FIRST = ["P024", "P027", "P028", "P025", "P021"]
+"""What is found for it, in order."""
+
+
+@pytest.mark.parametrize(
+    ("before", "question", "cited"),
+    [
+        # Those of the list, in its order, and the ones of them that fit.
+        ([], "how heavy are they?", None),
+        ([], "who supplies them?", FIRST),
+        ([], "what do the reviews say?", FIRST),
+        ([], "cheapest of those", ["P021"]),
+        ([], "the lightest one", ["P028"]),
+        ([], "which have 128 GB?", ["P021"]),
+        ([], "the second cheapest", ["P024"]),
+        ([], "which of them cost less than 430?", ["P024", "P021"]),
+        ([], "which of them have 1024 GB?", []),
+        ([], "first one, what do people say?", ["P024"]),
+        (["what about tablets?"], "no, the first list", FIRST),
+        (["what about tablets?", "the second one"], "go back to the phones", FIRST),
+        # One of them, and what is said about it.
+        (["the third one"], "does it come in another size?", ["P028"]),
+        (["the third one"], "and in white?", ["P028"]),
+        (["the third one"], "and the price?", ["P028"]),
+        (["the third one"], "how long does the battery last?", ["P028"]),
+        (["the third one"], "is it waterproof?", ["P028"]),
+        (["the third one"], "the next one", ["P025"]),
+        (["the third one"], "compare it to the first one", ["P028", "P024"]),
+        (["the third one", "the last one"], "compare both", ["P028", "P021"]),
+        (["compare the first two"], "which is cheaper?", ["P024"]),
+        (["compare the first two"], "which one has the better camera?", ["P027", "P024"]),
+        (["My name is Alice", "what is my name?"], "the second one", ["P027"]),
+        (["what's the weather?"], "the second one", ["P027"]),
+        (["tell me mroe about teh samsnug one"], "any reviews?", ["P028"]),
+    ],
+)
+async def test_what_a_follow_up_means(before: list[str], question: str, cited: list[str] | None) -> None:
+    told = await ask_all(PHONES, *before, question)
+    assert sorted(told.cited) == sorted(FIRST) if cited is None else told.cited == cited
+
+
+@pytest.mark.parametrize(
+    ("questions", "found", "fits"),
+    [
+        ([PHONES, "which have a good camera?"], 5, lambda each: each.kind == "phone" and each.price < 500),
+        ([PHONES, "the third one", "what about under 300?"], 5, lambda each: each.kind == "phone" and each.price < 300),
+        ([PHONES, "the third one", "something cheaper"], 5, lambda each: each.kind == "phone" and each.price < 499),
+        ([PHONES, "the third one", "any other brand?"], 5, lambda each: each.brand != "Samsung" and each.price < 500),
+        ([PHONES, "alternatives?"], 5, lambda each: each.kind == "phone" and each.id not in FIRST),
+        ([PHONES, "same for tablets"], 5, lambda each: each.kind == "tablet" and each.price < 500),
+        (["phones under $50", "ok, under 200 then"], 5, lambda each: each.kind == "phone" and each.price < 200),
+        (["laptops", "with 32 GB of memory"], 5, lambda each: each.specs["memory"] == "32 GB"),
+        (["show me tvs", "only OLED", "at least 65 inch"], 5, lambda each: int(each.specs["screen"][:2]) >= 65),
+        ([PHONES, "cheaper than 400"], 5, lambda each: each.kind == "phone" and each.price < 400),
+        (["is there a phone better than the Samsung Arc Lite 1?"], 5, lambda each: each.rating > 3.2),
+        (["waterproof speakers"], 5, lambda each: each.specs["waterproof"] == "yes"),
+        (["cheapest laptop"], 5, lambda each: each.price <= 409),
+        (["best rated phone"], 5, lambda each: each.rating >= 4.8),
+        (["phones with rating above 4.5"], 5, lambda each: each.rating > 4.5),
+        (["Nokia or Samsung phones under 400"], 5, lambda each: each.brand in ("Nokia", "Samsung")),
+        (["Welche Handys kosten unter 500 Euro?"], 5, lambda each: each.kind == "phone" and each.price < 500),
+        (["phnes under 500"], 5, lambda each: each.kind == "phone" and each.price < 500),
+        (["I want a phone with a good camera"], 5, lambda each: each.specs["camera"] == "200 megapixels"),
+    ],
+)
+async def test_what_a_search_finds(questions: list[str], found: int, fits: Callable[[Product], bool]) -> None:
+    told = await ask_all(*questions)
+    assert len(told.cited) == found
+    assert all(fits(products()[id]) for id in told.cited), told.text
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("does it come in another size?", "The catalogue says nothing about “size”."),
+        ("is it waterproof?", "The catalogue says nothing about “waterproof”."),
+        ("can I have it in white?", "The catalogue says nothing about “white”."),
+        ("how heavy is it?", "weight: 169 g"),
+        ("what about the battery?", "battery: 3900 mAh"),
+    ],
+)
+async def test_only_what_the_catalogue_says_is_told(question: str, said: str) -> None:
+    assert said in (await ask_all(PHONES, "the third one", question)).text
+
+
+async def test_the_query_of_a_tool_is_on_the_trace_too() -> None:
+    async with shopping() as chat:
+        await ask(chat, PHONES)
+        told = await ask(chat, "which of them are in stock?")
+        assert told.tools == ("check_stock",) * 5
+        trace = [item for message in await chat.messages() for item in message.tool_trace if item["kind"] == "query"]
+    assert trace[-1]["why"].startswith("it means Motorola Vela X 9 and OnePlus Vela Plus 9")
+
+
+async def test_an_order_is_asked_about_by_its_number_alone() -> None:
+    async with shopping() as chat:
+        assert "delivered" in (await ask(chat, "Where is my order A1002?")).text
+        assert "waiting for payment" in (await ask(chat, "and A1003?")).text
+        assert "A1003" in (await ask(chat, "when will it arrive?")).text
+
+
+@pytest.mark.parametrize("question", ["do you have bicycles?", "asdf", "tell me a joke", "do you deliver to Norway?"])
+async def test_what_the_shop_does_not_know_is_said(question: str) -> None:
+    told = await ask_all(question)
+    assert told.text.startswith("I cannot help with that. The catalogue has camera, coffee machine")
+    assert told.cited == []
+
+
+async def test_what_there_is_can_be_asked_for() -> None:
+    assert "camera, coffee machine, headphones" in (await ask_all("what do you sell?")).text
 
 
 async def test_small_talk_is_answered_directly() -> None:
