@@ -14,6 +14,9 @@ _QUESTION = re.compile(
     r"(?:what|who|where|when|which|why|how|whose|do|does|did|can|could|is|are|am|will|would|tell me)\b",
     re.IGNORECASE,
 )
+_ASKED_BEHIND = re.compile(
+    r",\s+(?=(?:what|who|where|when|which|why|how|can|could|do|does|is|are)\b[^.!]*\?\s*$)", re.IGNORECASE
+)
 _END = r"(?P<value>[^.!?;\n]+?(?:\.\d[^.!?;\n]*?)*)(?=,? (?:and|but) (?:my|i|i'm)\b|[.!?;\n]|$)"
 _NAME = re.compile(
     r"\b(?:(?i:my name(?: is|['’]s)|i am called|i['’]m called) (?P<value>\w[\w'’-]*(?: [A-Z][\w'’-]+)*)"  # noqa: RUF001 - as phones write
@@ -23,15 +26,15 @@ _CALLED = re.compile(r"\b(?:I am|I'm|i'm) (?P<value>[A-Z][\w'-]+)(?P<nick>)(?=\s
 _MINE = re.compile(rf"\bmy (?P<subject>[a-z][\w '-]{{1,40}}?) (?P<is>is|are|was) {_END}", re.IGNORECASE)
 _DOES = re.compile(
     r"\bi (?P<subject>live|work|come|study|like|love|prefer|hate|speak|own|have|need|want|play|drive|use|was born"
-    rf"|am from) {_END}",
+    rf"|am (?:from|allergic to|interested in|afraid of|good at)) {_END}",
     re.IGNORECASE,
 )
 _REMEMBER = re.compile(rf"\b(?:remember|note|keep in mind|don't forget)(?: that)?[ :,]+{_END}", re.IGNORECASE)
 
 _SWAPS = {"i": "you", "me": "you", "my": "your", "mine": "yours", "am": "are", "i'm": "you're", "myself": "yourself"}
-_SPELLINGS = {"favorite": "favourite", "color": "colour", "center": "centre"}
+_SPELLINGS = {"favorite": "favourite", "color": "colour", "center": "centre", "called": "name", "named": "name"}
 _EMPTY = re.compile(
-    r"a|an|and|are|at|be|been|did|do|does|for|from|had|has|have|i|in|is|it|me|my|of|on|or|please|remember|said|say|tell"
+    r"a|am|an|and|are|at|be|been|did|do|does|for|from|had|has|have|i|in|is|it|me|my|of|on|or|please|remember|said|say|tell"
     r"|that|the|there|this|to|told|was|we|were|what|when|where|which|who|will|with|you|your|about|again|know|\w"
 )
 
@@ -50,8 +53,9 @@ def facts_in(said: Iterable[str]) -> dict[str, Fact]:
     facts: dict[str, Fact] = {}
     for text in said:
         for sentence in _SENTENCE.split(text):
-            if not sentence.rstrip().endswith("?") and not _QUESTION.match(sentence):
-                for fact in _facts_of(sentence):
+            told, *asked = _ASKED_BEHIND.split(sentence, 1)
+            if (asked or not told.rstrip().endswith("?")) and not _QUESTION.match(told):
+                for fact in _facts_of(told):
                     facts.pop(fact.subject, None)
                     facts[fact.subject] = fact
     return facts
@@ -84,7 +88,7 @@ def _personal_facts(sentence: str) -> Iterator[Fact]:
             yield Fact(subject, value, f"your {match['subject']} {match['is']} {_told_back(value)}")
     for match in _DOES.finditer(sentence):
         verb, value = match["subject"].lower(), _told_back(match["value"].strip())
-        spoken = {"was born": "were born", "am from": "are from"}.get(verb, verb)
+        spoken = re.sub("^am ", "are ", re.sub("^was ", "were ", verb))
         yield Fact(f"{verb} {value}".casefold() if _MANY.fullmatch(verb) else verb, value, f"you {spoken} {value}")
 
 

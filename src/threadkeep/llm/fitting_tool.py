@@ -18,8 +18,10 @@ _NAMED = re.compile(
 _SUM = re.compile(r"\(*-?\d[\d.]*(?:\s*(?:\*\*|[-+*/%^×÷])\s*\(*-?\d[\d.]*\)*)+")  # noqa: RUF001 - signs people type
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _TIME = re.compile(
-    r"\bwhat(?:'s| is)? (?:the )?(?:time|date|day)\b|\btime is it\b|\b(?:today's|current) (?:date|time)\b"
+    r"\bwhat(?:'?s| is)? (?:the )?(?:time|date|day)\b(?! (?:is|was|are|of|for|does|did|do|will)\b(?! it\b))"
+    r"|\btime is it\b|\b(?:today's|current) (?:date|time)\b"
 )
+_DATE = re.compile(r"\d{4}-\d\d?-\d\d?")
 _OBJECT = re.compile(
     r"(?:\b(?:in|for|of|at|about|on|named)\s+|(?<!\w)[\"'“])(?P<value>[^?!\"”]+?)[\"'”]?[?!.\s]*$", re.IGNORECASE
 )
@@ -65,8 +67,10 @@ def _named(question: str, tools: Sequence[ToolSpec]) -> Call | None:
 def _computing(question: str, tools: Sequence[ToolSpec]) -> Call | None:
     """Return a call for arithmetic: of a calculator that takes an expression, or of one operation on two numbers."""
     match = _SUM.search(question)
-    # Dates, ranges and telephone numbers have a "-" as well; a sum with nothing else is asked for.
-    if match is None or (re.fullmatch(r"[\d\s.-]+", match[0]) and not _ASKS.search(question)):
+    # Dates, ranges and telephone numbers have signs between digits as well; a sum with nothing else is asked for.
+    if match is None or (re.fullmatch(r"[\d\s./-]+", match[0]) and not _ASKS.search(question)):
+        return None
+    if _DATE.fullmatch(match[0]):
         return None
     expression = match[0].replace("×", "*").replace("÷", "/").replace("^", "**")  # noqa: RUF001 - as above
     numbers = [json.loads(number) for number in _NUMBER.findall(expression)]
@@ -94,7 +98,9 @@ def _described(question: str, tools: Sequence[ToolSpec]) -> Call | None:
     for tool in tools:
         name = re.findall(r"[^\W_]+", tool.name.rpartition("__")[2].lower())
         words = {word for word in name if not _VERB.fullmatch(word)}
-        args = _arguments(question, tool) if words and words <= asked else None
+        # "A good time" does not ask for the clock; what does is known above.
+        is_named = words <= asked and not words <= {"time", "date", "clock"}
+        args = _arguments(question, tool) if is_named else None
         if args is not None:
             return Call(tool.name, args)
     return None

@@ -15,13 +15,16 @@ CONNECT = "export OPENAI_API_KEY=... && threadkeep serve --model openai:gpt-6.1-
 
 NOTICE = "*I am the scripted demo: no language model is connected.*"
 
+_UNKNOWN = ", and this question is not in my script."
+_HELP = re.compile(r"/?help(?: me)?\W*|(?:so |and )?(?:what|how) can (?:you|i) (?:do|help|ask|say).*", re.IGNORECASE)
 _SHOWN = 600
-_WHAT_IS = r"\b(?:what(?:'s|’s| is| was| are)|do you (?:know|remember)|tell me|which is)"  # noqa: RUF001 - as phones write
+_WHAT_IS = r"\b(?:what(?:'?s|’s| is| was| are)|do you (?:know|remember)|tell me|which is)"  # noqa: RUF001 - as phones write
 
 
 def off_script(scene: Scene, examples: tuple[str, ...]) -> Reply:
     """Return what is said to a question that no rule answers."""
-    lines = ["I am the scripted demo, not a language model, and this question is not in my script.", "", "Try:"]
+    is_help = _HELP.fullmatch(scene.question.strip())
+    lines = [f"I am the scripted demo, not a language model{'.' if is_help else _UNKNOWN}", "", "Try:"]
     lines += [f"- {example}" for example in examples]
     if scene.tools:
         lines += ["", f"Tools that I can run when a question names them: {', '.join(sorted(scene.tools))}."]
@@ -106,7 +109,7 @@ _RULES: tuple[Rule, ...] = (
     asked(r"^\W*(?:\w+\W+){0,2}?(?:what|when|where|who|which|how|do|did|tell)\b", _something),
     _use_tool,
     asked(r"\b(?:who|what) are you\b|\bare you (?:real|human|an? \w+)\b", f"{NOTICE} I answer from a few fixed rules."),
-    asked(r"\b(?:thanks|thank you|cheers)\b", "You are welcome!"),
+    asked(r"\b(?:thanks|thank you|thx|cheers)\b", "You are welcome!"),
     asked(
         r"\b(?:bye|goodbye|see you|good night)\b", "Goodbye! This conversation is kept; come back whenever you like."
     ),

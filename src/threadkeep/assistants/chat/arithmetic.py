@@ -9,7 +9,7 @@ from threadkeep.errors import InvalidValue
 from threadkeep.tools.decorator import tool
 
 MOST_CHARACTERS = 500
-MOST_DIGITS = 300
+MOST_DIGITS = 1_000
 """Larger numbers are refused: a short expression can stand for one that fills the memory."""
 
 Number = int | float
@@ -56,8 +56,10 @@ def value_of(expression: str) -> str:
         raise InvalidValue(f"{expression!r} is no arithmetic expression.") from None
     except ZeroDivisionError:
         raise InvalidValue("A division by zero has no value.") from None
-    except (ValueError, OverflowError):
-        raise InvalidValue("That has no value, or one that is too large.") from None
+    except OverflowError:
+        raise InvalidValue(f"That is too large: numbers here have at most {MOST_DIGITS:,} digits.") from None
+    except ValueError:
+        raise InvalidValue("That has no value among the real numbers.") from None
 
 
 def _text(value: Number) -> str:

@@ -18,9 +18,9 @@ def current_time(zone: str = "UTC") -> str:
     """
     found = zone_named(zone)
     if found is None:
-        close = get_close_matches(zone.lower(), cities(), n=3)
+        close = get_close_matches(zone.lower(), cities(), n=3, cutoff=0.75)
         meant = f" Did you mean {' or '.join(cities()[name] for name in close)}?" if close else ""
-        raise InvalidValue(f"There is no time zone {zone!r}.{meant}")
+        raise InvalidValue(f"I know no time zone {zone!r}.{meant or ' Name a large city there.'}")
     name, rules = found
     return f"{datetime.now(rules):%A, %d %B %Y, %H:%M} ({name})"
 

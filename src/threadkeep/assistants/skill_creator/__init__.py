@@ -1,6 +1,17 @@
 """The skill creator: a guided conversation that ends with a skill's folder. It shows how to build on a state machine.
 
-`machine` says where a conversation can be and go, `mind` leads it, `dialogue` and what it imports decide what is said.
+To be read in the order in which a skill is made:
+
+- what there is: `fields` (the parts of a skill), `machine` (states and legal ways), `notebook` (the state meanwhile);
+- a message comes in: `mind` (one exchange from end to end), `wording` (which of the `intents` a message is), `dialogue`
+  (what can be wanted at any time);
+- the skill is described: `gathering` (answers), `confirming` (what was inferred), `changing` (any part, at any time),
+  `asking` (the next question), `telling` (all that is said);
+- words become parts: `understanding` (free words, by rules), `inference` and `listening` (the same, by a model),
+  `reading` (an answer as a value), `proposals` (what we would put), `naming`, `phrasing`;
+- the skill is written: `making` (write, check, write again), `generation` (by a model), `template` (without one),
+  `front_matter`, `validation`;
+- it is kept: `storing` (where, and what if the name is taken), `tools` and `saving` (the folder, whole or not at all).
 """
 
 from pathlib import Path

@@ -1,13 +1,12 @@
 """The answer to a message: first what can be wanted at any time, then what the state makes of it."""
 
-from threadkeep.assistants.skill_creator.asking import repeated
+from threadkeep.assistants.skill_creator.asking import open_question, repeat
 from threadkeep.assistants.skill_creator.gathering import gather
-from threadkeep.assistants.skill_creator.intents import No, Wish, Yes
+from threadkeep.assistants.skill_creator.intents import Heard, No, Wish, Yes
 from threadkeep.assistants.skill_creator.machine import COMPLETED, ERROR, GATHERING_PURPOSE, MACHINE, SELECTING_STORAGE
 from threadkeep.assistants.skill_creator.notebook import Notebook
-from threadkeep.assistants.skill_creator.reply import Heard, Reply
-from threadkeep.assistants.skill_creator.storing import store, where
-from threadkeep.assistants.skill_creator.telling import HELP, document, status
+from threadkeep.assistants.skill_creator.storing import store
+from threadkeep.assistants.skill_creator.telling import HELP, Reply, document, status
 
 _FOR_GOOD = ("questions_asked", "inference_attempts")
 """What is kept when somebody starts over: it tells about the conversation, not about the skill."""
@@ -24,30 +23,27 @@ def answer(book: Notebook, heard: Heard) -> Reply:
         if heard.intent == Yes():
             return _start_over(book)
         if heard.intent == No():
-            return Reply(f"Good, everything stays.\n\n{open_question(book)}")
+            return repeat(book, "Good, everything stays.")
     match heard.intent:
         case Wish("status"):
             text, table = status(state, book.values)
             return Reply(f"{text}\n\n{open_question(book)}", (table,))
         case Wish("help"):
-            return Reply(f"{HELP}\n\n{open_question(book)}")
+            return repeat(book, HELP)
         case Wish("cancel"):
             return Reply(
                 "I stop asking. Everything is kept: say *continue* whenever you like, here or on another device, or "
                 "*start over* to begin anew."
             )
-        case Wish("continue"):
-            return Reply(f"We go on where we were.\n\n{open_question(book)}")
+        case Wish("wait"):
+            return repeat(book, "Take your time.")
+        case Wish("continue") if book.get("questions_asked"):
+            return repeat(book, "We go on where we were.")
         case Wish("restart"):
             return _ask_to_start_over(book)
         case Wish("show"):
             return _show(book)
     return store(book, heard) if state in _STORED else gather(book, heard)
-
-
-def open_question(book: Notebook) -> str:
-    """Return the question that is open, once more."""
-    return where(book) if MACHINE.current(book.values) in _STORED else repeated(book)
 
 
 def _finished(book: Notebook, heard: Heard) -> Reply:
@@ -72,10 +68,10 @@ def _ask_to_start_over(book: Notebook) -> Reply:
 def _start_over(book: Notebook) -> Reply:
     book.drop(*(key for key in list(book.values) if key not in _FOR_GOOD))
     book.move(GATHERING_PURPOSE)
-    return Reply(f"We begin anew. {repeated(book)}")
+    return Reply(f"We begin anew. {open_question(book)}")
 
 
 def _show(book: Notebook) -> Reply:
     if not book.get("generated_content"):
-        return Reply(f"Nothing is written yet. Say *write it* to have it written now.\n\n{open_question(book)}")
-    return Reply(f"{document(book.values)}\n\n{open_question(book)}")
+        return repeat(book, "Nothing is written yet. Say *write it* to have it written now.")
+    return repeat(book, document(book.values))

@@ -11,6 +11,7 @@ from typing import Any
 from threadkeep.assistants.skill_creator.fields import BY_KEY
 from threadkeep.assistants.skill_creator.front_matter import parted
 from threadkeep.assistants.skill_creator.template import MAIN, Files, planned_files, templated_resources, written
+from threadkeep.assistants.skill_creator.validation import LINK, MENTION, has_open_fence, link_error
 from threadkeep.errors import InvalidValue, ModelNonsense
 
 SYSTEM = (
@@ -55,27 +56,19 @@ def files_of(found: Mapping[str, Any], values: Mapping[str, Any]) -> tuple[str, 
 def mended(content: str, resources: Files) -> tuple[str, Files]:
     """Return the files without links to files that do not exist, and with every block of code ended."""
     files = {MAIN: content, **resources}
-    clean = {path: _mended_page(text, files) if path.endswith(".md") else text for path, text in files.items()}
+    clean = {path: _mended_page(path, text, files) if path.endswith(".md") else text for path, text in files.items()}
     return clean.pop(MAIN), clean
 
 
-def _mended_page(text: str, files: Mapping[str, str]) -> str:
+def _mended_page(path: str, text: str, files: Mapping[str, str]) -> str:
     def link(found: re.Match[str]) -> str:
-        target = found["target"]
-        is_kept = target.partition("#")[0].removeprefix("../").removeprefix("./") in files or re.match(
-            r"https?:", target
-        )
-        return found[0] if is_kept else found["text"]
+        return found["text"] if link_error(path, found["target"], text, files) else found[0]
 
     def mention(found: re.Match[str]) -> str:
         return found[0] if found["path"] in files else found["path"].rsplit("/", 1)[-1]
 
-    text = re.sub(r"\[(?P<text>[^\]\n]*)\]\((?P<target>[^()\n]*)\)", link, text)
-    text = re.sub(
-        r"`(?:\S+ )?(?P<path>(?:\.{1,2}/)*(?:references|scripts|assets)/[^`\s]+)(?: [^`\n]*)?`", mention, text
-    )
-    open_fences = len(re.findall(r"^(?:```|~~~)", text, re.MULTILINE)) % 2
-    return f"{text.rstrip()}\n```\n" if open_fences else text
+    mended = MENTION.sub(mention, LINK.sub(link, text))
+    return f"{mended.rstrip()}\n```\n" if has_open_fence(mended) else mended
 
 
 def _without_front_matter(body: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from threadkeep.assistants.skill_creator.fields import BY_KEY, FIELDS, Field, Kind
 from threadkeep.assistants.skill_creator.naming import name_error
-from threadkeep.assistants.skill_creator.reading import Unusable, scripts, value_of
+from threadkeep.assistants.skill_creator.reading import LONGEST_ITEM, Unusable, scripts, value_of
 
 SYSTEM = (
     "You read what a person says about a skill that is to be written, and take down the facts. Answer with one JSON "
@@ -78,22 +78,19 @@ def _texts(field: Field, item: str) -> list[str]:
     if field.kind is Kind.TOOLS:
         read = value_of(field, item)
         return [] if isinstance(read, Unusable) else list(read)
-    text = " ".join(item.split())
-    return [text[:400]] if text else []
+    return [text] if (text := _line(item)) else []
 
 
 def _capability(item: Any) -> dict[str, Any] | None:
-    if isinstance(item, str) and item.strip():
-        return {"name": " ".join(item.split())[:400], "details": []}
-    if not isinstance(item, dict) or not isinstance(item.get("name"), str) or not item["name"].strip():
-        return None
-    given = item.get("details")
-    details = (
-        [" ".join(detail.split())[:400] for detail in given if isinstance(detail, str)]
-        if isinstance(given, list)
-        else []
-    )
-    return {"name": " ".join(item["name"].split())[:400], "details": [detail for detail in details if detail]}
+    given = item if isinstance(item, dict) else {"name": item}
+    details = given.get("details")
+    lines = [_line(detail) for detail in details] if isinstance(details, list) else []
+    name = _line(given.get("name"))
+    return {"name": name, "details": [line for line in lines if line]} if name else None
+
+
+def _line(text: Any) -> str:
+    return " ".join(text.split())[:LONGEST_ITEM] if isinstance(text, str) else ""
 
 
 def _scripts(item: Any) -> list[dict[str, str]]:

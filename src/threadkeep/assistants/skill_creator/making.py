@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from threadkeep.assistants.skill_creator import generation
-from threadkeep.assistants.skill_creator.asking import READY_QUESTION
+from threadkeep.assistants.skill_creator.asking import READY_QUESTION, STORAGE
 from threadkeep.assistants.skill_creator.listening import Limits, Listening
 from threadkeep.assistants.skill_creator.machine import (
     GATHERING_DETAILS,
@@ -18,7 +18,6 @@ from threadkeep.assistants.skill_creator.machine import (
     VALIDATING,
 )
 from threadkeep.assistants.skill_creator.notebook import Notebook
-from threadkeep.assistants.skill_creator.storing import STORAGE
 from threadkeep.assistants.skill_creator.telling import WHERE, document
 from threadkeep.assistants.skill_creator.template import MAIN, templated_body, templated_resources, written
 from threadkeep.assistants.skill_creator.validation import errors_in

@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 from threadkeep.assistants.skill_creator import inference
-from threadkeep.assistants.skill_creator.asking import READY_QUESTION
-from threadkeep.assistants.skill_creator.dialogue import answer, open_question
-from threadkeep.assistants.skill_creator.intents import No, Said, Wish, Yes, read
+from threadkeep.assistants.skill_creator.asking import READY_QUESTION, STORAGE, open_question
+from threadkeep.assistants.skill_creator.dialogue import answer
+from threadkeep.assistants.skill_creator.intents import Heard, No, Said, Wish, Yes
 from threadkeep.assistants.skill_creator.listening import Limits, Listening
 from threadkeep.assistants.skill_creator.machine import (
     GATHERING_DETAILS,
@@ -26,8 +26,9 @@ from threadkeep.assistants.skill_creator.machine import (
 )
 from threadkeep.assistants.skill_creator.making import Maker
 from threadkeep.assistants.skill_creator.notebook import Notebook
-from threadkeep.assistants.skill_creator.reply import Heard, Reply, Then
-from threadkeep.assistants.skill_creator.storing import STORAGE, after_saving
+from threadkeep.assistants.skill_creator.storing import after_saving
+from threadkeep.assistants.skill_creator.telling import Reply, Then
+from threadkeep.assistants.skill_creator.wording import read
 from threadkeep.conversation.message import Message, Role, Usage
 from threadkeep.errors import ModelError
 from threadkeep.llm.base import CallPart, Stopped, Text, Used

@@ -1,6 +1,7 @@
 """Names of skills and of their files: what is legal, and what is made of the words of a person."""
 
 import re
+import unicodedata
 
 from threadkeep.conversation.stop_words import BY_LANGUAGE
 
@@ -9,26 +10,13 @@ RESERVED = ("anthropic", "claude")
 """Words that no name may hold: they belong to somebody."""
 _DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10))}
 _LEGAL = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_DULL = BY_LANGUAGE[0] | {
-    *("skill", "skills", "help", "helps", "want", "wants", "need", "needs", "make", "makes", "given", "using", "use"),
-    *(
-        "user",
-        "users",
-        "someone",
-        "somebody",
-        "people",
-        "thing",
-        "things",
-        "something",
-        "into",
-        "against",
-        "across",
-        "within",
-        "without",
-        "via",
-        "per",
-    ),
-}
+_LETTERS = str.maketrans({"'": "", "’": "", "ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d"})  # noqa: RUF001 - as phones write
+"""Letters that are no other letter with a mark, as they are written without them."""
+_DULL = re.compile(
+    r"skills?|helps?|wants?|needs?|makes?|given|using|use|users?|someone|somebody|people|things?|something|into|against"
+    r"|across|within|without|via|per|\w"
+)
+"""Words that say nothing about a skill."""
 
 
 def name_error(name: str) -> str | None:
@@ -49,7 +37,8 @@ def name_error(name: str) -> str | None:
 
 def slug(text: str, most: int = MOST_CHARACTERS) -> str:
     """Return words as a name: lower case, hyphens between them, cut at a word."""
-    words = re.findall(r"[a-z0-9]+", text.lower().replace("'", ""))
+    folded = unicodedata.normalize("NFKD", text.lower().translate(_LETTERS))
+    words = re.findall(r"[a-z0-9]+", "".join(sign for sign in folded if not unicodedata.combining(sign)))
     name = ""
     for word in words:
         longer = f"{name}-{word}" if name else word
@@ -61,7 +50,8 @@ def slug(text: str, most: int = MOST_CHARACTERS) -> str:
 
 def suggested_name(purpose: str) -> str:
     """Return a name made of the first words of a purpose that say something; always a legal one."""
-    words = [word for word in re.findall(r"[a-z0-9]+", purpose.lower()) if word not in _DULL and len(word) > 1]
+    said = re.findall(r"[a-z0-9]+", purpose.lower())
+    words = [word for word in said if word not in BY_LANGUAGE[0] and not _DULL.fullmatch(word)]
     name = slug(" ".join(words[:3]))
     return name if name and name_error(name) is None else "my-skill"
 

@@ -6,6 +6,9 @@ from typing import Any
 from threadkeep.machine.machine import KEY
 from threadkeep.turn.mind import Changed
 
+MOST_REMEMBERED = 200
+"""How many of the questions that were asked are remembered."""
+
 
 class Notebook:
     """What is known, with what this exchange adds to it."""
@@ -26,6 +29,14 @@ class Notebook:
         """Note nothing under these keys any more."""
         for key in keys:
             self.values.pop(key, None)
+
+    def remember(self, question: str) -> None:
+        """Note that a question was asked."""
+        self.values["questions_asked"] = [*self.get("questions_asked", []), question][-MOST_REMEMBERED:]
+
+    def times_asked(self, question: str) -> int:
+        """Return how often a question was asked."""
+        return int(self.get("questions_asked", []).count(question))
 
     def move(self, state: str) -> None:
         """Go to another state; whether that is legal is seen when it is stored."""

@@ -11,7 +11,7 @@ def base_form(phrase: str) -> str:
     """Return the phrase with its verb as in "to turn x"; one that begins with "turning" becomes "help with"."""
     verb, _, rest = phrase.strip().partition(" ")
     lower = verb.lower()
-    if lower.endswith("ing") and len(lower) > 5 and rest:
+    if lower.endswith("ing") and not lower.endswith("thing") and len(lower) > 5 and rest:
         return f"help with {lower} {rest}".strip()
     return f"{_base(lower)} {rest}".strip() if rest else _base(lower)
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from threadkeep.assistants.skill_creator.naming import suggested_name
-from threadkeep.assistants.skill_creator.phrasing import base_form, inner, sentence
-from threadkeep.assistants.skill_creator.rules import described, wish
+from threadkeep.assistants.skill_creator.phrasing import base_form, inner, sentence, third_person
+from threadkeep.assistants.skill_creator.reading import LONGEST_DESCRIPTION
 
 
 def proposed(key: str, values: Mapping[str, Any]) -> Any:
@@ -48,3 +48,30 @@ def _steps(purpose: str, values: Mapping[str, Any]) -> list[str]:
         *scripts,
         "Check the result against the request and hand it over",
     ]
+
+
+def derived(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return name and description made of what is known, where they are missing."""
+    purpose = str(values.get("purpose") or "")
+    found: dict[str, Any] = {}
+    if purpose and not values.get("skill_name"):
+        found["skill_name"] = suggested_name(purpose)
+    if purpose and not values.get("description"):
+        found["description"] = described(purpose, values.get("triggers") or [])
+    return found
+
+
+def described(purpose: str, triggers: list[str]) -> str:
+    """Return a description that tells what a skill does and when to use it."""
+    what = sentence(third_person(purpose))
+    signs = " or ".join(inner(sign) for sign in triggers[:3]) or wish(purpose)
+    # "Release day" is no sentence that could follow a "when".
+    use = "for" if triggers and all(len(sign.split()) < 3 for sign in triggers[:3]) else "when"
+    whole = re.sub(r"[<>]", "", f"{what} Use it {use} {signs}.")
+    return whole if len(whole) <= LONGEST_DESCRIPTION else whole[:LONGEST_DESCRIPTION]
+
+
+def wish(purpose: str) -> str:
+    """Return the sign by which a skill is used where nobody named another: that it is wanted."""
+    wanted = base_form(inner(purpose))
+    return f"the user wants {wanted}" if wanted.startswith("help with ") else f"the user wants to {wanted}"

@@ -23,8 +23,8 @@ KEYS = frozenset({"name", "description", "license", "allowed-tools", "metadata",
 _PATH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,99}){1,2}")
 _FENCED = re.compile(r"^(?P<fence>```+|~~~+).*?^(?P=fence)[ \t]*$", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`[^`\n]+`")
-_LINK = re.compile(r"(?<!\\)\[[^\]\n]*\]\(\s*<?([^()\s<>]*)>?(?:\s+\"[^\"\n]*\")?\s*\)")
-_MENTIONED = re.compile(rf"`(?:\S+ )?((?:\.{{1,2}}/)*(?:{'|'.join(FOLDERS)})/[^`\s]+)(?: [^`\n]*)?`")
+LINK = re.compile(r"(?<!\\)\[(?P<text>[^\]\n]*)\]\(\s*<?(?P<target>[^()\s<>]*)>?(?:\s+\"[^\"\n]*\")?\s*\)")
+MENTION = re.compile(rf"`(?:\S+ )?(?P<path>(?:\.{{1,2}}/)*(?:{'|'.join(FOLDERS)})/[^`\s]+)(?: [^`\n]*)?`")
 _OUTSIDE = re.compile(r"(?:https?|mailto):", re.IGNORECASE)
 _HEADLINE = re.compile(r"^#{1,6}\s+(.*?)\s*#*$", re.MULTILINE)
 
@@ -86,23 +86,29 @@ def _body(body: str) -> Iterator[str]:
         yield f"the body has {lines} lines; {MOST_LINES} is the most. Put details into references."
     if len(body) > MOST_CHARACTERS:
         yield f"the body has {len(body):,} characters; {MOST_CHARACTERS:,} is the most. Put details into references."
-    if len(re.findall(r"^(?:```|~~~)", body, re.MULTILINE)) % 2:
+    if has_open_fence(body):
         yield "a fenced block of code has no end."
 
 
 def _links(path: str, text: str, files: Mapping[str, str]) -> Iterator[str]:
     """Tell which links and which names of files in a page lead nowhere."""
     prose = _FENCED.sub("", text)
-    for target in dict.fromkeys(_MENTIONED.findall(prose)):
+    for target in dict.fromkeys(found["path"] for found in MENTION.finditer(prose)):
         # A file that is named in code is named from the skill's folder, whichever page names it.
         if posixpath.normpath(target) not in files:
             yield f"{path}: `{target}` is mentioned, but there is no such file."
-    for target in dict.fromkeys(_LINK.findall(_CODE.sub("", prose))):
-        if error := _link_error(path, target, prose, files):
+    for target in dict.fromkeys(found["target"] for found in LINK.finditer(_CODE.sub("", prose))):
+        if error := link_error(path, target, prose, files):
             yield f"{path}: {error}"
 
 
-def _link_error(path: str, target: str, prose: str, files: Mapping[str, str]) -> str | None:
+def has_open_fence(text: str) -> bool:
+    """Whether a fenced block of code has no end."""
+    return len(re.findall(r"^(?:```|~~~)", text, re.MULTILINE)) % 2 == 1
+
+
+def link_error(path: str, target: str, prose: str, files: Mapping[str, str]) -> str | None:
+    """Return what is wrong with a link in a page."""
     if _OUTSIDE.match(target):
         return None
     place, _, anchor = target.partition("#")

@@ -1,13 +1,13 @@
 """The sentences of the scripted model: what was wished for, told from what is known."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from threadkeep.assistants.skillian.comparison import CAUSES
 from threadkeep.assistants.skillian.focus import Focus, Row
 from threadkeep.assistants.skillian.ledger import SOURCES, Ledger
 from threadkeep.assistants.skillian.money import money
 from threadkeep.assistants.skillian.selection import selected
-from threadkeep.assistants.skillian.wish import Ask, Budgets, Catalogue, Show
+from threadkeep.assistants.skillian.wish import Ask, Budgets, Catalogue, Owners, Show
 
 _SHOWN_FIRST = 3
 
@@ -15,25 +15,77 @@ _NOTHING = "There is no difference to speak of. Compare another company or perio
 _BACK = {
     "cost centre": "Which cost centre do you mean? Ask for example: What is the budget of cost centre CC-1001?",
     "comparison": "Nothing has been compared yet. Ask for example: Compare FI and BPC for company 1000.",
+    "one company": (
+        "I compare what FI and BPC say about one company at a time, not companies with each other. Which one shall it "
+        "be? Ask for example: Compare FI and BPC for company 1000."
+    ),
+    "one period": (
+        "I compare what FI and BPC say in one month at a time, not months with each other. Which one shall it be? Ask "
+        "for example: Compare FI and BPC for company 1000 in May."
+    ),
+    "topic": (
+        "What would you like to know about it: how FI and BPC differ there, or a budget? Ask for example: Compare FI "
+        "and BPC for company 2000, or: Which cost centres does company 2000 have?"
+    ),
+    "reason": (
+        "The ledger holds the budget of a cost centre and what is spent of it, but not why. I can tell why FI and BPC "
+        "differ. Ask for example: Compare FI and BPC for company 1000."
+    ),
+    "reality": "No: everything in this ledger is made up, the companies, the people and all figures.",
 }
 
 
 def tell_budgets(wish: Budgets, focus: Focus) -> str:
     """Tell budgets, what is spent and what is left, and all of it together if that is wanted."""
     known = {centre: focus.budgets[centre] for centre in wish.centres if centre in focus.budgets}
-    lines = [_budget(focus.ledger, centre, value) for centre, value in known.items()]
-    if wish.together and len(known) > 1:
-        left = {centre: value["budget"] - value["spent"] for centre, value in known.items()}
-        most = max(left, key=lambda centre: left[centre])
-        total, spent = (sum(value[part] for value in known.values()) for part in ("budget", "spent"))
-        lines.append(f"Together: {money(total)} of budget, {money(spent)} spent, {money(total - spent)} left.")
-        lines.append(f"{most} has the most left.")
+    told = {centre: value for centre, value in known.items() if not wish.exceeded or value["spent"] > value["budget"]}
+    lines = [_budget(focus.ledger, centre, value) for centre, value in told.items()]
+    if wish.exceeded:
+        lines.insert(0, f"{len(told) or 'None'} of {len(known)} cost centres {_are(len(told))} over budget.")
+    elif wish.together and len(known) > 1:
+        lines += _together(known, focus.ledger)
+    if wish.period:
+        lines.append(f"A budget is for the whole year; there is none for {wish.period} alone in this ledger.")
     return "\n\n".join(lines)
 
 
-def _budget(ledger: Ledger, code: str, value: Row) -> str:
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _together(known: Mapping[str, Row], ledger: Ledger) -> list[str]:
+    """Add budgets up, those of each currency on their own, and tell who has the most left."""
+    by_currency: dict[str, list[Row]] = {}
+    for code, value in known.items():
+        by_currency.setdefault(_currency(ledger, code), []).append(value)
+    lines = []
+    for currency, values in by_currency.items():
+        total, spent = (sum(int(value[part]) for value in values) for part in ("budget", "spent"))
+        amounts = [money(amount, currency if len(by_currency) > 1 else "") for amount in (total, spent, total - spent)]
+        lines.append(f"Together: {amounts[0]} of budget, {amounts[1]} spent, {amounts[2]} left.")
+    is_one = len(by_currency) == 1
+    left = {
+        code: (value["budget"] - value["spent"]) / (1 if is_one else value["budget"] or 1)
+        for code, value in known.items()
+    }
+    most, least = max(left, key=lambda code: left[code]), min(left, key=lambda code: left[code])
+    # Amounts of different currencies cannot be ranked, shares can.
+    return [*lines, f"{most} has the most left, {least} the least{'' if is_one else ', as a share of the budget'}."]
+
+
+def _currency(ledger: Ledger, code: str) -> str:
     centre = ledger.cost_centres.get(code)
-    currency = ledger.companies[centre.company].currency if centre else ""
+    return ledger.companies[centre.company].currency if centre else ""
+
+
+def tell_owners(wish: Owners, ledger: Ledger) -> str:
+    """Tell who answers for cost centres."""
+    centres = [ledger.cost_centres[code] for code in wish.centres if code in ledger.cost_centres]
+    return "\n\n".join(f"{centre.code} ({centre.name}) belongs to {centre.owner}." for centre in centres)
+
+
+def _budget(ledger: Ledger, code: str, value: Row) -> str:
+    centre, currency = ledger.cost_centres.get(code), _currency(ledger, code)
     budget, spent = int(value["budget"]), int(value["spent"])
     name, left = f"{code} ({centre.name})" if centre else code, budget - spent
     share = f" ({round(100 * spent / budget)} %)" if budget else ""
@@ -72,12 +124,15 @@ def _kind(wish: Show) -> str:
     sign = {1: "positive", -1: "negative", 0: ""}[wish.sign]
     parts = [sign, wish.cause or "", "differences", f"of {wish.group}" if wish.group else ""]
     parts += [f"of {money(wish.over)} or more" if wish.over else ""]
+    parts += [f"{'and ' if wish.over else 'of '}{money(wish.under)} or less" if wish.under is not None else ""]
     return " ".join(part for part in parts if part)
 
 
 def _heading(wish: Show, rows: Sequence[Row], focus: Focus, kind: str) -> str:
     if wish.further:
         return f"The {wish.further if wish.further == 'next' else 'other'} {_many(len(rows), kind)}"
+    if wish.by_account:
+        return f"By account, {_many(len(rows), kind)}"
     if wish.count is None:
         return _many(len(rows), kind)
     order = "smallest" if wish.smallest else "largest"

@@ -14,13 +14,14 @@ from threadkeep.assistants.skillian.answers import (
     tell_catalogue,
     tell_comparison,
     tell_differences,
+    tell_owners,
 )
 from threadkeep.assistants.skillian.focus import Focus
 from threadkeep.assistants.skillian.ledger import ledger
 from threadkeep.assistants.skillian.reading import read
 from threadkeep.assistants.skillian.selection import after, is_at_hand
 from threadkeep.assistants.skillian.understanding import understand
-from threadkeep.assistants.skillian.wish import Ask, Budgets, Catalogue, Compare, Explain, Show, Wish
+from threadkeep.assistants.skillian.wish import Ask, Budgets, Catalogue, Compare, Explain, Owners, Show, Wish
 from threadkeep.conversation.message import Message, Role
 from threadkeep.llm.base import Request
 from threadkeep.llm.script import Call, Reply, Scene, Script
@@ -95,15 +96,14 @@ def _calls(wish: Wish, focus: Focus) -> tuple[Call, ...]:
             return () if wish.of_shown or is_at_hand(wish, focus) else (_listing(wish),)
         case Explain():
             return (Call("explain_account", {"account": wish.account, **wish.place}),)
-        case Ask() | Catalogue():
+        case Ask() | Catalogue() | Owners():
             return ()
         case _:
             assert_never(wish)
 
 
 def _listing(wish: Show) -> Call:
-    is_top = not (wish.further or wish.smallest or wish.cause or wish.over or wish.sign) and wish.how == "list"
-    limit = {"limit": wish.count} if is_top and wish.count is not None else {}
+    limit = {"limit": wish.count} if wish.is_top and wish.count is not None else {}
     group = {} if wish.group is None else {"group": wish.group}
     return Call("list_differences", {"limit": 100, **limit, **group, **wish.place})
 
@@ -122,6 +122,8 @@ def _told(wish: Wish, focus: Focus) -> str:
             return ask_back(wish, focus)
         case Catalogue():
             return tell_catalogue(wish, focus.ledger)
+        case Owners():
+            return tell_owners(wish, focus.ledger)
         case _:
             assert_never(wish)
 

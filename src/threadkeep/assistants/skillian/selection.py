@@ -10,10 +10,8 @@ def is_at_hand(wish: Show, focus: Focus) -> bool:
     """Whether the conversation holds all differences that are meant."""
     if focus.rows is None or wish.place != focus.place or focus.rows_group not in (None, wish.group):
         return False
-    is_top = (
-        not (wish.further or wish.smallest or wish.cause or wish.over or wish.sign) and wish.group == focus.rows_group
-    )
-    return focus.has_all or (is_top and wish.how == "list" and (wish.count or len(focus.rows) + 1) <= len(focus.rows))
+    is_top = wish.is_top and wish.group == focus.rows_group
+    return focus.has_all or (is_top and (wish.count or len(focus.rows) + 1) <= len(focus.rows))
 
 
 def selected(wish: Show, focus: Focus) -> tuple[Row, ...]:
@@ -22,13 +20,28 @@ def selected(wish: Show, focus: Focus) -> tuple[Row, ...]:
     group, cause = wish.group, wish.cause
     fitting = [row for row in rows if group in (None, row.get("group")) and (cause or "") in str(row.get("cause"))]
     fitting = [row for row in fitting if abs(int(row["difference"])) >= wish.over]
+    fitting = [row for row in fitting if wish.under is None or abs(int(row["difference"])) <= wish.under]
     fitting = [row for row in fitting if not wish.sign or (row["difference"] > 0) == (wish.sign > 0)]
     ordered = fitting[::-1] if wish.smallest else fitting
-    if wish.further == "rest":
+    if wish.by_account:
+        ordered = sorted(ordered, key=lambda row: str(row["account"]))
+    if wish.further == "next" or (wish.further == "rest" and _is_page(focus, ordered)):
+        ordered = (
+            ordered[ordered.index(focus.shown[-1]) + 1 :]
+            if focus.shown[-1:] and focus.shown[-1] in ordered
+            else ordered
+        )
+    elif wish.further == "rest":
         ordered = [row for row in ordered if row not in focus.shown]
-    if wish.further == "next" and focus.shown and focus.shown[-1] in ordered:
-        ordered = ordered[ordered.index(focus.shown[-1]) + 1 :]
     return tuple(ordered[: wish.count])
+
+
+def _is_page(focus: Focus, ordered: list[Row]) -> bool:
+    """Whether what was listed last is a page of the whole list, so that the rest of it is what comes behind."""
+    if not focus.shown or focus.group or focus.cause or focus.shown[0] not in ordered:
+        return False
+    start = ordered.index(focus.shown[0])
+    return tuple(ordered[start : start + len(focus.shown)]) == focus.shown
 
 
 def after(wish: Wish | None, focus: Focus) -> Focus:

@@ -3,25 +3,23 @@
 from typing import Literal
 
 from threadkeep.assistants.skillian.blocks import TOP
+from threadkeep.assistants.skillian.budget_questions import MONEY, all_budgets, owners, some_budgets
 from threadkeep.assistants.skillian.focus import Focus
-from threadkeep.assistants.skillian.reading import PREVIOUS, Reading
-from threadkeep.assistants.skillian.wish import Ask, Budgets, Catalogue, Compare, Explain, How, Kind, Show, Wish
+from threadkeep.assistants.skillian.reading import COMPARE, DIFFER, NEXT, PREVIOUS, SUM, Reading
+from threadkeep.assistants.skillian.wish import Ask, Catalogue, Compare, Explain, How, Kind, Show, Wish
 
-_BUDGET = r"budgets?|spent|spend(?:ing)?|overspent|cost\W?cent(?:re|er)s?"
-_MONEY_LEFT = r"left|remain\w*|available|used|percent\w*|over|under|rest of it|enough|still"
-_COMPARE = r"compare|comparing|comparison|reconcil\w+|versus|vs|match|agree|tie out|against"
-_DIFFER = r"differ\w*|discrepanc\w+|deviat\w+|mismatch\w*|gaps?"
 _WHY = (
     r"why|explain|reasons?|how come|causes?|postings?|documents?|details?|tell me (?:more )?about|what(?:'s| is) behind"
 )
-_TOP = r"top|biggest|largest|greatest|highest|smallest|lowest|worst|most(?: important)?"
+_TOP = r"top|bottom|biggest|largest|greatest|highest|smallest|lowest|worst|most(?: important)?"
 _MORE = r"(?:show(?: me)?|some|any|\d+|few|a bit) more|more please"
 _RANKED = rf"{_TOP}|first|next|rest|{_MORE}|remaining|others?"
 _LISTED = rf"{_RANKED}|only|just|all|every\w*|list|show|lines|rows|which|negative|positive|sort\w*|rank\w*|order\w*"
-_SUM = r"sum|net|total|totals|add (?:them|these|those|it|all)?\s?up|together|altogether|in all|overall"
 _COUNT = r"how many|count|number of"
-_ASIDE = r"thanks|thank you|bye|goodbye|hello|my name|remember"
+_ASIDE = r"my name|remember"
 _ALL_OF_THEM = r"differences|they|them|causes|reasons|all|these|those"
+_REAL = r"(?:real|true|actual|fictional|fake|made[ -]up|invented)(?: (?:data|figures|numbers|companies|company))?"
+_CHART = r"chart|graph|plot|diagram|visuali[sz]e"
 _THESE = r"them|their|these|those|they|it|up|that"
 
 
@@ -29,11 +27,31 @@ def understand(reading: Reading, focus: Focus) -> Wish | None:
     """Return what is wanted, or None if this is about something else."""
     if reading.has(_ASIDE):
         return None
-    for understood in (_catalogue, _explain, _budgets, _compare, _show):
+    for understood in _IN_ORDER:
         wish = understood(reading, focus)
         if wish is not None:
             return wish
     return None
+
+
+def _reality(reading: Reading, focus: Focus) -> Wish | None:
+    asked = reading.has(rf"(?:is|are) (?:this|these|it|that|they|those|the|all)\b.*\b{_REAL}|fictional")
+    return Ask("reality") if asked and not reading.has(DIFFER) else None
+
+
+def _one_place(reading: Reading, focus: Focus) -> Wish | None:
+    """Ask back where two companies or two months are to be compared: the ledger compares its sources."""
+    if reading.cost_centres or not reading.has(f"{COMPARE}|{DIFFER}|different"):
+        return None
+    if len(reading.companies) > 1 or reading.has("which (?:company|companies)"):
+        return Ask("one company")
+    return Ask("one period") if reading.other_period else None
+
+
+def _topic(reading: Reading, focus: Focus) -> Wish | None:
+    """Ask back what is wanted of a place or an account that is named without anything else."""
+    is_named = reading.companies or (reading.period and not focus.topic) or reading.sources
+    return Ask("topic") if is_named or reading.has("company|account") else None
 
 
 _KINDS: dict[str, Kind] = {
@@ -46,11 +64,13 @@ _KINDS: dict[str, Kind] = {
 
 
 def _catalogue(reading: Reading, focus: Focus) -> Wish | None:
-    if reading.sources or reading.has(_DIFFER):
-        return None
-    if not reading.has(r"are there|exist|do you (?:have|know)|available|have|list|what"):
+    if reading.sources or reading.has(DIFFER):
         return None
     company = next(iter(reading.companies), None)
+    if company and reading.has(r"cost\W?cent(?:re|er)s (?:of|in|for|at)") and not reading.has(MONEY):
+        return Catalogue("cost centres", company)
+    if not reading.has(r"are there|exist|do you (?:have|know)|available|have|list|what|show|all") or reading.has(MONEY):
+        return None
     return next((Catalogue(kind, company) for words, kind in _KINDS.items() if _asks_for(reading, words)), None)
 
 
@@ -60,10 +80,15 @@ def _asks_for(reading: Reading, words: str) -> bool:
 
 def _explain(reading: Reading, focus: Focus) -> Wish | None:
     place = _place(reading, focus)
-    if reading.accounts and not reading.has(_COMPARE):
+    if reading.accounts and reading.has("budgets?"):
+        return Ask("cost centre")
+    if reading.accounts and not reading.has(COMPARE):
         return Explain(reading.accounts[0], place)
-    if focus.topic not in ("differences", "account") or reading.cost_centres or reading.group:
+    is_on = focus.topic in ("differences", "account") or (focus.was_compared and reading.has(DIFFER))
+    if not is_on or reading.cost_centres or reading.group:
         return None
+    if reading.cause and reading.has(rf"{_WHY}|what(?:'s| is| does| are)"):
+        return Show(how="causes", cause=reading.cause, place=focus.place)
     if reading.position is not None and not reading.has("only|just"):
         return _at_position(reading.position, focus, place)
     if reading.has(_WHY) and not reading.has(_COUNT):
@@ -94,31 +119,19 @@ def _neighbour(focus: Focus, place: dict[str, str]) -> Wish:
     return _at_position(at, focus, place)
 
 
-def _budgets(reading: Reading, focus: Focus) -> Wish | None:
-    together = reading.has(rf"{_SUM}|{_COMPARE}|both|which|more")
-    is_on = (focus.topic == "budget" or reading.has("left")) and not reading.sources and not reading.companies
-    named = reading.cost_centres or tuple(f"CC-{number}" for number in reading.numbers if is_on)
-    if named:
-        others = focus.centres if len(named) == 1 and reading.has(_COMPARE) else ()
-        return Budgets(tuple(dict.fromkeys([*others, *named])), named, together)
-    if is_on and len(focus.budgets) > 1 and together and not (reading.group or reading.cause or reading.over):
-        return Budgets(focus.centres if len(focus.centres) > 1 else tuple(focus.budgets), together=True)
-    if reading.has(_BUDGET) or (is_on and reading.has(_MONEY_LEFT)):
-        return Budgets(focus.centres) if focus.centres else Ask("cost centre")
-    return None
-
-
 def _compare(reading: Reading, focus: Focus) -> Wish | None:
     place = _place(reading, focus)
     names_place = bool(reading.companies or reading.period or reading.sources)
-    if reading.has(_RANKED) or reading.group or reading.cause or reading.over:
+    if reading.has(_RANKED) or reading.group or reading.cause or reading.over or reading.under:
         # Some of the differences of another place: they are listed, and all others need not be found.
         return _show(reading, focus) if focus.was_compared or names_place else None
-    if len(reading.sources) == 2 or (reading.has(_COMPARE) and reading.has("sources|it|them|two|again|" + _DIFFER)):
+    if focus.was_compared and reading.has(_CHART):
         return Compare(place)
-    if reading.has(f"{_COMPARE}|{_DIFFER}") and names_place:
+    if len(reading.sources) == 2 or (reading.has(COMPARE) and reading.has("sources|it|them|two|again|" + DIFFER)):
         return Compare(place)
-    if reading.has(_COMPARE) and focus.topic != "budget":
+    if reading.has(f"{COMPARE}|{DIFFER}") and names_place:
+        return Compare(place)
+    if reading.has(COMPARE) and focus.topic != "budget":
         return Compare(place)
     if focus.was_compared and (names_place or reading.has("summary|overview|again")):
         return Compare(place, again=place == focus.place)
@@ -129,12 +142,12 @@ def _compare(reading: Reading, focus: Focus) -> Wish | None:
 
 def _show(reading: Reading, focus: Focus) -> Wish | None:
     place = _place(reading, focus)
-    narrowed = reading.group or reading.cause or reading.over or reading.count
-    asked = narrowed or reading.has(f"{_LISTED}|{_SUM}|{_COUNT}|{_DIFFER}")
-    if not asked or not (focus.was_compared or reading.has(f"{_RANKED}|{_DIFFER}")):
+    narrowed = reading.group or reading.cause or reading.over or reading.under or reading.count
+    asked = narrowed or reading.has(f"{_LISTED}|{SUM}|{_COUNT}|{DIFFER}")
+    if not asked or not (focus.was_compared or reading.has(f"{_RANKED}|{DIFFER}")):
         return None
     if not focus.was_compared and not reading.companies and not reading.sources:
-        return Ask("comparison") if reading.has(f"{_DIFFER}|top|biggest|largest|smallest") else None
+        return Ask("comparison") if reading.has(f"{DIFFER}|top|biggest|largest|smallest") else None
     moved = place != focus.place
     whole = moved or reading.has("all|every|everything|everyone")
     further, how = "" if moved or reading.over else _further(reading), _how(reading)
@@ -145,9 +158,11 @@ def _show(reading: Reading, focus: Focus) -> Wish | None:
         group=reading.group or (None if whole or reading.cause else focus.group),
         cause=reading.cause or (None if whole or reading.group else focus.cause),
         over=reading.over or 0,
+        under=reading.under,
         sign=_sign(reading),
-        smallest=reading.has("smallest|lowest|least") or (bool(further) and focus.smallest),
+        smallest=reading.has("smallest|lowest|least|bottom") or (bool(further) and focus.smallest),
         further=further,
+        by_account=reading.has(r"(?:by|in order of) (?:the )?(?:account|number|name)s?"),
         of_shown=how != "list" and not narrowed and not whole and reading.has(_THESE),
         place=place,
     )
@@ -166,7 +181,7 @@ def _sign(reading: Reading) -> int:
 def _how(reading: Reading) -> How:
     if reading.has(_COUNT):
         return "count"
-    return "sum" if reading.has(_SUM) else "list"
+    return "sum" if reading.has(SUM) else "list"
 
 
 def _count(reading: Reading, how: str) -> int | None:
@@ -183,9 +198,18 @@ def _place(reading: Reading, focus: Focus) -> dict[str, str]:
     # Whoever names both sources and a company asks anew: the month of an earlier question is not meant.
     stands_alone = len(reading.sources) == 2 and bool(reading.companies)
     period = reading.period or (periods[-1] if stands_alone else spoken_of)
-    if period == PREVIOUS:
-        period = periods[max(periods.index(spoken_of) - 1, 0)] if spoken_of in periods else periods[0]
+    if period in (PREVIOUS, NEXT):
+        period = _beside(spoken_of if spoken_of in periods else periods[-1], -1 if period == PREVIOUS else 1)
     left, right = reading.sources if len(reading.sources) == 2 else (focus.left, focus.right)
     numbers = [] if reading.companies or not reading.has("company") else [*reading.numbers]
     company = (*reading.companies, *numbers, focus.company)[0]
     return {"left": left, "right": right, "company": company, "period": period}
+
+
+def _beside(period: str, months: int) -> str:
+    """Return the month so many months away; the ledger may not have it, and tells so."""
+    year, month = divmod(int(period[:4]) * 12 + int(period[5:]) - 1 + months, 12)
+    return f"{year}-{month + 1:02}"
+
+
+_IN_ORDER = (_reality, _catalogue, owners, all_budgets, _one_place, _explain, some_budgets, _compare, _show, _topic)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.unit.assistants.skill_creator.conversations import IDEA, conversation
+from threadkeep.assistants.skill_creator.fields import BY_KEY
 from threadkeep.assistants.skill_creator.validation import errors_in
 from threadkeep.conversation.blocks import Table
 from threadkeep.conversation.entry import Status
@@ -264,7 +265,7 @@ async def test_starting_over_is_confirmed_first(tmp_path: Path) -> None:
         assert "**Purpose**: sort mail" in await talk.say("sort mail by sender")
 
 
-@pytest.mark.parametrize("text", ["claude helper", "x" * 90, "!!!"])
+@pytest.mark.parametrize("text", ["claude helper", "x" * 65, "x" * 90, "日本語", "!!!"])
 async def test_a_name_that_is_not_legal_is_refused_with_the_reason_and_asked_for_again(
     tmp_path: Path, text: str
 ) -> None:
@@ -322,6 +323,83 @@ async def test_a_name_that_is_taken_is_asked_about_and_another_can_be_chosen(tmp
         assert other.startswith("---\nname: other-notes\n")
         assert "# Other Notes" in other
         assert "reads mail" in talk.saved()["local/personal/local/notes/SKILL.md"]
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (["what is a skill?"], "a folder with instructions"),
+        ([IDEA, "is my data safe?"], "kept with this conversation"),
+        ([IDEA, "yes", "how long will this take?"], "So many questions are left: 7."),
+        ([IDEA, "yes", "what are triggers?"], "**Triggers** answers this: When should it be used"),
+        ([IDEA, "yes", "what was the purpose again?"], "Now it is: turn meeting notes into action items."),
+        ([IDEA, "yes", "I don't understand"], "A few words are enough"),
+        ([IDEA, "yes", "who won the world cup?"], "That I cannot answer"),
+        ([IDEA, "yes", "hold on"], "Take your time."),
+    ],
+)
+async def test_a_question_in_the_middle_is_answered_and_ours_asked_again(
+    tmp_path: Path, said: list[str], told: str
+) -> None:
+    async with conversation(tmp_path) as talk:
+        before = await talk.say(*said[:-1]) if said[1:] else ""
+        known = {key: value for key, value in (await talk.state()).items() if key in BY_KEY}
+        answer = await talk.say(said[-1])
+        assert told in answer
+        assert answer.rsplit("\n\n", 1)[-1] in (before or answer)
+        assert {key: value for key, value in (await talk.state()).items() if key in BY_KEY} == known
+
+
+@pytest.mark.parametrize(
+    ("said", "key", "value"),
+    [
+        ("find tasks, and the examples are: sort this", "examples", ["sort this"]),
+        ("the triggers are: notes are pasted", "triggers", ["notes are pasted"]),
+        ("rename it to Größe", "skill_name", "grosse"),
+        ("change the name to a-b and the description to It sorts mail.", "description", "It sorts mail."),
+    ],
+)
+async def test_parts_that_nobody_asked_for_are_taken_along(tmp_path: Path, said: str, key: str, value: Any) -> None:
+    async with conversation(tmp_path) as talk:
+        await talk.say(IDEA, "yes", said)
+        assert (await talk.state())[key] == value
+
+
+async def test_what_belongs_to_another_part_is_noted_there(tmp_path: Path) -> None:
+    async with conversation(tmp_path) as talk:
+        await talk.say(IDEA, "yes", "find tasks", "and it should also find dates", "skip", "Can you sort this?", "skip")
+        answer = await talk.say("it's when notes are pasted")
+        state = await talk.state()
+        assert [capability["name"] for capability in state["capabilities"]] == ["find tasks", "find dates"]
+        assert (state["examples"], state["triggers"]) == (["Can you sort this?"], ["notes are pasted"])
+        assert answer.endswith("*skip*.)")
+
+
+async def test_a_description_is_made_shorter_by_its_first_sentence(tmp_path: Path) -> None:
+    async with conversation(tmp_path) as talk:
+        await talk.say(IDEA, "no, shorter")
+        assert (await talk.state())["unconfirmed"]["description"] == "Turns meeting notes into action items."
+        assert "in your own words" in await talk.say("shorter")
+
+
+async def test_whoever_had_it_written_is_not_asked_for_the_rest(tmp_path: Path) -> None:
+    async with conversation(tmp_path) as talk:
+        assert "Shall I write the skill?" in await talk.say(IDEA, "write it", "no", "change the steps to read; sort")
+
+
+async def test_what_is_not_to_be_saved_or_replaced_is_not(tmp_path: Path) -> None:
+    async with conversation(tmp_path) as talk:
+        await talk.say(IDEA, "write it")
+        for text in ("not for everyone", "who can see shared skills?", "don't save it for the team"):
+            assert "Where shall I save it" in await talk.say(text)
+        assert talk.saved() == {}
+        await talk.say("personal")
+    before = talk.saved()
+    async with conversation(tmp_path) as talk:
+        await talk.say(IDEA, "yes", "find tasks", "write it", "personal")
+        for text in ("no replace", "please don't overwrite it", "will replacing it delete the old one?"):
+            assert "Say *replace*" in await talk.say(text)
+        assert talk.saved() == before
 
 
 async def test_a_skill_is_replaced_only_if_somebody_says_so(tmp_path: Path) -> None:

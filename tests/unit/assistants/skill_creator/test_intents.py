@@ -3,6 +3,7 @@
 import pytest
 
 from threadkeep.assistants.skill_creator.intents import (
+    Asks,
     Change,
     Clear,
     Intent,
@@ -13,8 +14,8 @@ from threadkeep.assistants.skill_creator.intents import (
     Wish,
     Yes,
     YouDecide,
-    read,
 )
+from threadkeep.assistants.skill_creator.wording import read
 
 
 @pytest.mark.parametrize(
@@ -33,6 +34,7 @@ from threadkeep.assistants.skill_creator.intents import (
         "looks good to me",
         "👍",
         "yes please",
+        "ok thanks",
         "yes, that’s right",
         "perfect",
         "of course",
@@ -85,6 +87,19 @@ def test_leaving_everything_to_us(text: str) -> None:
         ("no scripts", Clear("scripts_needed")),
         ("No scripts needed.", Clear("scripts_needed")),
         ("remove the examples", Clear("examples")),
+        ("the triggers are: a link is pasted", Change("triggers", "a link is pasted")),
+        ("the name is mail-sorter", Change("skill_name", "mail-sorter")),
+        ("rename it to", Change("skill_name")),
+        ("no wait, add a capability: find dates", Change("capabilities", "find dates", adds=True)),
+        ("change the description to be more friendly", Change("description")),
+        (
+            "change the name to a-b and the description to Does it.",
+            Change("skill_name", "a-b", more=(Change("description", "Does it"),)),
+        ),
+        (
+            'find tasks; sort them, and the examples are "sort this"',
+            Said("find tasks; sort them", more=(Change("examples", '"sort this"'),)),
+        ),
     ],
 )
 def test_changes(text: str, wanted: Intent) -> None:
@@ -111,10 +126,39 @@ def test_changes(text: str, wanted: Intent) -> None:
         ("use the template", "template"),
         ("show me the skill", "show"),
         ("continue", "continue"),
+        ("thanks!", "continue"),
+        ("hello there", "continue"),
+        ("status please", "status"),
+        ("forget everything", "restart"),
+        ("hmm let me think", "wait"),
+        ("no, shorter", "shorter"),
+        ("that's too long", "shorter"),
     ],
 )
 def test_commands(text: str, name: str) -> None:
     assert read(text) == Wish(name)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what is a skill?",
+        "is my data safe?",
+        "wait, how long will this take?",
+        "what do you mean",
+        "I don't understand",
+        "Can you give me an example?",
+        "steps?",
+        "why?",
+    ],
+)
+def test_questions_to_us_are_no_answers(text: str) -> None:
+    assert isinstance(read(text), Asks)
+
+
+@pytest.mark.parametrize("text", ["when somebody asks", "how to sort mail", "understand contracts", "is it a bug"])
+def test_what_only_begins_like_a_question_is_an_answer(text: str) -> None:
+    assert read(text) == Said(text)
 
 
 @pytest.mark.parametrize("text", ["", "   ", "...", "!!!", "\n\n", "---", "aaaaaaa", "🙂🙂"])

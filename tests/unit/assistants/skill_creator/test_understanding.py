@@ -5,12 +5,11 @@ from typing import Any
 import pytest
 
 from threadkeep.assistants.skill_creator.fields import BY_KEY
-from threadkeep.assistants.skill_creator.listing import nested, short_items, steps
 from threadkeep.assistants.skill_creator.naming import name_error, slug, suggested_name
 from threadkeep.assistants.skill_creator.phrasing import base_form, third_person
-from threadkeep.assistants.skill_creator.proposals import proposed
-from threadkeep.assistants.skill_creator.reading import Unusable, value_of
-from threadkeep.assistants.skill_creator.rules import derived, understood
+from threadkeep.assistants.skill_creator.proposals import derived, proposed
+from threadkeep.assistants.skill_creator.reading import Unusable, nested, short_items, steps, value_of
+from threadkeep.assistants.skill_creator.understanding import understood
 
 
 @pytest.mark.parametrize(
@@ -26,6 +25,13 @@ from threadkeep.assistants.skill_creator.rules import derived, understood
         ("Summarise legal contracts", "summarise legal contracts"),
         ("we need a code review skill", "help with code review"),
         ("Hello! I'd like to build a skill called x-ray that reads scans", "read scans"),
+        ("I dunno, something for git commits maybe", "help with git commits"),
+        ("for reviewing pull requests", "help with reviewing pull requests"),
+        ("A skill for SQL reviews", "help with SQL reviews"),
+        ("Could you help me write release notes?", "write release notes"),
+        ("I'd like something that drafts polite replies", "draft polite replies"),
+        ("I have an idea for a skill about cooking", "help with cooking"),
+        ("It should summarise PDFs and it should be called pdf-sum", "summarise PDFs"),
     ],
 )
 def test_a_purpose_is_found_behind_what_people_say_before_it(text: str, purpose: str) -> None:
@@ -54,6 +60,20 @@ def test_everything_that_one_message_tells_is_understood() -> None:
         "allowed_tools": ["Read", "Bash"],
         "examples": ["write the notes of 1.2"],
     }
+
+
+def test_a_sentence_that_tells_a_part_may_tell_the_purpose_before_it() -> None:
+    told = understood("Make me a skill which converts CSV to JSON, named csv-to-json, it needs a script that reads CSV")
+    assert told == {
+        "purpose": "convert CSV to JSON",
+        "skill_name": "csv-to-json",
+        "scripts_needed": [{"name": "reads_csv.py", "purpose": "reads CSV"}],
+    }
+
+
+def test_what_is_done_first_may_stand_before_the_word() -> None:
+    told = understood("We always apologise first, then explain, then offer a refund.")
+    assert told["workflow_steps"] == ["apologise", "explain", "offer a refund"]
 
 
 def test_bullets_are_capabilities_and_numbers_are_steps() -> None:

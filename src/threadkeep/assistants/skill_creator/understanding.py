@@ -1,17 +1,20 @@
 """What can be understood from free words without a model: a purpose, a name, signs, steps, examples, scripts, tools."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from threadkeep.assistants.skill_creator.fields import BY_KEY
-from threadkeep.assistants.skill_creator.listing import items, nested, short_items, steps
-from threadkeep.assistants.skill_creator.naming import name_error, slug, suggested_name
-from threadkeep.assistants.skill_creator.phrasing import base_form, inner, is_text, sentence, third_person
+from threadkeep.assistants.skill_creator.naming import name_error, slug
+from threadkeep.assistants.skill_creator.phrasing import base_form, inner, is_text
 from threadkeep.assistants.skill_creator.reading import (
-    LONGEST_DESCRIPTION,
     LONGEST_PURPOSE,
     Unusable,
+    items,
+    nested,
     scripts,
+    short_items,
+    steps,
     value_of,
 )
 
@@ -22,21 +25,30 @@ _LEAD = re.compile(
     r"(?:(?:please|so|well|ok(?:ay)?|um+|hmm+)[ ,]+)*"
     r"(?:(?:i(?:'d| would|'m| am)?|we(?:'d| would)?|let'?s|can (?:you|we)|could (?:you|we)|help me(?: to)?|let me)\s+)?"
     r"(?:(?:just )?(?:want|need|like|love|wish|have|looking for|thinking (?:of|about)|am looking for"
-    r"|going)\s+)?(?:to\s+)?(?:have\s+)?"
+    r"|going)\s+)?(?:to\s+)?(?:have\s+)?(?:an idea (?:for|of)\s+)?"
     r"(?:(?:create|make|build|write|generate|develop|design|set up|get|have|creating|making|building|it should be"
     r"|it'?s|it is)\s+)?(?:me\s+|us\s+)?"
     r"(?:an?|the|my|our|some|one|this|new)?\s*(?:new\s+)?(?:[\w-]+\s+)?skill\b(?:,)?"
     r"(?:\s+(?:called|named)\s+(?:[\"“`'][^\"”`']+[\"”`']|[\w-]+))?,?"
-    r"\s*(?:(?:that|which|to|for|who|and|where it|should|can|will|must|would|is (?:for|to)|is supposed to"
+    r"\s*(?:(?:that|which|to|who|and|where it|should|can|will|must|would|is (?=for\b)|is to|is supposed to"
     r"|so that it|it)\b[ ,:]*)*",
     re.IGNORECASE,
 )
 _IT = re.compile(
     r"^(?:please |well,? )*(?:(?:it|the skill|this skill|this)\s+(?:should|shall|must|will|would|can|could|is (?:to"
-    r"|for|supposed to))?(?:\s+be able to)?|(?:i|we) (?:want|need|would like)"
-    r" (?:it|something|it to|one)(?: that| to| which)*|(?:something|one) (?:that|which|to|for)|(?:i|we)(?:'d"
+    r"|supposed to))?(?:\s+be able to)?|(?:i|we)(?:'d| would)? (?:want|need|like)"
+    r" (?:it|something|it to|one)(?: that| to| which)*|(?:something|one)(?: that| which| to)?|(?:i|we)(?:'d"
     r"| would)? (?:want|need|like)(?: to)?|help (?:me|us)(?: to)?|to)\s+",
     re.IGNORECASE,
+)
+_HEDGE = re.compile(
+    r"^(?:(?:maybe|perhaps|hm+|um+|well|so|but|ok(?:ay)?|please|not sure"
+    r"|i (?:dunno|don't know|guess|think|suppose))\b[ ,.]*)+"
+    r"|^(?:can|could|would|will) you (?:please )?|,? (?:maybe|perhaps|i guess|i think|or so|or something)$",
+    re.IGNORECASE,
+)
+_CALLED = re.compile(
+    r"(?:,?\s*(?:and\s+)?(?:it\s+)?(?:should be|is|to be))?,?\s*\(?\b(?:called|named)\s+[\"“`']?[\w-]+[\"”`']?\)?"
 )
 _NAME = re.compile(
     r"\b(?:called|named|call it|name it|name is|name should be|name:)\s+(?:[\"“`'](?P<quoted>[^\"”`']{2,64})[\"”`']"
@@ -44,8 +56,8 @@ _NAME = re.compile(
     re.IGNORECASE,
 )
 _WHEN = re.compile(
-    r"\b(?:use (?:it|this)|used|is for when|should (?:run|start|trigger|be used|kick in)|triggers?(?: it)?"
-    r"|it (?:runs|starts|applies))\b[^.]*?"
+    r"\b(?:use (?:it|this)|used|(?:is|it's)(?: for)?(?= when)|should (?:run|start|trigger|be used|kick in)"
+    r"|triggers?(?: it)?|it (?:runs|starts|applies))\b[^.]*?"
     r"\b(?:when(?:ever)?|if|as soon as|every time|on)\s+(?P<when>.+)|^\s*when(?:ever)?\s+(?P<begin>[^,]+)$",
     re.IGNORECASE,
 )
@@ -55,6 +67,7 @@ _EXAMPLE = re.compile(
     re.IGNORECASE,
 )
 _STEPS = re.compile(r"\b(?:first(?:ly)?\b.*\bthen\b|steps(?: are)?:|the workflow(?: is)?:)", re.IGNORECASE)
+_FIRST = re.compile(r"^(?:(?:we|i|you|it) (?:\w+ly |always |should |must )*)?(.*?),? first,?(?= then\b)", re.IGNORECASE)
 _SCRIPT = re.compile(
     r"\b(?:needs?|with|using|wants?|requires?|include)\s+(?:an?|the|one)?\s*(?:small |python "
     r"|shell )*scripts?\s+(?:that|which|to|for)\s+(?P<rest>.+)",
@@ -68,6 +81,18 @@ _TOOLS = re.compile(
 _TOPICS = re.compile(
     r"\b(?:references?|reference (?:topics?|pages?))\s+(?:on|about|for|to|are|:)\s*(?P<rest>.+)", re.IGNORECASE
 )
+_ONLY_NAME = re.compile(
+    r"^(?:please |and )*(?:call|name|it(?:'s| is| should be) (?:called|named)|(?:its|the) name)", re.IGNORECASE
+)
+_TOLD: tuple[tuple[re.Pattern[str], str, Callable[[str], list[Any]]], ...] = (
+    (_EXAMPLE, "examples", items),
+    (_WHEN, "triggers", items),
+    (_NO_SCRIPTS, "scripts_needed", lambda _: []),
+    (_SCRIPT, "scripts_needed", scripts),
+    (_TOOLS, "allowed_tools", short_items),
+    (_TOPICS, "reference_topics", short_items),
+)
+"""What a sentence is about, by a pattern whose group holds the part itself."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"“])|\n+")
 _FOR_ME = re.compile(r"^helps? (?:me|us|people|you|users)(?: (?:to|with))? ", re.IGNORECASE)
 _KIND = re.compile(r"(?:an?|the|my|our|some) (?P<kind>[\w -]{3,60}) skill", re.IGNORECASE)
@@ -89,10 +114,10 @@ def understood(text: str) -> dict[str, Any]:
         found["skill_name"] = name
     body, bullets = _bullets(text)
     for said in filter(None, map(str.strip, _SENTENCE.split(body))):
-        parts = _told_by(said)
+        parts, before = _told_by(said)
         found |= {key: value for key, value in parts.items() if key not in found}
-        if not parts:
-            left.append(said)
+        if not parts or "skill" in before.lower():
+            left.append(before)
     if bullets:
         key = "workflow_steps" if re.match(r"\s*(?:\d|step)", bullets, re.IGNORECASE) else "capabilities"
         found.setdefault(key, steps(bullets) if key == "workflow_steps" else nested(bullets))
@@ -102,11 +127,13 @@ def understood(text: str) -> dict[str, Any]:
 
 def purpose_in(said: str) -> str | None:
     """Return the purpose that a sentence tells, without what people say before it."""
-    bare = _LEAD.sub("", said.strip(), count=1).strip(" ,.:;!-") if "skill" in said.lower() else said.strip(" ,.:;!-")
-    bare = _IT.sub("", bare, count=1).strip(" ,.:;!?-")
+    bare = said.strip(" ,.:;!?-")
+    bare = _LEAD.sub("", bare, count=1).strip(" ,.:;!-") if "skill" in said.lower() else bare
+    bare = _IT.sub("", _HEDGE.sub("", bare), count=1).strip(" ,.:;!?-")
     # "summarise notes (called note-taker)": the name is not part of what it does.
-    bare = re.sub(r",?\s*\(?\b(?:called|named)\s+[\"“`']?[\w-]+[\"”`']?\)?", "", bare).strip(" ,")
+    bare = _CALLED.sub("", bare).strip(" ,")
     bare = re.sub(r",?\s+please$", "", _FOR_ME.sub("", bare, count=1))
+    bare = re.sub(r"^(?:for|about)\s+", "help with ", bare, flags=re.IGNORECASE)
     if kind := _KIND.fullmatch(bare):
         bare = f"help with {kind['kind']}"
     if not is_text(bare, words=2) or _IS_TALK.fullmatch(bare.lower()):
@@ -115,61 +142,26 @@ def purpose_in(said: str) -> str | None:
     return None if isinstance(value, Unusable) else base_form(inner(value))
 
 
-def derived(values: dict[str, Any]) -> dict[str, Any]:
-    """Return name and description made of what is known, where they are missing."""
-    purpose = str(values.get("purpose") or "")
-    found: dict[str, Any] = {}
-    if purpose and not values.get("skill_name"):
-        found["skill_name"] = suggested_name(purpose)
-    if purpose and not values.get("description"):
-        found["description"] = described(purpose, values.get("triggers") or [])
-    return found
-
-
-def described(purpose: str, triggers: list[str]) -> str:
-    """Return a description that tells what a skill does and when to use it."""
-    what = sentence(third_person(purpose))
-    signs = " or ".join(inner(sign) for sign in triggers[:3]) or wish(purpose)
-    whole = re.sub(r"[<>]", "", f"{what} Use it when {signs}.")
-    return whole if len(whole) <= LONGEST_DESCRIPTION else whole[:LONGEST_DESCRIPTION]
-
-
-def wish(purpose: str) -> str:
-    """Return the sign by which a skill is used where nobody named another: that it is wanted."""
-    wanted = base_form(inner(purpose))
-    return f"the user wants {wanted}" if wanted.startswith("help with ") else f"the user wants to {wanted}"
-
-
 def _named(text: str) -> str | None:
     found = _NAME.search(text)
     name = slug(found["quoted"] or found["plain"]) if found else ""
     return name if name and name_error(name) is None else None
 
 
-def _told_by(said: str) -> dict[str, Any]:
-    """Return the parts that one sentence is about; none if it may be the purpose."""
-    found: dict[str, Any] = {}
-    if example := _EXAMPLE.search(said):
-        found["examples"] = items(example["rest"])
-    elif when := _WHEN.search(said):
-        found["triggers"] = items(when["when"] or when["begin"])
-    elif _STEPS.search(said):
-        found["workflow_steps"] = steps(re.sub(r"^.*?(?=\bfirst)|^.*?:", "", said, count=1, flags=re.IGNORECASE))
-    elif _NO_SCRIPTS.search(said):
-        found["scripts_needed"] = []
-    elif script := _SCRIPT.search(said):
-        found["scripts_needed"] = scripts(script["rest"])
-    elif tools := _TOOLS.search(said):
-        found["allowed_tools"] = short_items(tools["rest"])
-    elif topics := _TOPICS.search(said):
-        found["reference_topics"] = short_items(topics["rest"])
-    elif _NAME.search(said) and re.match(
-        r"^(?:please |and )*(?:call|name|it(?:'s| is| should be) (?:called|named)|(?:its|the) name)",
-        said,
-        re.IGNORECASE,
-    ):
-        found["skill_name"] = _named(said)
-    return {key: value for key, value in found.items() if value is not None}
+def _told_by(said: str) -> tuple[dict[str, Any], str]:
+    """Return the parts that one sentence is about, and what it says before; none if it may be the purpose."""
+    for pattern, key, read in _TOLD:
+        if found := pattern.search(said):
+            value = read(next((text for text in found.groups() if text), ""))
+            return {key: value}, re.sub(r"[,;]?\s*(?:\b(?:and|it|which|that)\b\s*)*$", "", said[: found.start()])
+    if _STEPS.search(said):
+        # "Apologise first, then explain": what comes first stands before the word.
+        told = _FIRST.sub(r"\1,", said)
+        told = told if told != said else re.sub(r"^.*?(?=\bfirst)|^.*?:", "", said, count=1, flags=re.IGNORECASE)
+        return {"workflow_steps": steps(told)}, ""
+    if _NAME.search(said) and _ONLY_NAME.match(said) and (name := _named(said)):
+        return {"skill_name": name}, ""
+    return {}, said
 
 
 def _bullets(text: str) -> tuple[str, str]:
