@@ -5,6 +5,7 @@ of a test here says so too: `@pytest_asyncio.fixture(loop_scope="session")`. Wha
 `waiting.until`.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -56,7 +57,8 @@ async def new_context(browser: Browser) -> AsyncIterator[NewContext]:
             wrong.append(message.text)
 
     async def open_one(**options: Any) -> BrowserContext:
-        context = await browser.new_context(**options)
+        async with asyncio.timeout(PATIENCE):
+            context = await browser.new_context(**options)
         context.set_default_timeout(PATIENCE * 1000)
         context.on("weberror", lambda thrown: wrong.append(str(thrown.error)))
         context.on("console", heard)
@@ -64,8 +66,9 @@ async def new_context(browser: Browser) -> AsyncIterator[NewContext]:
         return context
 
     yield open_one
-    for context in opened:
-        await context.close()
+    async with asyncio.timeout(PATIENCE):
+        for context in opened:
+            await context.close()
     assert wrong == []
 
 
@@ -78,7 +81,8 @@ async def context(new_context: NewContext) -> BrowserContext:
 @pytest_asyncio.fixture(loop_scope="session")
 async def page(context: BrowserContext) -> Page:
     """An empty tab in a fresh profile."""
-    return await context.new_page()
+    async with asyncio.timeout(PATIENCE):
+        return await context.new_page()
 
 
 @pytest.fixture

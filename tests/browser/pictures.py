@@ -31,8 +31,8 @@ async def streaming(person: Person, _context: BrowserContext) -> None:
     """An answer is being written, behind a tool's card."""
     await person.open()
     await person.choose("Skillian")
-    await person.write("Compare FI and BPC for company 1000")
-    await expect(person.answers.last).to_contain_text("differ")
+    await person.write("What is the budget of cost centre CC-1001?")
+    await expect(person.answers.last.get_by_test_id("answer-text")).to_contain_text("50,000")
 
 
 async def ranked_list(person: Person, _context: BrowserContext) -> None:
@@ -45,6 +45,7 @@ async def ranked_list(person: Person, _context: BrowserContext) -> None:
 async def chart(person: Person, _context: BrowserContext) -> None:
     """A company with its quarters."""
     await person.begin("Tell me about Nvidia", "Market")
+    await person.page.locator("[data-type=chart]").evaluate("chart => chart.scrollIntoView({ block: 'center' })")
 
 
 async def guided(person: Person, _context: BrowserContext) -> None:
@@ -75,6 +76,7 @@ async def branches(person: Person, _context: BrowserContext) -> None:
     await person.say("When is the meeting?")
     await person.answers.last.hover()
     await person.page.get_by_role("button", name="Answer again").last.click()
+    await expect(person.answers.last.get_by_test_id("siblings")).to_have_text("2/2")
     await person.is_answered()
     await person.page.get_by_test_id("branches").click()
 

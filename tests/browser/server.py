@@ -4,14 +4,22 @@ It keeps a file in a folder of the test, is answered by the demo, and asks for n
 """
 
 import os
+import select
+import socket
 import subprocess
 import sys
 from collections.abc import Mapping
+from itertools import cycle, islice
 from pathlib import Path
-from urllib.parse import urlsplit
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 30.0
+PATIENCE = 60.0
+"""How long anything may take. A page that lost its server asks again after up to 19 s, and two cores may be shared by
+many; only what fails waits so long."""
+PORTS = range(20_000, 30_000)
+"""Below those that systems give to outgoing connections: nobody takes the port of a server while it is away."""
+# Processes that ask at the same moment begin at different places.
+_ports = islice(cycle(PORTS), os.getpid() * 101 % len(PORTS), None)
 QUIET = {"THREADKEEP_LOG_LEVEL": "warning", "THREADKEEP_USER_REQUESTS_PER_SECOND": "0", "PYTHONPATH": str(ROOT)}
 
 
@@ -25,6 +33,7 @@ class Server:
         self.folder = folder
         self.pace = pace
         self.url = ""
+        self._port = _free_port()
         self._arguments = arguments
         self._environment = os.environ | QUIET | dict(variables)
         self._process: subprocess.Popen[str] | None = None
@@ -40,18 +49,25 @@ class Server:
         return (self.folder / "server.log").read_text(encoding="utf-8")
 
     def start(self, pace: float | None = None) -> None:
-        """Start it and wait until it can be reached; once it had a port it gets that one again."""
+        """Start it and wait until it can be reached, always on the same port."""
         self.pace = self.pace if pace is None else pace
         command = [sys.executable, "-m", "tests.acceptance.slow_server", str(self.pace), "--store", self.store]
-        command += ["--model", "demo", "--port", str(urlsplit(self.url).port or 0), *self._arguments]
+        command += ["--model", "demo", "--port", str(self._port), *self._arguments]
         with (self.folder / "server.log").open("a", encoding="utf-8") as log:
             self._process = subprocess.Popen(
                 command, cwd=self.folder, env=self._environment, stdout=subprocess.PIPE, stderr=log, text=True
             )
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        assert line.startswith("Threadkeep serves"), self.log
-        self.url = line.split()[-1]
+        self.url = self._told(self._process).split()[-1]
+
+    def _told(self, process: subprocess.Popen[str]) -> str:
+        """Return the line that says where it is; one that neither says it nor ends is not waited for without end."""
+        assert process.stdout is not None
+        is_told, _, _ = select.select([process.stdout], [], [], PATIENCE)
+        line = process.stdout.readline() if is_told else ""
+        if not line.startswith("Threadkeep serves"):
+            self.kill()
+            raise AssertionError(f"the server did not start: {self.log}")
+        return line
 
     def kill(self) -> None:
         """End it as a power cut would."""
@@ -90,3 +106,14 @@ class Server:
         getattr(self._process, how)()
         self._process.communicate(timeout=PATIENCE)
         self._process = None
+
+
+def _free_port() -> int:
+    """Return a port that nobody listens on, and that no other server of this process was given."""
+    for port in islice(_ports, len(PORTS)):
+        try:
+            socket.create_server(("127.0.0.1", port)).close()
+        except OSError:
+            continue  # somebody else has it
+        return port
+    raise AssertionError("there is no free port")

@@ -5,12 +5,12 @@ another card each time, `remove_file` asks first, and whoever says "stumble" get
 """
 
 import asyncio
+import re
 from itertools import count
 from pathlib import Path
-from re import Match
 
 from threadkeep.conversation.blocks import Block, Chart, Citation, Narrative, RankedList, SplitCompare, Table
-from threadkeep.llm.script import Scene, Script, after, asked, calls
+from threadkeep.llm.script import Call, Reply, Scene, Script, after, asked, calls
 from threadkeep.tools.decorator import tool
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant
@@ -92,11 +92,17 @@ def show() -> list[Block]:
     ]
 
 
-def stumble(_match: Match[str], _scene: Scene) -> str:
+def stumble(_match: re.Match[str], _scene: Scene) -> str:
     """Fail every other time."""
     if next(_tries) % 2:
         raise ValueError("The model stumbled.")
     return "On its feet again."
+
+
+def shown(_told: str, scene: Scene) -> str | Reply:
+    """End, or hold something before, as the question asks."""
+    held = re.search(r"and keep (\w+)", scene.question)
+    return Reply(calls=(Call("hold", {"name": held[1]}),)) if held else "Here they are."
 
 
 ASSISTANT = Assistant(
@@ -120,7 +126,7 @@ ASSISTANT = Assistant(
             after("hold", lambda told, _scene: f"Well: {told}."),
             after("draw", lambda told, _scene: f"You have {told}."),
             after("remove_file", lambda told, _scene: f"Done: {told}."),
-            after("show", lambda _told, _scene: "Here they are."),
+            after("show", shown),
         )
     ),
 )

@@ -4,7 +4,6 @@ The text of an answer is drawn from Markdown; how it must look is said by the st
 the page itself.
 """
 
-import asyncio
 import re
 from typing import Any
 
@@ -12,7 +11,7 @@ import httpx
 from playwright.async_api import Locator, Page, expect
 
 from tests.browser.server import PATIENCE
-from tests.browser.waiting import until
+from tests.browser.waiting import patiently, until
 
 SENT = re.compile(r"/c/(?!new-)")
 NOTE_STATUSES = """
@@ -106,7 +105,8 @@ class Tab:
             await until(self.page, f"(texts) => JSON.stringify(({SHOWN})()) === JSON.stringify(texts)", expected)
         except TimeoutError:
             shown = await self.shown()
-            assert shown == expected, f"the page shows {shown}, not {expected}"
+            said = await self.page.evaluate("window.statuses")
+            assert shown == expected, f"the page shows {shown}, not {expected}; it said {said}"
 
     async def shows_what_is_stored(self) -> list[dict[str, Any]]:
         """Wait for the end of all turns; then the page shows the stored messages, each once and whole, and no other."""
@@ -132,9 +132,12 @@ async def ask(server: str, conversation: str, content: str, **headers: str) -> N
 
 async def settled(server: str, conversation: str) -> list[dict[str, Any]]:
     """Wait until no turn is open in a conversation, and return the stored messages of its current branch."""
-    async with httpx.AsyncClient(base_url=server, timeout=PATIENCE) as client, asyncio.timeout(PATIENCE):
-        while (await _read(client, conversation))["turns"]:
-            pass
+    async with httpx.AsyncClient(base_url=server, timeout=PATIENCE) as client:
+
+        async def is_quiet() -> bool:
+            return not (await _read(client, conversation))["turns"]
+
+        await patiently(is_quiet)
         # The messages of an answer are of the moment before its turns; those of the next one are all there.
         return list((await _read(client, conversation))["messages"])
 

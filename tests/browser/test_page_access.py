@@ -12,7 +12,7 @@ from tests.browser.conftest import NewContext, Serve
 from tests.browser.person import AT_ONCE, Api, Person
 from tests.browser.server import Server
 
-PACE = 0.01
+PACE = 0.02
 WIDE = {"viewport": {"width": 1280, "height": 900}}
 NARROW = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 LISTEN = """() => {

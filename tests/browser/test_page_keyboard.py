@@ -116,6 +116,7 @@ async def test_every_key_of_the_list_does_what_it_says(person: Person, api: Api,
     id = await api.begin("Say one.", "Say two.")
     page, keys = person.page, person.page.keyboard
     await person.open(id)
+    await expect(person.rows.nth(1)).to_be_visible()
     await leave_field(page)
     await keys.press("?")
     listed = page.get_by_test_id("shortcuts")

@@ -8,6 +8,10 @@ from tests.browser.person import AT_ONCE, Api, Person
 from tests.browser.server import Server
 from tests.browser.stage import ROWS
 
+# What an answer consists of, from the top.
+PARTS = """(answer) => [...answer.querySelectorAll(".tk-tool, .tk-block, [data-testid=answer-text]")].map((one) =>
+    one.dataset.type ?? (one.matches(".tk-tool") ? "tool" : "text"))"""
+
 
 async def test_markdown_is_drawn_as_prose(person: Person, api: Api) -> None:
     await person.open(await api.begin("Write in Markdown"))
@@ -60,11 +64,28 @@ async def test_a_tool_call_that_failed_shows_its_error(person: Person, api: Api)
 async def test_tool_cards_and_blocks_are_there_again_after_a_reload(person: Person, api: Api) -> None:
     await person.open(await api.begin())
     await person.say("Show all blocks")
-    shown = await person.answers.locator(".tk-block").evaluate_all("all => all.map((one) => one.dataset.type)")
-    assert shown == ["narrative", "ranked_list", "split_compare", "table", "chart", "citation"]
+    assert await person.answers.evaluate(PARTS) == [
+        "tool",
+        *("narrative", "ranked_list", "split_compare", "table", "chart"),
+        *("text", "citation"),
+    ]
     before = await person.answers.inner_text()
     await person.page.reload()
     await expect(person.answers).to_have_text(before, use_inner_text=True)
+    assert (await person.answers.evaluate(PARTS))[-2:] == ["text", "citation"]
+
+
+async def test_what_tools_show_stands_above_the_text_while_it_grows(person: Person, api: Api, stage: Server) -> None:
+    await person.open(await api.begin())
+    await person.write("Show all blocks and keep gate3")
+    await expect(person.answers.locator("[data-type=chart] svg").first).to_be_visible()
+    await expect(person.answers.locator(".tk-tool").last).to_have_attribute("data-state", "running")
+    shown = ["narrative", "ranked_list", "split_compare", "table", "chart"]
+    assert await person.answers.evaluate(PARTS) == ["tool", *shown, "tool"]
+    await expect(person.answers.locator(".tk-tool").last).to_be_in_viewport()
+    (stage.folder / "gate3").touch()
+    await person.is_answered()
+    assert await person.answers.evaluate(PARTS) == ["tool", *shown, "tool", "text", "citation"]
 
 
 async def test_a_ranked_list_of_the_market_can_be_sorted(person: Person, api: Api) -> None:

@@ -26,7 +26,7 @@ async def test_an_answer_goes_on_by_itself_after_the_server_was_killed(page: Pag
     server = serve(pace=0.2)
     tab = Tab(page, server.url)
     await tab.open()
-    await tab.begin(to_remember(30))
+    await tab.begin(to_remember(120))
     await expect(tab.saying("word002")).to_be_visible()
     await expect(tab.status).to_have_text("live")
     await tab.say("What do you know about me?")
@@ -39,7 +39,7 @@ async def test_an_answer_goes_on_by_itself_after_the_server_was_killed(page: Pag
     await tab.was("^(resumed|caught up)")
     stored = await tab.shows_what_is_stored()
     assert [message["status"] for message in stored] == ["complete", "interrupted", *["complete"] * 3]
-    assert (await tab.drawn(stored))[1].startswith(seen[-1])
+    assert (await tab.drawn(stored))[1].startswith(seen[-1].rstrip())  # more may have been stored than was seen
     await expect(page.get_by_test_id("interrupted")).to_have_count(1)
 
 
@@ -106,7 +106,7 @@ async def test_a_laptop_closed_in_mid_answer_and_opened_without_a_network_shows_
         conversation = await tab.begin("My name is Alice")
         await tab.shows_what_is_stored()
         await tab.is_ready_for_offline()
-        await tab.say(to_remember(40))
+        await tab.say(to_remember(150))
         await until(tab.page, HAS_COPY_WITH, [conversation, "word010"])
         await between.cut()
         await tab.page.close()

@@ -7,7 +7,7 @@ from playwright.async_api import Route, expect
 
 from tests.browser.conftest import NewContext
 from tests.browser.person import AT_ONCE, Api, Person
-from tests.browser.server import Server
+from tests.browser.server import PATIENCE, Server
 
 
 async def test_conversations_are_grouped_by_day(person: Person, api: Api) -> None:
@@ -32,7 +32,11 @@ async def test_what_another_device_begins_and_deletes_comes_and_goes(person: Per
     await expect(person.row("From my other phone")).to_have_count(0)
 
 
-async def test_what_happens_while_the_list_is_read_is_not_lost(person: Person, api: Api) -> None:
+async def test_what_happens_while_the_list_is_read_is_not_lost(
+    new_context: NewContext, stage: Server, api: Api
+) -> None:
+    # What a service worker asks for on behalf of a page cannot be held up here.
+    person = Person(await (await new_context(service_workers="block")).new_page(), stage.url)
     await api.begin(title="Was always there")
     before = await api.begin(title="Has a name")
     is_read, may_come = asyncio.Event(), asyncio.Event()
@@ -43,12 +47,14 @@ async def test_what_happens_while_the_list_is_read_is_not_lost(person: Person, a
             return
         answer = await route.fetch()
         is_read.set()
-        await may_come.wait()
+        async with asyncio.timeout(PATIENCE):
+            await may_come.wait()
         await route.fulfill(response=answer)
 
     await person.page.route("**/v1/conversations?limit=60", late)
     await person.page.goto(person.url)
-    await is_read.wait()
+    async with asyncio.timeout(PATIENCE):
+        await is_read.wait()
     await api.client.patch(f"/v1/conversations/{before}", json={"title": "Has another name"})
     await api.begin(title="Made meanwhile")
     await expect(person.row("Made meanwhile")).to_be_visible()

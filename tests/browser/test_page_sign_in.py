@@ -8,6 +8,7 @@ from playwright.async_api import expect
 from tests.browser.conftest import NewContext
 from tests.browser.person import Person, calling
 from tests.browser.server import Server
+from tests.browser.waiting import until
 
 
 @pytest.fixture(scope="module")
@@ -78,9 +79,8 @@ async def test_signing_out_leaves_nothing_behind_in_any_tab(new_context: NewCont
     for one in (person, other):
         await expect(one.page.get_by_role("heading", name="Sign in to Threadkeep")).to_be_visible()
         await expect(one.page.locator("body")).not_to_contain_text("green")
-        kept = "JSON.stringify([{...localStorage}, {...sessionStorage}])"
-        assert "mine" not in await one.page.evaluate(kept)
-    assert not await person.page.evaluate("caches.has('threadkeep-data')")
+        await until(one.page, "() => !JSON.stringify([{...localStorage}, {...sessionStorage}]).includes('mine')")
+    await until(person.page, "async () => !(await caches.has('threadkeep-data'))")
     assert await person.page.evaluate("fetch('/v1/me').then((answer) => answer.status)") == 401
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from playwright.async_api import Page, expect
 
 from tests.browser.conftest import Serve
-from tests.browser.talking import Tab, to_remember
+from tests.browser.talking import Tab, to_remember, words
 from tests.integration.serving import AT_ONCE, serving
 from threadkeep.llm.base import Stopped, Text
 from threadkeep.testing.scripted_model import ScriptedModel, Step, wants
@@ -76,7 +76,7 @@ async def test_a_page_that_is_loaded_anew_again_and_again_ends_with_what_the_dem
 ) -> None:
     tab = Tab(page, serve(pace=0.1).url)
     await tab.open()
-    await tab.begin(to_remember(40))
+    await tab.begin(to_remember(100))
     await expect(tab.saying("word003")).to_be_visible()
     reloads = 0
     while await page.get_by_test_id("stop").count():
@@ -87,7 +87,7 @@ async def test_a_page_that_is_loaded_anew_again_and_again_ends_with_what_the_dem
     assert reloads
     stored = await tab.shows_what_is_stored()
     assert [message["role"] for message in stored] == ["user", "assistant"]
-    assert stored[1]["content"].startswith(f"I will remember that {to_remember(40)[len('Remember that ') :]}")
+    assert stored[1]["content"].startswith(f"I will remember that {words(100)}")
 
 
 async def test_what_a_person_says_is_there_at_once_and_never_twice(page: Page, serve: Serve) -> None:

@@ -4,11 +4,12 @@ from typing import Any
 
 import httpx
 import pytest
-from playwright.async_api import BrowserContext, Page, expect
+from playwright.async_api import BrowserContext, Page, Route, expect
 
 from tests.browser.conftest import NewContext, Serve
 from tests.browser.server import Server
 from tests.browser.talking import Tab, settled, to_remember
+from tests.browser.waiting import patiently
 
 FIRST = "My name is Alice"
 EVENTS = "**/v1/conversations/*/events"
@@ -62,7 +63,7 @@ async def test_two_tabs_see_an_answer_grow_and_each_other(context: BrowserContex
     for tab in (one, other):
         await expect(tab.page.get_by_label("Open in 2 places")).to_be_visible()
         await tab.page.evaluate(NOTE_TEXTS)
-    await one.say(to_remember(40))
+    await one.say(to_remember(120))
     stored = await one.shows_what_is_stored()
     assert await other.shows_what_is_stored() == stored
     for tab in (one, other):
@@ -163,8 +164,31 @@ async def test_a_conversation_that_was_edited_elsewhere_is_shown_as_such(
     assert answered[-1]["content"] == "Your name is Alice."
 
 
+async def test_a_message_that_came_with_the_page_is_not_shown_as_waiting_beside_its_branch(
+    new_context: NewContext, server: Server
+) -> None:
+    # What a service worker asks for on behalf of a page cannot be held up here.
+    tab = Tab(await (await new_context(service_workers="block")).new_page(), server.url)
+
+    async def is_answered() -> bool:
+        return len(await settled(server.url, tab.conversation)) == 2
+
+    async def when_it_is_answered(route: Route) -> None:
+        await patiently(is_answered)
+        await route.continue_()
+
+    await tab.open()
+    await tab.page.route("**/v1/conversations/*?limit=50", when_it_is_answered)
+    await tab.begin(FIRST)
+    await tab.shows_what_is_stored()
+    await tab.page.get_by_role("button", name="Edit this message: makes a branch").click()
+    await tab.page.get_by_label("Edit your message").fill("My name is Bob")
+    await tab.page.get_by_label("Edit your message").press("Enter")
+    assert (await tab.shows_what_is_stored())[0]["content"] == "My name is Bob"
+
+
 async def test_the_list_follows_what_another_device_does(new_context: NewContext, page: Page, serve: Serve) -> None:
-    server = serve(pace=0.03)
+    server = serve(pace=0.05)
     one = Tab(page, server.url)
     second = Tab(await page.context.new_page(), server.url)
     for tab in (one, second):
@@ -172,7 +196,7 @@ async def test_the_list_follows_what_another_device_does(new_context: NewContext
         await expect(tab.rows).to_have_count(0)
     device = Tab(await (await new_context()).new_page(), server.url)
     await device.open()
-    await device.begin(to_remember(40))
+    await device.begin(to_remember(300))
     for tab in (one, second):
         await expect(tab.rows).to_have_count(1)
         await expect(tab.rows.get_by_role("img", name="An answer is being written")).to_be_visible()

@@ -48,6 +48,9 @@ def f(): ...
 See [r], <b>this</b> and ~~that~~.
 """
 HALVES = [
+    ("*half slan", "<p><em>half slan</em></p>"),
+    ("so (_half slan", "<p>so (<em>half slan</em></p>"),
+    ("a *b* c 17 * 23 and snake_ca", "<p>a <em>b</em> c 17 * 23 and snake_ca</p>"),
     ("text\n-", "<p>text</p>"),
     ("text\n---", "<p>text</p>"),
     ("so **bold", "<p>so <strong>bold</strong></p>"),
@@ -232,6 +235,35 @@ async def test_a_chart_is_drawn_with_its_numbers_below(parts: Harness, kind: str
     await expect(parts.page.get_by_role("row", name="2024-02 3")).to_be_visible()
 
 
+async def test_parts_of_a_whole_are_a_ring_with_shares(parts: Harness) -> None:
+    values, labels = [40, 25, 15, 8, 6, 3, 2, 1, 0], [f"part {letter}" for letter in "abcdefghi"]
+    block = {"type": "chart", "chart": "pie", "series": [{"name": "x", "values": values}], "labels": labels}
+    await parts.draw("Blocks", blocks=[{**block, "title": "All", "unit": "tons"}])
+    spoken = "pie chart “All”: part a 40%, part b 25%, part c 15%, part d 8%, part e 6%, 3 others 6%"
+    drawing = parts.page.get_by_role("img", name=spoken)
+    await expect(drawing.locator("path")).to_have_count(6)
+    await expect(drawing).to_contain_text("100tons")
+    await parts.page.locator(".tk-parts tr").first.hover()
+    await expect(drawing).to_contain_text("40part a")
+    await parts.page.get_by_text("Numbers").click()
+    await expect(parts.page.get_by_role("row", name="part h 1")).to_be_visible()
+
+
+@pytest.mark.parametrize("values", [[5], [0, 7], [1e300, 1e300], [5e-324]])
+async def test_a_whole_may_have_one_part_and_any_size(parts: Harness, values: list[float]) -> None:
+    block = {"type": "chart", "chart": "donut", "series": [{"values": values}]}
+    await parts.draw("Blocks", blocks=[block])
+    outlines = await parts.page.locator(".tk-part").evaluate_all("all => all.map((one) => one.getAttribute('d'))")
+    assert len(outlines) == sum(value > 0 for value in values)
+    assert not any(word in outline for outline in outlines for word in ("NaN", "Infinity"))
+
+
+@pytest.mark.parametrize("values", [[3, -1], [0, 0]])
+async def test_what_is_no_whole_is_drawn_as_bars(parts: Harness, values: list[float]) -> None:
+    await parts.draw("Blocks", blocks=[{"type": "chart", "chart": "pie", "series": [{"values": values}]}])
+    await expect(parts.page.get_by_role("img", name="bar chart")).to_be_visible()
+
+
 async def test_citations_that_follow_one_another_are_one_list(parts: Harness) -> None:
     cited = [
         {"type": "citation", "source": "10-K", "title": "Report", "url": "https://example.org/k", "text": "It grew."},
@@ -309,13 +341,17 @@ async def test_a_rewritten_query_is_there_on_demand(parts: Harness) -> None:
 
 
 async def test_branches_are_a_tree_of_buttons(parts: Harness) -> None:
+    again = {"entry": 2, "branch": 4, "preview": "Which **one**?", "role": "user"}
+    more = {"entry": 6, "branch": 8, "preview": "Well", "role": "assistant"}
     branches = [
-        {"head": 4, "fork": None, "is_current": False, "preview": "first", "role": "assistant"},
-        {"head": 8, "fork": 2, "is_current": True, "preview": "second", "role": "assistant"},
-        {"head": 11, "fork": 6, "is_current": False, "preview": "", "role": "user"},
+        {"head": 4, "fork": None, "parted": None, "is_current": False, "preview": "*first*", "role": "assistant"},
+        {"head": 8, "fork": 2, "parted": again, "is_current": True, "preview": "second", "updated_at": "2020-02-03"},
+        {"head": 11, "fork": 6, "parted": more, "is_current": False, "preview": "", "role": "user"},
     ]
     await parts.draw("TreeView", "tree", tree={"head": 8, "version": 1, "branches": branches})
     await expect(parts.page.locator("li li li button")).to_contain_text("(no words)")
-    await expect(parts.page.locator("[aria-current=true]")).to_contain_text("second")
+    await expect(parts.page.locator("li li li button")).to_contain_text("parts after “Well”")
+    await expect(parts.page.locator("[aria-current=true]")).to_contain_text("another answer to “Which one?”")
+    await expect(parts.page.locator("[aria-current=true]")).to_contain_text("2020")
     await parts.page.get_by_role("button", name="first").press("Enter")
     assert await parts.page.evaluate("window.chosen") == [4]

@@ -39,11 +39,11 @@ def ring(series: Series, unit: str = "") -> str:
     drawn = (
         f'<path class="mark part c{at}" fill-rule="evenodd" d="{_outline(part)}"/>' for at, part in enumerate(parts)
     )
-    legend = (text for at, part in enumerate(parts) for text in _legend(part, at, unit))
+    top = CENTRE - LINE * (len(parts) - 1) / 2 + 4
+    legend = (text for at, part in enumerate(parts) for text in _legend(part, at, top + LINE * at, unit))
     said = safe(", ".join(f"{part.name} {_share(part)}" for part in parts))
-    height = max(2 * CENTRE, LINE * (len(parts) + 1))
     inside = "\n".join((*drawn, *legend))
-    return f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{said}">\n{inside}\n</svg>'
+    return f'<svg viewBox="0 0 {WIDTH} {2 * CENTRE}" role="img" aria-label="{said}">\n{inside}\n</svg>'
 
 
 def _parts(values: dict[str, float]) -> list[Part]:
@@ -62,7 +62,7 @@ def _parts(values: dict[str, float]) -> list[Part]:
 
 
 def _share(part: Part) -> str:
-    return f"{100 * (part.end - part.begin):.3g}%"
+    return f"{round(100 * (part.end - part.begin), 1):g}%"
 
 
 def _outline(part: Part) -> str:
@@ -85,11 +85,13 @@ def _point(share: float, radius: int) -> str:
     return f"{CENTRE + radius * math.sin(angle):.2f} {CENTRE - radius * math.cos(angle):.2f}"
 
 
-def _legend(part: Part, at: int, unit: str) -> Iterator[str]:
-    y = LINE * (at + 1)
+def _legend(part: Part, at: int, y: float, unit: str) -> Iterator[str]:
+    """Return the line of one part; where the values are shares already, no others are told."""
     name = part.name if len(part.name) <= LONGEST_NAME else f"{part.name[: LONGEST_NAME - 1]}…"
-    number = safe(f"{short_number(part.value)} {unit}".strip())
+    number, share = f"{short_number(part.value)} {unit}".strip(), _share(part)
+    if unit == "%":
+        number, share = "", f"{short_number(part.value)}%"
     yield f'<rect class="mark c{at}" x="{LEFT}" y="{y - 10}" width="12" height="12"/>'
     yield f'<text x="{LEFT + 20}" y="{y}">{safe(name)}</text>'
-    yield f'<text x="{WIDTH - 80}" y="{y}" text-anchor="end">{number}</text>'
-    yield f'<text x="{WIDTH - 10}" y="{y}" text-anchor="end">{_share(part)}</text>'
+    yield f'<text x="{WIDTH - 80}" y="{y}" text-anchor="end">{safe(number)}</text>'
+    yield f'<text x="{WIDTH - 10}" y="{y}" text-anchor="end">{share}</text>'

@@ -1,7 +1,7 @@
 // The list of conversations, live: one tab listens to the server and tells the others.
 
 import { conversationPath, del, get, patch, post } from "./api.js";
-import { batch, signal } from "./preact.js";
+import { batch, effect, signal } from "./preact.js";
 import { Stream } from "./stream.js";
 import { copier } from "./copies.js";
 import { complain, note } from "./notices.js";
@@ -17,6 +17,8 @@ export const next = signal(null);
 // { [id]: "running" | "waiting" }
 export const busy = signal({});
 export const isLoaded = signal(false);
+// Whether the server cannot be reached, as far as this tab knows.
+export const isAway = signal(false);
 
 const byActivity = (one, other) => (one.updated_at < other.updated_at ? 1 : one.updated_at > other.updated_at ? -1 : 0);
 
@@ -94,6 +96,7 @@ function place({ name, data }) {
 
 export function start() {
   hear("list", apply);
+  hear("away", (told) => (isAway.value = told));
   hear("reload list", () => reload().catch(() => {}));
   alone("list", () => new Promise(listen));
   // The tab that listens reads the list when it hears; another one, or one without a network, does it now.
@@ -102,7 +105,7 @@ export function start() {
 
 // Listens until the server sends us away; then another tab may try.
 function listen(done) {
-  new Stream("/v1/events", {
+  const stream = new Stream("/v1/events", {
     onOpen: () => {
       busy.value = {};
       reload().catch(() => {});
@@ -113,6 +116,13 @@ function listen(done) {
       tell("list", { name, data });
     },
     onEnd: done,
+  });
+  effect(() => {
+    const { state } = stream.status.value;
+    if (state === "waiting" || state === "live") {
+      isAway.value = state === "waiting";
+      tell("away", isAway.peek());
+    }
   });
 }
 

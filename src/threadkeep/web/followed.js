@@ -20,6 +20,12 @@ export class Followed extends Loaded {
     this.keepCopy = copier(conversationPath(id), () => this.copy());
   }
 
+  // What a page holds has arrived, whether an event told of it or not.
+  show(page, ...how) {
+    for (const message of page.messages) if (message.role === "user") this.arrived.add(message.turn);
+    super.show(page, ...how);
+  }
+
   async load(at = null) {
     try {
       const page = await this.readPage(at ? { around: at } : {});

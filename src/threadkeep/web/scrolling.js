@@ -10,6 +10,7 @@ export class Scrolling {
     this.conversation = conversation;
     this.onAway = onAway;
     this.isAtEnd = true;
+    this.place = 0; // where the box was when it was last looked at
     this.observer = new ResizeObserver(() => this.settle());
     this.observer.observe(box);
     this.observer.observe(box.firstElementChild);
@@ -33,8 +34,20 @@ export class Scrolling {
   }
 
   settle() {
-    if (this.isAtEnd && this.conversation.after.value === null) this.box.scrollTop = this.box.scrollHeight;
+    if (this.isAtEnd && this.#hasLeft()) this.#scrolled();
+    if (this.isAtEnd && this.conversation.after.value === null) this.#goToEnd();
     else if (this.anchor) this.#hold();
+  }
+
+  // Whether the reader has gone up, which the browser has not told yet.
+  #hasLeft() {
+    const { scrollTop, scrollHeight, clientHeight } = this.box;
+    return scrollTop < this.place - 1 && scrollHeight - scrollTop - clientHeight >= NEAR_END;
+  }
+
+  #goToEnd() {
+    this.box.scrollTop = this.box.scrollHeight;
+    this.place = this.box.scrollTop;
   }
 
   // Scrolls to an entry, and marks one that was searched for; says whether it is there.
@@ -53,7 +66,7 @@ export class Scrolling {
   toEnd() {
     this.isAtEnd = true;
     this.anchor = null;
-    this.box.scrollTop = this.box.scrollHeight;
+    this.#goToEnd();
   }
 
   #element(seq) {
@@ -71,6 +84,7 @@ export class Scrolling {
 
   // Remembers the first message that is in view, and where.
   #note() {
+    this.place = this.box.scrollTop;
     const top = this.box.getBoundingClientRect().top;
     const first = [...this.box.querySelectorAll("[data-seq]")].find((one) => one.getBoundingClientRect().bottom > top + 1);
     this.anchor = first && !this.isAtEnd ? { seq: first.dataset.seq, top: first.getBoundingClientRect().top } : null;
@@ -78,8 +92,13 @@ export class Scrolling {
 
   #hold() {
     const found = this.box.querySelector(`[data-seq="${this.anchor.seq}"]`);
-    const moved = found ? found.getBoundingClientRect().top - this.anchor.top : 0;
+    // What the reader has scrolled since is no reason to go back; what the end of a shorter list has pushed is one.
+    const { scrollTop, scrollHeight, clientHeight } = this.box;
+    const scrolled = scrollHeight - scrollTop - clientHeight < 1 ? 0 : scrollTop - this.place;
+    const moved = found ? found.getBoundingClientRect().top - this.anchor.top + scrolled : 0;
     if (Math.abs(moved) > 1) this.box.scrollTop += moved;
+    this.anchor.top -= scrolled;
+    this.place = this.box.scrollTop;
   }
 
   #loadNearEdges() {

@@ -1,4 +1,5 @@
-// Everything that one turn answered: texts, tool calls with their results, blocks, and what the turn cost.
+// Everything that one turn answered, in the order in which it came: tool calls, what they showed, texts; sources and what the
+// turn cost last. Nothing changes its place when the answer is complete, or when it is loaded again.
 
 import { Component, html } from "../preact.js";
 import { Blocks } from "../render/blocks.js";
@@ -6,6 +7,7 @@ import { Markdown } from "../render/markdown.js";
 import { RewrittenQuery } from "../render/query.js";
 import { ToolCard } from "../render/toolcard.js";
 import { Usage } from "../render/usage.js";
+import { isRecord } from "../render/value.js";
 import { Copy, Siblings } from "./actions.js";
 import { Approval } from "./approval.js";
 import { IconButton } from "./icon.js";
@@ -31,24 +33,48 @@ export class Answer extends Component {
     const spoken = messages.filter((message) => message.role === "assistant");
     const last = spoken.at(-1);
     const isOver = !turnState && !draft;
+    const { shown, sources } = placed(messages);
     const name = html`<span class="visually-hidden">${isOver ? "Answer" : "Answer, being written"}</span>`;
     return html`<article class="answer" data-seq=${last?.seq ?? messages[0]?.seq} data-role="assistant" tabindex="-1"
       data-state=${turnState ?? "done"} aria-label="Assistant">
       ${name}
+      <${Blocks} blocks=${shown.get(null)} />
       ${[...spoken, ...(draft ? [{ id: draft, isDraft: true }] : [])].map((message) => html`<${Spoken} key=${message.id}
-        conversation=${conversation} message=${message} results=${results} turnState=${turnState} />`)}
-      <${Blocks} blocks=${blocksOf(messages, last)} />
+        conversation=${conversation} message=${message} results=${results} turnState=${turnState} shown=${shown} />`)}
+      ${isOver && html`<${Blocks} blocks=${sources} />`}
       ${isThinking(turnState, draft, spoken, results) && html`<p class="thinking" aria-hidden="true"><i /><i /><i /></p>`}
       ${isOver && last && html`<${Footer} conversation=${conversation} messages=${messages} last=${last} />`}
     </article>`;
   }
 }
 
-// The final answer repeats the blocks of its turn's tools; until it is there, they are drawn from the tools.
-function blocksOf(messages, last) {
-  if (last && !last.tool_calls?.length && last.blocks?.length) return last.blocks;
-  return messages.flatMap((message) => message.blocks ?? []);
+// Which blocks stand under which message: those of tools under the calls, others under their text (under none, if the calls
+// are not loaded), sources at the end. The final answer repeats what the tools of its turn have shown; that is drawn once.
+function placed(messages) {
+  const shown = new Map();
+  const sources = [];
+  const seen = [];
+  let calling = null;
+  for (const message of messages) {
+    const isTool = message.role === "tool";
+    if (!isTool) calling = message.id;
+    for (const block of message.blocks ?? []) {
+      const text = JSON.stringify(block, inOrder);
+      const again = isTool ? -1 : seen.indexOf(text);
+      if (again >= 0) seen.splice(again, 1);
+      else {
+        if (isTool) seen.push(text);
+        if (block?.type === "citation") sources.push(block);
+        else shown.set(calling, [...(shown.get(calling) ?? []), block]);
+      }
+    }
+  }
+  return { shown, sources };
 }
+
+// A store may give the fields of an object back in another order.
+const inOrder = (_, value) =>
+  isRecord(value) ? Object.fromEntries(Object.keys(value).sort().map((name) => [name, value[name]])) : value;
 
 function isThinking(turnState, draft, spoken, results) {
   if (turnState !== "running" || draft) return false;
@@ -56,13 +82,14 @@ function isThinking(turnState, draft, spoken, results) {
   return calls.every((call) => results.has(call.id));
 }
 
-function Spoken({ conversation, message, results, turnState }) {
+function Spoken({ conversation, message, results, turnState, shown }) {
   const isCutOff = message.status === "interrupted";
   return html`
     ${(message.content || message.isDraft) && html`<${Text} conversation=${conversation} message=${message} />`}
     ${isCutOff && html`<p class="cut-off" data-testid="interrupted">Interrupted here. What was written is kept.</p>`}
     ${(message.tool_calls ?? []).map((call) => html`<${Call} key=${call.id} conversation=${conversation} call=${call}
-      result=${results.get(call.id)} turnState=${turnState} />`)}`;
+      result=${results.get(call.id)} turnState=${turnState} />`)}
+    <${Blocks} blocks=${shown.get(message.id)} />`;
 }
 
 const UNFINISHED = { content: "", duration_ms: null, error: "The turn ended before there was a result." };

@@ -1,5 +1,6 @@
 // The first screen: write at once, or choose who answers from cards with questions to begin with.
 
+import { isAway } from "../conversations.js";
 import { html } from "../preact.js";
 import { assistantNamed, assistants, isScripted, modelOf, models } from "../session.js";
 import { assistant, begin } from "../views.js";
@@ -18,7 +19,8 @@ export function FirstScreen() {
       <h1>What would you like to talk about?</h1>
       <p class="muted lead">Every word is stored before you see it. Reload, close the lid, come back: it is there.</p>
       <${Composer} name=${null} onSend=${(text) => begin(text, chosen?.name)}
-        placeholder=${chosen && all.length > 1 ? `Ask ${words(chosen.name)} …` : "Write a message …"} />
+        placeholder=${chosen && all.length > 1 ? `Ask ${words(chosen.name)} …` : "Write a message …"}
+        hint=${isAway.value ? "The server cannot be reached. What you write is kept in this browser and sent once." : undefined} />
       ${model && html`<p class="answers" data-testid="answers"><${Answers} model=${model} /></p>`}
       <div class="cards" role="group" aria-label="Assistants">
         <${TrialCard} />

@@ -19,7 +19,7 @@ export function Header({ conversation }) {
     <${IconButton} name="menu" label="Open the list" class="only-narrow" aria-expanded=${isSidebarOpen.value}
       onClick=${() => (isSidebarOpen.value = true)} />
     ${about ? html`<${Title} conversation=${conversation} />` : html`<span class="title" />`}
-    ${conversation && html`<${Status} conversation=${conversation} />`}
+    ${conversation && conversation.phase.value !== "gone" && html`<${Status} conversation=${conversation} />`}
     ${conversation?.readers.value > 1 && html`<${Presence} readers=${conversation.readers.value} />`}
     ${about && html`<${ModelChoice} conversation=${conversation} assistant=${assistantNamed(about.assistant)} />`}
     ${about && html`<${IconButton} name="tree" label="Branches" data-testid="branches" onClick=${() => (dialog.value = "tree")} />`}

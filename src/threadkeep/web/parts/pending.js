@@ -33,9 +33,9 @@ export function Pending({ conversation, entry }) {
 }
 
 function stateOf(state, item) {
-  if (state === "queued") return html`<${Icon} name="clock" /> Queued: it is asked when the present answer is complete.`;
+  if (state === "queued") return html`<p><${Icon} name="clock" />Queued: it is asked when the present answer is complete.</p>`;
   if (state === "waiting" && outbox.trouble.value) {
-    return html`<${Icon} name="clock" /> Waits in this browser. It is sent once, when the server can be reached.
+    return html`<p><${Icon} name="clock" />Waits in this browser. It is sent once, as soon as it can be.</p>
       <button type="button" class="link" onClick=${outbox.hurry}>Try now</button>
       <button type="button" class="link" onClick=${() => outbox.discard(item)}>Discard</button>`;
   }

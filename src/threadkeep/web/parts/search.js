@@ -21,7 +21,8 @@ export function Hits({ text }) {
     <h2>In messages</h2>
     ${found.state !== "done" && html`<p class="muted nothing">${found.state === "searching" ? "Searching …" : found.state}</p>`}
     ${found.state === "done" && !found.hits.length && html`<p class="muted nothing">Nothing was found.</p>`}
-    <ul>${found.hits.map((hit) => html`<${Hit} key=${`${hit.conversation}-${hit.entry}`} hit=${hit} />`)}</ul>
+    <ul>${together(found.hits).map((hits) => hits.map((hit, at) => html`<${Hit} key=${`${hit.conversation}-${hit.entry}`} hit=${hit}
+      isFirst=${at === 0} />`))}</ul>
   </section>`;
 }
 
@@ -34,14 +35,23 @@ async function search(text, signal, setFound) {
   }
 }
 
-function Hit({ hit }) {
+// The hits of a conversation stand together, where its best one is.
+function together(hits) {
+  const groups = new Map();
+  for (const hit of hits) groups.set(hit.conversation, [...(groups.get(hit.conversation) ?? []), hit]);
+  return [...groups.values()];
+}
+
+const SPEAKERS = { user: "You: ", tool: "Tool: " };
+
+function Hit({ hit, isFirst }) {
   const onClick = (event) => {
     isSidebarOpen.value = false;
     onLink(event, hit.conversation, { at: hit.entry });
   };
   return html`<li class="hit" data-testid="hit"><a href=${addressOf(hit.conversation, hit.entry)} onClick=${onClick}>
-    <strong dir="auto">${hit.title ?? "New conversation"}</strong>
-    <span dir="auto">${marked(hit)}</span>
+    <strong dir="auto" class=${isFirst ? "" : "visually-hidden"}>${hit.title ?? "New conversation"}</strong>
+    <span dir="auto">${SPEAKERS[hit.role]}${marked(hit)}</span>
   </a></li>`;
 }
 

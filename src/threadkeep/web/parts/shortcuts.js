@@ -6,7 +6,7 @@ import { dialog } from "../views.js";
 import { Dialog } from "./dialog.js";
 
 export function Shortcuts() {
-  return html`<${Dialog} title="Keyboard" onClose=${() => (dialog.value = null)} testid="shortcuts">
+  return html`<${Dialog} title="Keyboard" onClose=${() => (dialog.value = null)} class="wide" testid="shortcuts">
     <dl class="keys">
       ${KEYS.map(({ keys, says }) => html`<div key=${says}><dt>${keys.map((key) => html`<kbd>${key}</kbd>`)}</dt><dd>${says}</dd></div>`)}
     </dl>

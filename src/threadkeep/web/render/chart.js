@@ -3,6 +3,7 @@
 
 import { html, useLayoutEffect, useRef, useState } from "../preact.js";
 import { Bars, Lines, Mark } from "./marks.js";
+import { Pie } from "./pie.js";
 import { scale, ticks, valueTicks, written } from "./scale.js";
 import { describe, readChart } from "./series.js";
 import { SortedTable } from "./sorted.js";
@@ -23,7 +24,7 @@ export function Chart({ block }) {
   }
   return html`<figure class="tk-chart">
     ${caption}
-    <${Drawing} chart=${chart} values=${values} title=${title} spoken=${describe(block, chart)} />
+    <${chart.kind === "pie" ? Pie : Drawing} chart=${chart} values=${values} title=${title} spoken=${describe(block, chart)} />
     ${chart.left > 0 && html`<p class="tk-note">${chart.left} more series are not drawn.</p>`}
     <details class="tk-numbers">
       <summary>Numbers</summary>
@@ -136,9 +137,11 @@ function nearest(xs, x) {
 function Legend({ chart, title, near }) {
   const [{ name: only }] = chart.series;
   if (chart.series.length < 2 && near < 0) {
-    return html`<p class="tk-legend" aria-hidden="true">${only === title ? "" : only}</p>`;
+    return only === title ? null : html`<p class="tk-legend" aria-hidden="true">${only}</p>`;
   }
-  return html`<p class="tk-legend" aria-hidden="true">
+  // One that is there only while the pointer is must not move what is below it.
+  const place = chart.series.length < 2 && only === title ? "tk-legend tk-over" : "tk-legend";
+  return html`<p class=${place} aria-hidden="true">
     ${near >= 0 && html`<b>${chart.places[near].label}</b>`}
     ${chart.series.map(
       ({ name, values }, at) => html`<span>

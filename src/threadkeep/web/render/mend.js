@@ -3,6 +3,7 @@
 
 const FENCE = /^\s*(`{3,}|~{3,})/;
 const ONLY_A_MARK = /^\s*(?:[-+*_=>#~`]+|\d{1,9}[.)]|[-+*]\s+\[[ xX]?\]?)\s*$/;
+const SLANTED = /(?:^|[\s("'“])([*_])(?=[^\s*_])[^*_]*$/; // the last mark opens, and nothing closes it
 const HALF_A_LINK = /!?\[([^[\]\n]*)\]\([^)\n]*$/;
 
 /** Return the text as it should be read now. */
@@ -54,7 +55,8 @@ function mendLine(line) {
   for (const mark of ["**", "~~"]) {
     if (!outside.includes(mark + mark[0]) && outside.split(mark).length % 2 === 0) return close(read, mark);
   }
-  return read;
+  const opened = SLANTED.exec(outside.replaceAll("**", ""))?.[1];
+  return opened ? close(read, opened) : read;
 }
 
 /** Close what a mark opened; a mark that nothing follows yet, or half of one, is left out. */

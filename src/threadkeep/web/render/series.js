@@ -1,6 +1,7 @@
 // What a chart's block says, made regular: one list of places along the x axis and, for each series, a value or nothing at
 // each of them. Points may be [x, y] or {x, y}, values may stand alone; what is no number is left out.
 
+import { partsInWords } from "./pie.js";
 import { isRecord, listOf, numberOf, textOf, wordsOf } from "./value.js";
 
 export const MOST_SERIES = 6;
@@ -16,8 +17,8 @@ export function readChart(block) {
     name: textOf(one.name ?? one.label) || `Series ${at + 1}`,
     points: pointsOf(one, labels),
   }));
-  const kind = kindOf(textOf(block.chart));
-  const axis = kind === "bar" ? "names" : axisOf(read);
+  const kind = kindOf(textOf(block.chart), read);
+  const axis = kind === "bar" || kind === "pie" ? "names" : axisOf(read);
   const places = thinned(placesOf(read, axis));
   const series = read.map(({ name, points }) => {
     const known = new Map(points.map(([x, y]) => [textOf(x), y]));
@@ -33,10 +34,17 @@ function unitOf(block, series) {
   return units.size > 1 ? "" : unit.trim().slice(0, 24);
 }
 
-function kindOf(name) {
-  if (/bar|column|hist|pie|donut|doughnut/i.test(name)) return "bar";
+function kindOf(name, series) {
+  if (/pie|donut|doughnut/i.test(name)) return isWhole(series) ? "pie" : "bar";
+  if (/bar|column|hist/i.test(name)) return "bar";
   if (/scatter|point|bubble/i.test(name)) return "scatter";
   return /area/i.test(name) ? "area" : "line";
+}
+
+/** Whether the values are parts of one whole: a single series, nothing below zero, and more than nothing in all. */
+function isWhole(series) {
+  const values = series.flatMap(({ points }) => points.map(([, y]) => y));
+  return series.length === 1 && values.every((value) => value >= 0) && values.some((value) => value > 0);
 }
 
 /** Return the points of one series as [x, y] with a number for y. */
@@ -70,11 +78,13 @@ function thinned(places) {
 }
 
 /** Return what a chart with at least one value shows, in a sentence for those who do not see it. */
-export function describe(block, { kind, places, series, unit }) {
+export function describe(block, chart) {
+  const { kind, places, series, unit } = chart;
   const values = series.flatMap((one) => one.values).filter((value) => value !== null);
   const span = places.length > 1 ? `, ${places[0].label} to ${places.at(-1).label}` : "";
   const [least, most] = [values.reduce((a, b) => Math.min(a, b)), values.reduce((a, b) => Math.max(a, b))];
   const title = wordsOf(block.title) && ` “${block.title}”`;
+  if (kind === "pie") return `pie chart${title}: ${partsInWords(chart)}`;
   const names = series.map(({ name }) => name).join(", ");
   return `${kind} chart${title}: ${names}${span}, values from ${least} to ${most}${unit && ` ${unit}`}`;
 }

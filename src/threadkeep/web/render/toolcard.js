@@ -1,9 +1,12 @@
-// A tool call as a card: what was asked, what came back, how long it took. Open while it runs, folded when it is done.
+// A tool call as a card: what was asked, what came back, how long it took. Open while somebody is asked or waits for long,
+// folded when it is done; one that is quick does not move what is below it.
 
 import { html, useEffect, useState } from "../preact.js";
 import { Folded } from "./fold.js";
 import { Json } from "./json.js";
 import { isRecord, textOf } from "./value.js";
+
+const LONG = 600;
 
 /**
  * The card of one call. `call` is {id, name, args}; `result` is {content, duration_ms, error} or null while it runs.
@@ -11,10 +14,15 @@ import { isRecord, textOf } from "./value.js";
  */
 export function ToolCard({ call, result = null, note = "", children }) {
   const isRunning = !result;
-  const [isOpen, setOpen] = useState(isRunning);
-  useEffect(() => setOpen(isRunning), [isRunning]);
+  const isAsked = isRunning && Boolean(children);
+  const [isOpen, setOpen] = useState(isAsked);
+  useEffect(() => {
+    setOpen(isAsked);
+    const timer = isRunning && !isAsked && setTimeout(() => setOpen(true), LONG);
+    return () => clearTimeout(timer);
+  }, [isRunning, isAsked]);
   const name = textOf(call?.name) || "tool";
-  const state = isRunning ? "running" : result.error ? "failed" : "done";
+  const state = isAsked ? "waiting" : isRunning ? "running" : result.error ? "failed" : "done";
   const follow = (event) => setOpen(event.currentTarget.open);
   return html`<details class="tk-tool" data-state=${state} open=${isOpen} onToggle=${follow}>
     <summary>
@@ -38,7 +46,7 @@ function Arguments({ args }) {
 }
 
 function Result({ result }) {
-  const content = textOf(result.content);
+  const content = result.content === result.error ? "" : textOf(result.content); // which tells the same
   const value = parsed(content);
   return html`
     <p class="tk-label">Result</p>
@@ -70,7 +78,7 @@ function gist(args) {
 }
 
 function told(state, result) {
-  if (state === "running") return "running …";
+  if (!result) return "running …";
   const took = duration(result.duration_ms);
   return state === "failed" ? ["failed", took].filter(Boolean).join(" after ") : took || "done";
 }

@@ -1,4 +1,5 @@
-// The branches of a conversation as a small tree of buttons. A branch hangs under the older one that it parted from.
+// The branches of a conversation as a small tree of buttons. A branch hangs under the older one that it parted from, and
+// tells what it parts from there.
 
 import { html } from "../preact.js";
 import { isRecord, listOf, textOf } from "./value.js";
@@ -19,11 +20,10 @@ export function TreeView({ tree, onChoose }) {
 
 const forkOf = (branch) => (Number.isFinite(branch.fork) ? branch.fork : 0);
 
-/** Return the branch that another one hangs under: of those that reach beyond where they part, the one that began first. */
+/** Return the branch that another one hangs under, which began before it; none for a first branch. */
 function parentOf(branch, branches) {
-  const fork = forkOf(branch);
-  const above = branches.filter((other) => other.head >= fork && forkOf(other) < fork);
-  return above.sort((one, other) => forkOf(one) - forkOf(other))[0];
+  const head = isRecord(branch.parted) ? branch.parted.branch : undefined;
+  return branches.find((other) => other.head === head && forkOf(other) < forkOf(branch));
 }
 
 function Level({ parent, below, onChoose }) {
@@ -40,17 +40,37 @@ function Level({ parent, below, onChoose }) {
 }
 
 const SPEAKERS = new Map([["user", "You"], ["assistant", "Answer"], ["tool", "Tool"], ["system", "System"]]);
+const SHORT = 60;
 
 function Leaf({ branch, onChoose }) {
   const isCurrent = branch.is_current === true;
-  const fork = forkOf(branch);
-  const where = fork ? `parts after entry ${fork}, ends at ${branch.head}` : `ends at entry ${branch.head}`;
-  const about = [SPEAKERS.get(branch.role), where, isCurrent && "current"];
+  const about = [SPEAKERS.get(branch.role), timeOf(branch.updated_at), isCurrent && "current"];
   return html`<button type="button" aria-current=${isCurrent ? "true" : undefined} onClick=${() => onChoose?.(branch.head)}>
     <span class="tk-branch-dot" aria-hidden="true" />
     <span class="tk-branch-text">
-      <span class="tk-branch-preview" dir="auto">${textOf(branch.preview).trim() || "(no words)"}</span>
+      ${isRecord(branch.parted) && html`<span class="tk-note" dir="auto">${partedFrom(branch.parted)}</span>`}
+      <span class="tk-branch-preview" dir="auto">${plain(branch.preview) || "(no words)"}</span>
       <span class="tk-note">${about.filter(Boolean).join(" · ")}</span>
     </span>
   </button>`;
+}
+
+// The beginning of a text without the marks of its Markdown.
+const plain = (text) => textOf(text).replace(/(\*\*|[*`])(?=\S)(.+?)(?<=\S)\1/g, "$2").replace(/^#+ /, "").trim();
+
+function partedFrom({ role, preview }) {
+  const words = plain(preview);
+  const short = words.length > SHORT ? `${words.slice(0, SHORT - 1)}…` : words;
+  const how = role === "user" ? "another answer to" : "parts after";
+  return short ? `${how} “${short}”` : "parts here";
+}
+
+/** Return a moment as a time of today, or as a day. */
+function timeOf(text) {
+  const date = new Date(textOf(text));
+  if (Number.isNaN(date.getTime())) return "";
+  const isToday = date.toDateString() === new Date().toDateString();
+  return isToday
+    ? date.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" })
+    : date.toLocaleDateString(undefined, { day: "numeric", month: "short", year: "numeric" });
 }
