@@ -28,7 +28,7 @@ class Connection(HttpToolsProtocol):
         if self._is_head:
             self._head_bytes += len(data)
             if self._head_bytes > MOST_HEAD_BYTES:
-                self._refuse(431, "head_too_large", f"The head of a request has at most {MOST_HEAD_BYTES} bytes.")
+                self._tell_problem(431, "head_too_large", f"The head of a request has at most {MOST_HEAD_BYTES} bytes.")
 
     def on_message_begin(self) -> None:
         """Note that a head begins."""
@@ -42,9 +42,9 @@ class Connection(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP."""
-        self._refuse(400, "invalid_http", "This is no HTTP request.")
+        self._tell_problem(400, "invalid_http", "This is no HTTP request.")
 
-    def _refuse(self, status: int, code: str, detail: str) -> None:
+    def _tell_problem(self, status: int, code: str, detail: str) -> None:
         """Answer with a problem and hang up; a request that came before is still answered, and then nothing more."""
         if self.transport.is_closing():
             return
