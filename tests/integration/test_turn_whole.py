@@ -1,6 +1,7 @@
 """A whole turn: what is stored of it, what readers are told, and that it runs by itself."""
 
 import asyncio
+import threading
 from contextlib import aclosing
 
 from tests.unit.turn.keepers import Keepers, contents, ended, entries_of, first, names, new_chat, seen, told
@@ -8,11 +9,12 @@ from threadkeep.conversation.blocks import Table
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.conversation.turn import TurnChange, TurnState
-from threadkeep.llm.base import Stopped, Text
+from threadkeep.llm.base import Model, Stopped, Text
 from threadkeep.testing.providers import check_everywhere
 from threadkeep.testing.scripted_model import ScriptedModel, says, wants
 from threadkeep.tools.base import ToolContext, ToolOutcome
 from threadkeep.tools.decorator import tool
+from threadkeep.turn.assistant import Assistant
 
 EVENT_NAMES = {
     "turn.started",
@@ -240,3 +242,19 @@ async def test_a_conversation_deleted_in_the_middle_of_a_turn_takes_the_turn_wit
     gate.set()
     other = await new_chat(keeper)
     assert (await ended(await other.send("Are you still there?"))).name == "turn.completed"
+
+
+async def test_others_are_served_while_the_model_of_a_conversation_is_loaded(keepers: Keepers) -> None:
+    model, gate = ScriptedModel(says("Here I am.")), threading.Event()
+
+    def large(name: str | None, assistant: Assistant) -> Model:
+        assert name is None or gate.wait(30)
+        return model
+
+    keeper = await keepers.open(model, models=large)
+    chat = await new_chat(keeper, model="large:1")
+    turn = await chat.send("Hello")
+    # This would never come to pass if loading held the event loop up.
+    await new_chat(keeper)
+    gate.set()
+    assert (await ended(turn)).name == "turn.completed"

@@ -54,6 +54,7 @@ async def _step(running: Running) -> None:
     step = decide(running.entries, running.assistant.tools, running.assistant.iterations)
     match step:
         case Generate():
+            await running.parts.load_model(running.conversation.model, running.assistant)
             notes = ((CUT_OFF,) if step.cut_off else ()) + ((LIMIT,) if step.last else ())
             context = await gather_context(running, notes, tools=not step.last)
             closing = LIMIT_SAID.format(running.assistant.iterations) if step.last else ""

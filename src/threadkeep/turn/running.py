@@ -37,7 +37,7 @@ STORE_PATIENCE = 5.0
 class Parts:
     """What the engine is put together from. `silence` is how long a model may say nothing; `pauses` are the waits
     before a model is asked again, in seconds; their number is the number of further attempts; `count` counts the tokens
-    that are stored with each message."""
+    that are stored with each message; `loaded` are the models that conversations have chosen and that are at hand."""
 
     store: Store
     bus: Bus
@@ -53,6 +53,13 @@ class Parts:
     count: Counter = estimate
     admission: Admission = field(default_factory=Admission)
     observer: Observer = field(default_factory=Observer)
+    loaded: set[str] = field(default_factory=set)
+
+    async def load_model(self, name: str | None, assistant: Assistant) -> None:
+        """Have a model at hand that somebody has chosen. Beside the event loop: a vendor's package takes seconds."""
+        if name is not None and name not in self.loaded:
+            await asyncio.to_thread(self.models, name, assistant)
+            self.loaded.add(name)
 
     def counted(self, body: BodyT) -> BodyT:
         """Return a body with its tokens, if it is a message that has not been counted."""

@@ -36,7 +36,7 @@ def conversation_routes(keeper: Keeper) -> APIRouter:
     async def create(who: Who, key: Key, response: Response, body: CreateBody | None = None) -> ShownConversation:
         chosen = body or CreateBody()
         keeper.check_assistant(chosen.assistant)
-        _check_model(keeper, chosen.model)
+        await _check_model(keeper, chosen.model)
         new = NewConversation(**chosen.model_dump())
         created = await store.create(who.scope, new, key=key("POST /v1/conversations", said(chosen)))
         keeper.changed(who.scope)
@@ -88,7 +88,7 @@ def conversation_routes(keeper: Keeper) -> APIRouter:
         change = Update(**body.model_dump(exclude_none=True))
         if not change.model_fields_set:
             raise InvalidValue("There is nothing to change.")
-        _check_model(keeper, body.model)
+        await _check_model(keeper, body.model)
         changed = await store.update(who.scope, id, change, expected_version=parse_version(if_match))
         keeper.changed(who.scope, id)
         return _shown(changed, response)
@@ -107,12 +107,10 @@ def conversation_routes(keeper: Keeper) -> APIRouter:
     return router
 
 
-def _check_model(keeper: Keeper, name: str | None) -> None:
+async def _check_model(keeper: Keeper, name: str | None) -> None:
     """Refuse a model that cannot be loaded now, and not when the first message is sent."""
-    if name is None:
-        return
     try:
-        keeper.host.parts.models(name, next(iter(keeper.assistants.values())))
+        await keeper.host.parts.load_model(name, next(iter(keeper.assistants.values())))
     except ModelError as error:
         raise InvalidValue(str(error)) from None
 
