@@ -11,9 +11,10 @@ import pytest_asyncio
 from tests.postgres_server import SERVER, PostgresServer, Urls
 from threadkeep.conversation.conversation import NewConversation
 from threadkeep.runtime import open_store
+from threadkeep.store.placement import MILESTONE
 from threadkeep.testing.samples import ADA, EVE, key, new, running, say
 
-CONTENT = ("person", "conversation", "entry", "jump", "chunk", "key")
+CONTENT = ("person", "conversation", "entry", "jump", "milestone", "chunk", "key")
 
 Connection = Any
 
@@ -23,7 +24,7 @@ async def stored(postgres_database: Urls) -> Urls:
     """A database in which two tenants have stored something of every kind."""
     store = await open_store(postgres_database.server)
     for scope in (ADA, EVE):
-        name = await new(store, scope, "one", "two")
+        name = await new(store, scope, "one", "two", *["more"] * MILESTONE)
         await say(store, name, "beside", scope=scope, parent=1)
         await store.create(scope, NewConversation(), key=key("k"))
         await store.write(await running(store, name, scope=scope), "m1", 0, "text")

@@ -4,6 +4,7 @@
 (see `rules`). No I/O, no locks: whoever keeps ledgers holds them one at a time.
 """
 
+from array import array
 from collections.abc import Iterator
 from datetime import datetime
 from typing import NamedTuple
@@ -55,6 +56,7 @@ class Ledger:
         self.views: dict[str, None] = {}
         self.bytes = 0
         self._summaries: list[int] = []
+        self._messages = array("I", [0])
         self.apply(opening)
 
     # Changing
@@ -92,6 +94,7 @@ class Ledger:
             self.version += 1
 
     def _note(self, entry: Entry) -> None:
+        self._messages.append(self._messages[-1] + isinstance(entry.body, Message))
         match entry.body:
             case Summary():
                 self._summaries.append(entry.seq)
@@ -199,13 +202,23 @@ class Ledger:
 
     def forwards(self, seq: int, head: int) -> Iterator[Entry]:
         """Yield what follows `seq` on the branch that ends in `head`, oldest first."""
+        for first, last in self._stretches(seq, head):
+            for at in range(first, last + 1):
+                if self.entries[at - 1].continues_branch:
+                    yield self.entries[at - 1]
+
+    def count(self, seq: int, head: int) -> int:
+        """Return how many messages follow `seq` on the branch that ends in `head`."""
+        return sum(self._messages[last] - self._messages[first - 1] for first, last in self._stretches(seq, head))
+
+    def _stretches(self, seq: int, head: int) -> Iterator[tuple[int, int]]:
+        """Yield the first and the last number of what each run adds behind `seq`, oldest first."""
         tree = self.tree
         if seq != ROOT and not (self.is_on_branch(seq) and tree.holds(head, seq)):
             raise EntryNotFound
         for run in reversed(tree.path(head)):
-            for at in range(max(run.first, seq + 1), run.last + 1):
-                if self.entries[at - 1].continues_branch:
-                    yield self.entries[at - 1]
+            if run.last > seq:
+                yield max(run.first, seq + 1), run.last
 
     def log(self, after: Cursor, limit: int) -> LogPage:
         """Return what the log holds after a cursor."""

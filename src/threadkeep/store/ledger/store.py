@@ -23,6 +23,7 @@ from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import Lease, Turn
 from threadkeep.errors import ConversationNotFound, EntryNotFound, LeaseLost
 from threadkeep.store.base import (
+    ROOT,
     Append,
     Appended,
     Begin,
@@ -274,6 +275,9 @@ class LedgerStore(Store):
         return await self._read(
             scope, conversation, lambda ledger: tuple(islice(ledger.forwards(seq, ledger.head(head)), limit))
         )
+
+    async def count(self, scope: Scope, conversation: str, *, head: int | None = None, after: int = ROOT) -> int:
+        return await self._read(scope, conversation, lambda ledger: ledger.count(after, ledger.head(head)))
 
     async def log(self, scope: Scope, conversation: str, after: Cursor, *, limit: int = 100) -> LogPage:
         check_limit(limit)

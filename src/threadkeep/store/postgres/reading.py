@@ -80,6 +80,12 @@ class Reader:
         """Return what follows an entry on a branch, oldest first."""
         return await self._entries("after", scope, conversation, number(seq), optional(head), limit)
 
+    async def count(self, scope: Scope, conversation: str, head: int | None, after: int) -> int:
+        """Return how many messages follow an entry on a branch."""
+        place = await self._db.place(scope, conversation)
+        row = await self._db.ask("count", *place[:3], optional(head), number(after))
+        return int(row["messages"])
+
     async def state(self, scope: Scope, conversation: str, at: int | None) -> State:
         """Return the state as of an entry."""
         entries = await self._entries("state", scope, conversation, optional(at))

@@ -15,6 +15,7 @@ from threadkeep.conversation.state import State
 from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import Lease, Turn
 from threadkeep.store.base import (
+    ROOT,
     Append,
     Appended,
     Begin,
@@ -136,6 +137,9 @@ class PostgresStore(Store):
         self, scope: Scope, conversation: str, seq: int, *, limit: int = 20, head: int | None = None
     ) -> tuple[Entry, ...]:
         return await self._reader.after(scope, conversation, seq, head, check_limit(limit))
+
+    async def count(self, scope: Scope, conversation: str, *, head: int | None = None, after: int = ROOT) -> int:
+        return await self._reader.count(scope, conversation, head, after)
 
     async def log(self, scope: Scope, conversation: str, after: Cursor, *, limit: int = 100) -> LogPage:
         return await self._reader.log(scope, conversation, after, check_limit(limit))

@@ -13,7 +13,7 @@ from threadkeep.conversation.turn import Lease
 from threadkeep.store.base import Append, Appended, Created
 from threadkeep.store.checks import check_append, encode_within
 from threadkeep.store.codec import STATE, Row, decode_id, encode, encode_id
-from threadkeep.store.placement import Tip, place, stamper
+from threadkeep.store.placement import Tip, milestones, place, stamper
 from threadkeep.store.postgres.database import Database
 from threadkeep.store.postgres.ends import End
 from threadkeep.store.postgres.jsonb import dump, escape
@@ -134,7 +134,7 @@ class Log:
 
 
 def _is_plain(append: Append, rows: Sequence[Row], end: End) -> bool:
-    """Whether nothing is asked but to add one or two messages at the end of the newest branch."""
+    """Whether nothing is asked but to add one or two messages at the end of the newest branch, short of a milestone."""
     return (
         len(rows) <= 2
         and append.key is None
@@ -144,6 +144,7 @@ def _is_plain(append: Append, rows: Sequence[Row], end: End) -> bool:
         and append.expected_head in (None, end.head)
         and end.head == end.newest
         and all(row.kind < STATE for row in rows)
+        and not milestones(end.last, end.last + len(rows))
     )
 
 

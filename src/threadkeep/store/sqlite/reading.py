@@ -218,6 +218,19 @@ class Reader:
 
     def forwards(self, place: Place, seq: int, head: int, limit: int) -> tuple[Entry, ...]:
         """Return the entries that follow `seq` on the branch that ends in `head`, oldest first."""
+        rows: list[Any] = []
+        for first, last in self.stretches(place, seq, head):
+            rows += self.db.rows(
+                f"{_ENTRY} {_PLACE} AND seq BETWEEN ? AND ? AND kind <= {STATE} ORDER BY seq LIMIT ?",
+                (*place[:2], first, last, limit - len(rows)),
+            )
+            if len(rows) >= limit:
+                break
+        return tuple(self._entry(place, row) for row in rows)
+
+    def stretches(self, place: Place, seq: int, head: int) -> list[tuple[int, int]]:
+        """Return the first and the last number of what each run of the branch that ends in `head` adds behind `seq`,
+        oldest first."""
         if seq != ROOT:
             self.check_on_branch(place, seq)
         runs = []
@@ -227,15 +240,7 @@ class Reader:
                 break
         if seq != ROOT and not (runs and runs[-1].first <= seq <= runs[-1].last):
             raise EntryNotFound
-        rows: list[Any] = []
-        for run in reversed(runs):
-            rows += self.db.rows(
-                f"{_ENTRY} {_PLACE} AND seq BETWEEN ? AND ? AND kind <= {STATE} ORDER BY seq LIMIT ?",
-                (*place[:2], max(run.first, seq + 1), run.last, limit - len(rows)),
-            )
-            if len(rows) >= limit:
-                break
-        return tuple(self._entry(place, row) for row in rows)
+        return [(max(run.first, seq + 1), run.last) for run in reversed(runs)]
 
     def path(self, place: Place, head: int) -> Iterator[Run]:
         """Yield the runs of the branch that ends in `head`, the newest first."""

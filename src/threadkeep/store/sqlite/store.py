@@ -23,6 +23,7 @@ from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import Lease, Turn
 from threadkeep.errors import StoreError, StoreUnavailable
 from threadkeep.store.base import (
+    ROOT,
     Append,
     Appended,
     Begin,
@@ -41,6 +42,7 @@ from threadkeep.store.sqlite import index
 from threadkeep.store.sqlite.connection import connect, translated
 from threadkeep.store.sqlite.deletion import Deletion
 from threadkeep.store.sqlite.keyring import SqliteKeyRing
+from threadkeep.store.sqlite.milestones import count_messages
 from threadkeep.store.sqlite.reading import Place, Reader
 from threadkeep.store.sqlite.schema import apply
 from threadkeep.store.sqlite.searching import search
@@ -177,6 +179,11 @@ class SqliteStore(Store):
         check_limit(limit)
         return self._read(
             scope, conversation, lambda here: self._reader.forwards(here, seq, self._head(here, head), limit)
+        )
+
+    async def count(self, scope: Scope, conversation: str, *, head: int | None = None, after: int = ROOT) -> int:
+        return self._read(
+            scope, conversation, lambda here: count_messages(self._reader, here, after, self._head(here, head))
         )
 
     async def log(self, scope: Scope, conversation: str, after: Cursor, *, limit: int = 100) -> LogPage:

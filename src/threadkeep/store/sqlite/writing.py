@@ -25,6 +25,7 @@ from threadkeep.store.base import ROOT, Append, Appended, Created
 from threadkeep.store.codec import Row, decode_id, encode, encode_id
 from threadkeep.store.moments import microseconds
 from threadkeep.store.placement import Placed, Tip, place, stamper
+from threadkeep.store.sqlite.milestones import set_milestones
 from threadkeep.store.sqlite.reading import Place, Reader
 
 _INSERT = """
@@ -213,6 +214,7 @@ class Log:
         rows: Sequence[Row] | None = None,
     ) -> Placed:
         """Store bodies at the end of the log."""
+        last = tip.last
         stamp = stamper(here.id, turn, self.clock())
         placed = place(tip, bodies, parent, stamp, lambda parent: self.reader.follower(here, parent))
         for entry, row in zip(placed.entries, rows or [encode(body) for body in bodies], strict=True):
@@ -225,6 +227,7 @@ class Log:
                 "INSERT INTO jump VALUES (?, ?, ?, ?, ?, ?)",
                 (*here[:2], jump.first, jump.parent, jump.left, jump.beside),
             )
+        set_milestones(self.db, here, last, placed.tip.last)
         self.added += len(placed.entries)
         self._tips[here.conversation] = placed.tip
         return placed

@@ -24,6 +24,7 @@ pytest.register_assert_rewrite(
             "bad_input",
             "branches",
             "conversations",
+            "counts",
             "deletion",
             "drafts",
             "handles",
@@ -48,6 +49,7 @@ from threadkeep.testing.conformance.administration import TestAdministration  # 
 from threadkeep.testing.conformance.bad_input import TestBadInput  # noqa: E402
 from threadkeep.testing.conformance.branches import TestBranches  # noqa: E402
 from threadkeep.testing.conformance.conversations import TestConversations  # noqa: E402
+from threadkeep.testing.conformance.counts import TestCounts  # noqa: E402
 from threadkeep.testing.conformance.deletion import TestDeletion  # noqa: E402
 from threadkeep.testing.conformance.drafts import TestDrafts  # noqa: E402
 from threadkeep.testing.conformance.fixtures import clock, store  # noqa: E402
@@ -70,6 +72,7 @@ __all__ = [
     "TestBadInput",
     "TestBranches",
     "TestConversations",
+    "TestCounts",
     "TestDeletion",
     "TestDrafts",
     "TestHandles",

@@ -27,6 +27,7 @@ VERBS: dict[str, Callable[[Store, Scope, str], Awaitable[object]]] = {
     "newest of a head": lambda store, scope, name: store.newest(scope, name, head=1),
     "before": lambda store, scope, name: store.before(scope, name, 2),
     "after": lambda store, scope, name: store.after(scope, name, 1),
+    "count": lambda store, scope, name: store.count(scope, name),
     "walk": lambda store, scope, name: anext(aiter(store.walk(scope, name))),
     "log": lambda store, scope, name: store.log(scope, name, Cursor()),
     "state": lambda store, scope, name: store.state(scope, name),
