@@ -6,6 +6,7 @@ what they saw last. A request that still waits for its answer is told to come ag
 
 import asyncio
 import time
+from collections import defaultdict
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -89,9 +90,18 @@ class Visits:
         """End the streams of those who would not be let in any more, for ever."""
         while True:
             await asyncio.sleep(WATCH_SECONDS)
-            for visit in [visit for visit in self._visits if visit.is_stream]:
-                if visit.identity is not None and not await guard.is_valid(visit.identity):
-                    visit.end(REVOKED)
+            for visits in self._streams_by_key():
+                if visits[0].identity is not None and not await guard.is_valid(visits[0].identity):
+                    for visit in visits:
+                        visit.end(REVOKED)
+
+    def _streams_by_key(self) -> list[list[Visit]]:
+        """Return the open streams of everybody, together: a key is looked up once, however many there are."""
+        found: dict[bytes | None, list[Visit]] = defaultdict(list)
+        for visit in self._visits:
+            if visit.is_stream and (identity := visit.identity) is not None:
+                found[identity.key].append(visit)
+        return list(found.values())
 
     async def end(self) -> None:
         """Let nobody in any more, wait a moment for the streams to tell the last news, and end them."""

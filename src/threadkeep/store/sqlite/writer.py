@@ -24,7 +24,7 @@ Work = Callable[[], Any]
 
 SLOW_SECONDS = 0.002
 """Commits that take longer on average are made in the thread."""
-CHECKPOINT_PAGES = 1000
+CHECKPOINT_PAGES = 4000
 LARGEST_GROUP = 256
 PACE_SECONDS = 0.0005
 """So long after one commit of patient callers comes the next."""
@@ -77,6 +77,7 @@ class Writer:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="threadkeep-writer")
         self._jobs: list[_Job] = []
         self._flushing: asyncio.Handle | None = None
+        self._is_paced = False
         self._in_thread: asyncio.Task[None] | None = None
         self._round: list[asyncio.Task[Any] | None] = []
         self._crowded = False
@@ -138,11 +139,12 @@ class Writer:
         if not self._jobs or self._in_thread is not None:
             return
         if self._jobs[-1].patient and self._loop.time() < self._paced:
-            self._flushing = self._flushing or self._loop.call_at(self._paced, self._flush)
-        elif self._flushing is None or isinstance(self._flushing, asyncio.TimerHandle):
+            if self._flushing is None:
+                self._flushing, self._is_paced = self._loop.call_at(self._paced, self._flush), True
+        elif self._flushing is None or self._is_paced:
             if self._flushing is not None:
                 self._flushing.cancel()
-            self._flushing = self._loop.call_soon(self._flush)
+            self._flushing, self._is_paced = self._loop.call_soon(self._flush), False
 
     def _flush(self) -> None:
         self._flushing = None
