@@ -11,12 +11,12 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar, cast
 
 import apsw
 
 from threadkeep.errors import StoreUnavailable
+from threadkeep.store.sqlite.checkpoints import Checkpoints
 from threadkeep.store.sqlite.connection import BUSY_MILLISECONDS, Database, translate
 
 T = TypeVar("T")
@@ -24,7 +24,6 @@ Work = Callable[[], Any]
 
 SLOW_SECONDS = 0.002
 """Commits that take longer on average are made in the thread."""
-CHECKPOINT_PAGES = 4000
 LARGEST_GROUP = 256
 PACE_SECONDS = 0.0005
 """So long after one commit of patient callers comes the next."""
@@ -84,10 +83,8 @@ class Writer:
         self._paced = 0.0
         self._patience = -1
         self._seconds = 0.0
-        self._pages = 0
-        self._checkpoint_at = CHECKPOINT_PAGES
+        self.checkpoints = Checkpoints(connection)
         self._closed = False
-        connection.set_wal_hook(self._count_pages)
 
     async def run(self, work: Callable[[], T], *, patient: bool = False) -> T:
         """Do the work in a transaction, maybe with others'; return its result once durable, or raise its error.
@@ -112,6 +109,7 @@ class Writer:
         while self._jobs or self._flushing or self._in_thread:
             await (asyncio.wait([self._in_thread]) if self._in_thread else asyncio.sleep(0))
         self._thread.shutdown(wait=True)
+        self.checkpoints.close()
         self.connection.close()
 
     def _is_alone(self, patient: bool) -> bool:
@@ -132,7 +130,7 @@ class Writer:
 
     def _is_fast(self) -> bool:
         """Whether a commit may be made in the event loop now."""
-        return self._in_thread is None and self._seconds < SLOW_SECONDS and self._pages < self._checkpoint_at
+        return self._in_thread is None and self._seconds < SLOW_SECONDS and not self.checkpoints.is_due
 
     def _schedule(self) -> None:
         """See to it that who waits gets a commit: in the next round, or when the patient have waited long enough."""
@@ -179,21 +177,15 @@ class Writer:
             self._schedule()
 
     def _commit_patiently(self, works: Sequence[Work]) -> list[Any]:
-        """Commit in the thread: wait for other processes, and move the write-ahead log into the file if it is long."""
+        """Commit in the thread: wait for other processes, and end a checkpoint if there is one."""
         self._wait_for_others(BUSY_MILLISECONDS)
         try:
-            if self._pages >= self._checkpoint_at:
-                self._checkpoint()
+            if self.checkpoints.is_due:
+                self.checkpoints.copy_the_rest()
             self.connection.execute("BEGIN IMMEDIATE")
         except apsw.Error as error:
             return [translate(error)] * len(works)
         return self._perform(works)
-
-    def _checkpoint(self) -> None:
-        """Move the write-ahead log into the file, as far as nobody reads it; another may be doing so now."""
-        self._checkpoint_at = self._pages + CHECKPOINT_PAGES
-        with suppress(apsw.BusyError, apsw.LockedError):
-            self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
 
     def _wait_for_others(self, milliseconds: int) -> None:
         if milliseconds != self._patience:
@@ -248,12 +240,6 @@ class Writer:
         if self.connection.in_transaction:
             self.connection.execute("ROLLBACK")
         self._undone()
-
-    def _count_pages(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
-        self._pages = pages
-        if pages < CHECKPOINT_PAGES:
-            self._checkpoint_at = CHECKPOINT_PAGES
-        return apsw.SQLITE_OK
 
 
 def _result(answer: Any) -> Any:
