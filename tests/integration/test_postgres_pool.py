@@ -2,6 +2,7 @@
 
 import asyncio
 
+import asyncpg
 import pytest
 
 from tests.postgres_server import PostgresServer, Urls
@@ -52,6 +53,26 @@ async def test_a_server_without_room_for_more_serves_all_on_what_there_is(
     postgres_server.execute(f"ALTER DATABASE {database} CONNECTION LIMIT 1")
     found = await asyncio.gather(*(store.get(ADA, name) for _ in range(20)))
     assert {conversation.id for conversation in found} == {name}
+    await store.close()
+
+
+async def test_who_was_refused_a_connection_takes_the_one_that_was_given_back_meanwhile(
+    postgres_database: Urls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = await open_store(postgres_database.server)
+    name = await new(store)
+    given_back = asyncio.Event()
+
+    async def refuse(url: str) -> None:
+        await given_back.wait()
+        raise StoreUnavailable from asyncpg.TooManyConnectionsError("there is no room for more")
+
+    monkeypatch.setattr(pools, "connect", refuse)
+    first, second = (asyncio.create_task(store.get(ADA, name)) for _ in range(2))
+    await first
+    given_back.set()
+    async with asyncio.timeout(30):
+        assert (await second).id == name
     await store.close()
 
 

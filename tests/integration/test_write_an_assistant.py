@@ -54,7 +54,7 @@ def test_the_files_that_the_page_points_to_are_there() -> None:
             'instructions = "x"\nindex = "no.db"',
             "There is no index no.db; make one: threadkeep index add no.db FILE...",
         ),
-        ('instructions = "x"\ncolour = "red"', "Extra inputs are not permitted"),
+        ('instructions = "x"\ncolour = "red"', "there is no setting assistants.wrong.colour"),
     ],
 )
 def test_a_table_that_is_wrong_is_told_in_one_line(tmp_path: Path, table: str, complaint: str) -> None:

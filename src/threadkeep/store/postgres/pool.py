@@ -160,7 +160,9 @@ class Pool:
                 return self._idle.pop()
             if self._open < self._size and (link := await self._connect()):
                 return link
-            await self._turn()
+            # Who was refused may have missed that one was given back meanwhile.
+            if not self._idle:
+                await self._turn()
         raise StoreUnavailable("The store is closed.")
 
     async def _connect(self) -> _Link | None:
