@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from threadkeep.errors import Stopping
 from threadkeep.server.identity import IDENTITY, Guard, Identity
 from threadkeep.server.problems import problem_of
+from threadkeep.server.request_id import PAST_ALL
 
 GOODBYE = b"retry: 1000\n: the server stops; connect again\n\n"
 REVOKED = b'event: error\ndata: {"code":"not_authenticated","detail":"The key was revoked."}\n\n'
@@ -135,10 +136,15 @@ class VisitBook:
             await problem_of(Stopping())(scope, receive, send)
             return
         visit = self.visits.begin(scope)
+        # What stands around looks at the beginning of an answer only, and there are many words in a stream.
+        send_words: Send = scope.get(PAST_ALL, send)
 
         async def send_noting(message: Message) -> None:
             visit.note(message)
-            await send(message)
+            if visit.is_stream and message["type"] == "http.response.body":
+                await send_words(message)
+            else:
+                await send(message)
 
         try:
             await self.app(scope, receive, send_noting)
