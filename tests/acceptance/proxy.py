@@ -14,8 +14,22 @@ class CuttingProxy:
         self._host, self._port = parts.hostname, parts.port
         self.cut_after: list[int] = []
         self.cuts = 0
+        # The loop alone would let go of a connection on which nothing happens.
+        self._open: set[asyncio.Task[None]] = set()
 
-    async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def begin(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Take a connection."""
+        passing = asyncio.create_task(self._pass_both(reader, writer))
+        self._open.add(passing)
+        passing.add_done_callback(self._open.discard)
+
+    async def close(self) -> None:
+        """Cut what is open."""
+        for passing in self._open:
+            passing.cancel()
+        await asyncio.gather(*self._open, return_exceptions=True)
+
+    async def _pass_both(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Pass one connection on, both ways, until the answer is cut or ends."""
         left = self.cut_after.pop() if self.cut_after else None
         back, forth = await asyncio.open_connection(self._host, self._port)
@@ -48,8 +62,9 @@ async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
 async def cutting(server: str) -> AsyncIterator[tuple[CuttingProxy, str]]:
     """A proxy before a server, and its URL."""
     proxy = CuttingProxy(server)
-    listening = await asyncio.start_server(proxy.handle, "127.0.0.1", 0)
+    listening = await asyncio.start_server(proxy.begin, "127.0.0.1", 0)
     try:
         yield proxy, f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
     finally:
         listening.close()
+        await proxy.close()
