@@ -128,6 +128,7 @@ async def test_a_message_of_somebody_whose_key_was_revoked_is_kept_until_there_i
     new_context: NewContext, guarded: Server
 ) -> None:
     person = await somebody(new_context, guarded)
+    # Never answered: else the page is told before it asks.
     await person.page.context.route("**/v1/events*", lambda route: None)
     await sign_in(person, guarded.key(user="di"))
     await person.field.fill("My name is Di.")
