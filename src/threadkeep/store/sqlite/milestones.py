@@ -20,7 +20,9 @@ def count_messages(reader: Reader, place: Place, seq: int, head: int) -> int:
 def set_milestones(db: Database, place: Place, before: int, last: int) -> None:
     """Note how many messages there are at the milestones that were passed from entry `before` to entry `last`."""
     for seq in milestones(before, last):
-        db.execute("INSERT INTO milestone VALUES (?, ?, ?, ?)", (*place[:2], seq, _up_to(db, place, seq)))
+        # One that is there already was left behind by a release that did not know them, and may be another log's.
+        messages = _up_to(db, place, seq - 1) + _read(db, place, seq, seq)
+        db.execute("INSERT OR REPLACE INTO milestone VALUES (?, ?, ?, ?)", (*place[:2], seq, messages))
 
 
 def _between(db: Database, place: Place, first: int, last: int) -> int:

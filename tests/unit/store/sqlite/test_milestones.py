@@ -104,3 +104,14 @@ async def test_milestones_are_purged_with_their_conversation(store: SqliteStore,
     assert len(_db(store).rows(ALL)) == 2
     await store.purge(clock.now + MINUTE)
     assert _db(store).rows(ALL) == []
+
+
+async def test_a_milestone_that_an_older_release_left_behind_does_not_hold_an_append_up(store: SqliteStore) -> None:
+    name = await new(store, ADA, "x")
+    tenant, conversation = _db(store).row("SELECT tenant, conversation FROM entry LIMIT 1")
+    await store.writer.run(
+        lambda: _db(store).execute("INSERT INTO milestone VALUES (?, ?, 256, 7)", (tenant, conversation))
+    )
+    for _ in range(3):
+        await store.append(ADA, name, Append(bodies=tuple(asked("x") for _ in range(100))))
+    assert await store.count(ADA, name) == 301
