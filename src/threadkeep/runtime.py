@@ -9,14 +9,11 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
-from threadkeep.assistants.chat import ASSISTANT as CHAT
-from threadkeep.assistants.skill_creator import ASSISTANT as SKILL_CREATOR
-from threadkeep.assistants.skill_creator import skill_creator
 from threadkeep.context.base import Counter, Policy, Window, estimate
 from threadkeep.conversation.clock import Clock, utc_now
 from threadkeep.conversation.conversation import Conversation
@@ -47,6 +44,7 @@ logger = logging.getLogger(__name__)
 
 DEFAULT_STORE = "sqlite:///threadkeep.db"
 NO_POSTGRES = "PostgreSQL needs a package: pip install 'threadkeep[postgres]'"
+DEFAULT_ASSISTANT = "chat"
 ASSISTANTS = "threadkeep.assistants"
 """The entry points by which packages offer assistants."""
 
@@ -102,7 +100,7 @@ async def open_keeper(
     `model` is a name or a model of your own; without one it is chosen from what is found in the environment. `pace` is
     for the scripted demo: seconds for a word.
     """
-    known = {assistant.name: assistant for assistant in assistants or (CHAT,)}
+    known = {assistant.name: assistant for assistant in assistants or (default_assistant(Settings()),)}
     choice = await _choice(model, os.environ if environment is None else environment)
     logger.debug("model: %s. %s", choice.name, choice.reason)
     hosting = hosting or Hosting()
@@ -150,18 +148,32 @@ def _named(what: str, name: str) -> Any:
 
 
 def found_assistants(settings: Settings) -> dict[str, Assistant]:
-    """Return all assistants that are installed or declared in the settings, by name, `chat` first.
+    """Return all assistants that are installed or declared in the settings, by name, the default one first.
 
-    One that is installed and cannot be loaded is left out; one that is declared and cannot be is an error.
+    One that is installed and cannot be loaded is left out; one that is declared and cannot be is an error. What an
+    entry point names is an assistant, or a function that makes one from the settings.
     """
-    found = {CHAT.name: CHAT}
-    for point in sorted(entry_points(group=ASSISTANTS)):
-        try:
-            found[point.name] = _checked(point.name, point.load())
-        except Exception as error:
-            logger.warning("the assistant %s cannot be loaded: %s", point.name, error)
-    declared = {name: _declared(name, described) for name, described in settings.assistants.items()}
-    return found | {SKILL_CREATOR.name: skill_creator(Path(settings.skills_dir))} | declared
+    installed = {point.name: _offered(point, settings) for point in sorted(entry_points(group=ASSISTANTS))}
+    found = {DEFAULT_ASSISTANT: default_assistant(settings)}
+    found |= {name: assistant for name, assistant in installed.items() if assistant is not None}
+    return found | {name: _declared(name, described) for name, described in settings.assistants.items()}
+
+
+def default_assistant(settings: Settings) -> Assistant:
+    """Return the assistant that answers where nobody names one: the one installed as `chat`, else a plain one."""
+    for point in entry_points(group=ASSISTANTS, name=DEFAULT_ASSISTANT):
+        if installed := _offered(point, settings):
+            return installed
+    return Assistant(name=DEFAULT_ASSISTANT, instructions="You are a helpful assistant. Answer briefly and truthfully.")
+
+
+def _offered(point: EntryPoint, settings: Settings) -> Assistant | None:
+    try:
+        found = point.load()
+        return _checked(point.name, found(settings) if callable(found) else found)
+    except Exception as error:
+        logger.warning("the assistant %s cannot be loaded: %s", point.name, error)
+        return None
 
 
 def load_assistant(name: str, known: Mapping[str, Assistant]) -> Assistant:

@@ -16,15 +16,16 @@ from typing import cast
 from tests.acceptance.child import fork, in_child
 from tests.acceptance.turn_player import LEASE_AND_MORE, Mortal
 from tests.unit.turn.keepers import Keepers, ended
-from threadkeep.assistants.skill_creator import skill_creator
-from threadkeep.assistants.skill_creator.mind import SkillCreator
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.llm.demo import DemoModel
 from threadkeep.runtime import open_store
+from threadkeep.settings import Settings
 from threadkeep.store.base import Store
 from threadkeep.testing.clock import FakeClock
 from threadkeep.turn.assistant import Assistant
+from threadkeep_assistants.skill_creator import skill_creator
+from threadkeep_assistants.skill_creator.mind import SkillCreator
 
 TALK = (
     "I want a skill that turns meeting notes into action items. It needs a script to parse dates.",
@@ -61,7 +62,7 @@ async def play(folder: Path, moment: int, lives: int) -> None:
 
 
 def _assistant(folder: Path) -> Assistant:
-    made = skill_creator(folder / "skills")
+    made = skill_creator(Settings(skills_dir=str(folder / "skills")))
     return Assistant(name=made.name, tools=made.tools, machine=made.machine, mind=SkillCreator())
 
 

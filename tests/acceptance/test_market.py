@@ -14,8 +14,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.unit.assistants.market.phrases import CHAIN, COMPARED, FOLLOW_UPS, LISTED, TOP, WORKED, Phrase
-from threadkeep.assistants.market.companies import FICTION
+from tests.unit.threadkeep_assistants.market.phrases import CHAIN, COMPARED, FOLLOW_UPS, LISTED, TOP, WORKED, Phrase
+from threadkeep_assistants.market.companies import FICTION
 
 ROOT = Path(__file__).parents[2]
 TURNS: dict[str, tuple[str, list[str], str]] = {

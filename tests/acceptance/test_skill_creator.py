@@ -15,12 +15,13 @@ import httpx
 import pytest
 
 from tests.integration.serving import Server, serving
-from threadkeep.assistants.skill_creator import skill_creator
-from threadkeep.assistants.skill_creator.validation import errors_in
 from threadkeep.llm.general_script import NOTICE
 from threadkeep.llm.langchain import LangChainModel
+from threadkeep.settings import Settings
 from threadkeep.testing import openai_answers as answers
 from threadkeep.testing.openai_server import OpenAiServer, Played, openai_server
+from threadkeep_assistants.skill_creator import skill_creator
+from threadkeep_assistants.skill_creator.validation import errors_in
 
 ROOT = Path(__file__).parents[2]
 TALK = (
@@ -203,7 +204,7 @@ async def with_model(folder: Path, *played: Played) -> AsyncIterator[tuple[Serve
     """Serve the skill creator with a model that is played through OpenAI's protocol."""
     async with openai_server(*played) as provider:
         model = LangChainModel.named("openai:played", api_key="sk-test", base_url=provider.url)
-        async with serving("memory:", model, [skill_creator(folder)]) as server:
+        async with serving("memory:", model, [skill_creator(Settings(skills_dir=str(folder)))]) as server:
             yield server, await server.conversation(assistant="skill_creator", title="A skill"), provider
         assert provider.unexpected == 0, "the provider was asked more often than expected"
         assert provider.answers == [], "the provider was not asked often enough"

@@ -13,11 +13,11 @@ import pytest
 
 from tests.integration.serving import PATIENCE, Server, told_until
 from tests.integration.serving import serving as serving_here
-from threadkeep.assistants.skillian import ASSISTANT
 from threadkeep.llm.langchain import LangChainModel
 from threadkeep.testing import openai_answers as played
 from threadkeep.testing.openai_server import OpenAiServer, Played, openai_server
 from threadkeep.testing.providers import openai
+from threadkeep_assistants.skillian import ASSISTANT
 
 ROOT = Path(__file__).parents[2]
 BUDGET = "What is the budget of cost centre CC-1001?"

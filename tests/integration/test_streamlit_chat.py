@@ -10,10 +10,10 @@ import pytest_asyncio
 from streamlit.testing.v1 import AppTest
 
 from tests.integration.serving import AT_ONCE, Server, serving
-from threadkeep.assistants.chat import ASSISTANT as CHAT
-from threadkeep.assistants.skillian import ASSISTANT as SKILLIAN
 from threadkeep.llm.base import Text
 from threadkeep.testing.scripted_model import ScriptedModel, says
+from threadkeep_assistants.chat import ASSISTANT as CHAT
+from threadkeep_assistants.skillian import ASSISTANT as SKILLIAN
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "examples" / "streamlit_chat.py"

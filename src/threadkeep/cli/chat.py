@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from threadkeep.assistants.chat import ASSISTANT as CHAT
 from threadkeep.cli.background import Background
 from threadkeep.cli.follower import Follower
 from threadkeep.cli.greeting import greet, way_back
@@ -21,7 +20,7 @@ from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.message import Role
 from threadkeep.errors import ThreadkeepError
 from threadkeep.keeper import MCP_PATIENCE, Chat, Keeper
-from threadkeep.runtime import Hosting, found_assistants, load_assistant, load_counter, open_keeper
+from threadkeep.runtime import DEFAULT_ASSISTANT, Hosting, found_assistants, load_assistant, load_counter, open_keeper
 from threadkeep.settings import Settings, load_settings, read_file
 from threadkeep.turn.assistant import Assistant
 
@@ -77,7 +76,7 @@ def _opened(
     background: Background, settings: Settings, known: Mapping[str, Assistant], asked_for: Assistant | None
 ) -> Iterator[Keeper]:
     assistants = {**known, **({asked_for.name: asked_for} if asked_for else {})}
-    first = (asked_for or CHAT).name
+    first = asked_for.name if asked_for else DEFAULT_ASSISTANT
     ordered = sorted(assistants.values(), key=lambda assistant: assistant.name != first)
     hosting = Hosting(count=load_counter(settings.token_counter))
     opening = open_keeper(settings.store, ordered, model=settings.model, mcp=settings.mcp.servers, hosting=hosting)
@@ -98,7 +97,7 @@ def _session(
 ) -> Session:
     if arguments.resume is None:
         fields = {"assistant": asked_for.name if asked_for else None, "model": arguments.model}
-        assistant = asked_for or CHAT
+        assistant = next(iter(keeper.assistants.values()))
         return Session(background=background, terminal=terminal, keeper=keeper, assistant=assistant, fields=fields)
     conversation = background.run(resumed(keeper, arguments))
     return Session(

@@ -1,0 +1,25 @@
+"""The shop: finds products in a catalogue and understands follow-ups. An example of how to bring your own graph.
+
+The graph is loaded when the first question comes: it needs the extras `retrieval` and `langgraph`.
+"""
+
+from threadkeep.context.base import Policy, Window
+from threadkeep.tools.registry import Registry
+from threadkeep.turn.assistant import Assistant
+from threadkeep_assistants.shop.script import SCRIPT
+from threadkeep_assistants.shop.tools import check_stock, get_price, order_status
+
+ASSISTANT = Assistant(
+    name="shop",
+    description="Helps to find a product in an invented catalogue of electronics, and knows prices, stock and orders.",
+    instructions=(
+        "You advise in a shop. Answer only from the products that were found for the question and from what the tools "
+        "say; if nothing fits, say so. Name a product by its whole name, followed by its id in square brackets: "
+        "[P017]. The catalogue is invented. Be brief."
+    ),
+    examples=("Which phones are under $500?", "Headphones for running", "Where is my order A1002?"),
+    tools=Registry([get_price, check_stock, order_status]),
+    policy=Policy(window=Window.NEWEST, size=10),
+    script=SCRIPT,
+    mind="threadkeep_assistants.shop.graph:mind",
+)

@@ -1,0 +1,51 @@
+"""A conversation with the market assistant in this process: every question with the calls and the answer it led to."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from tests.unit.turn.keepers import Keepers
+from threadkeep.conversation.message import Message, Role
+from threadkeep.keeper import Chat
+from threadkeep.llm.base import Model
+from threadkeep.runtime import open_keeper, open_store
+from threadkeep.testing.clock import FakeClock
+from threadkeep_assistants.market import ASSISTANT
+
+
+@dataclass(frozen=True)
+class Talk:
+    """A conversation. `ask` returns the calls of a turn, without looks into the past, and its answer."""
+
+    chat: Chat
+
+    async def ask(self, question: str) -> tuple[list[tuple[str, dict[str, Any]]], Message]:
+        """Ask, wait for the end, and tell what happened."""
+        answer = await (await self.chat.send(question)).answer()
+        assert answer is not None
+        messages = await self.chat.messages()
+        last = max(place for place, message in enumerate(messages) if message.role is Role.USER)
+        calls = [(call.name, call.args) for message in messages[last:] for call in message.tool_calls]
+        return [call for call in calls if call[0] != "earlier_lists"], answer
+
+
+@asynccontextmanager
+async def talking() -> AsyncIterator[Talk]:
+    """Begin a conversation with the scripted model in a store in memory."""
+    keeper = await open_keeper("memory:", [ASSISTANT], model="demo", pace=0)
+    try:
+        yield Talk(await keeper.create(title="Stocks"))
+    finally:
+        await keeper.close()
+
+
+@asynccontextmanager
+async def talking_to(model: Model) -> AsyncIterator[Talk]:
+    """Begin a conversation with another model, which is asked again at once when it fails, twice."""
+    keepers = Keepers(lambda: open_store("memory:"), FakeClock())
+    keeper = await keepers.open(model, assistant=ASSISTANT)
+    try:
+        yield Talk(await keeper.create(title="Stocks"))
+    finally:
+        await keepers.close()

@@ -1,0 +1,158 @@
+"""The scripted market assistant understands what people ask, in their words, given what came before."""
+
+import pytest
+
+from tests.unit.threadkeep_assistants.market.phrases import (
+    BANKS,
+    FIRST_LIST,
+    FOLLOW_UPS,
+    LISTED,
+    OPENINGS,
+    WORKED,
+    Phrase,
+)
+from tests.unit.threadkeep_assistants.market.talking import talking
+from threadkeep_assistants.market.companies import FICTION, market
+
+
+@pytest.mark.parametrize("phrase", [*WORKED, *OPENINGS, *FOLLOW_UPS], ids=str)
+async def test_a_question_leads_to_the_call_that_answers_it(phrase: Phrase) -> None:
+    async with talking() as talk:
+        for question in phrase.before:
+            await talk.ask(question)
+        calls, answer = await talk.ask(phrase.question)
+    assert calls == [(phrase.tool, phrase.args)]
+    assert FICTION in answer.content
+
+
+async def test_the_worked_example_shows_what_it_found_as_blocks() -> None:
+    async with talking() as talk:
+        shown = [[block.type for block in (await talk.ask(question))[1].blocks] for question in (LISTED, *_REST)]
+    assert shown == [
+        ["ranked_list", "narrative"],
+        ["narrative", "chart"],
+        ["narrative", "table"],
+        ["split_compare", "narrative"],
+        ["narrative", "chart"],
+        ["narrative", "chart"],
+    ]
+
+
+_REST = (
+    "Tell me more about the top one",
+    "What about its supply chain risk?",
+    "Compare it to AAPL",
+    "tell me more about that",
+    "what about AAPL instead?",
+)
+
+
+async def test_a_list_that_left_the_context_is_found_again() -> None:
+    async with talking() as talk:
+        await talk.ask(LISTED)
+        for ticker in list(market().companies)[10:34]:
+            await talk.ask(f"tell me about {ticker}")
+        trace = (await talk.chat.messages())[-1].tool_trace
+        assert [item["dropped"] for item in trace if item["kind"] == "context"] == [True]
+        assert (await talk.ask("the second one"))[0] == [("describe_company", {"ticker": "LEN"})]
+        assert (await talk.ask("and its margins?"))[0][0][1]["ticker"] == "LEN"
+        assert (await talk.ask("no, the first list"))[0] == [("rank_stocks", {"theme": "rate_cuts", "limit": 5})]
+
+
+async def test_the_lists_so_far_can_be_asked_for_and_are_not_mistaken_for_another_list() -> None:
+    async with talking() as talk:
+        for question in BANKS:
+            await talk.ask(question)
+        _, answer = await talk.ask("which lists have you shown so far?")
+        assert "1. DHI, LEN, NEE, PLD, AMT; 2. JPM, C, PNC, USB, WFC" in answer.content
+        assert (await talk.ask("the first one"))[0] == [("describe_company", {"ticker": "JPM"})]
+
+
+@pytest.mark.parametrize(
+    "question", ["What about its supply chain risk?", "the second one", "no, the first list", "it?"]
+)
+async def test_a_reference_to_nothing_is_asked_back(question: str) -> None:
+    async with talking() as talk:
+        calls, answer = await talk.ask(question)
+    assert calls == []
+    assert "Which" in answer.content or "which company or list" in answer.content
+    assert FICTION in answer.content
+
+
+async def test_a_place_that_the_list_does_not_have_is_asked_back_with_the_list() -> None:
+    async with talking() as talk:
+        await talk.ask(LISTED)
+        calls, answer = await talk.ask("tell me about the ninth one")
+    assert calls == []
+    assert "American Tower (AMT). Which one do you mean?" in answer.content
+
+
+async def test_a_company_that_is_not_there_is_answered_with_those_that_sound_like_it() -> None:
+    async with talking() as talk:
+        _, answer = await talk.ask("tell me about AAPX")
+    assert "'AAPX' is not in the data. Did you mean Apple (AAPL)" in answer.content
+
+
+@pytest.mark.parametrize(
+    ("before", "question", "calls"),
+    [
+        ([], "compare banks and utilities", [("margins", "banks"), ("margins", "utilities")]),
+        ([LISTED], "reits vs homebuilders", [("rate_cuts", "reits"), ("rate_cuts", "homebuilders")]),
+    ],
+)
+async def test_two_sectors_are_shown_beside_each_other(
+    before: list[str], question: str, calls: list[tuple[str, str]]
+) -> None:
+    async with talking() as talk:
+        for each in before:
+            await talk.ask(each)
+        found, _ = await talk.ask(question)
+    assert [(args["theme"], args["sector"]) for _, args in found] == calls
+
+
+async def test_all_that_are_named_are_compared_with_the_first() -> None:
+    async with talking() as talk:
+        calls, _ = await talk.ask("compare apple, microsoft and google")
+    assert [(args["left"], args["right"]) for _, args in calls] == [("AAPL", "MSFT"), ("AAPL", "GOOGL")]
+
+
+async def test_the_suppliers_of_a_list_are_told_company_by_company() -> None:
+    async with talking() as talk:
+        await talk.ask(LISTED)
+        calls, _ = await talk.ask("who supplies them?")
+    assert [(name, args["ticker"]) for name, args in calls] == [("supply_chain", ticker) for ticker in FIRST_LIST]
+
+
+async def test_equals_share_the_first_place() -> None:
+    async with talking() as talk:
+        await talk.ask("compare NVDA and AMD")
+        _, answer = await talk.ask("which one is safer?")
+    assert "Advanced Micro Devices and Nvidia share the first place" in answer.content
+
+
+@pytest.mark.parametrize(
+    "question", ["market cap?", "which one has the lowest debt?", "tell me a joke", "sell?", "asdfgh qwerty"]
+)
+async def test_what_the_data_does_not_tell_is_said(question: str) -> None:
+    async with talking() as talk:
+        await talk.ask(LISTED)
+        calls, answer = await talk.ask(question)
+    assert calls == []
+    assert answer.content.startswith("I cannot answer that.")
+    assert FICTION in answer.content
+
+
+@pytest.mark.parametrize(
+    "words", ["thanks, that helps", "Hello", "My name is Alice", "great, thank you!", "What's my name?"]
+)
+async def test_talk_that_is_not_about_stocks_calls_nothing(words: str) -> None:
+    async with talking() as talk:
+        await talk.ask(LISTED)
+        assert (await talk.ask(words))[0] == []
+
+
+@pytest.mark.parametrize("words", ["rates " * 900, "a" * 5000, "appel the top one " * 300, "?", "\U0001f600", "NOW"])
+async def test_odd_questions_are_answered_too(words: str) -> None:
+    async with talking() as talk:
+        await talk.ask(LISTED)
+        assert (await talk.ask(words))[1].content

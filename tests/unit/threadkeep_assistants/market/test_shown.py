@@ -1,0 +1,103 @@
+"""What was shown is read from a context in every shape that it can have."""
+
+import json
+
+import pytest
+
+from threadkeep.context.excerpt import OLD, ends
+from threadkeep.context.marks import note
+from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
+from threadkeep.llm.base import Request
+from threadkeep.llm.script import Scene
+from threadkeep_assistants.market import ASSISTANT
+from threadkeep_assistants.market.shown import Kind, Past, past_of
+
+RANKED = json.dumps({"shown": ["DHI", "LEN", "NEE"], "summary": "x" * 600}, separators=(",", ":"))
+CALL = ToolCall(id="c1", name="rank_stocks", args={"theme": "rate_cuts"})
+
+
+def user(text: str) -> Message:
+    return Message(role=Role.USER, content=text)
+
+
+def says(text: str, *calls: ToolCall) -> Message:
+    return Message(role=Role.ASSISTANT, content=text, tool_calls=calls)
+
+
+def result(content: str, error: str | None = None, id: str = "c1") -> Message:
+    return Message(role=Role.TOOL, content=content, tool_result=ToolResult(tool_call_id=id, error=error))
+
+
+def past(*messages: Message) -> Past:
+    return past_of(Scene(Request(messages=messages, tools=ASSISTANT.tools.specs())))
+
+
+def told(read: Past) -> list[tuple[Kind, list[str]]]:
+    return [(shown.kind, [company.ticker for company in shown.companies]) for shown in read.shown]
+
+
+@pytest.mark.parametrize("content", [RANKED, ends(RANKED, OLD)])
+def test_a_result_tells_it_with_the_call_also_when_it_was_shortened(content: str) -> None:
+    read = past(user("List?"), says("", CALL), result(content), says("1. AAPL 2. MSFT"), user("the second one"))
+    assert told(read) == [(Kind.LIST, ["DHI", "LEN", "NEE"])]
+    assert read.ranking is not None
+    assert read.ranking.args == CALL.args
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Showed ranked list: DHI, LEN, NEE, PLD, AMT... Ordered by", (Kind.LIST, ["DHI", "LEN", "NEE", "PLD", "AMT"])),
+        ("The best: 1. Lennar (LEN), 2. Apple (AAPL).", (Kind.LIST, ["LEN", "AAPL"])),
+        ("Compared D.R. Horton (DHI) vs Apple (AAPL)", (Kind.PAIR, ["DHI", "AAPL"])),
+        ("Lennar (LEN), Homebuilders: Builds family homes.", (Kind.COMPANY, ["LEN"])),
+    ],
+)
+def test_the_words_of_an_answer_tell_it_where_no_result_does(text: str, expected: tuple[Kind, list[str]]) -> None:
+    assert told(past(user("Hm?"), says(text), user("and it?"))) == [expected]
+
+
+@pytest.mark.parametrize("text", ["I do not know.", "Showed ranked list: XX, YY", ""])
+def test_words_that_name_nothing_show_nothing(text: str) -> None:
+    assert told(past(user("Hm?"), says(text), user("and it?"))) == []
+
+
+def test_a_call_that_failed_showed_nothing() -> None:
+    assert told(past(user("?"), says("", CALL), result("no", error="no"), says("Sorry."), user("it?"))) == []
+
+
+def test_recalled_messages_are_older_than_the_context() -> None:
+    recalled = note(
+        "from earlier in this conversation, because it may matter now:\n"
+        f"(2026-01-01 10:00, user) List?\n(2026-01-01 10:00, tool result) {RANKED}\n"
+        "(2026-01-01 10:01, assistant) Lennar (LEN) builds homes."
+    )
+    read = past(user("Hi"), says("Apple (AAPL) makes phones."), user(f"{recalled}\n\nand the second one?"))
+    assert told(read) == [
+        (Kind.LIST, ["DHI", "LEN", "NEE"]),
+        (Kind.COMPANY, ["LEN"]),
+        (Kind.COMPANY, ["AAPL"]),
+    ]
+
+
+def test_kept_lists_complete_a_context_that_lost_its_beginning() -> None:
+    kept = {
+        "shown": [],
+        "lists": [{"args": {"theme": "value"}, "shown": ["GM", "F"]}, {"args": CALL.args, "shown": ["DHI", "LEN"]}],
+        "company": "F",
+    }
+    looked = ToolCall(id="c2", name="earlier_lists")
+    now = (user("the first list"), says("", looked), result(json.dumps(kept), id="c2"))
+    read = past(user("List?"), says("", CALL), result(RANKED), says("There."), *now)
+    assert read.is_whole
+    assert told(read) == [(Kind.LIST, ["GM", "F"]), (Kind.LIST, ["DHI", "LEN", "NEE"])]
+    assert told(past(user("x"), says("Hello."), *now))[-1] == (Kind.COMPANY, ["F"])
+
+
+def test_a_look_back_that_failed_is_not_repeated() -> None:
+    looked = ToolCall(id="c2", name="earlier_lists")
+    assert past(user("x"), says("y"), user("the first list"), says("", looked), result("no", "no", id="c2")).is_whole
+
+
+def test_a_first_question_has_no_past() -> None:
+    assert past(user("the second one")) == Past((), is_whole=True)

@@ -1,0 +1,66 @@
+"""Talking to the shop in tests: questions in, what was said and how it came about out."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from threadkeep.conversation.message import Message
+from threadkeep.keeper import Chat
+from threadkeep.llm.base import Model
+from threadkeep.runtime import open_keeper
+from threadkeep_assistants.shop import ASSISTANT
+
+
+@dataclass(frozen=True)
+class Told:
+    """An answer, the nodes that ran for it, and the tools that were called."""
+
+    message: Message
+    nodes: tuple[str, ...]
+    tools: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """What was said."""
+        return self.message.content
+
+    @property
+    def query(self) -> dict[str, Any]:
+        """What the trace tells about the query."""
+        return next(item for item in self.message.tool_trace if item["kind"] == "query")
+
+    @property
+    def cited(self) -> list[str]:
+        """The products that the answer cites."""
+        return [block.model_dump()["source"] for block in self.message.blocks if block.type == "citation"]
+
+
+@asynccontextmanager
+async def shopping(store: str = "memory:", model: str | Model = "demo", id: str | None = None) -> AsyncIterator[Chat]:
+    """Open a conversation with the shop, a new one or one that is there."""
+    keeper = await open_keeper(store, [ASSISTANT], model=model, pace=0)
+    try:
+        yield await keeper.create(title="Kept") if id is None else await keeper.get(id)
+    finally:
+        await keeper.close()
+
+
+async def ask(chat: Chat, question: str) -> Told:
+    """Ask and wait for the whole answer."""
+    events = [event async for event in (await chat.send(question)).events()]
+    assert events[-1].name == "turn.completed", events[-1].data
+    message = [event for event in events if event.name == "message.completed"][-1].data["message"]
+    return Told(
+        Message.model_validate(message),
+        tuple(event.data["set"]["node"] for event in events if event.name == "state.changed"),
+        tuple(event.data["name"] for event in events if event.name == "tool.called"),
+    )
+
+
+async def ask_all(*questions: str) -> Told:
+    """Ask one question after the other in a new conversation, and return what was told last."""
+    async with shopping() as chat:
+        for question in questions[:-1]:
+            await ask(chat, question)
+        return await ask(chat, questions[-1])

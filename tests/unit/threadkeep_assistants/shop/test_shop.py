@@ -1,0 +1,306 @@
+"""The shop, asked as people ask: R-E5 to R-E8 and R-E11 with the scripted model, the real graph and a real index."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.unit.threadkeep_assistants.shop.conversations import ask, ask_all, shopping
+from threadkeep.llm.base import Request
+from threadkeep.testing.scripted_model import ScriptedModel, says
+from threadkeep_assistants.shop import ASSISTANT
+from threadkeep_assistants.shop.catalogue import Product, products
+
+
+async def test_phones_under_500_are_phones_under_500_and_cited() -> None:
+    told = await ask_all("Which phones are under $500?")
+    found = [products()[id] for id in told.cited]
+    assert len(found) == 5
+    assert all(product.kind == "phone" and product.price < 500 for product in found)
+    assert any(product.brand == "Samsung" for product in found)
+    assert told.nodes == ("router", "reformulator", "retriever", "generator")
+
+
+async def test_the_samsung_one_is_the_one_of_the_list_also_after_a_restart(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path / 'shop.db'}"
+    async with shopping(store) as chat:
+        listed = await ask(chat, "Which phones are under $500?")
+    samsung = next(products()[id] for id in listed.cited if products()[id].brand == "Samsung")
+    async with shopping(store, id=chat.id) as again:
+        told = await ask(again, "tell me more about the Samsung one")
+    assert told.cited == [samsung.id]
+    assert samsung.name in told.text
+    assert told.query["by"] == "words"
+    assert samsung.name in told.query["words"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "phones under $500",
+        "I need a phone for less than 500 dollars",
+        "show me smartphones below 500",
+        "any mobile up to $499?",
+        "what phones do you have under 500",
+        "cheap phones, max 500",
+        "Can you recommend a phone? At most $500.",
+        "I want to buy a new handset for under 500 bucks",
+        "phone under $500 please",
+        "PHONES UNDER $500!!",
+    ],
+)
+async def test_ways_to_ask_for_phones(question: str) -> None:
+    told = await ask_all(question)
+    found = [products()[id] for id in told.cited]
+    assert found
+    assert all(product.kind == "phone" and product.price <= 500 for product in found)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "tell me more about the Samsung one",
+        "the samsung one?",
+        "What about the Samsung?",
+        "more details on the Samsung, please",
+        "and the Samsung one, is it any good?",
+        "how is the samsung?",
+        "I like the Samsung one. What do people say about it?",
+        "Samsung one: specs?",
+        "Can you describe the Samsung phone",
+        "what's the battery of the samsung one",
+    ],
+)
+async def test_ways_to_ask_about_one_of_the_list(question: str) -> None:
+    async with shopping() as chat:
+        listed = await ask(chat, "phones under $500")
+        samsung = next(products()[id] for id in listed.cited if products()[id].brand == "Samsung")
+        told = await ask(chat, question)
+        assert samsung.name in told.text
+        assert told.cited == [samsung.id]
+
+
+@pytest.mark.parametrize(
+    ("question", "place"),
+    [
+        ("tell me more about the first one", 0),
+        ("the second one", 1),
+        ("what about number 3?", 2),
+        ("more about the last one", -1),
+        ("the top one please", 0),
+    ],
+)
+async def test_a_place_in_the_list_is_understood(question: str, place: int) -> None:
+    async with shopping() as chat:
+        listed = await ask(chat, "phones under $500")
+        lines = [line for line in listed.text.splitlines() if line[:1].isdigit()]
+        assert (await ask(chat, question)).cited == [lines[place].rpartition("[")[2].rstrip("]")]
+
+
+async def test_the_cheapest_of_the_list_is_told_by_its_price() -> None:
+    async with shopping() as chat:
+        listed = [products()[id] for id in (await ask(chat, "phones under $500")).cited]
+        cheapest = min(listed, key=lambda product: product.price)
+        assert (await ask(chat, "which is the cheapest one?")).cited == [cheapest.id]
+
+
+async def test_two_of_the_list_are_compared_even_after_looking_at_one() -> None:
+    async with shopping() as chat:
+        listed = await ask(chat, "phones under $500")
+        await ask(chat, "tell me more about the second one")
+        told = await ask(chat, "compare the first two")
+        lines = [line for line in listed.text.splitlines() if line[:1].isdigit()]
+        assert sorted(told.cited) == sorted(line.rpartition("[")[2].rstrip("]") for line in lines[:2])
+        assert told.text.startswith("| |")
+
+
+async def test_prices_and_stock_come_from_tools_and_it_is_what_was_talked_about() -> None:
+    async with shopping() as chat:
+        await ask(chat, "phones under $500")
+        one = (await ask(chat, "tell me more about the first one")).cited[0]
+        stock = await ask(chat, "is it in stock?")
+        assert stock.tools == ("check_stock",)
+        assert products()[one].name in stock.text
+        price = await ask(chat, "and how much is it?")
+        assert price.tools == ("get_price",)
+        assert f"${products()[one].price}" in price.text
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("Where is my order A1002?", "delivered"),
+        ("track a1000", "shipped"),
+        ("what is the status of order #A1001", "being packed"),
+        ("where is my order A9999?", "There is no order A9999"),
+        ("where is my order?", "numbers look like A1002"),
+    ],
+)
+async def test_orders_are_told_by_a_tool(question: str, told: str) -> None:
+    answer = await ask_all(question)
+    assert answer.tools == ("order_status",)
+    assert told in answer.text
+
+
+async def test_another_kind_of_product_is_a_change_of_topic() -> None:
+    told = await ask_all("phones under $500", "tell me more about the first one", "what about headphones for running?")
+    assert {products()[id].kind for id in told.cited} == {"headphones"}
+    assert told.query["by"] == "nothing"
+
+
+async def test_the_camera_of_a_phone_is_no_other_kind_of_product() -> None:
+    told = await ask_all("phones under $500", "which have a good camera?")
+    assert {products()[id].kind for id in told.cited} == {"phone"}
+    told = await ask_all("phones under $500", "show me cameras")
+    assert {products()[id].kind for id in told.cited} == {"camera"}
+
+
+async def test_a_brand_alone_stays_with_what_was_asked_for() -> None:
+    told = await ask_all("coffee machines under $800", "any from Philips?")
+    found = [products()[id] for id in told.cited]
+    assert found
+    assert {(product.kind, product.brand) for product in found} == {("coffee machine", "Philips")}
+
+
+PHONES = "phones under $500"
+FIRST = ["P024", "P027", "P028", "P025", "P021"]
+"""What is found for it, in order."""
+
+
+@pytest.mark.parametrize(
+    ("before", "question", "cited"),
+    [
+        # Those of the list, in its order, and the ones of them that fit.
+        ([], "how heavy are they?", None),
+        ([], "who supplies them?", FIRST),
+        ([], "what do the reviews say?", FIRST),
+        ([], "cheapest of those", ["P021"]),
+        ([], "the lightest one", ["P028"]),
+        ([], "which have 128 GB?", ["P021"]),
+        ([], "the second cheapest", ["P024"]),
+        ([], "which of them cost less than 430?", ["P024", "P021"]),
+        ([], "which of them have 1024 GB?", []),
+        ([], "first one, what do people say?", ["P024"]),
+        (["what about tablets?"], "no, the first list", FIRST),
+        (["what about tablets?", "the second one"], "go back to the phones", FIRST),
+        # One of them, and what is said about it.
+        (["the third one"], "does it come in another size?", ["P028"]),
+        (["the third one"], "and in white?", ["P028"]),
+        (["the third one"], "and the price?", ["P028"]),
+        (["the third one"], "how long does the battery last?", ["P028"]),
+        (["the third one"], "is it waterproof?", ["P028"]),
+        (["the third one"], "the next one", ["P025"]),
+        (["the third one"], "compare it to the first one", ["P028", "P024"]),
+        (["the third one", "the last one"], "compare both", ["P028", "P021"]),
+        (["compare the first two"], "which is cheaper?", ["P024"]),
+        (["compare the first two"], "which one has the better camera?", ["P027", "P024"]),
+        (["My name is Alice", "what is my name?"], "the second one", ["P027"]),
+        (["what's the weather?"], "the second one", ["P027"]),
+        (["tell me mroe about teh samsnug one"], "any reviews?", ["P028"]),
+    ],
+)
+async def test_what_a_follow_up_means(before: list[str], question: str, cited: list[str] | None) -> None:
+    told = await ask_all(PHONES, *before, question)
+    assert sorted(told.cited) == sorted(FIRST) if cited is None else told.cited == cited
+
+
+@pytest.mark.parametrize(
+    ("questions", "found", "fits"),
+    [
+        ([PHONES, "which have a good camera?"], 5, lambda each: each.kind == "phone" and each.price < 500),
+        ([PHONES, "the third one", "what about under 300?"], 5, lambda each: each.kind == "phone" and each.price < 300),
+        ([PHONES, "the third one", "something cheaper"], 5, lambda each: each.kind == "phone" and each.price < 499),
+        ([PHONES, "the third one", "any other brand?"], 5, lambda each: each.brand != "Samsung" and each.price < 500),
+        ([PHONES, "alternatives?"], 5, lambda each: each.kind == "phone" and each.id not in FIRST),
+        ([PHONES, "same for tablets"], 5, lambda each: each.kind == "tablet" and each.price < 500),
+        (["phones under $50", "ok, under 200 then"], 5, lambda each: each.kind == "phone" and each.price < 200),
+        (["laptops", "with 32 GB of memory"], 5, lambda each: each.specs["memory"] == "32 GB"),
+        (["show me tvs", "only OLED", "at least 65 inch"], 5, lambda each: int(each.specs["screen"][:2]) >= 65),
+        ([PHONES, "cheaper than 400"], 5, lambda each: each.kind == "phone" and each.price < 400),
+        (["is there a phone better than the Samsung Arc Lite 1?"], 5, lambda each: each.rating > 3.2),
+        (["waterproof speakers"], 5, lambda each: each.specs["waterproof"] == "yes"),
+        (["cheapest laptop"], 5, lambda each: each.price <= 409),
+        (["best rated phone"], 5, lambda each: each.rating >= 4.8),
+        (["phones with rating above 4.5"], 5, lambda each: each.rating > 4.5),
+        (["Nokia or Samsung phones under 400"], 5, lambda each: each.brand in ("Nokia", "Samsung")),
+        (["Welche Handys kosten unter 500 Euro?"], 5, lambda each: each.kind == "phone" and each.price < 500),
+        (["phnes under 500"], 5, lambda each: each.kind == "phone" and each.price < 500),
+        (["I want a phone with a good camera"], 5, lambda each: each.specs["camera"] == "200 megapixels"),
+    ],
+)
+async def test_what_a_search_finds(questions: list[str], found: int, fits: Callable[[Product], bool]) -> None:
+    told = await ask_all(*questions)
+    assert len(told.cited) == found
+    assert all(fits(products()[id]) for id in told.cited), told.text
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("does it come in another size?", "The catalogue says nothing about “size”."),
+        ("is it waterproof?", "The catalogue says nothing about “waterproof”."),
+        ("can I have it in white?", "The catalogue says nothing about “white”."),
+        ("how heavy is it?", "weight: 169 g"),
+        ("what about the battery?", "battery: 3900 mAh"),
+    ],
+)
+async def test_only_what_the_catalogue_says_is_told(question: str, said: str) -> None:
+    assert said in (await ask_all(PHONES, "the third one", question)).text
+
+
+async def test_the_query_of_a_tool_is_on_the_trace_too() -> None:
+    async with shopping() as chat:
+        await ask(chat, PHONES)
+        told = await ask(chat, "which of them are in stock?")
+        assert told.tools == ("check_stock",) * 5
+        trace = [item for message in await chat.messages() for item in message.tool_trace if item["kind"] == "query"]
+    assert trace[-1]["why"].startswith("it means Motorola Vela X 9 and OnePlus Vela Plus 9")
+
+
+async def test_an_order_is_asked_about_by_its_number_alone() -> None:
+    async with shopping() as chat:
+        assert "delivered" in (await ask(chat, "Where is my order A1002?")).text
+        assert "waiting for payment" in (await ask(chat, "and A1003?")).text
+        assert "A1003" in (await ask(chat, "when will it arrive?")).text
+
+
+@pytest.mark.parametrize("question", ["do you have bicycles?", "asdf", "tell me a joke", "do you deliver to Norway?"])
+async def test_what_the_shop_does_not_know_is_said(question: str) -> None:
+    told = await ask_all(question)
+    assert told.text.startswith("I cannot help with that. The catalogue has camera, coffee machine")
+    assert told.cited == []
+
+
+async def test_what_there_is_can_be_asked_for() -> None:
+    assert "camera, coffee machine, headphones" in (await ask_all("what do you sell?")).text
+
+
+async def test_small_talk_is_answered_directly() -> None:
+    told = await ask_all("phones under $500", "thank you!")
+    assert told.nodes == ("router", "generator")
+    assert told.cited == []
+
+
+async def test_what_nothing_fits_is_said() -> None:
+    assert "nothing in the catalogue" in (await ask_all("phones under $5")).text
+
+
+async def test_a_model_gets_history_passages_and_question() -> None:
+    model = ScriptedModel(says("Take the first."))
+    async with shopping(model=model) as chat:
+        await ask(chat, "phones under $500")
+    request: Request = model.requests[0]
+    assert request.messages[0].content == ASSISTANT.instructions
+    assert "[P0" in request.messages[-1].content
+    assert request.messages[-1].content.endswith("phones under $500")
+
+
+async def test_the_model_sees_the_newest_ten_messages() -> None:
+    model = ScriptedModel(*(says(f"Answer {place}.") for place in range(8)))
+    async with shopping(model=model) as chat:
+        for place in range(8):
+            await ask(chat, f"Hello number {place}, how do you do?")
+    said = [message for message in model.requests[-1].messages if message.role != "system"]
+    assert len(said) <= 10
+    # What fell out of the window and fits the question is recalled beside it, as with every assistant.
+    assert not any("Hello number 0" in message.content for message in said[:-1])

@@ -1,0 +1,109 @@
+"""What people wish for becomes filters and an order: a kind, brands, limits, features."""
+
+import pytest
+
+from threadkeep.retrieval.base import Filter
+from threadkeep_assistants.shop.measures import Order
+from threadkeep_assistants.shop.wishes import Wishes, folded, is_same_for, wishes_in
+
+PHONE = Filter("kind", "=", "phone")
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("phones under $500", (PHONE, Filter("price", "<", 500))),
+        ("a smartphone for less than 300 dollars", (PHONE, Filter("price", "<", 300))),
+        ("mobiles up to €250", (PHONE, Filter("price", "<=", 250))),
+        ("Welche Handys kosten unter 500 Euro?", (PHONE, Filter("price", "<", 500))),
+        ("¿qué teléfonos cuestan menos de 500 dólares?", (PHONE, Filter("price", "<", 500))),
+        ("Samsung phones", (PHONE, Filter("brand", "=", "Samsung"))),
+        ("the iPhone", (PHONE, Filter("brand", "=", "Apple"))),
+        ("a phone but not Apple", (PHONE, Filter("brand", "!=", "Apple"))),
+        ("laptops between 1,000 and 1,500", (
+            Filter("kind", "=", "laptop"), Filter("price", ">=", 1000), Filter("price", "<=", 1500)
+        )),
+        ("TVs over 1000", (Filter("kind", "=", "television"), Filter("price", ">", 1000))),
+        ("TVs over 55 inch", (Filter("kind", "=", "television"), Filter("screen", ">", 55))),
+        ("phones under 6 inch", (PHONE, Filter("screen", "<", 6))),
+        ("phones with rating above 4.5", (PHONE, Filter("rating", ">", 4.5))),
+        ("a phone with 5G and 256gb storage", (PHONE, Filter("storage", "=", 256), Filter("has 5g", "=", True))),
+        ("waterproof speakers", (Filter("kind", "=", "speaker"), Filter("has waterproof", "=", True))),
+        ("headphones without noise cancelling", (
+            Filter("kind", "=", "headphones"), Filter("has noise cancelling", "=", False)
+        )),
+        ("a laptop with a big screen", (Filter("kind", "=", "laptop"),)),
+        ("something nice", ()),
+        ("phones or tablets", ()),
+    ],
+)  # fmt: skip
+def test_words_become_filters(question: str, wanted: tuple[Filter, ...]) -> None:
+    assert wishes_in(question).where == wanted
+
+
+def test_one_of_two_brands_is_none_of_the_others() -> None:
+    where = wishes_in("Sony or Bose headphones").where
+    refused = {limit.value for limit in where if (limit.field, limit.operator) == ("brand", "!=")}
+    assert "Apple" in refused
+    assert refused.isdisjoint({"Sony", "Bose"})
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "order"),
+    [
+        ("cheapest laptop", None, Order("price", False, "most")),
+        ("most expensive laptop", None, Order("price", True, "most")),
+        ("something cheaper", "phone", Order("price", False, "more")),
+        ("the lightest one", "laptop", Order("weight", False, "most")),
+        ("which have a good camera?", "phone", Order("camera", True, "plain")),
+        ("which one has the better camera?", "phone", Order("camera", True, "more")),
+        ("which is the best rated?", "television", Order("rating", True, "most")),
+        ("highest rated first", "phone", Order("rating", True, "plain")),
+        ("phones sorted by price", None, Order("price", False, "plain")),
+        ("the longest battery", "watch", Order("battery", True, "most")),
+        ("quietest vacuum", None, Order("noise", False, "most")),
+        ("how long does the battery last?", "phone", None),
+        ("and the price?", "phone", None),
+        ("is it good?", "phone", None),
+    ],
+)
+def test_words_become_an_order(question: str, kind: str | None, order: Order | None) -> None:
+    assert wishes_in(question, kind).order == order
+
+
+def test_what_a_number_speaks_of_depends_on_the_kind() -> None:
+    assert wishes_in("which have 128 GB?", "phone").limits == (Filter("storage", "=", 128),)
+    assert wishes_in("with 32 GB of memory", "laptop").limits == (Filter("memory", "=", 32),)
+    assert wishes_in("with 32 GB of memory").limits == ()
+
+
+def test_a_follow_up_adds_to_the_wishes_before_and_replaces_what_both_speak_of() -> None:
+    before = wishes_in("Sony phones under $500")
+    assert before.refined(wishes_in("and under 300?", "phone")).text == "phone, Sony, price < 300"
+    assert before.refined(wishes_in("from Nokia?", "phone")).text == "phone, Nokia, price < 500"
+
+
+def test_another_kind_keeps_what_it_can_have() -> None:
+    before = wishes_in("Samsung phones under $500 with 5G and 128 GB")
+    assert before.for_kind("tablet").text == "tablet, Samsung, price < 500"
+    assert before.for_kind("keyboard").text == "keyboard, price < 500"
+
+
+def test_another_kind_begins_anew_where_questions_are_put_together() -> None:
+    asked = [wishes_in("phones under $500"), wishes_in("from Sony", "phone"), wishes_in("tablets"), Wishes()]
+    assert folded(asked[:2]).text == "phone, Sony, price < 500"
+    assert folded(asked).text == "tablet"
+
+
+@pytest.mark.parametrize(
+    ("question", "is_same"),
+    [
+        ("same for tablets", True),
+        ("what about tablets?", True),
+        ("and laptops", True),
+        ("what about headphones for running?", False),
+        ("show me cameras", False),
+    ],
+)
+def test_a_kind_alone_wants_the_same_as_before(question: str, is_same: bool) -> None:
+    assert is_same_for(question) is is_same

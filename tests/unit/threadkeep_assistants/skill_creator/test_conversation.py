@@ -1,0 +1,478 @@
+"""The conversation itself, with the scripted demo: what is asked, understood, confirmed, changed and kept."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.threadkeep_assistants.skill_creator.conversations import IDEA, conversation
+from threadkeep.conversation.blocks import Table
+from threadkeep.conversation.entry import Status
+from threadkeep.conversation.state import StateChange
+from threadkeep.llm.general_script import NOTICE
+from threadkeep.store.codec import Packer
+from threadkeep.testing.stores import whole_log
+from threadkeep_assistants.skill_creator.fields import BY_KEY
+from threadkeep_assistants.skill_creator.validation import errors_in
+
+ANSWERS = (
+    "find tasks: owner, due date; write a summary",
+    "first read the notes, then find the tasks, finally write the list",
+    '"Who has to do what?"',
+    "somebody pastes meeting notes",
+    "date formats",
+    "a script that parses dates",
+    "Read, Bash",
+)
+
+
+async def test_a_whole_skill_is_made_one_question_at_a_time(tmp_path: Path) -> None:
+    async with conversation(tmp_path) as talk:
+        for text in (IDEA, "yes", *ANSWERS):
+            assert (await talk.say(text)).count("?") >= 1, "every answer ends with the next question"
+        assert "Shall I write the skill?" in await talk.say("/status")
+        written = await talk.say("yes")
+        assert "```markdown\n---\nname: turn-meeting-notes" in written
+        assert "- `scripts/parses_dates.py`" in written
+        assert "personal" in written
+        await talk.say("personal")
+        state = await talk.state()
+        assert (state["state"], state["progress"]) == ("completed", 100)
+        assert (await talk.chat.conversation()).status is Status.COMPLETED
+        folder = "local/personal/local/turn-meeting-notes"
+        files = {path.removeprefix(f"{folder}/"): text for path, text in talk.saved().items()}
+        assert set(files) == {"SKILL.md", "references/date-formats.md", "scripts/parses_dates.py"}
+        assert errors_in(files) == []
+        assert files["SKILL.md"] == state["generated_content"]
+        assert "Owner" in files["SKILL.md"]
+
+
+async def test_the_state_holds_everything_after_every_exchange_and_only_changes_are_written(tmp_path: Path) -> None:
+    async with conversation(tmp_path) as talk:
+        await talk.say(IDEA, "yes", *ANSWERS, "yes", "shared")
+        state = await talk.state()
+        assert state["capabilities"] == [
+            {"name": "find tasks", "details": ["owner", "due date"]},
+            {"name": "write a summary", "details": []},
+        ]
+        assert state["workflow_steps"] == ["read the notes", "find the tasks", "write the list"]
+        assert state["examples"] == ["Who has to do what?"]
+        assert state["triggers"] == ["somebody pastes meeting notes"]
+        assert state["reference_topics"] == ["date formats"]
+        assert state["scripts_needed"] == [{"name": "parses_dates.py", "purpose": "parses dates"}]
+        assert state["allowed_tools"] == ["Read", "Bash"]
+        assert state["storage_layer"] == "shared"
+        assert state["validation_attempts"] == 1
+        assert state["validation_errors"] == []
+        assert state["questions_asked"][:3] == ["confirm", "capabilities", "workflow_steps"]
+        entries, _ = await whole_log(talk.keeper.store, talk.chat.scope, talk.chat.id)
+        changes = [set(entry.body.set) for entry in entries if isinstance(entry.body, StateChange)]
+        assert {"state", "capabilities", "open_question", "questions_asked"} in changes
+        assert sum("generated_content" in change for change in changes) == 1
+
+
+async def test_the_demo_says_at_the_beginning_that_it_is_scripted_and_only_there(tmp_path: Path) -> None:
+    async with conversation(tmp_path) as talk:
+        assert (await talk.say("hello")).startswith(NOTICE)
+        assert NOTICE not in await talk.say(IDEA)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        IDEA,
+        "Turn meeting notes into action items",
+        "it should turn meeting notes into action items",
+        "Can you build me a skill which turns meeting notes into action items?",
+        "hi, I'd like to make a skill that turns meeting notes into action items please",
+        "Something that turns meeting notes into action items.",
+        "We need a skill to turn meeting notes into action items!",
+    ],
+)
+async def test_an_idea_is_understood_however_it_is_put_and_shown_for_confirmation(tmp_path: Path, text: str) -> None:
+    async with conversation(tmp_path) as talk:
+        answer = await talk.say(text)
+        assert "**Purpose**: turn meeting notes into action items\n" in answer
+        assert "Is that right?" in answer
+        assert "purpose" not in await talk.state(), "what was inferred is not known before somebody confirmed it"
+        await talk.say("yep, that's right")
+        assert (await talk.state())["purpose"] == "turn meeting notes into action items"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "???", "hi", "asdf", "you decide", "skip", "yes", "no", "write it", "go back", "🙂"]
+)
+async def test_without_an_idea_it_asks_for_one_politely(tmp_path: Path, text: str) -> None:
+    async with conversation(tmp_path) as talk:
+        assert "What should the skill do?" in await talk.say(text)
+        assert "**Purpose**" in await talk.say(IDEA)
+
+
+async def test_a_correction_in_place_of_a_yes_is_taken_up(tmp_path: Path) -> None:
+    async with conversation(tmp_path) as talk:
+        answer = await talk.say(IDEA, "no, it should translate long emails into German")
+        assert "**Purpose**: translate long emails into German" in answer
+        assert "meeting" not in answer, "what was made of the old idea must go with it"
+        answer = await talk.say("it also keeps the tone")
+        assert "**Capabilities**: translate long emails into German; keep the tone" in answer
+        answer = await talk.say("yes, but change the name to Mail Translator")
+        assert "**Name**: mail-translator" in answer
+        assert (await talk.state())["skill_name"] == "mail-translator"
+
+
+async def test_a_no_is_asked_about_and_a_second_one_begins_again(tmp_path: Path) -> None:
+    async with conversation(tmp_path) as talk:
+        assert "What should be different?" in await talk.say(IDEA, "no")
+        assert "What should the skill do?" in await talk.say("no")
+        assert "**Purpose**: sort mail" in await talk.say("sort mail by sender")
+
+
+async def test_what_is_left_to_us_is_proposed_and_confirmed(tmp_path: Path) -> None:
+    async with conversation(tmp_path) as talk:
+        answer = await talk.say(IDEA, "yes", "you decide")
+        assert answer.startswith("I would put:")
+        assert "capabilities" not in await talk.state()
+        await talk.say("ok")
+        assert [part["name"] for part in (await talk.state())["capabilities"]] == [
+            "turn meeting notes into action items"
+        ]
+
+
+async def test_everything_can_be_left_to_us(tmp_path: Path) -> None:
+    async with conversation(tmp_path) as talk:
+        await talk.say(IDEA, "you decide everything", "yes", "yes", "you decide")
+        assert (await talk.state())["state"] == "completed"
+
+
+async def test_every_optional_question_can_be_skipped(tmp_path: Path) -> None:
+    async with conversation(tmp_path) as talk:
+        await talk.say(IDEA, "yes", "skip", "no", "none", "no thanks", "not needed", "no scripts")
+        answer = await talk.say("nope")
+        assert "Shall I write the skill?" in answer
+        await talk.say("go ahead", "just me")
+        assert list(talk.saved()) == ["local/personal/local/turn-meeting-notes/SKILL.md"]
+
+
+async def test_writing_can_be_asked_for_at_any_time(tmp_path: Path) -> None:
+    async with conversation(tmp_path) as talk:
+        assert "The skill is written." in await talk.say(IDEA, "write it")
+        assert (await talk.state())["state"] == "selecting_storage"
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "value"),
+    [
+        ("change the name to Minutes Maker", "skill_name", "minutes-maker"),
+        ("call it minutes", "skill_name", "minutes"),
+        ("The description should be: Makes lists of tasks.", "description", "Makes lists of tasks."),
+        ("no scripts", "scripts_needed", []),
+        ("remove the examples", "examples", []),
+        ("add an example: What is left to do?", "examples", ["Who has to do what?", "What is left to do"]),
+        ("change the steps to read, then write", "workflow_steps", ["read", "write"]),
+        ("rename the skill to tasks-of-notes", "skill_name", "tasks-of-notes"),
+    ],
+)
+async def test_anything_can_be_changed_before_and_after_it_is_written(
+    tmp_path: Path, text: str, key: str, value: Any
+) -> None:
+    async with conversation(tmp_path) as talk:
+        await talk.say(IDEA, "yes", *ANSWERS, text)
+        assert (await talk.state())[key] == value
+    async with conversation(tmp_path) as talk:
+        await talk.say(IDEA, "yes", *ANSWERS, "yes", text)
+        assert ((await talk.state())[key], (await talk.state())["state"]) == (value, "gathering_details")
+        await talk.say("yes", "personal")
+        assert (await talk.state())["state"] == "completed"
+
+
+async def test_a_change_in_the_middle_returns_to_the_question_that_was_open(tmp_path: Path) -> None:
+    async with conversation(tmp_path) as talk:
+        answer = await talk.say(IDEA, "yes", ANSWERS[0], "change the description")
+        assert "Now it is: Turns meeting notes" in answer
+        answer = await talk.say("It lists tasks. Use it after a meeting")
+        assert "**Description**: It lists tasks. Use it after a meeting." in answer
+        assert "Which steps should it follow" in answer
+
+
+async def test_a_description_that_was_made_of_the_purpose_follows_it_and_one_that_was_given_stays(
+    tmp_path: Path,
+) -> None:
+    async with conversation(tmp_path) as talk:
+        await talk.say(IDEA, "yes", "change the purpose to sort mail by sender")
+        assert (await talk.state())["description"].startswith("Sorts mail by sender.")
+        await talk.say("change the description to My very own words", "change the purpose to read all the mail")
+        assert (await talk.state())["description"] == "My very own words."
+
+
+async def test_going_back_leads_through_all_questions_and_loses_nothing(tmp_path: Path) -> None:
+    async with conversation(tmp_path) as talk:
+        await talk.say(IDEA, "yes", *ANSWERS)
+        before = await talk.state()
+        answers = [await talk.say("go back") for _ in range(10)]
+        assert "Should it be limited to certain tools? Now it is: Read; Bash." in answers[0]
+        assert "What should the skill do? Now it is:" in answers[-1]
+        await talk.say("skip")
+        after = await talk.state()
+        assert {key: after[key] for key in before if key not in ("questions_asked",)} == {
+            key: value for key, value in before.items() if key not in ("questions_asked",)
+        }
+
+
+async def test_status_tells_what_is_known_and_missing_and_shows_a_table_and_changes_nothing(tmp_path: Path) -> None:
+    async with conversation(tmp_path) as talk:
+        await talk.say(IDEA, "yes")
+        before = await talk.state()
+        answer = await talk.hear("/status")
+        assert "**Name**: turn-meeting-notes" in answer.content
+        assert "Missing: capabilities, steps, examples, triggers, references, scripts, tools." in answer.content
+        (table,) = answer.blocks
+        assert isinstance(table, Table)
+        assert ["Name", "turn-meeting-notes", "known"] in table.rows
+        assert ["Scripts", "not known yet", "optional"] in table.rows
+        assert await talk.state() == before
+
+
+async def test_what_is_no_answer_is_asked_again_and_an_optional_question_not_for_ever(tmp_path: Path) -> None:
+    async with conversation(tmp_path) as talk:
+        answer = await talk.say(IDEA, "yes", "???!")
+        assert "What exactly should it be able to do?" in answer
+        answer = await talk.say("....", "....")
+        assert "I leave that out for now" in answer
+        assert "Which steps should it follow" in answer
+        assert (await talk.state())["purpose"] == "turn meeting notes into action items"
+
+
+async def test_cancelling_keeps_everything_and_continuing_repeats_the_question(tmp_path: Path) -> None:
+    async with conversation(tmp_path) as talk:
+        await talk.say(IDEA, "yes")
+        before = await talk.state()
+        assert "Everything is kept" in await talk.say("cancel")
+        assert await talk.state() == before
+        assert "What exactly should it be able to do?" in await talk.say("continue")
+
+
+async def test_starting_over_is_confirmed_first(tmp_path: Path) -> None:
+    async with conversation(tmp_path) as talk:
+        await talk.say(IDEA, "yes")
+        assert "Are you sure?" in await talk.say("start over")
+        assert "everything stays" in await talk.say("no")
+        assert (await talk.state())["skill_name"] == "turn-meeting-notes"
+        await talk.say("start over", "yes")
+        state = await talk.state()
+        assert (state["state"], state["progress"]) == ("gathering_purpose", 0)
+        assert "skill_name" not in state
+        assert "**Purpose**: sort mail" in await talk.say("sort mail by sender")
+
+
+@pytest.mark.parametrize("text", ["claude helper", "x" * 65, "x" * 90, "日本語", "!!!"])
+async def test_a_name_that_is_not_legal_is_refused_with_the_reason_and_asked_for_again(
+    tmp_path: Path, text: str
+) -> None:
+    async with conversation(tmp_path) as talk:
+        await talk.say(IDEA, "yes", "change the name")
+        assert "What should the skill be called?" in await talk.say(text)
+        assert (await talk.state())["skill_name"] == "turn-meeting-notes"
+        await talk.say("notes")
+        assert (await talk.state())["skill_name"] == "notes"
+
+
+@pytest.mark.parametrize(
+    ("text", "layer"),
+    [
+        ("personal", "personal"),
+        ("Just for me please", "personal"),
+        ("my team", "shared"),
+        ("everyone", "shared"),
+        ("you decide", "personal"),
+        ("the second one", "shared"),
+        ("shared with the whole company", "shared"),
+    ],
+)
+async def test_where_to_save_is_understood(tmp_path: Path, text: str, layer: str) -> None:
+    async with conversation(tmp_path) as talk:
+        await talk.say(IDEA, "write it", text)
+        assert (await talk.state())["storage_layer"] == layer
+        assert (await talk.state())["state"] == "completed"
+
+
+async def test_where_it_is_not_clear_where_to_save_it_is_asked_again(tmp_path: Path) -> None:
+    async with conversation(tmp_path) as talk:
+        await talk.say(IDEA, "write it")
+        for text in ("on the moon", "", "me and the team"):
+            assert "Where shall I save it" in await talk.say(text)
+        assert "name: turn-meeting-notes" in await talk.say("show me the skill")
+        assert "It stays unsaved" in await talk.say("no")
+        assert (await talk.state())["state"] == "gathering_details"
+
+
+async def _taken(folder: Path) -> None:
+    async with conversation(folder) as talk:
+        await talk.say("I want a skill that reads mail", "change the name to notes", "write it", "personal")
+
+
+async def test_a_name_that_is_taken_is_asked_about_and_another_can_be_chosen(tmp_path: Path) -> None:
+    await _taken(tmp_path)
+    async with conversation(tmp_path) as talk:
+        answer = await talk.say(IDEA, "call it notes", "write it", "personal")
+        assert "There is another skill named **notes** already." in answer
+        assert "Nothing was replaced." in await talk.say("hm, I would rather think about it for a while")
+        await talk.say("other notes")
+        assert (await talk.state())["state"] == "completed"
+        other = talk.saved()["local/personal/local/other-notes/SKILL.md"]
+        assert other.startswith("---\nname: other-notes\n")
+        assert "# Other Notes" in other
+        assert "reads mail" in talk.saved()["local/personal/local/notes/SKILL.md"]
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (["what is a skill?"], "a folder with instructions"),
+        ([IDEA, "is my data safe?"], "kept with this conversation"),
+        ([IDEA, "yes", "how long will this take?"], "So many questions are left: 7."),
+        ([IDEA, "yes", "what are triggers?"], "**Triggers** answers this: When should it be used"),
+        ([IDEA, "yes", "what was the purpose again?"], "Now it is: turn meeting notes into action items."),
+        ([IDEA, "yes", "I don't understand"], "A few words are enough"),
+        ([IDEA, "yes", "who won the world cup?"], "That I cannot answer"),
+        ([IDEA, "yes", "hold on"], "Take your time."),
+    ],
+)
+async def test_a_question_in_the_middle_is_answered_and_ours_asked_again(
+    tmp_path: Path, said: list[str], told: str
+) -> None:
+    async with conversation(tmp_path) as talk:
+        before = await talk.say(*said[:-1]) if said[1:] else ""
+        known = {key: value for key, value in (await talk.state()).items() if key in BY_KEY}
+        answer = await talk.say(said[-1])
+        assert told in answer
+        assert answer.rsplit("\n\n", 1)[-1] in (before or answer)
+        assert {key: value for key, value in (await talk.state()).items() if key in BY_KEY} == known
+
+
+@pytest.mark.parametrize(
+    ("said", "key", "value"),
+    [
+        ("find tasks, and the examples are: sort this", "examples", ["sort this"]),
+        ("the triggers are: notes are pasted", "triggers", ["notes are pasted"]),
+        ("rename it to Größe", "skill_name", "grosse"),
+        ("change the name to a-b and the description to It sorts mail.", "description", "It sorts mail."),
+    ],
+)
+async def test_parts_that_nobody_asked_for_are_taken_along(tmp_path: Path, said: str, key: str, value: Any) -> None:
+    async with conversation(tmp_path) as talk:
+        await talk.say(IDEA, "yes", said)
+        assert (await talk.state())[key] == value
+
+
+async def test_what_belongs_to_another_part_is_noted_there(tmp_path: Path) -> None:
+    async with conversation(tmp_path) as talk:
+        await talk.say(IDEA, "yes", "find tasks", "and it should also find dates", "skip", "Can you sort this?", "skip")
+        answer = await talk.say("it's when notes are pasted")
+        state = await talk.state()
+        assert [capability["name"] for capability in state["capabilities"]] == ["find tasks", "find dates"]
+        assert (state["examples"], state["triggers"]) == (["Can you sort this?"], ["notes are pasted"])
+        assert answer.endswith("*skip*.)")
+
+
+async def test_a_description_is_made_shorter_by_its_first_sentence(tmp_path: Path) -> None:
+    async with conversation(tmp_path) as talk:
+        await talk.say(IDEA, "no, shorter")
+        assert (await talk.state())["unconfirmed"]["description"] == "Turns meeting notes into action items."
+        assert "in your own words" in await talk.say("shorter")
+
+
+async def test_whoever_had_it_written_is_not_asked_for_the_rest(tmp_path: Path) -> None:
+    async with conversation(tmp_path) as talk:
+        assert "Shall I write the skill?" in await talk.say(IDEA, "write it", "no", "change the steps to read; sort")
+
+
+async def test_what_is_not_to_be_saved_or_replaced_is_not(tmp_path: Path) -> None:
+    async with conversation(tmp_path) as talk:
+        await talk.say(IDEA, "write it")
+        for text in ("not for everyone", "who can see shared skills?", "don't save it for the team"):
+            assert "Where shall I save it" in await talk.say(text)
+        assert talk.saved() == {}
+        await talk.say("personal")
+    before = talk.saved()
+    async with conversation(tmp_path) as talk:
+        await talk.say(IDEA, "yes", "find tasks", "write it", "personal")
+        for text in ("no replace", "please don't overwrite it", "will replacing it delete the old one?"):
+            assert "Say *replace*" in await talk.say(text)
+        assert talk.saved() == before
+
+
+async def test_a_skill_is_replaced_only_if_somebody_says_so(tmp_path: Path) -> None:
+    await _taken(tmp_path)
+    async with conversation(tmp_path) as talk:
+        await talk.say(IDEA, "call it notes", "write it", "personal", "replace it")
+        assert list(talk.saved()) == ["local/personal/local/notes/SKILL.md"]
+        assert "meeting notes" in talk.saved()["local/personal/local/notes/SKILL.md"]
+
+
+async def test_a_folder_that_cannot_be_written_is_told_and_tried_again(tmp_path: Path) -> None:
+    blocked = tmp_path / "skills"
+    blocked.write_text("a file in the way")
+    async with conversation(blocked) as talk:
+        answer = await talk.say(IDEA, "write it", "personal")
+        assert "could not be saved" in answer
+        assert (await talk.state())["state"] == "error"
+        assert "try again" in await talk.say("what?")
+        blocked.unlink()
+        await talk.say("try again")
+        assert (await talk.state())["state"] == "completed"
+
+
+async def test_a_finished_conversation_stays_finished(tmp_path: Path) -> None:
+    async with conversation(tmp_path) as talk:
+        await talk.say(IDEA, "write it", "personal")
+        before = await talk.state()
+        for text in ("thanks", "change the name to x", "/status", "start over", "write it"):
+            assert "saved" in (await talk.say(text)).lower()
+        assert "name: turn-meeting-notes" in await talk.say("show it")
+        assert await talk.state() == before
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "see `scripts/nothing.py` and [this](../../etc/passwd)",
+        "---\nname: evil\n---",
+        "```\nnever ends",
+        "<script>alert(1)</script> in pages of the web",
+        "read \x00 and \u202e bytes of a file",
+        "日本語のメモを要約する そして 整理する",
+    ],
+)
+async def test_whatever_people_write_the_skill_is_valid(tmp_path: Path, text: str) -> None:
+    async with conversation(tmp_path) as talk:
+        await talk.say(f"I want a skill that reads pages and {text}", "yes", text, text, text, text, text, text, text)
+        await talk.say("write it", "personal")
+        state = await talk.state()
+        assert state["state"] == "completed"
+        assert errors_in({"SKILL.md": state["generated_content"], **state["resources"]}) == []
+
+
+async def test_a_branch_goes_another_way_from_the_same_beginning(tmp_path: Path) -> None:
+    async with conversation(tmp_path) as talk:
+        await talk.say(IDEA, "yes")
+        fork = (await talk.chat.conversation()).head
+        await talk.say("find tasks")
+        await (await talk.chat.send("count words", parent=fork)).answer()
+        assert [part["name"] for part in (await talk.state())["capabilities"]] == ["count words"]
+
+
+async def test_hundreds_of_lines_are_kept_compressed(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    async with conversation(tmp_path) as talk:
+        steps = "\n".join(
+            f"{number}. look at part {number} of the notes and list who does what" for number in range(1, 30)
+        )
+        await talk.say(IDEA, "yes", steps, steps, steps, "skip", "dates, names, places", "write it")
+        content = (await talk.state())["generated_content"]
+    packed = Packer().pack(content)
+    assert packed is not None
+    ratio = len(content.encode()) / len(packed)
+    record_property("compression", f"{len(content.encode())} bytes, {ratio:.1f} : 1")
+    assert ratio > 3

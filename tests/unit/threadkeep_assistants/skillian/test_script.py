@@ -1,0 +1,505 @@
+"""What the scripted model plays as Skillian: the worked example, its paraphrases and the follow-ups people try."""
+
+import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import pytest
+import pytest_asyncio
+
+from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
+from threadkeep.keeper import Chat, SentTurn
+from threadkeep.llm.base import Request
+from threadkeep.llm.script import Scene
+from threadkeep.runtime import open_keeper
+from threadkeep_assistants.skillian import ASSISTANT
+from threadkeep_assistants.skillian.comparison import CAUSES
+
+BUDGET = "What is the budget of cost centre CC-1001?"
+COMPARE = "Compare FI and BPC for company 1000"
+PLACE = {"left": "FI", "right": "BPC", "company": "1000", "period": "2025-06"}
+FIRST, SECOND, THIRD = "120000 Trade receivables", "400000 Product revenue", "121000 Intercompany receivables"
+
+
+@dataclass(frozen=True)
+class Told:
+    """An answer and the calls that were made for it."""
+
+    text: str
+    calls: list[tuple[str, dict[str, object]]]
+
+    @property
+    def tools(self) -> list[str]:
+        return [name for name, _ in self.calls]
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines of the numbered list in the answer, up to the colon."""
+        return re.findall(r"^\d+\. (.+?):", self.text, re.MULTILINE)
+
+
+class Talk:
+    """A conversation with Skillian."""
+
+    def __init__(self, chat: Chat) -> None:
+        self._chat = chat
+
+    async def say(self, *questions: str) -> Told:
+        """Ask all of it and return what the last question got."""
+        told = Told("", [])
+        for question in questions:
+            turn = await self._chat.send(question)
+            said = [Message.model_validate(data) async for data in _messages(turn)]
+            told = Told(said[-1].content, [(call.name, call.args) for message in said for call in message.tool_calls])
+        return told
+
+
+async def _messages(turn: SentTurn) -> AsyncIterator[object]:
+    async for event in turn.events():
+        if event.name == "message.completed":
+            yield event.data["message"]
+
+
+@pytest_asyncio.fixture
+async def talk() -> AsyncIterator[Talk]:
+    keeper = await open_keeper("memory:", [ASSISTANT], model="demo", pace=0)
+    yield Talk(await keeper.create())
+    await keeper.close()
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        BUDGET,
+        "what is the budget of cc-1001",
+        "WHAT'S THE BUDGET FOR COST CENTER 1001???",
+        "budget CC1001",
+        "how much has CC-1001 spent?",
+        "How much money does cc 1001 have left?",
+        "is CC-1001 over budget?",
+        "show me CC-1001",
+        "remaining budget of cost center: 1001",
+        "How much can CC-1001 still spend?",
+        "what about the budget of Marketing?",
+        "CC-1001",
+    ],
+)
+async def test_a_budget_is_looked_up_and_told(talk: Talk, question: str) -> None:
+    told = await talk.say(question)
+    assert told.calls == [("get_budget", {"cost_center": "CC-1001"})]
+    assert told.text.startswith(
+        "CC-1001 (Marketing) has a budget of 50,000 EUR: 35,000 EUR is spent (70 %), 15,000 EUR is left."
+    )
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["how much is left of it?", "and how much remains?", "is it over budget?", "what percentage is spent?", "left?"],
+)
+async def test_a_follow_up_on_a_budget_is_answered_from_the_history(talk: Talk, question: str) -> None:
+    told = await talk.say(BUDGET, question)
+    assert told.calls == []
+    assert "15,000 EUR is left" in told.text
+
+
+@pytest.mark.parametrize("question", ["and CC-1002?", "what about 1002", "and the field sales?", "same for cc 1002"])
+async def test_another_cost_centre_takes_few_words(talk: Talk, question: str) -> None:
+    told = await talk.say(BUDGET, question)
+    assert told.calls == [("get_budget", {"cost_center": "CC-1002"})]
+    assert told.text.startswith("CC-1002 (Field sales) has a budget of 82,000 EUR")
+
+
+async def test_budgets_are_added_up_and_compared(talk: Talk) -> None:
+    told = await talk.say(BUDGET, "and CC-1002?", "sum them up")
+    assert told.calls == []
+    assert "Together: 132,000 of budget, 114,400 spent, 17,600 left." in told.text
+    told = await talk.say("compare it with CC-1003", "which one has more left?")
+    assert told.calls == []
+    assert told.text.endswith("CC-1003 has the most left, CC-1002 the least.")
+
+
+@pytest.mark.parametrize(
+    ("questions", "text"),
+    [
+        (["total budget of company 1000"], "Together: 359,000 of budget, 334,350 spent, 24,650 left."),
+        (["how much is left in all cost centres?"], "Together: 187,000 USD of budget, 158,250 USD spent"),
+        (["which cost centre is over budget?"], "2 of 12 cost centres are over budget."),
+        ([BUDGET, "which cost centers are overspent"], "2 of 12 cost centres are over budget."),
+        (["budgets of CC-1001 and CC-1002", "which one is over budget?"], "None of 2 cost centres are over budget."),
+        (["budgets of CC-1001 and CC-2001", "sum them up"], "Together: 38,000 USD of budget, 29,700 USD spent"),
+        (["budgets of CC-1001 and CC-2001", "which is worse?"], "CC-1001 has the most left, CC-2001 the least, as a"),
+        ([BUDGET, "what about marketing in 2024?"], "there is none for 2024 alone"),
+        ([BUDGET, "and last year?"], "there is none for 2024 alone"),
+        ([BUDGET, "and in May?"], "there is none for 2025-05 alone"),
+        ([BUDGET, "can we spend another 5000?"], "15,000 EUR is left"),
+        ([BUDGET, "who owns it?"], "CC-1001 (Marketing) belongs to L. Amsel."),
+        ([BUDGET, "why?"], "but not why"),
+        (["what is the budget for travel?"], "Which cost centre do you mean?"),
+        ([BUDGET, "what is the budget of the IT department?"], "There is no cost centre 'it'"),
+        ([BUDGET, "budget for human resources"], "There is no cost centre 'human resources'"),
+        ([BUDGET, "budget of company 7777"], "There are these companies:"),
+        (["cost centers of birch trading"], "- CC-2003 Freight (company 2000)"),
+    ],
+)
+async def test_budgets_are_told_of_what_was_asked_and_of_nothing_else(
+    talk: Talk, questions: list[str], text: str
+) -> None:
+    assert text in (await talk.say(*questions)).text
+
+
+@pytest.mark.parametrize(
+    ("questions", "text"),
+    [
+        (["compare FI and SAP for company 1000"], "There is no source 'SAP'. There are: FI, BPC."),
+        (["compare company 1000 and 2000"], "one company at a time"),
+        ([COMPARE, "which company has the most differences?"], "one company at a time"),
+        ([COMPARE, "compare april and may"], "one month at a time"),
+        ([COMPARE, "will they go away next month?"], "There is no period '2025-07'"),
+        ([COMPARE, "and in April?", "and the month before?"], "There is no period '2025-03'"),
+        ([COMPARE, "and in 2024?"], "There is no period '2024'"),
+        ([COMPARE, "explain fx"], "2 fx differences between FI and BPC"),
+        ([COMPARE, "what is timing?"], CAUSES["timing"]),
+        ([COMPARE, BUDGET, "why is the second one different?"], SECOND),
+        ([COMPARE, "top 0"], "The 5 largest of 15 differences"),
+        ([COMPARE, "give me 3"], "The 3 largest of 15 differences"),
+        ([COMPARE, "top 100"], "The 15 largest of 15 differences"),
+        ([COMPARE, "sort by account"], "\n2. 121000"),
+        ([COMPARE, "the ones under 3000"], "2 differences of 3,000 or less between FI and BPC, company 1000"),
+        ([COMPARE, "between 10k and 13k"], "3 differences of 10,000 or more and 13,000 or less between"),
+        ([COMPARE, "what are the bottom 3?"], "The 3 smallest of 15 differences"),
+        (["budgets of CC-1001 and CC-1002", "which differ?"], "Nothing has been compared yet"),
+        (["Hi, could you please compare the FI and BPC sources for company 1000? Thanks!"], "differ on 15 of 27"),
+        ([COMPARE, "Thanks! Show me the top 3 please."], "The 3 largest of 15 differences"),
+        ([COMPARE, "great, thank you - and why does the first differ?"], FIRST),
+        (["Hello, my name is Bob. What is the budget of CC-1001?"], "15,000 EUR is left"),
+        (["Hello, my name is Bob. What is the budget of CC-1001?", "what's my name?"], "Your name is Bob."),
+        (["my name is Bob, what is the budget of CC-1001?", "what's my name?"], "Your name is Bob."),
+        ([COMPARE, BUDGET, "the ones under 3000"], "2 differences of 3,000 or less between"),
+        ([COMPARE, "thx"], "You are welcome!"),
+        (["and for 2000?"], "What would you like to know about it"),
+        (["are these figures real?"], "everything in this ledger is made up"),
+    ],
+)
+async def test_what_is_not_asked_for_is_not_answered(talk: Talk, questions: list[str], text: str) -> None:
+    assert text in (await talk.say(*questions)).text
+
+
+async def test_a_chart_is_shown_by_comparing_again(talk: Talk) -> None:
+    assert (await talk.say(COMPARE, "top 3", "show me a chart")).calls == [("compare_sources", PLACE)]
+
+
+async def test_a_budget_that_is_exceeded_is_told_so(talk: Talk) -> None:
+    assert "it is 11,800 EUR over budget" in (await talk.say("budget of CC-1004")).text
+
+
+async def test_one_of_two_cost_centres_may_be_unknown(talk: Talk) -> None:
+    told = await talk.say("budget of CC-1001 and CC-1006")
+    assert told.tools == ["get_budget", "get_budget"]
+    assert "15,000 EUR is left" in told.text
+    assert "There is no cost centre 'CC-1006'. Close ones are: CC-1005" in told.text
+    assert "CC-1001" in (await talk.say("how much is left of it?")).text
+
+
+async def test_a_budget_of_nothing_in_particular_is_asked_back(talk: Talk) -> None:
+    told = await talk.say("what is the budget?")
+    assert (told.calls, told.text.split("?")[0]) == ([], "Which cost centre do you mean")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        COMPARE,
+        "compare fi and bpc for company 1000",
+        "Compare FI with BPC, company 1000, please",
+        "FI vs BPC 1000",
+        "reconcile FI and BPC for Alder Works",
+        "What are the differences between FI and BPC in company 1000?",
+        "where do FI and BPC differ for 1000?",
+        "Do FI and BPC agree for company 1000?",
+        "compare the sources for company 1000",
+        "Please compare FI against BPC in June 2025",
+        "compare both sources",
+        "is there a discrepancy in company 1000?",
+    ],
+)
+async def test_the_sources_are_compared(talk: Talk, question: str) -> None:
+    told = await talk.say(question)
+    assert told.calls == [("compare_sources", PLACE)]
+    assert told.text.startswith("FI and BPC differ on 15 of 27 accounts of company 1000 (Alder Works) in 2025-06")
+    assert told.lines == [FIRST, SECOND, THIRD]
+
+
+@pytest.mark.parametrize(
+    ("question", "count"),
+    [
+        ("show me the top 3", 3),
+        ("Show me the top three", 3),
+        ("top 3", 3),
+        ("can you show me just the top 3?", 3),
+        ("give me the 3 biggest", 3),
+        ("show me the top differences", 5),
+        ("what are the largest differences?", 5),
+        ("list the top ten", 10),
+        ("the biggest one?", 1),
+        ("which account differs most?", 1),
+        ("show me all of them", 15),
+        ("list the differences", 15),
+        ("only the ones above 20000", 8),
+    ],
+)
+async def test_the_largest_are_shown_from_what_was_found(talk: Talk, question: str, count: int) -> None:
+    told = await talk.say(COMPARE, question)
+    assert told.calls == []
+    assert len(told.lines) == count
+    assert told.lines[:3] == [FIRST, SECOND, THIRD][:count]
+    assert "between FI and BPC, company 1000, 2025-06:" in told.text
+
+
+@pytest.mark.parametrize(
+    ("question", "lines"),
+    [
+        ("only receivables", [FIRST, THIRD]),
+        ("just the receivables please", [FIRST, THIRD]),
+        ("and payables?", ["210000 Accrued liabilities", "200000 Trade payables", "201000 Intercompany payables"]),
+        ("which ones are due to exchange rates?", ["710000 Exchange differences", "201000 Intercompany payables"]),
+        ("which are mapping problems?", ["621000 Travel", "640000 Consulting fees"]),
+        ("and the smallest?", ["201000 Intercompany payables"]),
+        ("what about taxes?", ["220000 VAT payable"]),
+        ("only cash", []),
+        (
+            "which ones are negative?",
+            ["131000 Finished goods", "210000 Accrued liabilities", "600000 Wages and salaries", "621000 Travel"],
+        ),
+    ],
+)
+async def test_what_was_found_is_narrowed(talk: Talk, question: str, lines: list[str]) -> None:
+    told = await talk.say(COMPARE, question)
+    assert (told.calls, told.lines) == ([], lines)
+
+
+@pytest.mark.parametrize(
+    ("questions", "text"),
+    [
+        (["sum them up"], "15 differences between FI and BPC, company 1000, 2025-06: 180,610 EUR net, 380,210 EUR"),
+        (["show me the top 3", "sum them up"], "3 differences between FI and BPC, company 1000, 2025-06: 163,550 EUR"),
+        (["only receivables", "what is the total?"], "2 differences of receivables between FI and BPC"),
+        (["sum up the payables"], "3 differences of payables between FI and BPC"),
+        (["what's the net difference?"], "15 differences between FI and BPC, company 1000, 2025-06: 180,610 EUR net"),
+        (["top 3", "and their total?"], "3 differences between FI and BPC, company 1000, 2025-06: 163,550 EUR net"),
+        (["sum of the negative ones"], "4 negative differences between FI and BPC, company 1000, 2025-06: -99,800 EUR"),
+        (["how many are there?"], "There are 15 differences between FI and BPC, company 1000, 2025-06."),
+        (["how many are over 10k?"], "There are 13 differences of 10,000 or more between FI and BPC"),
+        (["only taxes", "how many are there?"], "There is 1 difference of tax between FI and BPC"),
+    ],
+)
+async def test_what_was_found_is_added_up_and_counted(talk: Talk, questions: list[str], text: str) -> None:
+    told = await talk.say(COMPARE, *questions)
+    assert told.calls == []
+    assert told.text.startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("questions", "account"),
+    [
+        (["why is the first one different?"], "120000"),
+        (["explain the second one"], "400000"),
+        (["show me the top 3", "why the last one?"], "121000"),
+        (["the biggest one?", "why?"], "120000"),
+        (["the smallest one", "why is it different?"], "201000"),
+        (["only payables", "what causes the biggest one?"], "210000"),
+        (["why is the first one different?", "and the second?"], "400000"),
+        (["why is the first one different?", "next one"], "400000"),
+        (["explain trade payables"], "200000"),
+        (["what is account 640000?"], "640000"),
+        (["tell me more about number 3"], "121000"),
+        (["only receivables", "how come?"], "120000"),
+        (["why the first?", "only payables", "why?"], "210000"),
+    ],
+)
+async def test_a_difference_is_explained(talk: Talk, questions: list[str], account: str) -> None:
+    told = await talk.say(COMPARE, *questions)
+    assert told.calls == [("explain_account", {"account": account, **PLACE})]
+    assert told.text.startswith(f"{account} ")
+    assert "only in " in told.text
+
+
+@pytest.mark.parametrize(
+    "question", ["why do they differ?", "what are the causes?", "can you explain these differences?"]
+)
+async def test_several_differences_are_explained_by_their_causes(talk: Talk, question: str) -> None:
+    told = await talk.say(COMPARE, "top 3", question)
+    assert told.calls == []
+    assert told.text.splitlines()[2:] == [
+        f"- **timing** ({CAUSES['timing']}): Trade receivables, Product revenue",
+        f"- **elimination** ({CAUSES['elimination']}): Intercompany receivables",
+    ]
+
+
+@pytest.mark.parametrize("question", ["show me the summary again", "and for June?", "again for company 1000"])
+async def test_what_was_compared_is_told_again_without_a_call(talk: Talk, question: str) -> None:
+    told = await talk.say(COMPARE, "only payables", question)
+    assert told.calls == []
+    assert told.text.startswith("FI and BPC differ on 15 of 27 accounts")
+    assert len((await talk.say("list them")).lines) == 15
+
+
+async def test_an_account_without_a_difference_is_explained(talk: Talk) -> None:
+    assert (await talk.say("what is account 300000?")).text.split("\n")[0].endswith("Both sources say the same.")
+
+
+@pytest.mark.parametrize(
+    ("question", "place"),
+    [
+        ("now for company 2000", {"company": "2000"}),
+        ("and 2000?", {"company": "2000"}),
+        ("same for Birch", {"company": "2000"}),
+        ("and in May?", {"period": "2025-05"}),
+        ("what about the previous month?", {"period": "2025-05"}),
+        ("now compare BPC to FI", {"left": "BPC", "right": "FI"}),
+    ],
+)
+async def test_another_place_takes_few_words(talk: Talk, question: str, place: dict[str, str]) -> None:
+    told = await talk.say(COMPARE, "show me the top 3", question)
+    assert told.calls == [("compare_sources", PLACE | place)]
+
+
+async def test_a_whole_walk_through_the_differences(talk: Talk) -> None:
+    await talk.say(BUDGET, COMPARE, "show me the top 3", "why is the first one different?")
+    assert (await talk.say("now for company 2000")).calls == [("compare_sources", PLACE | {"company": "2000"})]
+    only = await talk.say("only receivables")
+    assert (only.calls, only.lines) == ([], [THIRD])
+    assert (await talk.say("sum them up")).text.startswith("1 difference of receivables")
+    assert (await talk.say("how much is left of CC-1001?")).tools == ["get_budget"]
+    assert len((await talk.say("show me the top differences")).lines) == 1
+    assert len((await talk.say("show me all of them")).lines) == 9
+
+
+async def test_lists_go_on_where_they_ended(talk: Talk) -> None:
+    first = await talk.say(COMPARE, "top 3")
+    second, third = await talk.say("the next 3"), await talk.say("and the rest")
+    assert (len(first.lines), len(second.lines), len(third.lines)) == (3, 3, 9)
+    assert len({*first.lines, *second.lines, *third.lines}) == 15
+    smallest = await talk.say("the two smallest", "show me 2 more")
+    assert len(smallest.lines) == 2
+    assert "220000 VAT payable" in smallest.lines
+
+
+async def test_the_top_of_a_company_that_was_not_compared_is_listed(talk: Talk) -> None:
+    told = await talk.say("top 3 differences for company 2000")
+    assert told.calls == [("list_differences", PLACE | {"company": "2000", "limit": 3})]
+    more = await talk.say("the next 3")
+    assert (more.tools, len(more.lines)) == (["list_differences"], 3)
+    assert not set(more.lines) & set(told.lines)
+    assert (await talk.say("list all of them")).calls == []
+
+
+async def test_the_same_account_of_another_company_is_explained(talk: Talk) -> None:
+    told = await talk.say(COMPARE, "explain the second one", "why is it different in company 3000?")
+    assert told.calls == [("explain_account", {"account": "400000", **PLACE, "company": "3000"})]
+    listed = await talk.say("show me the top 3")
+    assert listed.calls == [("list_differences", PLACE | {"company": "3000", "limit": 3})]
+
+
+@pytest.mark.parametrize("question", ["show me the top 3", "show me the top differences", "which accounts differ?"])
+async def test_before_a_comparison_there_is_nothing_to_show(talk: Talk, question: str) -> None:
+    told = await talk.say(question)
+    assert (told.calls, told.text.split(".")[0]) == ([], "Nothing has been compared yet")
+
+
+async def test_sources_that_agree_leave_nothing_to_explain(talk: Talk) -> None:
+    told = await talk.say("Compare FI and BPC for company 4000 in April 2025")
+    assert told.text.startswith("FI and BPC agree on all 27 accounts")
+    assert (await talk.say("why?")).text.startswith("There is no difference to speak of.")
+    assert (await talk.say("top 3")).text.startswith("There are no differences between FI and BPC")
+
+
+async def test_a_position_that_is_not_there_is_asked_back(talk: Talk) -> None:
+    told = await talk.say(COMPARE, "top 3", "why the fifth one?")
+    assert (told.calls, told.text) == ([], "The list has 3 lines. Which of them do you mean?")
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("Compare FI and BPC for company 5000", "There is no company '5000'. There are: 1000 (Alder Works)"),
+        ("compare fi and bpc in 2019-01", "There is no period '2019-01'. There are: 2025-04"),
+        ("compare FI with FI", "FI cannot be compared with itself"),
+        ("what is account 999999?", "There is no account '999999'. There are: 100000 (Cash at bank)"),
+        ("budget of CC-9999", "There is no cost centre 'CC-9999'. There are: CC-1001 (Marketing)"),
+    ],
+)
+async def test_what_is_not_in_the_ledger_is_told_with_what_is(talk: Talk, question: str, text: str) -> None:
+    assert (await talk.say(question)).text.startswith(text)
+
+
+async def test_a_failed_comparison_does_not_lose_the_one_before(talk: Talk) -> None:
+    told = await talk.say(COMPARE, "now for company 5000", "show me the top 3")
+    assert (told.calls, told.lines) == ([], [FIRST, SECOND, THIRD])
+
+
+@pytest.mark.parametrize(
+    ("question", "line"),
+    [
+        ("which companies are there?", "- 2000 Birch Trading (USD)"),
+        ("Which cost centres do you have?", "- CC-1001 Marketing (company 1000)"),
+        ("list all accounts", "- 120000 Trade receivables (receivables)"),
+        ("what periods are there?", "- 2025-05"),
+        ("what sources do you know?", "- BPC"),
+        ("show me all companies", "- 4000 Dogwood Logistics (CHF)"),
+    ],
+)
+async def test_what_there_is_to_ask_for_is_told(talk: Talk, question: str, line: str) -> None:
+    told = await talk.say(question)
+    assert told.calls == []
+    assert line in told.text.splitlines()
+
+
+async def test_a_company_after_a_budget_is_answered_with_its_cost_centres(talk: Talk) -> None:
+    told = await talk.say(BUDGET, "and company 2000?")
+    assert told.text.splitlines()[2:] == [
+        "- CC-2001 Import desk (company 2000)",
+        "- CC-2002 Warehouse (company 2000)",
+        "- CC-2003 Freight (company 2000)",
+    ]
+
+
+async def test_what_is_not_about_the_ledger_is_left_to_others(talk: Talk) -> None:
+    told = await talk.say(COMPARE, "My name is Alice", "thanks, that's all!")
+    assert told.text == "You are welcome!"
+    assert (await talk.say("What's my name?")).text == "Your name is Alice."
+    assert "not in my script" in (await talk.say("what's the weather?")).text
+
+
+def _history(content: str) -> Request:
+    """Return a request in which a comparison gave back this content."""
+    call = ToolCall(id="call_1", name="compare_sources", args={"company": "1000"})
+    return Request(
+        messages=(
+            Message(role=Role.USER, content=COMPARE),
+            Message(role=Role.ASSISTANT, tool_calls=(call,)),
+            Message(role=Role.TOOL, content=content, tool_result=ToolResult(tool_call_id="call_1")),
+            Message(role=Role.ASSISTANT, content="They differ."),
+            Message(role=Role.USER, content="[Threadkeep: only a note.]"),
+            Message(role=Role.USER, content="show me the top 3"),
+        ),
+        tools=ASSISTANT.tools.specs(),
+    )
+
+
+@pytest.mark.parametrize("content", ['{"differences":[{"account":"1', '{"differences": 3}', "[]", ""])
+def test_a_result_that_was_cut_is_looked_up_again(content: str) -> None:
+    reply = ASSISTANT.script.reply(Scene(_history(content)))
+    assert [(call.name, call.args) for call in reply.calls] == [("list_differences", {"limit": 3, **PLACE})]
+
+
+def test_rows_of_another_shape_are_passed_over() -> None:
+    odd = '{"differences": [{"account": "1"}, 7, {"account": "2", "name": "Two", "difference": 5}]}'
+    assert ASSISTANT.script.reply(Scene(_history(odd))).text.endswith("1. 2 Two: **+5 EUR** (FI 0, BPC 0; None)")
+
+
+def test_what_was_found_long_ago_is_not_forgotten() -> None:
+    row = '{"differences": [{"account": "2", "name": "Two", "difference": 5}], "summary": "They differ."}'
+    *old, question = _history(row).messages
+    chatter = [Message(role=role, content="Thanks!") for _ in range(200) for role in (Role.USER, Role.ASSISTANT)]
+    reply = ASSISTANT.script.reply(Scene(Request(messages=(*old, *chatter, question), tools=ASSISTANT.tools.specs())))
+    assert reply.text.startswith("The largest difference between FI and BPC, company 1000, 2025-06:")
