@@ -5,7 +5,7 @@ Made by `threadkeep.open`, which is all that a program needs to know of this fil
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from types import TracebackType
 from typing import Any, Self
@@ -22,6 +22,7 @@ from threadkeep.jobs.purge_deleted import purge_deleted
 from threadkeep.jobs.recover_turns import EVERY_SECONDS, recover_turns
 from threadkeep.llm.choice import Choice
 from threadkeep.store.base import MAX_LIMIT, Begun, Store
+from threadkeep.supervision import supervised
 from threadkeep.tools.mcp import McpServers
 from threadkeep.turn.assistant import Assistant
 from threadkeep.turn.desk import Desk
@@ -58,11 +59,12 @@ class Keeper:
         self.desk = Desk(host)
         self._patience = patience
         self._jobs = [
-            asyncio.create_task(self._recover(recover_every)),
-            asyncio.create_task(purge_deleted(store, host.parts.clock)),
+            _task("recovering turns", lambda: self._recover(recover_every)),
+            _task("purging what was deleted", lambda: purge_deleted(store, host.parts.clock)),
         ]
         wire = store.wire()
-        self._relay = asyncio.create_task(Relay(host.parts.bus, wire, host.changed_elsewhere).run()) if wire else None
+        relay = Relay(host.parts.bus, wire, host.changed_elsewhere) if wire else None
+        self._relay = _task("telling other processes", relay.run) if relay else None
 
     async def _recover(self, every: float) -> None:
         # A turn may need a tool of an MCP server: they get a moment to connect before turns are taken up.
@@ -113,6 +115,10 @@ class Keeper:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+
+def _task(name: str, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
+    return asyncio.create_task(supervised(name, work), name=name)
 
 
 async def _ended(*tasks: asyncio.Task[None]) -> None:

@@ -5,7 +5,6 @@ import logging
 from datetime import timedelta
 
 from threadkeep.conversation.clock import Clock, utc_now
-from threadkeep.errors import StoreError
 from threadkeep.store.base import Store
 
 logger = logging.getLogger(__name__)
@@ -18,14 +17,9 @@ EVERY_SECONDS = 5.0
 async def purge_deleted(
     store: Store, clock: Clock = utc_now, *, kept: float = KEPT_SECONDS, every: float = EVERY_SECONDS
 ) -> None:
-    """Purge what was deleted long enough ago, for ever. `clock` is the one that the store reads."""
+    """Purge what was deleted long enough ago, for ever; run supervised. `clock` is the one that the store reads."""
     while True:
-        try:
-            removed = await store.purge(clock() - timedelta(seconds=kept))
-            if removed:
-                logger.info("purged %s deleted conversation(s)", removed)
-        except StoreError as error:
-            logger.warning("what was deleted cannot be purged now: %s", error)
-        except Exception:
-            logger.exception("what was deleted cannot be purged now")
+        removed = await store.purge(clock() - timedelta(seconds=kept))
+        if removed:
+            logger.info("purged %s deleted conversation(s)", removed)
         await asyncio.sleep(every)

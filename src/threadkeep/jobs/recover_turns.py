@@ -3,7 +3,6 @@
 import asyncio
 import logging
 
-from threadkeep.errors import StoreError
 from threadkeep.turn.host import Host
 
 logger = logging.getLogger(__name__)
@@ -12,14 +11,9 @@ EVERY_SECONDS = 2.0
 
 
 async def recover_turns(host: Host, every: float = EVERY_SECONDS) -> None:
-    """Look for turns that nobody runs any more, for ever."""
+    """Look for turns that nobody runs any more, for ever; run supervised."""
     while True:
-        try:
-            taken = await host.recover()
-            if taken:
-                logger.info("took up %s turn(s) that nobody ran any more", taken)
-        except StoreError as error:
-            logger.warning("turns cannot be recovered now: %s", error)
-        except Exception:
-            logger.exception("turns cannot be recovered now")
+        taken = await host.recover()
+        if taken:
+            logger.info("took up %s turn(s) that nobody ran any more", taken)
         await asyncio.sleep(every)

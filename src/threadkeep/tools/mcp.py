@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from threadkeep.supervision import supervised
 from threadkeep.tools.base import Tool
 from threadkeep.tools.mcp_config import McpServer
 from threadkeep.tools.mcp_state import Backoff, Connected, McpState
@@ -46,7 +47,8 @@ class McpServers:
             return
         self._connections = {name: Connection(name, each, self._backoff) for name, each in self._configs.items()}
         self._owners = [
-            asyncio.create_task(connection.run(), name=f"mcp {name}") for name, connection in self._connections.items()
+            asyncio.create_task(supervised(f"the MCP server {name}", connection.run), name=f"mcp {name}")
+            for name, connection in self._connections.items()
         ]
 
     async def settled(self, timeout: float) -> bool:

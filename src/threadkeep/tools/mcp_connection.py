@@ -57,7 +57,8 @@ class Connection:
     async def run(self) -> None:
         """Own the connection until `stop`: keep it open, and open it again when it is lost."""
         wait: float | None = None
-        with self._scope:
+        with anyio.CancelScope() as self._scope:
+            self._stop_if_possible()
             while True:
                 began = time.monotonic()
                 reason = await self._stay_connected()

@@ -15,6 +15,7 @@ from pydantic_core import to_jsonable_python
 from threadkeep.conversation.blocks import Block, Narrative
 from threadkeep.conversation.value import check_json
 from threadkeep.errors import InvalidInput
+from threadkeep.supervision import is_being_cancelled
 from threadkeep.tools.base import ToolOutcome
 
 DEFAULT_TIMEOUT = 60.0
@@ -68,19 +69,13 @@ async def _guarded(work: Callable[[], Awaitable[ToolOutcome]], timeout: float | 
         async with limit:
             return await work()
     except asyncio.CancelledError as error:
-        if _is_being_cancelled():
+        if is_being_cancelled():
             raise
         return _raised(error)
     except (Exception, SystemExit) as error:
         if limit.expired():
             return failure(f"The tool did not finish within {timeout:g} seconds. It may or may not have taken effect.")
         return _raised(error)
-
-
-def _is_being_cancelled() -> bool:
-    """Whether somebody wants this task to end, as opposed to a tool whose own task was cancelled."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
 
 
 def _raised(error: BaseException) -> ToolOutcome:

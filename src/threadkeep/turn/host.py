@@ -8,6 +8,7 @@ from datetime import timedelta
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, Turn, TurnState
 from threadkeep.errors import ConversationNotFound, InvalidValue, LeaseLost, StoreError
+from threadkeep.supervision import is_being_cancelled, supervised
 from threadkeep.turn.bus import Topic, topic_of
 from threadkeep.turn.decision import pending_calls
 from threadkeep.turn.engine import run_turn
@@ -54,7 +55,7 @@ class Host:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         if self._keeper is None or self._keeper.done():
-            self._keeper = asyncio.create_task(self._keep_leases())
+            self._keeper = asyncio.create_task(supervised("keeping leases", self._keep_leases))
         return task
 
     async def _run_all(self, lease: Lease, run: Callable[[Running], Awaitable[None]]) -> None:
@@ -68,7 +69,9 @@ class Host:
         except StoreError as error:
             self.parts.observer.left(lease, error.code)
             logger.warning("a turn of %s is left for recovery: %s", lease.conversation, error)
-        except Exception:
+        except (Exception, asyncio.CancelledError) as error:
+            if isinstance(error, asyncio.CancelledError) and is_being_cancelled():
+                raise
             self.parts.observer.left(lease, "internal_error")
             logger.exception("a turn of %s is left for recovery", lease.conversation)
 

@@ -5,22 +5,16 @@ are. The relay may lose anything, as the bus may: readers also look by themselve
 """
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable
 from secrets import token_hex
 
-from threadkeep.errors import StoreError
 from threadkeep.store.wire import MOST_BYTES, Wire
 from threadkeep.turn.bus import TOPIC_BYTES, Bus, Topic
-
-logger = logging.getLogger(__name__)
 
 GATHER = 0.1
 """Seconds between two sendings: what happens meanwhile is told together, so readers elsewhere read as often at most."""
 QUIET = 30.0
 """Seconds without news after which it is tried whether the wire still carries."""
-AGAIN = 2.0
-"""Seconds before a wire that broke is opened again."""
 MOST_TOPICS = (MOST_BYTES - 100) // (2 * TOPIC_BYTES)
 
 
@@ -37,17 +31,13 @@ class Relay:
         self._woken = asyncio.Event()
 
     async def run(self) -> None:
-        """Carry news, for ever; a wire that breaks is opened again."""
-        while True:
-            try:
-                await self._wire.open(self._hear)
-                with self._bus.relayed(self._note):
-                    await self._carry()
-            except StoreError as error:
-                logger.info("news from other processes comes late: %s", error)
-            finally:
-                await self._wire.close()
-            await asyncio.sleep(AGAIN)
+        """Carry news until the wire breaks; run supervised, which opens it again."""
+        try:
+            await self._wire.open(self._hear)
+            with self._bus.relayed(self._note):
+                await self._carry()
+        finally:
+            await self._wire.close()
 
     def _note(self, topic: Topic) -> None:
         self._outgoing.add(topic)

@@ -12,6 +12,7 @@ from threadkeep.errors import ConversationNotFound, StoreBusy
 from threadkeep.jobs.purge_deleted import KEPT_SECONDS, purge_deleted
 from threadkeep.store.base import MAX_BYTES
 from threadkeep.store.memory import MemoryStore
+from threadkeep.supervision import supervised
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import ADA, new
 
@@ -40,7 +41,7 @@ class PurgedStore(MemoryStore):
 
 @asynccontextmanager
 async def _purging(store: PurgedStore, clock: FakeClock) -> AsyncIterator[None]:
-    job = asyncio.create_task(purge_deleted(store, clock, every=0))
+    job = asyncio.create_task(supervised("purging", lambda: purge_deleted(store, clock, every=0)))
     try:
         async with asyncio.timeout(10):
             yield

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.unit.turn.keepers import until
+from threadkeep import supervision
 from threadkeep.errors import StoreUnavailable
 from threadkeep.store.wire import MOST_BYTES, Wire
+from threadkeep.supervision import supervised
 from threadkeep.turn import relay
 from threadkeep.turn.bus import LOOK, Bus, News, Topic, topic_of
 from threadkeep.turn.relay import MOST_TOPICS, Relay
@@ -70,7 +72,7 @@ class Process:
 async def joined(cable: Cable, *processes: Process) -> AsyncIterator[None]:
     """Run a relay for each process."""
     relays = [Relay(process.bus, CableWire(cable), process.note) for process in processes]
-    tasks = [asyncio.create_task(relay.run()) for relay in relays]
+    tasks = [asyncio.create_task(supervised("the relay", relay.run)) for relay in relays]
     await until(lambda: len(cable.listeners) == len(processes))
     yield
     for task in tasks:
@@ -83,7 +85,7 @@ async def joined(cable: Cable, *processes: Process) -> AsyncIterator[None]:
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing waits longer than it must."""
     monkeypatch.setattr(relay, "GATHER", 0)
-    monkeypatch.setattr(relay, "AGAIN", 0)
+    monkeypatch.setattr(supervision, "FIRST_PAUSE", 0)
 
 
 async def test_readers_in_other_processes_are_told_to_look_and_no_text_travels() -> None:

@@ -1,0 +1,156 @@
+"""Supervised work: whatever it raises is logged and it is run again; only a cancellation from outside ends it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+import pytest
+
+from tests.unit.turn.keepers import Keepers, new_chat, until
+from threadkeep import supervision
+from threadkeep.conversation.ids import new_id
+from threadkeep.conversation.turn import Lease
+from threadkeep.errors import StoreUnavailable
+from threadkeep.store.base import MAX_BYTES
+from threadkeep.store.memory import MemoryStore
+from threadkeep.store.wire import Wire
+from threadkeep.supervision import supervised
+from threadkeep.testing.clock import FakeClock
+from threadkeep.testing.scripted_model import ScriptedModel
+from threadkeep.tools.mcp import McpServers
+from threadkeep.tools.mcp_config import McpServer
+from threadkeep.tools.mcp_connection import Connection
+
+FAILURES = [StoreUnavailable(), RuntimeError("a bug"), asyncio.CancelledError(), MemoryError()]
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing waits longer than it must."""
+    monkeypatch.setattr(supervision, "FIRST_PAUSE", 0)
+
+
+def failing(work: Callable[[], Awaitable[None]], failures: list[BaseException]) -> Callable[[], Awaitable[None]]:
+    """Return work that fails first, once in each of these ways."""
+
+    async def run() -> None:
+        if failures:
+            raise failures.pop(0)
+        await work()
+
+    return run
+
+
+async def test_work_is_run_again_after_every_kind_of_failure_and_each_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    done = asyncio.Event()
+
+    async def work() -> None:
+        done.set()
+
+    await asyncio.wait_for(supervised("counting", failing(work, [*FAILURES])), 10)
+    assert done.is_set()
+    assert [record.levelname for record in caplog.records] == ["WARNING", "ERROR", "ERROR", "ERROR"]
+    assert all(record.getMessage().startswith("counting failed") for record in caplog.records)
+
+
+async def test_whoever_cancels_the_task_ends_it() -> None:
+    task = asyncio.create_task(supervised("waiting", lambda: asyncio.sleep(3600)))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_pauses_grow_and_are_short_again_after_work_that_ran_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, pauses = 0.0, list[float]()
+    monkeypatch.setattr(supervision, "FIRST_PAUSE", 1.0)
+    monkeypatch.setattr("threadkeep.supervision.time.monotonic", lambda: now)
+
+    async def pause(seconds: float) -> None:
+        pauses.append(seconds)
+
+    async def work() -> None:
+        nonlocal now
+        if len(pauses) == 7:
+            return
+        now += supervision.LONGEST_PAUSE + 1 if len(pauses) == 6 else 0
+        raise StoreUnavailable
+
+    monkeypatch.setattr("threadkeep.supervision.asyncio.sleep", pause)
+    await supervised("failing", work)
+    assert pauses == [1, 2, 4, 8, 10, 10, 1]
+
+
+class FailingStore(MemoryStore):
+    """A store whose verbs for background tasks fail first, in ways that nobody expects of them."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        super().__init__(clock, new_id, MAX_BYTES)
+        self.left = dict.fromkeys(("expired", "purge", "extend", "wire"), 2)
+        self.worked = set[str]()
+
+    def _use(self, verb: str) -> None:
+        if self.left[verb]:
+            self.left[verb] -= 1
+            raise RuntimeError(f"{verb} is not itself")
+        self.worked.add(verb)
+
+    async def expired(self, *, limit: int = 100) -> tuple:  # type: ignore[type-arg]
+        self._use("expired")
+        return await super().expired(limit=limit)
+
+    async def purge(self, deleted_before: object) -> int:
+        self._use("purge")
+        return 0
+
+    async def extend(self, lease: Lease, lease_for: timedelta) -> None:
+        self._use("extend")
+        await super().extend(lease, lease_for)
+
+    def wire(self) -> Wire:
+        return FailingWire(self._use)
+
+
+class FailingWire(Wire):
+    """A wire that cannot be opened at first."""
+
+    def __init__(self, use: Callable[[str], None]) -> None:
+        self._use = use
+
+    async def open(self, hear: object) -> None:
+        self._use("wire")
+
+    async def send(self, words: object) -> None:
+        return
+
+    async def close(self) -> None:
+        return
+
+
+async def test_every_task_of_a_keeper_outlives_errors_that_nobody_foresaw(clock: FakeClock) -> None:
+    store = FailingStore(clock)
+
+    async def open_store() -> FailingStore:
+        return store
+
+    keepers = Keepers(open_store, clock)
+    keeper = await keepers.open(ScriptedModel([asyncio.Event()]), lease_for=timedelta(milliseconds=30))
+    await (await new_chat(keeper)).send("hello")
+    await until(lambda: store.worked == {"expired", "purge", "extend", "wire"})
+    await keeper.close()
+
+
+async def test_the_owner_of_an_mcp_connection_outlives_an_error_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, failures = asyncio.Event(), list[BaseException]([RuntimeError("a bug")])
+
+    async def connect(self: Connection) -> str:
+        if failures:
+            raise failures.pop()
+        asked.set()
+        return "nobody is there"
+
+    monkeypatch.setattr(Connection, "_stay_connected", connect)
+    async with McpServers({"one": McpServer(command="nothing")}):
+        await asyncio.wait_for(asked.wait(), 10)
