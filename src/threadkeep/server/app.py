@@ -16,6 +16,7 @@ from threadkeep import __version__
 from threadkeep.keeper import Keeper
 from threadkeep.server.access_log import log_trip
 from threadkeep.server.body_size import BodySize
+from threadkeep.server.cross_site import CrossSiteGuard
 from threadkeep.server.dialects import dialect_routes
 from threadkeep.server.head_requests import HeadRequests
 from threadkeep.server.headers import SecurityHeaders
@@ -98,8 +99,9 @@ def _surround(app: FastAPI, settings: Settings, visits: Visits, measures: Measur
     app.add_middleware(BodySize, most=settings.max_body_bytes)
     if settings.cors_origins:
         app.add_middleware(CORSMiddleware, allow_origins=settings.cors_origins, **CROSS_ORIGIN)
+    app.add_middleware(CrossSiteGuard, origins=settings.cors_origins)
     if settings.auth == "none":
-        app.add_middleware(LoopbackGuard, origins=settings.cors_origins)
+        app.add_middleware(LoopbackGuard)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(RoundTrips, listeners=(log_trip, measures.answered))
     app.add_middleware(RequestIds)

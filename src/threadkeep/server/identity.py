@@ -8,18 +8,22 @@ from starlette.requests import HTTPConnection
 from threadkeep.conversation.api_key import KeyRole
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.value import Value
-from threadkeep.errors import NotAllowed
+from threadkeep.errors import NotAllowed, NotAuthenticated
+from threadkeep.server.cross_site import is_our_page
 
 IDENTITY = "threadkeep.identity"
 """Where a request's scope remembers who sent it."""
+SAFE = ("GET", "HEAD", "OPTIONS")
 
 
 class Identity(Value):
-    """A user of a tenant, and what it may do. `key` is the digest of the key that it came with, if it came with one."""
+    """A user of a tenant, and what it may do. `key` is the digest of the key that it came with, if it came with one;
+    `by_cookie` is whether a browser sent it, which it does for pages of other sites, too."""
 
     scope: Scope
     role: KeyRole = KeyRole.USER
     key: bytes | None = None
+    by_cookie: bool = False
 
 
 class Guard(Protocol):
@@ -52,8 +56,22 @@ async def identify(connection: HTTPConnection) -> Identity:
     """Return who sent this request, or refuse it."""
     guard: Guard = connection.app.state.guard
     identity = await guard.identify(connection)
+    if connection.scope["method"] not in SAFE:
+        _check_page(connection, identity)
     connection.scope[IDENTITY] = identity
     return identity
+
+
+async def identify_actor(connection: HTTPConnection) -> Identity:
+    """Return who sent a GET that does something: a cookie alone does not show that somebody wanted it."""
+    identity = await identify(connection)
+    _check_page(connection, identity)
+    return identity
+
+
+def _check_page(connection: HTTPConnection, identity: Identity) -> None:
+    if identity.by_cookie and not is_our_page(connection):
+        raise NotAuthenticated("A request with a cookie must come from this server's own page.")
 
 
 async def identify_admin(connection: HTTPConnection) -> Identity:
@@ -65,4 +83,5 @@ async def identify_admin(connection: HTTPConnection) -> Identity:
 
 
 Who = Annotated[Identity, Depends(identify)]
+Actor = Annotated[Identity, Depends(identify_actor)]
 Admin = Annotated[Identity, Depends(identify_admin)]

@@ -15,8 +15,6 @@ from threadkeep.store.keyring import KeyRing
 COOKIE = "threadkeep_key"
 TRUSTED_SECONDS = 0.5
 REMEMBERED = 10_000
-ONLY_OUR_PAGE = "A request with a cookie must come from this server's own page."
-_SAFE = ("GET", "HEAD", "OPTIONS")
 
 
 class KeyGuard:
@@ -28,10 +26,12 @@ class KeyGuard:
 
     async def identify(self, connection: HTTPConnection) -> Identity:
         """Return whom the key of a request belongs to."""
-        identity = await self.holder(_secret(connection))
+        scheme, _, token = connection.headers.get("authorization", "").partition(" ")
+        by_cookie = scheme.lower() != "bearer"
+        identity = await self.holder(connection.cookies.get(COOKIE) if by_cookie else token.strip())
         if identity is None:
             raise NotAuthenticated
-        return identity
+        return identity.model_copy(update={"by_cookie": by_cookie})
 
     async def holder(self, secret: str | None) -> Identity | None:
         """Return whom a key belongs to, if it is good."""
@@ -57,26 +57,3 @@ class KeyGuard:
         key = await self._keyring.find(digest)
         self._known[digest] = (key, time.monotonic())
         return key
-
-
-def _secret(connection: HTTPConnection) -> str | None:
-    """Return the key that a request carries: in its header, or in the cookie of our own page."""
-    scheme, _, token = connection.headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer":
-        return token.strip()
-    secret = connection.cookies.get(COOKIE)
-    if secret is not None and connection.scope.get("method") not in _SAFE and not _is_our_page(connection):
-        # A browser sends cookies with the forms of other sites, too.
-        raise NotAuthenticated(ONLY_OUR_PAGE)
-    return secret
-
-
-async def refuse_foreign_page(connection: HTTPConnection) -> None:
-    """For signing in and out, which need no key: no page of another site may do it for somebody."""
-    if "origin" in connection.headers and not _is_our_page(connection):
-        raise NotAuthenticated(ONLY_OUR_PAGE)
-
-
-def _is_our_page(connection: HTTPConnection) -> bool:
-    host = connection.headers.get("host")
-    return bool(host) and connection.headers.getlist("origin") in ([f"http://{host}"], [f"https://{host}"])

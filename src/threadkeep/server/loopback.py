@@ -1,14 +1,13 @@
-"""Who may talk to a server that asks nobody for a password: this machine, and pages that this server sent.
+"""Whom a server answers that asks nobody for a password: who calls it by a name of this machine.
 
-A page of another site can make a browser send requests here (DNS rebinding, forged forms), so Host must name the
-loopback and Origin, when there is one, must be this server. Authentication is not done here.
+A site can let its own name point here (DNS rebinding), so that browsers take this server for that site; therefore Host
+must name the loopback. What pages of other sites may do is decided in `cross_site`.
 """
 
 import re
 from ipaddress import ip_address
 
 from starlette.datastructures import Headers
-from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from threadkeep.server.problems import problem
@@ -27,25 +26,23 @@ def is_loopback(name: str) -> bool:
 
 
 class LoopbackGuard:
-    """Middleware that refuses requests made for another host or by another site's page, unless it is one of these."""
+    """Middleware that refuses requests made for another host."""
 
-    def __init__(self, app: ASGIApp, origins: tuple[str, ...] = ()) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self.origins = origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on or refuse it; anything that is no request passes."""
-        refusal = _refusal(Headers(scope=scope), self.origins) if scope["type"] == "http" else None
-        await (refusal or self.app)(scope, receive, send)
+        if scope["type"] == "http" and not _is_for_us(Headers(scope=scope)):
+            answer = problem(400, "foreign_host", "This server answers only to 127.0.0.1, localhost and [::1].")
+            await answer(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
 
 
-def _refusal(headers: Headers, origins: tuple[str, ...]) -> Response | None:
+def _is_for_us(headers: Headers) -> bool:
     hosts = headers.getlist("host")
-    if len(hosts) != 1 or not _names_loopback(hosts[0]):
-        return problem(400, "foreign_host", "This server answers only to 127.0.0.1, localhost and [::1].")
-    if any(origin not in (f"http://{hosts[0]}", *origins) for origin in headers.getlist("origin")):
-        return problem(403, "foreign_origin", "This server answers only to its own page.")
-    return None
+    return len(hosts) == 1 and _names_loopback(hosts[0])
 
 
 def _names_loopback(host: str) -> bool:

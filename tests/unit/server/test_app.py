@@ -102,7 +102,7 @@ async def test_two_hosts_or_none_are_refused(client: httpx.AsyncClient) -> None:
     assert_problem(await client.send(without), 400, "foreign_host")
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:9999", "https://127.0.0.1:8000"])
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:9999"])
 async def test_a_page_of_another_site_is_refused(client: httpx.AsyncClient, origin: str) -> None:
     assert_problem(await client.get("/health/live", headers={"Origin": origin}), 403, "foreign_origin")
 

@@ -10,7 +10,7 @@ from tests.integration.serving import Server, assert_problem, serving
 from threadkeep.conversation.api_key import new_secret
 from threadkeep.conversation.clock import utc_now
 
-FOREIGN = [None, "null", "", "http://evil.example", "http://127.0.0.1.evil.example", "http://[", "http://127.0.0.1:1"]
+FOREIGN = ["null", "", "http://evil.example", "http://127.0.0.1.evil.example", "http://[", "http://127.0.0.1:1"]
 UNSAFE = [
     *(("POST", "/v1/conversations"), ("PATCH", "/v1/conversations/x"), ("DELETE", "/v1/conversations/x")),
     *(("PUT", "/v1/conversations/x/head"), ("POST", "/v1/conversations/x/messages"), ("POST", "/chat")),
@@ -59,20 +59,29 @@ async def test_our_own_page_may_change_things_with_the_cookie(server: Server) ->
 
 
 @pytest.mark.parametrize("origin", FOREIGN)
-async def test_nobody_else_may_change_things_with_it(server: Server, origin: str | None) -> None:
+async def test_nobody_else_may_change_things_with_it(server: Server, origin: str) -> None:
     await signed_in(server)
-    headers = {} if origin is None else {"Origin": origin}
     for method, path in UNSAFE:
-        answer = await server.client.request(method, path, headers=headers, json={})
+        answer = await server.client.request(method, path, headers={"Origin": origin}, json={})
+        assert_problem(answer, 403, "foreign_origin")
+    assert (await server.client.get("/v1/conversations")).json()["data"] == []
+
+
+async def test_a_cookie_without_a_word_of_where_it_comes_from_changes_nothing(server: Server) -> None:
+    await signed_in(server)
+    asking = ("GET", "/v1/chat/query/stream?query=hello")
+    for method, path in (*UNSAFE, asking):
+        answer = await server.client.request(method, path, json=None if method == "GET" else {})
         assert_problem(answer, 401, "not_authenticated")
         assert "own page" in answer.json()["detail"]
-    assert (await server.client.get("/v1/conversations")).json()["data"] == []
+    own = await server.client.request(*asking, headers={"Sec-Fetch-Site": "same-origin"})
+    assert own.status_code == 200
 
 
 async def test_two_origins_are_as_good_as_a_foreign_one(server: Server) -> None:
     await signed_in(server)
     twice = [("Origin", server.url), ("Origin", "http://evil.example")]
-    assert_problem(await server.client.post("/v1/conversations", headers=twice), 401, "not_authenticated")
+    assert_problem(await server.client.post("/v1/conversations", headers=twice), 403, "foreign_origin")
 
 
 async def test_a_program_with_a_key_in_its_header_needs_no_origin(server: Server) -> None:
@@ -95,12 +104,12 @@ async def test_a_body_that_holds_no_key_is_refused(server: Server, body: dict[st
 
 
 @pytest.mark.parametrize("path", ["/v1/login", "/v1/logout"])
-@pytest.mark.parametrize("origin", [origin for origin in FOREIGN if origin is not None])
+@pytest.mark.parametrize("origin", FOREIGN)
 async def test_a_page_of_another_site_signs_nobody_in_or_out(server: Server, path: str, origin: str) -> None:
     _, ada = await server.key("acme", "ada")
     body = {"key": ada["Authorization"].removeprefix("Bearer ")}
     answer = await server.client.post(path, json=body, headers={"Origin": origin})
-    assert_problem(answer, 401, "not_authenticated")
+    assert_problem(answer, 403, "foreign_origin")
     assert "set-cookie" not in answer.headers
 
 

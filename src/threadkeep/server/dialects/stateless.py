@@ -34,7 +34,7 @@ from threadkeep.server.dialects.exchange import (
     undone_if_refused,
 )
 from threadkeep.server.head_requests import refuse_head
-from threadkeep.server.identity import Who
+from threadkeep.server.identity import Actor
 from threadkeep.server.keys import replay_headers
 from threadkeep.server.limits import Limited
 from threadkeep.server.routes.reading import HEARTBEAT_SECONDS, LastEventId
@@ -116,7 +116,7 @@ def stateless_routes(keeper: Keeper, settings: Settings) -> APIRouter:
     return router
 
 
-async def _room(connection: HTTPConnection, who: Who, limits: Limited) -> AsyncIterator[None]:
+async def _room(connection: HTTPConnection, who: Actor, limits: Limited) -> AsyncIterator[None]:
     refuse_head(connection)
     with limits.stream(who.scope):
         yield

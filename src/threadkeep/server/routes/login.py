@@ -1,12 +1,12 @@
 """Signing in and out for the page: a key for a cookie that scripts cannot read, and back."""
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
 from threadkeep.conversation.value import Text
 from threadkeep.errors import NotAuthenticated
 from threadkeep.server.bodies import Body
-from threadkeep.server.key_guard import COOKIE, KeyGuard, refuse_foreign_page
+from threadkeep.server.key_guard import COOKIE, KeyGuard
 
 MONTH = 30 * 24 * 3600
 
@@ -19,7 +19,7 @@ class LoginBody(Body):
 
 def login_routes(guard: KeyGuard) -> APIRouter:
     """The routes for one guard."""
-    router = APIRouter(prefix="/v1", tags=["signing in"], dependencies=[Depends(refuse_foreign_page)])
+    router = APIRouter(prefix="/v1", tags=["signing in"])
 
     @router.post("/login", status_code=204, response_class=Response, summary="Sign in: a key for a cookie")
     async def login(body: LoginBody, request: Request, response: Response) -> None:

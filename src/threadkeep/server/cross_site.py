@@ -1,0 +1,70 @@
+"""What pages of other sites may do here: open our page by a link, and nothing else unless they are named.
+
+A browser sends requests for any page that embeds an address (`<img>`, a form, `fetch`), with the visitor's cookies and
+from inside the visitor's network. One rule for every method: whatever names another page as its origin is refused. A
+program sends none of these headers and passes; whether it may come in is decided by a guard.
+"""
+
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from threadkeep.server.problems import problem
+
+_FOREIGN = "This server answers only to its own page."
+_OURS = ("same-origin", "none")
+"""What browsers say of requests of our own page, and of an address that a person has typed."""
+
+
+class CrossSiteGuard:
+    """Middleware that refuses what another site's page asks for, unless the site is one of `origins`."""
+
+    def __init__(self, app: ASGIApp, origins: tuple[str, ...] = ()) -> None:
+        self.app = app
+        self.origins = origins
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on or refuse it; anything that is no request passes."""
+        if scope["type"] == "http" and _is_foreign(Headers(scope=scope), self.origins) and not _opens_page(scope):
+            await problem(403, "foreign_origin", _FOREIGN)(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+
+def is_our_page(connection: HTTPConnection) -> bool:
+    """Whether a browser says that our own page sent this: what comes with a cookie must prove it before it acts."""
+    headers = connection.headers
+    if headers.getlist("sec-fetch-site") == ["same-origin"]:
+        return True
+    origins = headers.getlist("origin")
+    return len(origins) == 1 and origins[0] in _own(headers)
+
+
+def _is_foreign(headers: Headers, named: tuple[str, ...]) -> bool:
+    trusted, origins = (*_own(headers), *named), headers.getlist("origin")
+    if any(origin not in trusted for origin in origins):
+        return True
+    if origins:
+        return False  # a browser that tells an origin tells the true one, also for a site that is named
+    sites, referers = headers.getlist("sec-fetch-site"), headers.getlist("referer")
+    return any(site not in _OURS for site in sites) or any(_origin(referer) not in trusted for referer in referers)
+
+
+def _opens_page(scope: Scope) -> bool:
+    """Whether it is a link to our page, which anybody may set: the page does nothing by being opened."""
+    return scope["method"] in ("GET", "HEAD") and (scope["path"] == "/" or scope["path"].startswith("/c/"))
+
+
+def _own(headers: Headers) -> tuple[str, ...]:
+    hosts = headers.getlist("host")
+    return (f"http://{hosts[0]}", f"https://{hosts[0]}") if len(hosts) == 1 and hosts[0] else ()
+
+
+def _origin(address: str) -> str:
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return ""
+    return f"{parts.scheme}://{parts.netloc}"
