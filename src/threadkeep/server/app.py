@@ -40,6 +40,7 @@ from threadkeep.server.routes.metrics import metrics_routes
 from threadkeep.server.routes.reading import reading_routes
 from threadkeep.server.visits import VisitBook, Visits
 from threadkeep.settings import Settings
+from threadkeep.supervision import supervised
 
 CROSS_ORIGIN: dict[str, Any] = {
     "allow_methods": ["GET", "POST", "PUT", "PATCH", "DELETE"],
@@ -112,7 +113,8 @@ def _watching(visits: Visits, guard: Guard) -> Callable[[FastAPI], AbstractAsync
 
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
-        watching = asyncio.create_task(visits.watch(guard))
+        work = supervised("ending the streams of revoked keys", lambda: visits.watch(guard))
+        watching = asyncio.create_task(work)
         try:
             yield
         finally:

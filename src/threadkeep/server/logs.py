@@ -132,15 +132,18 @@ class LineWriter(logging.Handler):
         while (record := self._records.get()) is not None:
             try:
                 self._put(self.format(record) + "\n" + self._loss())
-            except (OSError, ValueError):
+            except BrokenPipeError:
                 return  # nobody reads any more
+            except Exception:
+                # A line that cannot be made, or a disk that is full, must not be the end of the log.
+                self._dropped += 1
 
     def _loss(self) -> str:
         """Return a line that tells how many lines were dropped, if some were."""
         dropped, self._dropped = self._dropped, 0
         if not dropped:
             return ""
-        told = f"{dropped} log lines were dropped: whoever reads them is too slow"
+        told = f"{dropped} log lines were dropped: whoever reads them is too slow, or they could not be written"
         return self.format(logging.LogRecord(__name__, logging.WARNING, "", 0, told, (), None)) + "\n"
 
     def finish(self) -> None:

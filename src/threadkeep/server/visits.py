@@ -5,15 +5,18 @@ what they saw last. A request that still waits for its answer is told to come ag
 """
 
 import asyncio
+import logging
 import time
 from collections import defaultdict
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from threadkeep.errors import Stopping
+from threadkeep.errors import Stopping, StoreError
 from threadkeep.server.identity import IDENTITY, Guard, Identity
 from threadkeep.server.problems import problem_of
 from threadkeep.server.request_id import PAST_ALL
+
+logger = logging.getLogger(__name__)
 
 GOODBYE = b"retry: 1000\n: the server stops; connect again\n\n"
 REVOKED = b'event: error\ndata: {"code":"not_authenticated","detail":"The key was revoked."}\n\n'
@@ -92,7 +95,7 @@ class Visits:
         while True:
             await asyncio.sleep(WATCH_SECONDS)
             for visits in self._streams_by_key():
-                if visits[0].identity is not None and not await guard.is_valid(visits[0].identity):
+                if not await _may_stay(visits[0], guard):
                     for visit in visits:
                         visit.end(REVOKED)
 
@@ -118,6 +121,15 @@ class Visits:
 
     def _last_told(self) -> float:
         return max((visit.told_at for visit in self._visits if visit.stays), default=0.0)
+
+
+async def _may_stay(visit: Visit, guard: Guard) -> bool:
+    """Whether who listens may go on. A store that does not answer ends no stream: it is asked again in a moment."""
+    try:
+        return visit.identity is None or await guard.is_valid(visit.identity)
+    except StoreError as error:
+        logger.warning("it cannot be looked whether a key was revoked: %s", error)
+        return True
 
 
 class VisitBook:

@@ -9,8 +9,9 @@ import pytest
 
 from tests.integration.serving import PATIENCE, Server, assert_problem, serving, told, told_until
 from threadkeep.cli.main import main
-from threadkeep.conversation.api_key import KeyRole, new_secret
+from threadkeep.conversation.api_key import ApiKey, KeyRole, new_secret
 from threadkeep.conversation.clock import utc_now
+from threadkeep.errors import StoreUnavailable
 
 SECOND = 1.0
 
@@ -112,6 +113,30 @@ async def test_a_stream_of_another_key_goes_on(server: Server) -> None:
     await ends
     await server.client.patch(path, json={"title": "Still here"}, headers=second)
     assert [event.event for event in await stays] == ["presence", "conversation.updated"]
+
+
+@pytest.mark.parametrize("failure", [StoreUnavailable(), RuntimeError("a bug")])
+async def test_streams_of_a_revoked_key_end_though_the_store_failed_meanwhile(
+    server: Server, failure: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, ada = await server.key("acme", "ada")
+    ring, failures = server.keeper.store.keyring, [failure] * 2
+    find, has_failed = ring.find, asyncio.Event()
+
+    async def find_or_fail(digest: bytes) -> ApiKey | None:
+        if failures:
+            raise failures.pop()
+        has_failed.set()
+        return await find(digest)
+
+    end = asyncio.create_task(_ended(server.client, "/v1/events", ada))
+    await server.until_streams(1)
+    monkeypatch.setattr(ring, "find", find_or_fail)
+    async with asyncio.timeout(PATIENCE):
+        await has_failed.wait()
+        assert not end.done()
+        await ring.revoke(key.id, utc_now())
+        assert "not_authenticated" in (await end)[0]
 
 
 @pytest.mark.parametrize("path", ["/v1/admin/conversations", "/v1/admin/usage", "/metrics"])

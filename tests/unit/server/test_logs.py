@@ -111,6 +111,16 @@ def test_a_reader_who_is_too_slow_loses_lines_and_nobody_waits() -> None:
     assert any("log lines were dropped" in line for line in found)
 
 
+def test_a_line_that_cannot_be_made_is_not_the_end_of_the_log() -> None:
+    stream = io.StringIO()
+    writer = LineWriter(stream, JsonLines())
+    for said, given in (("%d", ("no number",)), ("the next line", ())):
+        writer.emit(logging.LogRecord("threadkeep.test", logging.INFO, "", 0, said, given, None))
+    writer.finish()
+    assert "the next line" in stream.getvalue()
+    assert "1 log lines were dropped" in stream.getvalue()
+
+
 async def test_a_request_is_one_line_without_its_query() -> None:
     with logged(io.StringIO()) as stream:
         async with served() as client:

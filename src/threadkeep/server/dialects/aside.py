@@ -4,6 +4,7 @@ The turns are the same as everywhere, so the three laws hold; there is only nobo
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from dataclasses import replace
@@ -20,6 +21,8 @@ from threadkeep.turn.desk import Desk
 from threadkeep.turn.events import Event
 from threadkeep.turn.host import Host
 from threadkeep.turn.running import Running
+
+logger = logging.getLogger(__name__)
 
 
 async def open_aside(keeper: Keeper, max_bytes: int = MAX_BYTES) -> Desk:
@@ -52,6 +55,9 @@ class Asides:
 
 
 async def _end(desk: Desk, scope: Scope, id: str) -> None:
-    with suppress(TurnNotFound):
-        await desk.cancel(scope, id)
-    await desk.store.close()
+    try:
+        with suppress(TurnNotFound):
+            await desk.cancel(scope, id)
+        await desk.store.close()
+    except Exception:
+        logger.exception("a question that was asked aside did not end cleanly")
