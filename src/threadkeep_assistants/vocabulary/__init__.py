@@ -1,0 +1,1 @@
+"""The vocabulary of all scripted assistants: `words` says what a text holds, `references` what it points back at."""

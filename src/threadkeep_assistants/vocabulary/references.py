@@ -1,0 +1,215 @@
+"""References: "it", "the second one", "the others", "which of the two", and what they stand for, given what was shown.
+
+What was shown is a sequence of groups, oldest first: a list, two things beside each other, or one thing that was looked
+at. "It" is what was looked at last and, after a list, its first; places count in the newest list that has them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+from threadkeep_assistants.vocabulary.words import Text, word_set
+
+T = TypeVar("T")
+Kind = Literal["place", "span", "next", "other", "two", "others", "them", "it"]
+
+_ORDINALS = {
+    word: place
+    for place, names in enumerate(
+        (
+            "first 1st erste primero", "second 2nd zweite segundo", "third 3rd dritte tercero", "fourth 4th",
+            "fifth 5th", "sixth 6th", "seventh 7th", "eighth 8th", "ninth 9th", "tenth 10th",
+        )
+    )
+    for word in names.split()
+}  # fmt: skip
+_ENDS = {"top": 0, "leading": 0, "best": 0, "last": -1, "bottom": -1, "worst": -1}
+_LEADERS = {"leader": 0, "winner": 0, "former": 0, "latter": -1, "top": 0, "last": -1, "bottom": -1}
+_THINGS = word_set(
+    "one stock company name pick bank ticker entry item result row product option choice model phone account"
+)
+_TIMES = word_set("quarter year month week half day time of")
+_LISTS = word_set("list ranking rankings table lists")
+_BEFORE_THAT = word_set(
+    "about to of is was with than like and or for on at in from does did do has compare vs versus why explain"
+)
+"""Words behind which "that" points at something; elsewhere it begins a clause: "stocks that grow"."""
+_MOST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Words that point back, where they stand, and the place or the count that they name; a span from the end is
+    below zero."""
+
+    kind: Kind
+    at: int
+    value: int = 0
+
+
+def references(text: Text) -> list[Reference]:
+    """Return everything in a text that points at what was shown, in order, apart from whole lists."""
+    return list(_references(text))
+
+
+def list_named(text: Text) -> str | int | None:
+    """Return which list a text names: its place, "previous" or "newest"; None if it names none."""
+    for at, word in enumerate(text.words):
+        if word.text not in _LISTS or not at:
+            continue
+        before = [text.at(at - 1), text.at(at - 2)]
+        for each in before:
+            if each in _ORDINALS or each in ("original", "initial"):
+                return _ORDINALS.get(each, 0)
+            if each in ("previous", "prior", "earlier", "other", "old"):
+                return "previous"
+        if before[0] in ("the", "that", "this", "last", "latest", "newest"):
+            return "newest"
+    return None
+
+
+def _references(text: Text) -> Iterator[Reference]:
+    is_short, at = len(text.words) <= 3, 0
+    while at < len(text.words):
+        found = _pointed(text, at, is_short=is_short) or _pronoun(text, at)
+        if found:
+            yield found
+        at += 1 if not found or found.kind in ("it", "them") else 3 if found.kind == "next" else 2
+
+
+def _pointed(text: Text, at: int, *, is_short: bool) -> Reference | None:
+    """Return the places that begin at a word."""
+    word, before, behind = text.at(at), text.at(at - 1), text.at(at + 1)
+    if behind in _LISTS or behind in _TIMES:
+        return None
+    count = next((int(number.value) for number in text.numbers if number.at == at + 1), 0)
+    if 1 < count <= _MOST and word in ("first", "last", "bottom", "top", "best"):
+        is_whole = before == "the" and text.at(at + 2) in ("", "and", "of", "in", "on", "from", "please", "with", "to")
+        is_span = word in ("first", "last", "bottom") or is_whole
+        return Reference("span", at, -count if word in ("last", "bottom") else count) if is_span else None
+    if word in ("number", "nr", "nummer", "option", "item") and (place := _counted(text, at + 1)):
+        return Reference("place", at, place - 1)
+    number = text.words[at].number
+    if number and 1 <= number <= _MOST and (text.words[at].sign == "#" or len(text.words) == 1):
+        return Reference("place", at, int(number) - 1)
+    if word == "runner" and behind == "up":
+        return Reference("place", at, 1)
+    is_anchored = before in ("the", "your", "that", "my", "this", "and") or behind in _THINGS or is_short
+    if word in _ORDINALS and is_anchored and not (behind.endswith("est") or behind in ("most", "least")):
+        is_from_end = behind in ("last", "to") and text.at(at + 1 + (behind == "to")) == "last"
+        return Reference("place", at, -1 - _ORDINALS[word] if is_from_end else _ORDINALS[word])
+    if word in _ENDS and (behind in _THINGS or (behind in ("ranked", "rated") and text.at(at + 2) in _THINGS)):
+        return Reference("place", at, _ENDS[word])
+    if word in _LEADERS and before == "the" and (behind in ("", "in", "please", "and") or word.endswith("ter")):
+        return Reference("place", at, _LEADERS[word])
+    return None
+
+
+def _counted(text: Text, at: int) -> int:
+    """Return the number at a place, also "one"; 0 if there is none."""
+    if text.at(at) == "one":
+        return 1
+    return next((int(number.value) for number in text.numbers if number.at == at and number.value <= _MOST), 0)
+
+
+def _pronoun(text: Text, at: int) -> Reference | None:
+    word, before, behind = text.at(at), text.at(at - 1), text.at(at + 1)
+    if word == "both" or (word == "two" and before in ("the", "these", "those")) or f"{word} {behind}" == "each other":
+        return Reference("two", at)
+    if word == "next" and (behind in _THINGS or (before == "the" and not behind)):
+        return Reference("next", at)
+    if word == "one" and behind == "after":
+        return Reference("next", at)
+    if word == "other" and (behind in _THINGS or (before == "the" and not behind)):
+        return Reference("other", at)
+    if (word in ("others", "rest", "remaining") and before in ("the", "all")) or f"{word} {behind}" == "other ones":
+        return Reference("others", at)
+    if word == "other" and before == "the" and (behind in ("two", "three", "four") or behind.endswith("s")):
+        return Reference("others", at)
+    if word in ("them", "they", "their", "theirs", "these", "those") and behind != "two":
+        return Reference("them", at)
+    if word in ("it", "its", "itself") or (word in ("company", "stock", "product") and before == "the"):
+        return Reference("it", at)
+    is_that = behind in _THINGS or not behind or (word == "that" and before in _BEFORE_THAT)
+    return Reference("it", at) if word in ("that", "this") and is_that and before != "one" else None
+
+
+@dataclass(frozen=True)
+class Shown(Generic[T]):
+    """What was shown so far, oldest first."""
+
+    groups: tuple[tuple[T, ...], ...] = ()
+
+    @property
+    def newest(self) -> tuple[T, ...]:
+        """What was shown last."""
+        return self.groups[-1] if self.groups else ()
+
+    @property
+    def lists(self) -> list[tuple[T, ...]]:
+        """Everything that was shown as more than one, each once, in the order of its first showing."""
+        return list(dict.fromkeys(group for group in self.groups if len(group) > 1))
+
+    @property
+    def several(self) -> tuple[T, ...]:
+        """The newest group of more than one."""
+        return next((group for group in reversed(self.groups) if len(group) > 1), ())
+
+    @property
+    def two(self) -> tuple[T, ...]:
+        """The two that were shown last: beside each other, or one after the other."""
+        last = [group for group in self.groups[-2:] if len(group) == 1]
+        if len(last) == 2 and last[0] != last[1]:
+            return (*last[0], *last[1])
+        return self.several if len(self.several) == 2 else ()
+
+    def list_at(self, which: str | int | None) -> tuple[T, ...]:
+        """Return the list that `list_named` found, without a name the newest; empty if there is no such list."""
+        lists, newest = self.lists, self.several
+        if isinstance(which, int):
+            return lists[which] if which < len(lists) else ()
+        if which == "previous":
+            return next((group for group in reversed(self.groups) if len(group) > 1 and group != newest), newest)
+        return newest
+
+    def meant(self, text: Text) -> list[tuple[int, T]]:
+        """Return all that a text points at, each with the place of the words that do; empty where nothing fits."""
+        which, found = list_named(text), list[tuple[int, T]]()
+        for each in references(text):
+            lists = [self.list_at(which)] if which is not None else [g for g in reversed(self.groups) if len(g) > 1]
+            found += [(each.at, item) for item in self._resolved(each, lists)]
+        return found
+
+    def _resolved(self, reference: Reference, lists: list[tuple[T, ...]]) -> tuple[T, ...]:
+        place, newest = reference.value, lists[0] if lists else ()
+        match reference.kind:
+            case "place":
+                return next(((group[place],) for group in lists if -len(group) <= place < len(group)), ())
+            case "span":
+                return newest[place:] if place < 0 else newest[:place]
+            case "next" | "other":
+                return self._neighbour(newest, is_next=reference.kind == "next")
+            case "two":
+                return self.two
+            case "others":
+                seen = {group[0] for group in self._since_list() if len(group) == 1}
+                return tuple(item for item in newest if item not in seen)
+            case "them":
+                return self.newest if len(self.newest) > 1 else self.two or newest or self.newest
+            case "it":
+                return self.newest[:1]
+
+    def _neighbour(self, group: tuple[T, ...], *, is_next: bool) -> tuple[T, ...]:
+        """Return what stands behind the one that was looked at, or the other one of two."""
+        at = group.index(self.newest[0]) if self.newest and self.newest[0] in group else -1
+        if is_next or len(group) != 2:
+            return group[at + 1 : at + 2] if is_next else ()
+        return (group[1 - max(at, 0)],)
+
+    def _since_list(self) -> list[tuple[T, ...]]:
+        singles = list[tuple[T, ...]]()
+        for group in reversed(self.groups):
+            if len(group) > 1:
+                break
+            singles.append(group)
+        return singles

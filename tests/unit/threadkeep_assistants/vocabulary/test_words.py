@@ -1,0 +1,148 @@
+"""Words, numbers, limits, exclusions and degrees are read from what people write, and fast, whatever they write."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from threadkeep_assistants.vocabulary.references import Shown, list_named, references
+from threadkeep_assistants.vocabulary.words import Text
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("What's Apple’s margin?", "what is apple margin"),
+        ("it isn't, can't, won't", "it is not can not will not"),
+        ("AT&T in Q3 2024", "at&t in q3 2024"),
+        ("order A1002 and #3", "order a1002 and 3"),
+        ("300-500 or 1,500", "300 to 500 or 1500"),
+        ("", ""),
+    ],
+)
+def test_a_text_becomes_plain_words(text: str, words: str) -> None:
+    assert Text(text).line.strip() == words
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("500", [500]),
+        ("five hundred dollars", [500]),
+        ("one hundred and fifty", [150]),
+        ("two thousand five hundred", [2500]),
+        ("twenty five or two three", [25, 2, 3]),
+        ("$1.5k", [1500]),
+        ("a 4K TV", [4]),
+        ("which one", []),
+        ("1,1,1", [111]),
+        ("9" * 400, []),
+    ],
+)
+def test_numbers_are_read_in_digits_and_in_words(text: str, numbers: list[float]) -> None:
+    assert [number.value for number in Text(text).numbers] == numbers
+
+
+@pytest.mark.parametrize(
+    ("text", "limits"),
+    [
+        ("under $500", [("<", 500)]),
+        ("budget 500 max", [("<=", 500)]),
+        ("<= $500", [("<=", 500)]),
+        ("less than five hundred dollars", [("<", 500)]),
+        ("my budget is about 500", [("<=", 500)]),
+        ("500 dollars or less", [("<=", 500)]),
+        ("no more than a hundred", [("<=", 100)]),
+        ("at least 65 inch", [(">=", 65)]),
+        ("500$ and up", [(">=", 500)]),
+        ("more than 2% dividends", [(">", 2)]),
+        ("between $300 and $500", [(">=", 300), ("<=", 500)]),
+        ("from 300 to 500 dollars", [(">=", 300), ("<=", 500)]),
+        ("1,000-1,500", [(">=", 1000), ("<=", 1500)]),
+        ("the top 5", []),
+    ],
+)
+def test_limits_are_read_before_and_behind_a_number(text: str, limits: list[tuple[str, float]]) -> None:
+    assert [(limit.operator, limit.number.value) for limit in Text(text).limits] == limits
+
+
+@pytest.mark.parametrize(
+    ("text", "is_excluded"),
+    [
+        ("no sony or bose", [True, True]),
+        ("sony but not bose", [False, True]),
+        ("anything but sony", [True]),
+        ("everything except the bose", [True]),
+        ("not only sony", [False]),
+        ("it isn't from sony", [True]),
+    ],
+)
+def test_what_is_not_wanted_is_told_from_what_is(text: str, is_excluded: list[bool]) -> None:
+    read = Text(text)
+    names = [(place, place + 1) for place, word in enumerate(read.words) if word.text in ("sony", "bose")]
+    assert read.excluded(names) == is_excluded
+
+
+@pytest.mark.parametrize(
+    ("text", "degree"),
+    [
+        ("cheap", ("cheap", "plain", False)),
+        ("cheaper", ("cheap", "more", False)),
+        ("the biggest", ("big", "most", False)),
+        ("heavier", ("heavy", "more", False)),
+        ("largest", ("large", "most", False)),
+        ("least expensive", ("expensive", "most", True)),
+        ("more expensive", ("expensive", "more", False)),
+        ("best", ("good", "most", False)),
+    ],
+)
+def test_adjectives_are_known_in_every_degree(text: str, degree: tuple[str, str, bool]) -> None:
+    found = Text(text).graded(("cheap", "big", "heavy", "large", "expensive", "good"))
+    assert [(each.word, each.degree, each.is_turned) for each in found] == [degree]
+
+
+def test_a_count_is_no_limit_and_no_price() -> None:
+    counts = [
+        Text(text).count for text in ("top 5 stocks", "give me ten", "show the first two", "show 500 dollars", "5")
+    ]
+    assert counts == [5, 10, 2, None, None]
+
+
+LONG: dict[str, Callable[[int], str]] = {
+    "digits": lambda size: "1" * size,
+    "numbers with commas": lambda size: "1," * (size // 2),
+    "numbers with dots": lambda size: "1." * (size // 2),
+    "quotation marks": lambda size: "top 5 stocks when it will cut - " + "'" * size,
+    "letters and quotation marks": lambda size: "a'" * (size // 2),
+    "spaces": lambda size: "top" + " " * size + "5",
+    "number words": lambda size: "hundred and " * (size // 12),
+    "no": lambda size: "no or " * (size // 6),
+    "lists": lambda size: "the first list " * (size // 15),
+    "places": lambda size: "the second one and " * (size // 19),
+    "dashes": lambda size: "1 - " * (size // 4),
+    "dollars": lambda size: "$" * size,
+    "comparisons": lambda size: "<=" * (size // 2),
+    "one word": lambda size: "a" * size,
+    "lines": lambda size: "\n" * size,
+    "names": lambda size: "AAPL and " * (size // 9),
+    "ampersands": lambda size: "a&" * (size // 2),
+    "brackets": lambda size: "[(" * (size // 2),
+    "marks": lambda size: "\u0301" * size,
+    "pictures": lambda size: "\U0001f600" * size,
+}
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_a_hundred_times_the_text_takes_no_longer_than_its_length_explains(kind: str) -> None:
+    def seconds(size: int) -> float:
+        best = 1.0
+        for _ in range(3):
+            begun = time.process_time()
+            text = Text(LONG[kind](size))
+            _ = (text.limits, text.count, text.graded(("cheap",)), text.has("a b|c*"), list_named(text))
+            Shown((("a", "b"),)).meant(text)
+            _ = text.excluded([(place, place + 1) for place in range(len(text.words))]), references(text)
+            best = min(best, time.process_time() - begun)
+        return best
+
+    assert seconds(100_000) <= 100 * max(seconds(1_000), 0.0005)
