@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from tests.database_clock import DatabaseClock
 from threadkeep.conversation.clock import Clock, utc_now
 from threadkeep.runtime import open_store
 from threadkeep.store.base import Store
+from threadkeep.testing.clock import FakeClock
 
 BACKENDS = ("sqlite", "postgresql", "files", "memory")
 ON_DISK = ("sqlite", "postgresql", "files")
@@ -38,6 +40,25 @@ class AtUrl:
         return await open_store(self.url, clock=clock)
 
 
+class InDatabase(AtUrl):
+    """A store in PostgreSQL, whose time passes with the clock of the test, if that one stands still."""
+
+    def __init__(self, request: pytest.FixtureRequest) -> None:
+        self._request = request
+        urls = request.getfixturevalue("postgres_database")
+        super().__init__(urls.server)
+        self._owner = urls.owner
+        self._is_led = False
+
+    async def __call__(self, clock: Clock = utc_now) -> Store:
+        if isinstance(clock, FakeClock) and not self._is_led:
+            database = DatabaseClock(self._owner)
+            self._request.addfinalizer(database.close)
+            clock.lead(database)
+            self._is_led = True
+        return await super().__call__(clock)
+
+
 def url_of(backend: str, folder: Path, request: pytest.FixtureRequest) -> str:
     """Return the URL of an empty store of this backend; PostgreSQL is started only if a test needs it."""
     match backend:
@@ -53,4 +74,10 @@ def url_of(backend: str, folder: Path, request: pytest.FixtureRequest) -> str:
 
 def opener(backend: str, folder: Path, request: pytest.FixtureRequest) -> Opener:
     """Return what opens handles on one empty store of this backend."""
-    return OneStore() if backend == "memory" else AtUrl(url_of(backend, folder, request))
+    match backend:
+        case "memory":
+            return OneStore()
+        case "postgresql":
+            return InDatabase(request)
+        case _:
+            return AtUrl(url_of(backend, folder, request))

@@ -60,7 +60,7 @@ class Keeper:
         self._patience = patience
         self._jobs = [
             _task("recovering turns", lambda: self._recover(recover_every)),
-            _task("purging what was deleted", lambda: purge_deleted(store, host.parts.clock)),
+            _task("purging what was deleted", lambda: purge_deleted(store)),
         ]
         wire = store.wire()
         relay = Relay(host.parts.bus, wire, host.changed_elsewhere) if wire else None

@@ -23,7 +23,7 @@ from threadkeep.errors import (
 )
 from threadkeep.runtime import open_store
 from threadkeep.store.base import Append, Store
-from threadkeep.testing.samples import asked, key, new, say, texts_of
+from threadkeep.testing.samples import MINUTE, asked, key, new, say, texts_of
 from threadkeep.testing.stores import everything, whole_log
 
 
@@ -147,7 +147,7 @@ async def _fails_everywhere(store: Store, name: str) -> None:
         lambda: say(store, name, "lost", scope=LOCAL),
         lambda: store.create(LOCAL, NewConversation()),
         lambda: store.search(LOCAL, "hello"),
-        store.expired,
+        lambda: store.expired(MINUTE),
     ]
     for attempt in attempts:
         with pytest.raises(StoreUnavailable):

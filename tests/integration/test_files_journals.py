@@ -30,7 +30,7 @@ from threadkeep.store.base import MAX_BYTES
 from threadkeep.store.files import folder
 from threadkeep.store.files.store import FilesStore
 from threadkeep.testing.clock import FakeClock
-from threadkeep.testing.samples import key, new, running, say, texts_of
+from threadkeep.testing.samples import MINUTE, key, new, running, say, texts_of
 from threadkeep.testing.stores import everything
 
 
@@ -208,7 +208,7 @@ async def test_more_conversations_than_are_kept_in_memory_are_all_there(
     assert [hit.conversation for hit in (await files.search(LOCAL, "number0")).items] == ["c0"]
     await running(files, "c1", scope=LOCAL)
     clock.advance(3600)
-    assert [turn.conversation for turn in await files.expired()] == ["c1"]
+    assert [turn.conversation for turn in await files.expired(MINUTE)] == ["c1"]
     await files.close()
 
 

@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,9 @@ import pytest
 from tests.backends import url_of
 from tests.integration.serving import PATIENCE, Server, serving
 from threadkeep.conversation.api_key import KeyRole
-from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.scope import Scope
+from threadkeep.testing.samples import NO_TIME
 from threadkeep.testing.stores import everything
 
 IDS = {"id", "session_id", "conversation"}
@@ -134,7 +133,7 @@ async def shared(store: str) -> AsyncIterator[People]:
         _, stranger = await server.key("globex", "ada")
         mine, purged = await _talk(server, me), await _talk(server, me)
         await server.client.delete(f"/v1/conversations/{purged}", headers=me)
-        assert await server.keeper.store.purge(utc_now() + timedelta(seconds=1)) == 1
+        assert await server.keeper.store.purge(NO_TIME) == 1
         deleted, theirs = await _talk(server, me), await _talk(server, colleague)
         await server.client.delete(f"/v1/conversations/{deleted}", headers=me)
         await server.client.delete(f"/v1/conversations/{theirs}", headers=colleague)

@@ -1,18 +1,16 @@
 """Milestones in PostgreSQL: where they are set, that counting relies on them, databases that have none or too few."""
 
 from collections.abc import AsyncIterator
-from datetime import timedelta
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
 from tests.postgres_server import PostgresServer, Urls
-from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.entry import Summary
 from threadkeep.runtime import migrate, open_store
 from threadkeep.store.base import Append, Store
-from threadkeep.testing.samples import ADA, EVE, new, say
+from threadkeep.testing.samples import ADA, EVE, NO_TIME, new, say
 
 ALL = "SELECT tenant, conversation, seq, messages FROM threadkeep.milestone ORDER BY 1, 2, 3"
 
@@ -81,10 +79,12 @@ async def test_a_database_of_an_older_release_gets_its_milestones_when_it_is_mig
     await new(store, EVE, "too short for one")
     await new(store, EVE, *["x"] * 512)
     expected = inside.milestones()
-    inside.execute("DROP FUNCTION threadkeep.count, threadkeep.messages_up_to, threadkeep.messages_between")
+    inside.execute(
+        "DROP FUNCTION threadkeep.count, threadkeep.messages_up_to, threadkeep.messages_between, threadkeep.moment"
+    )
     inside.execute("DROP TABLE threadkeep.milestone")
-    inside.execute("DELETE FROM threadkeep.migration WHERE number = 14")
-    assert await migrate(postgres_database.owner) == ["0014_milestones.sql"]
+    inside.execute("DELETE FROM threadkeep.migration WHERE number >= 14")
+    assert await migrate(postgres_database.owner) == ["0014_milestones.sql", "0015_time.sql"]
     assert inside.milestones() == expected
     assert len(expected) == 8
     assert [await store.count(*name) for name in names] == [507] * 3
@@ -94,5 +94,5 @@ async def test_milestones_are_purged_with_their_conversation(store: Store, insid
     name = await new(store, ADA, *["x"] * 600)
     await store.delete(ADA, name)
     assert len(inside.milestones()) == 2
-    await store.purge(utc_now() + timedelta(minutes=1))
+    await store.purge(NO_TIME)
     assert inside.milestones() == []

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,10 @@ from httpx_sse import ServerSentEvent
 
 from tests.backends import url_of
 from tests.integration.serving import AT_ONCE, EVENTS, PATIENCE, Server, assert_problem, serving, told, told_until
-from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.export import parse_export
 from threadkeep.errors import ModelRefused
 from threadkeep.llm.base import Text
+from threadkeep.testing.samples import NO_TIME
 from threadkeep.testing.scripted_model import ScriptedModel, Step, says, wants
 from threadkeep.tools.decorator import tool
 from threadkeep.tools.registry import Registry
@@ -90,7 +89,7 @@ async def test_a_conversation_is_created_listed_read_changed_deleted_and_brought
         assert (await client.get(path)).status_code == 200
         assert_problem(await client.post(f"{other}/restore"), 404, "conversation_not_found")
         await client.delete(path)
-        await server.keeper.store.purge(utc_now() + timedelta(seconds=1))
+        await server.keeper.store.purge(NO_TIME)
         assert_problem(await client.post(f"{path}/restore"), 404, "conversation_not_found")
 
 

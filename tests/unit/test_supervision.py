@@ -97,11 +97,11 @@ class FailingStore(MemoryStore):
             raise RuntimeError(f"{verb} is not itself")
         self.worked.add(verb)
 
-    async def expired(self, *, limit: int = 100) -> tuple:  # type: ignore[type-arg]
+    async def expired(self, lease_for: timedelta, *, limit: int = 100) -> tuple:  # type: ignore[type-arg]
         self._use("expired")
-        return await super().expired(limit=limit)
+        return await super().expired(lease_for, limit=limit)
 
-    async def purge(self, deleted_before: object) -> int:
+    async def purge(self, kept_for: object) -> int:
         self._use("purge")
         return 0
 

@@ -4,7 +4,6 @@ import asyncio
 import logging
 from datetime import timedelta
 
-from threadkeep.conversation.clock import Clock, utc_now
 from threadkeep.store.base import Store
 
 logger = logging.getLogger(__name__)
@@ -14,12 +13,10 @@ KEPT_SECONDS = 30.0
 EVERY_SECONDS = 5.0
 
 
-async def purge_deleted(
-    store: Store, clock: Clock = utc_now, *, kept: float = KEPT_SECONDS, every: float = EVERY_SECONDS
-) -> None:
-    """Purge what was deleted long enough ago, for ever; run supervised. `clock` is the one that the store reads."""
+async def purge_deleted(store: Store, *, kept: float = KEPT_SECONDS, every: float = EVERY_SECONDS) -> None:
+    """Purge what was deleted long enough ago, for ever; run supervised."""
     while True:
-        removed = await store.purge(clock() - timedelta(seconds=kept))
+        removed = await store.purge(timedelta(seconds=kept))
         if removed:
             logger.info("purged %s deleted conversation(s)", removed)
         await asyncio.sleep(every)

@@ -219,8 +219,8 @@ class Store(ABC):
         """
 
     @abstractmethod
-    async def purge(self, deleted_before: datetime) -> int:
-        """Remove for good what was deleted before that moment, in all tenants; return how many conversations.
+    async def purge(self, kept_for: timedelta) -> int:
+        """Remove for good what was deleted that long ago or longer, in all tenants; return how many conversations.
 
         It goes in small steps and holds nobody up. What it has begun to remove cannot be restored; if it is cut off,
         the next purge finishes it.
@@ -331,9 +331,13 @@ class Store(ABC):
         """Return the open turns of a conversation, oldest first."""
 
     @abstractmethod
-    async def expired(self, *, limit: int = 100) -> tuple[Turn, ...]:
+    async def expired(self, lease_for: timedelta, *, limit: int = 100) -> tuple[Turn, ...]:
         """Return turns of all tenants that nobody sees to: running ones whose lease has run out, the longest ago first,
-        and queued ones that could be started because no other turn of their conversation is open."""
+        and queued ones that could be started because no other turn of their conversation is open.
+
+        Leases last `lease_for`: one that ends later than two of them from now was given by a clock that was ahead, and
+        counts as run out.
+        """
 
     @abstractmethod
     async def write(self, lease: Lease, message: str, offset: int, text: str) -> None:

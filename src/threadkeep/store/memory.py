@@ -86,8 +86,8 @@ class MemoryShelf(Shelf):
         self._put(found[-1][1])
         self._deleted.remove(found[-1])
 
-    def purge(self, deleted_before: datetime) -> int:
-        kept = [pair for pair in self._deleted if pair[0] >= deleted_before]
+    def purge(self, moment: datetime) -> int:
+        kept = [pair for pair in self._deleted if pair[0] > moment]
         removed = len(self._deleted) - len(kept)
         self._deleted = kept
         return removed

@@ -16,6 +16,7 @@ EVE = Scope(tenant="umbrella", user="ada")
 """Ada and Bob share a tenant. Eve is another tenant's user with Ada's name."""
 
 MINUTE = timedelta(minutes=1)
+NO_TIME = timedelta(0)
 
 
 def asked(text: str) -> Message:
@@ -54,15 +55,25 @@ async def say(
     return (await store.append(scope, conversation, Append(bodies=bodies, parent=parent))).entries
 
 
-async def run(store: Store, conversation: str, text: str = "hello", *, owner: str = "one", scope: Scope = ADA) -> Begun:
-    """Begin a turn with a lease of a minute."""
-    begin = Begin(message=asked(text), owner=owner, lease_for=MINUTE)
+async def run(
+    store: Store,
+    conversation: str,
+    text: str = "hello",
+    *,
+    owner: str = "one",
+    scope: Scope = ADA,
+    lease_for: timedelta = MINUTE,
+) -> Begun:
+    """Begin a turn."""
+    begin = Begin(message=asked(text), owner=owner, lease_for=lease_for)
     return await store.begin(scope, conversation, begin)
 
 
-async def running(store: Store, conversation: str, *, owner: str = "one", scope: Scope = ADA) -> Lease:
+async def running(
+    store: Store, conversation: str, *, owner: str = "one", scope: Scope = ADA, lease_for: timedelta = MINUTE
+) -> Lease:
     """Begin a turn in a conversation that has none, and return its lease."""
-    lease = (await run(store, conversation, owner=owner, scope=scope)).lease
+    lease = (await run(store, conversation, owner=owner, scope=scope, lease_for=lease_for)).lease
     if lease is None:
         raise AssertionError("the turn was queued or replayed")
     return lease

@@ -130,7 +130,7 @@ class Host:
         A turn whose assistant is not known here is left to those who know it; if none comes, it fails here.
         """
         taken = 0
-        for turn in await self.parts.store.expired(limit=limit):
+        for turn in await self.parts.store.expired(self.parts.lease_for, limit=limit):
             if self._here(turn) is None and (self._is_overdue(turn) or await self._is_known(turn)):
                 taken += await self._take_up(turn)
         return taken

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -23,16 +23,16 @@ class PurgedStore(MemoryStore):
     def __init__(self, clock: FakeClock, *failures: Exception) -> None:
         super().__init__(clock, new_id, MAX_BYTES)
         self._failures = list(failures)
-        self.asked: asyncio.Queue[datetime] = asyncio.Queue()
+        self.asked: asyncio.Queue[timedelta] = asyncio.Queue()
 
-    async def purge(self, deleted_before: datetime) -> int:
+    async def purge(self, kept_for: timedelta) -> int:
         if self._failures:
             raise self._failures.pop(0)
-        removed = await super().purge(deleted_before)
-        self.asked.put_nowait(deleted_before)
+        removed = await super().purge(kept_for)
+        self.asked.put_nowait(kept_for)
         return removed
 
-    async def next_purge(self) -> datetime:
+    async def next_purge(self) -> timedelta:
         """Wait for a purge that begins from now on."""
         while not self.asked.empty():
             self.asked.get_nowait()
@@ -40,8 +40,8 @@ class PurgedStore(MemoryStore):
 
 
 @asynccontextmanager
-async def _purging(store: PurgedStore, clock: FakeClock) -> AsyncIterator[None]:
-    job = asyncio.create_task(supervised("purging", lambda: purge_deleted(store, clock, every=0)))
+async def _purging(store: PurgedStore) -> AsyncIterator[None]:
+    job = asyncio.create_task(supervised("purging", lambda: purge_deleted(store, every=0)))
     try:
         async with asyncio.timeout(10):
             yield
@@ -51,14 +51,14 @@ async def _purging(store: PurgedStore, clock: FakeClock) -> AsyncIterator[None]:
 
 async def test_what_was_deleted_can_be_restored_for_a_while_and_is_purged_then(clock: FakeClock) -> None:
     store = PurgedStore(clock)
-    async with _purging(store, clock):
+    async with _purging(store):
         name = await new(store, ADA, "hello")
         await store.delete(ADA, name)
-        clock.advance(KEPT_SECONDS)
-        assert await store.next_purge() == clock.now - timedelta(seconds=KEPT_SECONDS)
+        clock.advance(KEPT_SECONDS - 1)
+        assert await store.next_purge() == timedelta(seconds=KEPT_SECONDS)
         await store.restore(ADA, name)
         await store.delete(ADA, name)
-        clock.advance(KEPT_SECONDS + 1)
+        clock.advance(KEPT_SECONDS)
         await store.next_purge()
         with pytest.raises(ConversationNotFound):
             await store.restore(ADA, name)
@@ -68,6 +68,6 @@ async def test_a_failure_is_reported_and_the_next_round_goes_on(
     clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = PurgedStore(clock, StoreBusy(), RuntimeError("a bug"))
-    async with _purging(store, clock):
+    async with _purging(store):
         await store.next_purge()
     assert [record.levelname for record in caplog.records] == ["WARNING", "ERROR"]

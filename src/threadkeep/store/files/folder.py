@@ -129,13 +129,13 @@ class Folder(Shelf):
             self._book(conversation).restore(binned)
             self._bin.put_back(binned)
 
-    def purge(self, deleted_before: datetime) -> int:
-        return sum(self._purge(binned, microseconds(deleted_before)) for binned in self._bin.all())
+    def purge(self, moment: datetime) -> int:
+        return sum(self._purge(binned, microseconds(moment)) for binned in self._bin.all())
 
-    def _purge(self, binned: Binned, deleted_before: int) -> int:
+    def _purge(self, binned: Binned, moment: int) -> int:
         with self.creating():
             if binned.journal.exists():
-                if binned.deleted_at >= deleted_before:
+                if binned.deleted_at > moment:
                     return 0
                 binned.remove()
                 return 1

@@ -131,12 +131,13 @@ class Catalog:
             found = [index.holding(term, conversation) for term in terms]
             return [list(reversed(seqs[: bisect_left(seqs, before)][-RELATED:])) for seqs in found]
 
-    def expired(self, now: datetime) -> list[Turn]:
-        """Return the turns that nobody sees to: the lease has run out, or only queued ones are open."""
+    def expired(self, now: datetime, latest: datetime) -> list[Turn]:
+        """Return the turns that nobody sees to: no lease until between now and `latest`, or only queued ones."""
         with self._lock:
             first = [card.turns[0] for card in self._cards.values() if card.turns]
             turns = [turn for card in self._cards.values() for turn in card.turns]
-        lost = [turn for turn in turns if turn.state is TurnState.RUNNING and turn.until and turn.until < now]
+        running = (turn for turn in turns if turn.state is TurnState.RUNNING)
+        lost = [turn for turn in running if turn.until and not now <= turn.until <= latest]
         open_ones = {(turn.scope, turn.conversation) for turn in turns if turn.state is not TurnState.QUEUED}
         return lost + [
             turn

@@ -93,8 +93,8 @@ class Shelf(ABC):
         """Put back the conversation of this user that was put aside last; `AlreadyExists` if its id is taken."""
 
     @abstractmethod
-    def purge(self, deleted_before: datetime) -> int:
-        """Remove what was put aside before that moment; return how many conversations."""
+    def purge(self, moment: datetime) -> int:
+        """Remove what was put aside up to that moment; return how many conversations."""
 
     @abstractmethod
     def refresh(self) -> None:
@@ -235,8 +235,9 @@ class LedgerStore(Store):
 
         return await self._run(work)
 
-    async def purge(self, deleted_before: datetime) -> int:
-        return await self._run(lambda: sum(shelf.purge(deleted_before) for shelf in self._shelves()))
+    async def purge(self, kept_for: timedelta) -> int:
+        moment = self._clock() - kept_for
+        return await self._run(lambda: sum(shelf.purge(moment) for shelf in self._shelves()))
 
     # The log and its tree
 
@@ -306,14 +307,15 @@ class LedgerStore(Store):
     async def turns(self, scope: Scope, conversation: str) -> tuple[Turn, ...]:
         return await self._read(scope, conversation, lambda ledger: ledger.turns)
 
-    async def expired(self, *, limit: int = 100) -> tuple[Turn, ...]:
+    async def expired(self, lease_for: timedelta, *, limit: int = 100) -> tuple[Turn, ...]:
         check_limit(limit)
 
         def work() -> tuple[Turn, ...]:
             found: list[Turn] = []
+            now = self._clock()
             for shelf in self._shelves():
                 shelf.refresh()
-                found += shelf.catalog.expired(self._clock())
+                found += shelf.catalog.expired(now, now + 2 * lease_for)
             return tuple(sorted(found, key=lambda turn: turn.until or LAST)[:limit])
 
         return await self._run(work)

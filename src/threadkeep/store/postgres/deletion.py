@@ -1,10 +1,11 @@
 """Deleting: hiding a conversation, bringing it back, removing it for good in steps."""
 
-from datetime import datetime
+from datetime import timedelta
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.scope import Scope
 from threadkeep.store.postgres.database import Database
+from threadkeep.store.postgres.pool import FromNow
 from threadkeep.store.postgres.rows import to_conversation
 
 STEP = 5000
@@ -21,7 +22,7 @@ class Deletion:
         """Make a conversation unreachable."""
         place = await self._db.place(scope, conversation)
         self._db.ends.forget(place)
-        await self._db.ask("hide", *place, self._db.clock())
+        await self._db.ask("hide", *place, FromNow())
 
     async def restore(self, scope: Scope, conversation: str) -> Conversation:
         """Bring back the one that was hidden last."""
@@ -30,10 +31,10 @@ class Deletion:
         row = await self._db.ask("restore", *place)
         return to_conversation(scope, row["now"])
 
-    async def purge(self, deleted_before: datetime) -> int:
-        """Remove what was hidden before that moment; return how many conversations this call removed."""
+    async def purge(self, kept_for: timedelta) -> int:
+        """Remove what was hidden that long ago or longer; return how many conversations this call removed."""
         removed = 0
-        while (found := await self._db.pool.one("next_removal", deleted_before))["conversation"] is not None:
+        while (found := await self._db.pool.one("next_removal", FromNow.of(-kept_for)))["conversation"] is not None:
             removed += await self._remove(found["tenant"], found["conversation"])
         return removed
 

@@ -9,9 +9,10 @@ import asyncio
 import re
 from collections import deque
 from collections.abc import Sequence
+from datetime import timedelta
 from importlib.resources import files
 from time import monotonic
-from typing import Any
+from typing import Any, Self
 
 import asyncpg
 
@@ -51,6 +52,15 @@ async def connect(url: str) -> "asyncpg.Connection[asyncpg.Record]":
         raise translate(error) from error
 
 
+class FromNow(timedelta):
+    """An argument: the moment that comes so much later than now, by the clock of the database that all share."""
+
+    @classmethod
+    def of(cls, time: timedelta) -> Self:
+        """Return the moment that comes after this time."""
+        return cls(time.days, time.seconds, time.microseconds)
+
+
 class _Link:
     """One connection with its prepared statements."""
 
@@ -63,14 +73,17 @@ class _Link:
         """Return the rows of an answer and its status."""
         statement: Any = self._statements.get(verb)
         if statement is None:
-            sql = _PLAIN_APPENDS.get(verb) or _function_call(verb, len(arguments))
+            sql = _PLAIN_APPENDS.get(verb) or _function_call(verb, arguments)
             statement = self._statements[verb] = await self.connection.prepare(sql)
         return await statement.fetch(*arguments), statement.get_statusmsg()
 
 
-def _function_call(verb: str, count: int) -> str:
+def _function_call(verb: str, arguments: Sequence[Any]) -> str:
     # The verb is a name in our own code; what comes from outside goes in the arguments.
-    places = ", ".join(f"${number}" for number in range(1, count + 1))
+    places = ", ".join(
+        f"threadkeep.moment() + ${number}::interval" if isinstance(argument, FromNow) else f"${number}"
+        for number, argument in enumerate(arguments, 1)
+    )
     return f"SELECT * FROM threadkeep.{verb}({places})"
 
 

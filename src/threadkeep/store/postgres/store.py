@@ -1,7 +1,7 @@
 """The PostgreSQL store: every verb is one call of a function in the schema `threadkeep`, which is one transaction."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Self
 
 from threadkeep.conversation.clock import Clock
@@ -104,8 +104,8 @@ class PostgresStore(Store):
     async def restore(self, scope: Scope, conversation: str) -> Conversation:
         return await self._deletion.restore(scope, conversation)
 
-    async def purge(self, deleted_before: datetime) -> int:
-        return await self._deletion.purge(deleted_before)
+    async def purge(self, kept_for: timedelta) -> int:
+        return await self._deletion.purge(kept_for)
 
     # The log and its tree
 
@@ -169,8 +169,8 @@ class PostgresStore(Store):
     async def turns(self, scope: Scope, conversation: str) -> tuple[Turn, ...]:
         return await self._turns.open_turns(scope, conversation)
 
-    async def expired(self, *, limit: int = 100) -> tuple[Turn, ...]:
-        return await self._turns.expired(check_limit(limit))
+    async def expired(self, lease_for: timedelta, *, limit: int = 100) -> tuple[Turn, ...]:
+        return await self._turns.expired(lease_for, check_limit(limit))
 
     async def write(self, lease: Lease, message: str, offset: int, text: str) -> None:
         await self._chunks.write(lease, message, offset, text)

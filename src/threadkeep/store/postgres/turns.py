@@ -13,6 +13,7 @@ from threadkeep.store.checks import check_begin
 from threadkeep.store.codec import TURN, Row, decode, decode_id, encode
 from threadkeep.store.postgres.database import Database
 from threadkeep.store.postgres.jsonb import escape, load_text
+from threadkeep.store.postgres.pool import FromNow
 from threadkeep.store.postgres.rows import Place, number, optional, refusal, to_turn
 from threadkeep.store.postgres.writing import REPLAYED, Log, held, named, placed
 
@@ -55,7 +56,7 @@ class Turns:
             scope.tenant,
             scope.user,
             escape(begin.owner),
-            now + begin.lease_for,
+            FromNow.of(begin.lease_for),
         )
         if row["refused"] == REPLAYED:
             entries = await self._log.between(where.tenant, conversation, row)
@@ -91,7 +92,7 @@ class Turns:
         bodies, now, (owner, lease_for) = _opening(change.message), self._db.clock(), lease
         self._db.ends.forget(where)
         row = await self._db.pool.one(
-            "start", *where, now, turn, self._rows(*bodies), change.parent, escape(owner), now + lease_for
+            "start", *where, now, turn, self._rows(*bodies), change.parent, escape(owner), FromNow.of(lease_for)
         )
         if row["refused"] == _MOVED_ON:
             return None
@@ -105,16 +106,14 @@ class Turns:
         where = await self._db.place_of(turn)
         self._db.ends.forget(where)
         (body,) = self._rows(TurnChange(state=TurnState.RUNNING, detail="taken up"))
-        now = self._db.clock()
         seen = (number(turn.number), number(turn.fence), turn.state.value)
-        await self._db.ask("take", *where, now, *seen, body, escape(owner), now + lease_for)
+        await self._db.ask("take", *where, self._db.clock(), *seen, body, escape(owner), FromNow.of(lease_for))
         return _lease(turn.scope, turn.conversation, turn.number, owner, turn.fence + 1)
 
     async def extend(self, lease: Lease, lease_for: timedelta) -> None:
         """Keep a lease for longer."""
         where = await self._db.place_of(lease)
-        until = self._db.clock() + lease_for
-        await self._db.ask("extend", *where[:3], *held(lease), until)
+        await self._db.ask("extend", *where[:3], *held(lease), FromNow.of(lease_for))
 
     async def open_turns(self, scope: Scope, conversation: str) -> tuple[Turn, ...]:
         """Return the open turns of a conversation, oldest first."""
@@ -122,9 +121,9 @@ class Turns:
         rows = await self._db.lines("turns", *where[:3])
         return tuple(to_turn(scope, conversation, row) for row in rows)
 
-    async def expired(self, limit: int) -> tuple[Turn, ...]:
+    async def expired(self, lease_for: timedelta, limit: int) -> tuple[Turn, ...]:
         """Return running turns of all tenants whose lease has run out."""
-        rows = await self._db.pool.call("expired", self._db.clock(), limit)
+        rows = await self._db.pool.call("expired", FromNow(), FromNow.of(2 * lease_for), limit)
         return tuple(
             to_turn(Scope(tenant=row["tenant"], user=row["user_name"]), decode_id(row["conversation"]), row)
             for row in rows

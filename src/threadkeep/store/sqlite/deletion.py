@@ -54,12 +54,12 @@ class Deletion:
         self.log.forget()
         return self.log.reader.conversation(scope, Place(keys[0], found[0], conversation, found[1]))
 
-    def purge(self, deleted_before: datetime) -> int | None:
-        """Take one step: remove a part of what was deleted first. Return how many conversations that finished; None if
-        nothing is left to remove."""
+    def purge(self, moment: datetime) -> int | None:
+        """Take one step: remove a part of what was deleted first, up to that moment. Return how many conversations that
+        finished; None if nothing is left to remove."""
         found = self.db.row(
-            "SELECT tenant, key FROM conversation WHERE deleted_at < ? ORDER BY deleted_at LIMIT 1",
-            (microseconds(deleted_before),),
+            "SELECT tenant, key FROM conversation WHERE deleted_at <= ? ORDER BY deleted_at LIMIT 1",
+            (microseconds(moment),),
         )
         if found is None:
             return None

@@ -305,16 +305,17 @@ class Reader:
         rows = self.db.execute(f"{_TURN} {_PLACE} ORDER BY number", place[:2])
         return tuple(_turn(scope, place.id, row) for row in rows)
 
-    def expired(self, now: datetime, limit: int) -> tuple[Turn, ...]:
-        """Return turns of all tenants that nobody sees to."""
+    def expired(self, now: datetime, latest: datetime, limit: int) -> tuple[Turn, ...]:
+        """Return turns of all tenants that nobody sees to; no lease is good that ends after `latest`."""
         rows = self.db.execute(
             "SELECT t.name, u.name, c.id, n.number, n.state, n.owner, n.until, n.fence, n.taken FROM turn n "
             "JOIN conversation c ON c.key = n.conversation "
             "JOIN user u ON u.key = c.user JOIN tenant t ON t.key = c.tenant "
-            "WHERE c.id IS NOT NULL AND (n.state = 'running' AND n.until < ? OR n.state = 'queued' AND NOT EXISTS ("
+            "WHERE c.id IS NOT NULL AND (n.state = 'running' AND (n.until < ? OR n.until > ?) "
+            "OR n.state = 'queued' AND NOT EXISTS ("
             "SELECT 1 FROM turn o WHERE o.tenant = n.tenant AND o.conversation = n.conversation "
             "AND (o.state <> 'queued' OR o.number < n.number))) ORDER BY n.until IS NULL, n.until LIMIT ?",
-            (microseconds(now), limit),
+            (microseconds(now), microseconds(latest), limit),
         )
         return tuple(_turn(Scope(tenant=row[0], user=row[1]), decode_id(row[2]), row[3:]) for row in rows)
 

@@ -7,7 +7,7 @@ a search, which may read much, is made in a thread.
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -135,9 +135,9 @@ class SqliteStore(Store):
     async def restore(self, scope: Scope, conversation: str) -> Conversation:
         return await self._write(lambda: self._deletion.restore(scope, conversation))
 
-    async def purge(self, deleted_before: datetime) -> int:
-        removed = 0
-        while (finished := await self._write(lambda: self._deletion.purge(deleted_before))) is not None:
+    async def purge(self, kept_for: timedelta) -> int:
+        removed, moment = 0, self._clock() - kept_for
+        while (finished := await self._write(lambda: self._deletion.purge(moment))) is not None:
             removed += finished
         return removed
 
@@ -232,10 +232,11 @@ class SqliteStore(Store):
     async def turns(self, scope: Scope, conversation: str) -> tuple[Turn, ...]:
         return self._read(scope, conversation, lambda here: self._reader.turns(scope, here))
 
-    async def expired(self, *, limit: int = 100) -> tuple[Turn, ...]:
+    async def expired(self, lease_for: timedelta, *, limit: int = 100) -> tuple[Turn, ...]:
         check_limit(limit)
         with translated():
-            return self._reader.expired(self._clock(), limit)
+            now = self._clock()
+            return self._reader.expired(now, now + 2 * lease_for, limit)
 
     async def write(self, lease: Lease, message: str, offset: int, text: str) -> None:
         check_chunk(message, offset, text)

@@ -60,7 +60,7 @@ LIMITED: dict[str, Callable[[Store, str, int], Awaitable[object]]] = {
     "before": lambda store, name, limit: store.before(ADA, name, 1, limit=limit),
     "after": lambda store, name, limit: store.after(ADA, name, 1, limit=limit),
     "log": lambda store, name, limit: store.log(ADA, name, Cursor(), limit=limit),
-    "expired": lambda store, name, limit: store.expired(limit=limit),
+    "expired": lambda store, name, limit: store.expired(MINUTE, limit=limit),
     "search": lambda store, name, limit: store.search(ADA, "hello", limit=limit),
 }
 

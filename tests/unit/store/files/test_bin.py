@@ -13,7 +13,7 @@ from threadkeep.errors import AlreadyExists, ConversationNotFound
 from threadkeep.store.base import MAX_BYTES
 from threadkeep.store.files.store import FilesStore
 from threadkeep.testing.clock import FakeClock
-from threadkeep.testing.samples import MINUTE, key, new, say, texts_of
+from threadkeep.testing.samples import MINUTE, NO_TIME, key, new, say, texts_of
 from threadkeep.testing.stores import everything
 
 
@@ -61,7 +61,7 @@ async def test_a_deletion_that_was_cut_off_did_not_take_place(
     assert await everything(files, LOCAL) == seen
     with pytest.raises(ConversationNotFound):
         await files.restore(LOCAL, "c")
-    assert await files.purge(clock.now) == 0
+    assert await files.purge(MINUTE) == 0
     assert _files(tmp_path) == before
 
 
@@ -73,7 +73,7 @@ async def test_a_restoring_that_was_cut_off_took_place_even_if_it_was_deleted_ag
     (_binned(tmp_path) / "c.journal").rename(tmp_path / ".threadkeep" / "c.journal")
     await say(files, "c", "more", scope=LOCAL)
     await files.delete(LOCAL, "c")
-    assert await files.purge(clock.now) == 0
+    assert await files.purge(MINUTE) == 0
     await files.restore(LOCAL, "c")
     assert texts_of(await files.newest(LOCAL, "c")) == ["hello", "more"]
     assert list((tmp_path / ".threadkeep" / "deleted").iterdir()) == []
@@ -87,9 +87,9 @@ async def test_a_purge_that_was_cut_off_is_finished_by_the_next(
     for path in _binned(tmp_path).iterdir():
         if path.name != "c.journal":
             path.unlink()
-    assert await files.purge(clock.now + MINUTE) == 1
+    assert await files.purge(NO_TIME) == 1
     (tmp_path / ".threadkeep" / "deleted" / "00000009-0000000000000000-c").mkdir()
-    assert await files.purge(clock.now + MINUTE) == 0
+    assert await files.purge(NO_TIME) == 0
     assert _files(tmp_path) == {}
 
 

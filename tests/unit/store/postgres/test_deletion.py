@@ -9,9 +9,10 @@ from threadkeep.conversation.ids import new_id
 from threadkeep.errors import ConversationNotFound
 from threadkeep.store.base import MAX_BYTES
 from threadkeep.store.postgres import deletion
+from threadkeep.store.postgres.pool import FromNow
 from threadkeep.store.postgres.store import PostgresStore
 from threadkeep.testing.clock import FakeClock
-from threadkeep.testing.samples import ADA, EVE, MINUTE, new, running
+from threadkeep.testing.samples import ADA, EVE, NO_TIME, new, running
 
 
 async def test_a_purge_that_was_cut_off_is_finished_by_the_next(
@@ -25,10 +26,10 @@ async def test_a_purge_that_was_cut_off_is_finished_by_the_next(
         assert len((await store.search(scope, "words")).items) == 5
         await store.delete(scope, "c")
     pool = store._pool
-    found = await pool.one("next_removal", clock.now + MINUTE)
+    found = await pool.one("next_removal", FromNow())
     assert (await pool.one("purge", *found, 0, 2))["is_left"]
     with pytest.raises(ConversationNotFound):
         await store.restore(ADA, "c")
-    assert await store.purge(clock.now + MINUTE) == 2
-    assert (await pool.one("next_removal", clock.now + MINUTE))["conversation"] is None
+    assert await store.purge(NO_TIME) == 2
+    assert (await pool.one("next_removal", FromNow()))["conversation"] is None
     await store.close()

@@ -11,7 +11,7 @@ from threadkeep.store.sqlite import deletion
 from threadkeep.store.sqlite.connection import connect
 from threadkeep.store.sqlite.store import SqliteStore
 from threadkeep.testing.clock import FakeClock
-from threadkeep.testing.samples import ADA, MINUTE, new
+from threadkeep.testing.samples import ADA, NO_TIME, new
 
 
 async def test_a_purge_that_was_cut_off_is_finished_by_the_next(
@@ -21,12 +21,12 @@ async def test_a_purge_that_was_cut_off_is_finished_by_the_next(
     store = await SqliteStore.open(tmp_path / "t.db", clock, new_id, MAX_BYTES)
     name = await new(store, ADA, *["words"] * 5)
     await store.delete(ADA, name)
-    assert await store.writer.run(lambda: store._deletion.purge(clock.now + MINUTE)) == 0
+    assert await store.writer.run(lambda: store._deletion.purge(clock.now)) == 0
     await store.close()
     store = await SqliteStore.open(tmp_path / "t.db", clock, new_id, MAX_BYTES)
     with pytest.raises(ConversationNotFound):
         await store.restore(ADA, name)
-    assert await store.purge(clock.now + MINUTE) == 1
+    assert await store.purge(NO_TIME) == 1
     await store.close()
     rows = connect(tmp_path / "t.db")
     assert [rows.value(f"SELECT count(*) FROM {table}") for table in ("conversation", "entry", "word")] == [0, 0, 0]
