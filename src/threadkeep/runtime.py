@@ -22,7 +22,6 @@ from threadkeep.errors import InvalidStoreUrl, InvalidValue, StoreUnavailable
 from threadkeep.keeper import Keeper
 from threadkeep.llm.base import Model
 from threadkeep.llm.choice import Choice, choose_model
-from threadkeep.llm.loading import load_model
 from threadkeep.settings import AssistantSettings, Settings
 from threadkeep.store.base import MAX_BYTES, Store
 from threadkeep.tools.base import Tool
@@ -30,11 +29,12 @@ from threadkeep.tools.mcp import McpServers
 from threadkeep.tools.mcp_config import McpServer
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.admission import Admission
-from threadkeep.turn.assistant import Assistant, ModelSource
+from threadkeep.turn.assistant import Assistant
 from threadkeep.turn.bus import Bus
 from threadkeep.turn.host import Host
 from threadkeep.turn.lookup import Lookup
 from threadkeep.turn.mind import Mind
+from threadkeep.turn.models import Models
 from threadkeep.turn.observer import Observer
 from threadkeep.turn.running import Parts, Running
 from threadkeep.turn.summaries import keep_summary
@@ -77,12 +77,13 @@ async def open_store(url: str, *, clock: Clock = utc_now, ids: IdSource = new_id
 @dataclass(frozen=True, kw_only=True)
 class Hosting:
     """How turns are run for others: the size of an entry, how tokens are counted, who may begin a turn, who is told
-    what turns do."""
+    what turns do, and which models may be chosen beside the default, the assistants' own and `demo` (None: any)."""
 
     max_bytes: int = MAX_BYTES
     count: Counter = estimate
     admission: Admission = field(default_factory=Admission)
     observer: Observer = field(default_factory=Observer)
+    models: tuple[str, ...] | None = None
 
 
 async def open_keeper(
@@ -104,6 +105,9 @@ async def open_keeper(
     choice = await _choice(model, os.environ if environment is None else environment)
     logger.debug("model: %s. %s", choice.name, choice.reason)
     hosting = hosting or Hosting()
+    own = (assistant.model for assistant in known.values() if assistant.model)
+    offered = tuple(dict.fromkeys([choice.name, *own, *(hosting.models or ()), "demo"]))
+    default = choice.name if isinstance(model, str | None) else model
     store = await open_store(url, max_bytes=hosting.max_bytes)
     servers = McpServers(mcp or {})
     await servers.start()
@@ -112,7 +116,7 @@ async def open_keeper(
         bus=Bus(),
         assistant_of=lambda conversation: _assistant(known, conversation, servers),
         minds=_Minds().of,
-        models=_models(choice.name if isinstance(model, str | None) else model, pace, is_set=model is not None),
+        models=Models(default, pace, is_set=model is not None, offered=None if hosting.models is None else offered),
         clock=utc_now,
         ids=new_id,
         owner=f"{socket.gethostname()}-{os.getpid()}-{new_id()}",
@@ -120,7 +124,7 @@ async def open_keeper(
         admission=hosting.admission,
         observer=hosting.observer,
     )
-    return Keeper(store, Host(parts, _after_turn), choice, known, servers)
+    return Keeper(store, Host(parts, _after_turn), replace(choice, offered=offered), known, servers)
 
 
 def load_counter(name: str | None) -> Counter:
@@ -280,25 +284,6 @@ async def _choice(model: str | Model | None, environment: Mapping[str, str]) -> 
     if isinstance(model, Model):
         return Choice(model.name, "It was handed in.")
     return await choose_model(model, environment)
-
-
-def _models(default: str | Model, pace: float | None, *, is_set: bool) -> ModelSource:
-    """Return what finds models by name; each is loaded once, the scripted one once for each assistant.
-
-    A conversation's own choice comes first, then a model that was set, then the assistant's, then what was found.
-    """
-    loaded: dict[tuple[str, str], Model] = {}
-
-    def find(name: str | None, assistant: Assistant) -> Model:
-        if isinstance(default, Model) and name is None:
-            return default
-        chosen = name or (None if is_set else assistant.model) or str(default)
-        key = (chosen, assistant.name if chosen == "demo" else "")
-        if key not in loaded:
-            loaded[key] = load_model(chosen, assistant.script, pace)
-        return loaded[key]
-
-    return find
 
 
 def _assistant(known: Mapping[str, Assistant], conversation: Conversation, servers: McpServers) -> Assistant:

@@ -41,6 +41,9 @@ AssistantName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")]
 Origins = Annotated[tuple[Annotated[str, AfterValidator(_check_origin)], ...], BeforeValidator(_split)]
 
 
+Names = Annotated[tuple[Annotated[str, Field(min_length=1, max_length=200)], ...], BeforeValidator(_split)]
+
+
 def _limit(default: float, description: str) -> Any:
     """Return the field of a limit."""
     return Field(default=default, ge=0, allow_inf_nan=False, description=f"{description}; 0 is no limit")
@@ -107,6 +110,11 @@ class Settings(BaseModel):
     )
     model: str | None = Field(
         default=None, max_length=200, description="the model that answers, as `provider:model`; else what is found"
+    )
+    models: Names = Field(
+        default=(),
+        description="what conversations may choose beside that one, the assistants' own and `demo`; a path only if it "
+        "stands here",
     )
     token_counter: str | None = Field(
         default=None,

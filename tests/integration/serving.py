@@ -18,7 +18,7 @@ from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.keeper import Keeper
 from threadkeep.llm.base import Model
-from threadkeep.runtime import open_keeper
+from threadkeep.runtime import Hosting, open_keeper
 from threadkeep.server.app import create_app
 from threadkeep.server.connection import Connection
 from threadkeep.settings import Settings
@@ -74,9 +74,11 @@ async def serving(
     **settings: Any,
 ) -> AsyncIterator[Server]:
     """Serve a store on a free port for a while."""
-    keeper = await open_keeper(store, assistants, model=model, pace=0, mcp=mcp)
+    chosen = Settings(store=store, **settings)
+    hosting = Hosting(models=chosen.models)
+    keeper = await open_keeper(store, assistants, model=model, pace=0, mcp=mcp, hosting=hosting)
     listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
-    app = create_app(keeper, Settings(store=store, **settings))
+    app = create_app(keeper, chosen)
     server = uvicorn.Server(uvicorn.Config(app, http=Connection, log_level="warning", timeout_graceful_shutdown=1))
     running = asyncio.create_task(server.serve(sockets=[listener]))
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"

@@ -88,6 +88,7 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
         count=load_counter(settings.token_counter),
         admission=Admission(user_turns=settings.user_turns, tenant_turns=settings.tenant_turns),
         observer=Observers(measures, TurnLog(content=settings.log_content)),
+        models=settings.models,
     )
     assistants = tuple(found_assistants(settings).values())
     keeper = await open_keeper(

@@ -21,10 +21,12 @@ _MAX_LIST = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A model's name and why it was chosen: one sentence for the log and the page."""
+    """A model's name and why it was chosen: one sentence for the log and the page. `offered` are all names that a
+    conversation may choose, this one included."""
 
     name: str
     reason: str
+    offered: tuple[str, ...] = ()
 
 
 def _is_installed(module: str) -> bool:

@@ -23,7 +23,7 @@ def context_length(path: Path) -> int:
                 if key.endswith(b".context_length") and kind in (_UINT32, _UINT64):
                     return _number(file, "<I" if kind == _UINT32 else "<Q")
                 _skip(file, kind)
-    except (OSError, struct.error, KeyError) as error:
+    except (OSError, struct.error, KeyError, OverflowError, MemoryError, RecursionError) as error:
         raise UnknownModel(f"{path} cannot be read as a GGUF file: {error}") from None
     raise UnknownModel(f"{path} does not tell how long a request may be.")
 

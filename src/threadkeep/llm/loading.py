@@ -7,6 +7,7 @@ requests would leave the machine is refused.
 import os
 from collections.abc import Mapping
 from ipaddress import ip_address
+from os.path import isfile, realpath
 from urllib.parse import urlsplit
 
 from threadkeep.errors import ModelRefused, UnknownModel
@@ -41,12 +42,20 @@ def load_model(
     return _langchain(name)
 
 
+def identity_of(name: str) -> str:
+    """Return what a model is known by once it is loaded: a local one by its file, however its path is written."""
+    provider, _, path = name.partition(":")
+    return f"local:{realpath(path)}" if provider == "local" and path else name
+
+
 def _local(path: str) -> Model:
+    if path and not isfile(path):
+        raise UnknownModel(f"{path} is no file.")  # a device or a pipe would be waited for, maybe for ever
     try:
         from threadkeep.llm.local import LocalModel  # noqa: PLC0415 - an optional package
     except ImportError as error:
         raise UnknownModel(f"The local model needs a package ({error}): pip install 'threadkeep[local]'") from None
-    return LocalModel.open(path or None)
+    return LocalModel.open(realpath(path) if path else None)
 
 
 def _langchain(name: str) -> Model:

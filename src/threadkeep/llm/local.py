@@ -7,6 +7,7 @@ another model left in the history are told to it as text.
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,8 @@ class LocalModel(Model):
         self.name = name
         self.window = min(context_length(path), MAX_WINDOW)
         self._server = _load(path, self.window)
+        # Requests that wait for their turn wait here, and not in the threads that everything else shares.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="threadkeep-local")
 
     @classmethod
     def open(cls, path: str | None = None) -> "LocalModel":
@@ -49,7 +52,7 @@ class LocalModel(Model):
         """Generate in a thread. Closing stops it at the next token, or the next part of a long request."""
         loop, arrived, is_stopped = asyncio.get_running_loop(), asyncio.Queue[Any](), threading.Event()
         take = _handing_over(loop, arrived)
-        running = loop.run_in_executor(None, self._run, _body(request), take, is_stopped)
+        running = loop.run_in_executor(self._thread, self._run, _body(request), take, is_stopped)
         try:
             while (chunk := await arrived.get()) is not None:
                 for delta in _deltas(chunk):

@@ -18,6 +18,7 @@ from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, TurnChange, TurnState
 from threadkeep.llm.base import Model
+from threadkeep.llm.loader import Loader
 from threadkeep.store.base import MAX_LIMIT, Append, Appendable, Store
 from threadkeep.turn.admission import Admission
 from threadkeep.turn.assistant import Assistant, MindSource, ModelSource, mind_of
@@ -37,7 +38,7 @@ STORE_PATIENCE = 5.0
 class Parts:
     """What the engine is put together from. `silence` is how long a model may say nothing; `pauses` are the waits
     before a model is asked again, in seconds; their number is the number of further attempts; `count` counts the tokens
-    that are stored with each message; `loaded` are the models that conversations have chosen and that are at hand."""
+    that are stored with each message; `loader` is what models are loaded by."""
 
     store: Store
     bus: Bus
@@ -53,13 +54,11 @@ class Parts:
     count: Counter = estimate
     admission: Admission = field(default_factory=Admission)
     observer: Observer = field(default_factory=Observer)
-    loaded: set[str] = field(default_factory=set)
+    loader: Loader = field(default_factory=Loader)
 
     async def load_model(self, name: str | None, assistant: Assistant) -> None:
-        """Have a model at hand that somebody has chosen. Beside the event loop: a vendor's package takes seconds."""
-        if name is not None and name not in self.loaded:
-            await asyncio.to_thread(self.models, name, assistant)
-            self.loaded.add(name)
+        """Have the model at hand that answers for an assistant where a conversation has chosen this name, or none."""
+        await self.loader.load((name, assistant.name), lambda: self.models(name, assistant))
 
     def counted(self, body: BodyT) -> BodyT:
         """Return a body with its tokens, if it is a message that has not been counted."""

@@ -22,7 +22,9 @@ async def served(settings: Settings | None = None, model: Model | str = "demo") 
     """A client of an application of its own."""
     settings, measures = settings or Settings(store="memory:"), Measures()
     admission = Admission(user_turns=settings.user_turns, tenant_turns=settings.tenant_turns)
-    hosting = Hosting(max_bytes=settings.max_message_bytes, admission=admission, observer=measures)
+    hosting = Hosting(
+        max_bytes=settings.max_message_bytes, admission=admission, observer=measures, models=settings.models
+    )
     keeper = await open_keeper("memory:", model=model, pace=0, hosting=hosting)
     try:
         async with client_of(create_app(keeper, settings, measures)) as client:

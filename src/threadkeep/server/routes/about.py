@@ -87,9 +87,8 @@ def about_routes(keeper: Keeper) -> APIRouter:
     @router.get("/models", summary="The models")
     async def models(who: Who) -> ModelList:
         choice = keeper.model_choice
-        names = dict.fromkeys([choice.name, *(item.model for item in keeper.assistants.values() if item.model), "demo"])
         default = ShownModel(name=choice.name, reason=choice.reason, is_scripted=choice.name == "demo")
-        return ModelList(default=default, data=list(names))
+        return ModelList(default=default, data=list(choice.offered))
 
     @router.get("/me", summary="Who is asking")
     async def me(who: Who) -> Me:

@@ -1,0 +1,63 @@
+"""Which model answers, by name, and which names a conversation may choose. Each model is loaded once.
+
+A conversation's own choice comes first, then a model that was set, then the assistant's, then what was found.
+"""
+
+from collections.abc import Callable, Collection
+from concurrent.futures import Future
+from threading import Lock
+
+from threadkeep.errors import UnknownModel
+from threadkeep.llm.base import Model
+from threadkeep.llm.loading import identity_of, load_model
+from threadkeep.turn.assistant import Assistant
+
+
+class Models:
+    """Finds models by name. The default is a name or a model; `is_set` is whether a person has chosen it.
+
+    Without `offered` any name may be chosen, as by the person at the command line. A name can be a path and cost money,
+    so whoever answers others says what is offered.
+    """
+
+    def __init__(
+        self,
+        default: str | Model,
+        pace: float | None = None,
+        *,
+        is_set: bool = False,
+        offered: Collection[str] | None = None,
+    ) -> None:
+        self._default = default
+        self._pace = pace
+        self._is_set = is_set
+        self._offered = offered
+        self._found: dict[tuple[str, str], Future[Model]] = {}
+        self._lock = Lock()
+
+    def __call__(self, name: str | None, assistant: Assistant) -> Model:
+        """Return the model that answers where a conversation has chosen this name, or none. UnknownModel if it may not
+        be chosen. The first call for a model loads it and may take long; any thread may call."""
+        if isinstance(self._default, Model) and name in (None, self._default.name):
+            return self._default
+        if name is not None and self._offered is not None and name not in self._offered:
+            raise UnknownModel(f"The model {name} is not offered here; GET /v1/models lists those that are.")
+        chosen = name or (None if self._is_set else assistant.model) or str(self._default)
+        # The scripted one plays another script for each assistant.
+        key = (identity_of(chosen), assistant.name if chosen == "demo" else "")
+        return self._once(key, lambda: load_model(chosen, assistant.script, self._pace))
+
+    def _once(self, key: tuple[str, str], load: Callable[[], Model]) -> Model:
+        with self._lock:
+            found = self._found.get(key)
+            is_first = found is None
+            found = self._found[key] = found or Future()
+        if is_first:
+            try:
+                found.set_result(load())
+            except BaseException as error:
+                with self._lock:
+                    del self._found[key]
+                found.set_exception(error)
+                raise
+        return found.result()
