@@ -11,8 +11,8 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.errors import AlreadyExists, ConversationNotFound, StoreUnavailable
 from threadkeep.store.ledger.keyring import MemoryKeyRing
 from threadkeep.store.ledger.ledger import Ledger
-from threadkeep.store.ledger.record import Record
 from threadkeep.store.ledger.store import LedgerStore, Shelf
+from threadkeep.store.record import Record
 
 T = TypeVar("T")
 

@@ -19,8 +19,8 @@ from threadkeep.store.files import disk
 from threadkeep.store.files.journal import Journal
 from threadkeep.store.files.surroundings import Surroundings
 from threadkeep.store.ledger.ledger import Ledger
-from threadkeep.store.ledger.record import Record
 from threadkeep.store.moments import microseconds
+from threadkeep.store.record import Record
 
 
 class Binned(NamedTuple):

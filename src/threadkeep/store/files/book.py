@@ -33,7 +33,7 @@ from threadkeep.store.files.journal import Journal
 from threadkeep.store.files.surroundings import Surroundings
 from threadkeep.store.files.view import Found, View
 from threadkeep.store.ledger.ledger import Ledger
-from threadkeep.store.ledger.record import Record
+from threadkeep.store.record import Record
 
 _NEW = os.O_RDWR | os.O_CREAT
 

@@ -15,7 +15,7 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.value import check_text
 from threadkeep.errors import StoreCorrupt, UnknownRole
 from threadkeep.store.ledger.ledger import Ledger
-from threadkeep.store.ledger.record import Record
+from threadkeep.store.record import Record
 
 _quoted = json.JSONEncoder(ensure_ascii=False).encode
 _SPOKEN = (Role.SYSTEM, Role.USER, Role.ASSISTANT)

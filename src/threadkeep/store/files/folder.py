@@ -24,9 +24,9 @@ from threadkeep.store.files.book import Book
 from threadkeep.store.files.disk import Signature, translated
 from threadkeep.store.files.surroundings import Surroundings
 from threadkeep.store.ledger.ledger import Ledger
-from threadkeep.store.ledger.record import Record
 from threadkeep.store.ledger.store import Shelf
 from threadkeep.store.moments import microseconds
+from threadkeep.store.record import Record
 
 OPEN_BOOKS = 256
 """How many conversations are kept in memory; the others are read again when they are needed."""

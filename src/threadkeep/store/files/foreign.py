@@ -12,7 +12,7 @@ from threadkeep.store.base import ROOT
 from threadkeep.store.checks import encode_within
 from threadkeep.store.files.document import Document, Spoken, spoken
 from threadkeep.store.ledger.ledger import Ledger
-from threadkeep.store.ledger.record import Opening, Record
+from threadkeep.store.record import Opening, Record
 
 
 class Importer:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from threadkeep.errors import ConversationNotFound, StoreCorrupt, StoreTooNew
 from threadkeep.store.files import disk, lines
 from threadkeep.store.files.disk import NEVER, Signature
-from threadkeep.store.ledger.record import Record
+from threadkeep.store.record import Record
 
 _BEGINNING = 256
 

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from threadkeep.conversation.entry import Body, Update
 from threadkeep.conversation.message import Message
 from threadkeep.errors import InvalidInput, StoreTooNew
-from threadkeep.store.ledger.record import Record
+from threadkeep.store.record import Record
 
 FORMAT = 1
 

@@ -7,30 +7,22 @@
 from array import array
 from collections.abc import Iterator
 from datetime import datetime
-from typing import NamedTuple
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import Cursor
-from threadkeep.conversation.entry import Entry, HeadChoice, Status, Summary, Update
+from threadkeep.conversation.entry import Entry, Status, Summary, Update
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State, StateChange, fold
 from threadkeep.conversation.tree import Jump, Tree
-from threadkeep.conversation.turn import Turn
-from threadkeep.errors import EntryNotFound
+from threadkeep.conversation.turn import Turn, TurnChange
+from threadkeep.errors import EntryNotFound, StoreCorrupt
 from threadkeep.store.base import ROOT, LogPage
 from threadkeep.store.checks import check_position
-from threadkeep.store.ledger.record import Chunk, Opening, OpenTurn, Record
 from threadkeep.store.ledger.unfinished import Unfinished
 from threadkeep.store.placement import Tip, place, stamper
-
-
-class Replay(NamedTuple):
-    """What a key made the first time: the digest of its body, and the first and the last of its entries."""
-
-    digest: str
-    first: int
-    last: int
+from threadkeep.store.record import Chunk, KeyUse, Opening, OpenTurn, Record
+from threadkeep.store.rules import DraftEnd, Replay, finishes, raises_version
 
 
 class Ledger:
@@ -88,9 +80,11 @@ class Ledger:
         self.updated_at = record.at
         if placed.jump is not None:
             self.jumps.append(placed.jump)
+        if self.draft and finishes(record, self.draft):
+            self.unfinished = None
         for entry in placed.entries:
             self._note(entry)
-        if any(isinstance(body, StateChange | Update | HeadChoice) for body in record.bodies):
+        if raises_version(record.bodies):
             self.version += 1
 
     def _note(self, entry: Entry) -> None:
@@ -100,8 +94,6 @@ class Ledger:
                 self._summaries.append(entry.seq)
             case Update() as change:
                 self._update(change)
-            case Message(id=message) if self.unfinished and entry.turn == self.unfinished.turn:
-                self.unfinished = None if message == self.unfinished.message else self.unfinished
 
     def _update(self, change: Update) -> None:
         self.title = self.title if change.title is None else change.title
@@ -165,6 +157,11 @@ class Ledger:
         )
 
     @property
+    def draft(self) -> DraftEnd | None:
+        """How much there is of the message being written."""
+        return self.unfinished.end if self.unfinished else None
+
+    @property
     def view(self) -> str | None:
         """The digest of the readable file as it should be now."""
         return next(reversed(self.views), None)
@@ -184,6 +181,17 @@ class Ledger:
     def is_on_branch(self, seq: int) -> bool:
         """Whether this is the number of an entry that continues a branch."""
         return 1 <= seq <= self.tip.last and self.entries[seq - 1].continues_branch
+
+    def replay(self, key: KeyUse) -> Replay | None:
+        """Return what a key made here."""
+        return self.keys.get(key.name)
+
+    def queued(self, turn: int) -> TurnChange:
+        """Return the entry that tells of a queued turn."""
+        body = self.entry(turn).body
+        if not isinstance(body, TurnChange):
+            raise StoreCorrupt(f"Entry {turn} of conversation {self.id} does not tell of a queued turn.")
+        return body
 
     def head(self, head: int | None) -> int:
         """Return the head that was asked for, which must be an entry of a branch, or the current one."""

@@ -7,40 +7,35 @@ What a backend adds is where ledgers come from and how a record is kept: a `Shel
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import islice
 from typing import Protocol, TypeVar
 
-from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.cursor import Cursor
-from threadkeep.conversation.entry import Entry, Status, Update
+from threadkeep.conversation.entry import Entry, Status
 from threadkeep.conversation.idempotency import IdempotencyKey
-from threadkeep.conversation.ids import IdSource, check_id
+from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State
 from threadkeep.conversation.tree import Tree
-from threadkeep.conversation.turn import Lease, Turn
-from threadkeep.errors import ConversationNotFound, EntryNotFound, LeaseLost
+from threadkeep.conversation.turn import Turn
+from threadkeep.errors import ConversationNotFound, EntryNotFound
 from threadkeep.store.base import (
     ROOT,
-    Append,
-    Appended,
-    Begin,
-    Begun,
     ConversationPage,
     Created,
     HitPage,
     LogPage,
     Statistics,
-    Store,
 )
 from threadkeep.store.checks import check_limit
 from threadkeep.store.ledger.catalog import Catalog
 from threadkeep.store.ledger.ledger import Ledger
-from threadkeep.store.ledger.record import Record
-from threadkeep.store.ledger.rules import Decision, Rules, key_use, replayed
 from threadkeep.store.paging import Candidate, hit_page, search_after
+from threadkeep.store.record import Record
+from threadkeep.store.ruled import RuledStore
+from threadkeep.store.rules import Verb, key_use, replayed
 from threadkeep.store.words import Query, query_words, relate
 
 T = TypeVar("T")
@@ -101,13 +96,8 @@ class Shelf(ABC):
         """Bring the catalog up to date with what others stored."""
 
 
-class LedgerStore(Store):
+class LedgerStore(RuledStore):
     """Conversations as ledgers."""
-
-    def __init__(self, clock: Clock, ids: IdSource, max_bytes: int) -> None:
-        self._clock = clock
-        self._ids = ids
-        self._rules = Rules(clock, max_bytes)
 
     # Seams
 
@@ -132,24 +122,18 @@ class LedgerStore(Store):
 
         return await self._run(work)
 
-    async def _write(self, scope: Scope, conversation: str, decide: Callable[[Ledger], Decision[T]]) -> T:
+    async def _write(self, scope: Scope, conversation: str, verb: Verb[T]) -> T:
         check_id(conversation)
 
         def work() -> T:
             with self._shelf(scope.tenant).writing(scope, conversation) as held:
-                decision = decide(held.ledger)
+                decision, first = verb.decide(held.ledger), held.ledger.tip.last + 1
                 if decision.record is not None:
                     held.keep(decision.record)
-                return decision.answer(held.ledger)
+                    return decision.answer(held.ledger.between(first, held.ledger.tip.last))
+                return decision.answer(held.ledger.between(*decision.again) if decision.again else ())
 
         return await self._run(work)
-
-    async def _write_for(self, holder: Lease | Turn, decide: Callable[[Ledger], Decision[T]]) -> T:
-        """Write for a turn; when its conversation is gone, so is the lease."""
-        try:
-            return await self._write(holder.scope, holder.conversation, decide)
-        except ConversationNotFound:
-            raise LeaseLost from None
 
     async def _look(self, tenant: str, look: Callable[[Shelf], T]) -> T:
         """Look into the catalog after bringing it up to date."""
@@ -205,13 +189,6 @@ class LedgerStore(Store):
         check_limit(limit)
         return await self._look(scope.tenant, lambda shelf: shelf.catalog.page(scope, assistant, status, limit, after))
 
-    async def update(
-        self, scope: Scope, conversation: str, change: Update, *, expected_version: int | None = None
-    ) -> Conversation:
-        return await self._write(
-            scope, conversation, lambda ledger: self._rules.update(ledger, change, expected_version)
-        )
-
     async def delete(self, scope: Scope, conversation: str) -> None:
         check_id(conversation)
 
@@ -240,16 +217,6 @@ class LedgerStore(Store):
         return await self._run(lambda: sum(shelf.purge(moment) for shelf in self._shelves()))
 
     # The log and its tree
-
-    async def append(self, scope: Scope, conversation: str, append: Append) -> Appended:
-        return await self._write(scope, conversation, lambda ledger: self._rules.append(ledger, append))
-
-    async def choose_head(
-        self, scope: Scope, conversation: str, head: int, *, expected_version: int | None = None
-    ) -> Conversation:
-        return await self._write(
-            scope, conversation, lambda ledger: self._rules.choose_head(ledger, head, expected_version)
-        )
 
     async def tree(self, scope: Scope, conversation: str) -> Tree:
         return await self._read(scope, conversation, lambda ledger: ledger.tree)
@@ -292,18 +259,6 @@ class LedgerStore(Store):
 
     # Turns
 
-    async def begin(self, scope: Scope, conversation: str, begin: Begin) -> Begun:
-        return await self._write(scope, conversation, lambda ledger: self._rules.begin(ledger, begin))
-
-    async def start(self, scope: Scope, conversation: str, owner: str, lease_for: timedelta) -> Begun | None:
-        return await self._write(scope, conversation, lambda ledger: self._rules.start(ledger, owner, lease_for))
-
-    async def take(self, turn: Turn, owner: str, lease_for: timedelta) -> Lease:
-        return await self._write_for(turn, lambda ledger: self._rules.take(ledger, turn, owner, lease_for))
-
-    async def extend(self, lease: Lease, lease_for: timedelta) -> None:
-        await self._write_for(lease, lambda ledger: self._rules.extend(ledger, lease, lease_for))
-
     async def turns(self, scope: Scope, conversation: str) -> tuple[Turn, ...]:
         return await self._read(scope, conversation, lambda ledger: ledger.turns)
 
@@ -319,9 +274,6 @@ class LedgerStore(Store):
             return tuple(sorted(found, key=lambda turn: turn.until or LAST)[:limit])
 
         return await self._run(work)
-
-    async def write(self, lease: Lease, message: str, offset: int, text: str) -> None:
-        await self._write_for(lease, lambda ledger: self._rules.write(ledger, lease, message, offset, text))
 
     # Across conversations
 

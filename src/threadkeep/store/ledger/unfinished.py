@@ -3,7 +3,8 @@
 from datetime import datetime
 
 from threadkeep.store.base import Draft
-from threadkeep.store.ledger.record import Chunk
+from threadkeep.store.record import Chunk
+from threadkeep.store.rules import DraftEnd
 
 
 class Unfinished:
@@ -23,6 +24,11 @@ class Unfinished:
         self._pieces.append(chunk.text)
         self.characters += len(chunk.text)
         self.bytes += len(chunk.text.encode())
+
+    @property
+    def end(self) -> DraftEnd:
+        """How much there is of it."""
+        return DraftEnd(self.message, self.turn, self.characters, self.bytes)
 
     def after(self, offset: int) -> Draft:
         """Return the text from character `offset` on."""

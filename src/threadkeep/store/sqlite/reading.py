@@ -21,6 +21,8 @@ from threadkeep.store.base import ROOT, Draft
 from threadkeep.store.codec import STATE, SUMMARY, Packer, Row, decode, decode_id, encode_id
 from threadkeep.store.moments import microseconds, moment
 from threadkeep.store.placement import Tip
+from threadkeep.store.record import OpenTurn
+from threadkeep.store.rules import DraftEnd, Replay
 from threadkeep.store.sqlite.connection import Database
 
 _ENTRY = "SELECT seq, parent, kind, turn, created_at, id, tokens, content, parts FROM entry"
@@ -172,6 +174,18 @@ class Reader:
             updated_at=moment(updated),
         )
 
+    def key(self, tenant: int, name: bytes) -> tuple[Place, Replay] | None:
+        """Return what an idempotency key made, and in which conversation."""
+        found = self.db.row(
+            "SELECT c.key, c.id, c.version, k.digest, k.first, k.last FROM key k "
+            "JOIN conversation c ON c.key = k.conversation WHERE k.tenant = ? AND k.name = ? AND c.id IS NOT NULL",
+            (tenant, name),
+        )
+        if found is None:
+            return None
+        key, id, version, digest, first, last = found
+        return Place(tenant, key, decode_id(id), version), Replay(digest.hex(), first, last)
+
     # Entries
 
     def entry(self, place: Place, seq: int) -> Entry:
@@ -302,8 +316,11 @@ class Reader:
 
     def turns(self, scope: Scope, place: Place) -> tuple[Turn, ...]:
         """Return the open turns of a conversation."""
-        rows = self.db.execute(f"{_TURN} {_PLACE} ORDER BY number", place[:2])
-        return tuple(_turn(scope, place.id, row) for row in rows)
+        return tuple(Turn(scope=scope, conversation=place.id, **dict(turn)) for turn in self.open_turns(place))
+
+    def open_turns(self, place: Place) -> tuple[OpenTurn, ...]:
+        """Return the same as the rules know them."""
+        return tuple(map(_open_turn, self.db.execute(f"{_TURN} {_PLACE} ORDER BY number", place[:2])))
 
     def expired(self, now: datetime, latest: datetime, limit: int) -> tuple[Turn, ...]:
         """Return turns of all tenants that nobody sees to; no lease is good that ends after `latest`."""
@@ -317,7 +334,20 @@ class Reader:
             "AND (o.state <> 'queued' OR o.number < n.number))) ORDER BY n.until IS NULL, n.until LIMIT ?",
             (microseconds(now), microseconds(latest), limit),
         )
-        return tuple(_turn(Scope(tenant=row[0], user=row[1]), decode_id(row[2]), row[3:]) for row in rows)
+        return tuple(
+            Turn(scope=Scope(tenant=row[0], user=row[1]), conversation=decode_id(row[2]), **dict(_open_turn(row[3:])))
+            for row in rows
+        )
+
+    def written(self, place: Place) -> DraftEnd | None:
+        """Return how much there is of the message being written."""
+        found = self.db.row(
+            'SELECT d.message, d.turn, c."end", c.bytes FROM draft d '
+            "JOIN chunk c ON c.tenant = d.tenant AND c.conversation = d.conversation "
+            'WHERE d.tenant = ? AND d.conversation = ? ORDER BY c."offset" DESC LIMIT 1',
+            place[:2],
+        )
+        return DraftEnd(*found) if found else None
 
     def draft(self, place: Place, message: str | None, offset: int) -> Draft | None:
         """Return what is being written, from `offset` on if it is this message, else from its beginning."""
@@ -332,11 +362,9 @@ class Reader:
         return Draft(message=found[0], turn=found[1], started_at=moment(found[2]), offset=start, text=text)
 
 
-def _turn(scope: Scope, conversation: str, row: Sequence[Any]) -> Turn:
+def _open_turn(row: Sequence[Any]) -> OpenTurn:
     number, state, owner, until, fence, taken = row
-    return Turn(
-        scope=scope,
-        conversation=conversation,
+    return OpenTurn(
         number=number,
         state=TurnState(state),
         owner=owner,

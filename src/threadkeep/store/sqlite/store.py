@@ -14,30 +14,27 @@ from typing import Self, TypeVar
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.cursor import MAX_SEQ, Cursor
-from threadkeep.conversation.entry import Entry, Status, Update
+from threadkeep.conversation.entry import Entry, Status
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import IdSource, check_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State, StateChange, fold
 from threadkeep.conversation.tree import Tree
-from threadkeep.conversation.turn import Lease, Turn
+from threadkeep.conversation.turn import Turn
 from threadkeep.errors import StoreError, StoreUnavailable
 from threadkeep.store.base import (
     ROOT,
-    Append,
-    Appended,
-    Begin,
-    Begun,
     ConversationPage,
     Created,
     HitPage,
     LogPage,
     Statistics,
-    Store,
 )
-from threadkeep.store.checks import check_append, check_begin, check_chunk, check_limit, check_position, encode_within
+from threadkeep.store.checks import check_limit, check_position
 from threadkeep.store.moments import microseconds
 from threadkeep.store.paging import activity_after, activity_cursor
+from threadkeep.store.ruled import RuledStore
+from threadkeep.store.rules import Verb
 from threadkeep.store.sqlite import index
 from threadkeep.store.sqlite.connection import connect, translated
 from threadkeep.store.sqlite.deletion import Deletion
@@ -46,7 +43,6 @@ from threadkeep.store.sqlite.milestones import count_messages
 from threadkeep.store.sqlite.reading import Place, Reader
 from threadkeep.store.sqlite.schema import apply
 from threadkeep.store.sqlite.searching import search
-from threadkeep.store.sqlite.turns import Turns
 from threadkeep.store.sqlite.writer import Writer
 from threadkeep.store.sqlite.writing import Log
 from threadkeep.store.words import query_words, relate
@@ -55,23 +51,20 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 
-class SqliteStore(Store):
+class SqliteStore(RuledStore):
     """Conversations in one SQLite file."""
 
     def __init__(self, path: Path, clock: Clock, ids: IdSource, max_bytes: int) -> None:
+        super().__init__(clock, ids, max_bytes)
         connection = connect(path)
         apply(connection)
         self._log = Log(Reader(connection), clock)
-        self._turns = Turns(self._log)
         self._deletion = Deletion(self._log)
         self.writer = Writer(connection, self._log.begin, self._log.forget)
         self._reader = Reader(connect(path))
         self._searcher = Reader(connect(path))
         self.keyring = SqliteKeyRing(self.writer, self._reader.db)
         self._searching = asyncio.Lock()
-        self._clock = clock
-        self._ids = ids
-        self._max_bytes = max_bytes
         self._loop = asyncio.get_running_loop()
         self._written = 0.0
         self._pause: asyncio.TimerHandle | None = None
@@ -97,12 +90,12 @@ class SqliteStore(Store):
             self._searcher.db.close()
 
     async def ping(self) -> None:
-        await self._write(lambda: self._log.db.rows("UPDATE caught_up SET position = position"))
+        await self._run(lambda: self._log.db.rows("UPDATE caught_up SET position = position"))
 
     # Conversations
 
     async def create(self, scope: Scope, new: NewConversation, *, key: IdempotencyKey | None = None) -> Created:
-        return await self._write(lambda: self._log.create(scope, new.id or self._ids(), new, key))
+        return await self._run(lambda: self._log.create(scope, new.id or self._ids(), new, key))
 
     async def get(self, scope: Scope, conversation: str) -> Conversation:
         return self._read(scope, conversation, lambda here: self._reader.conversation(scope, here))
@@ -123,34 +116,19 @@ class SqliteStore(Store):
             found = self._reader.conversations(scope, before, assistant, status, limit + 1)
         return _page(scope, found, limit)
 
-    async def update(
-        self, scope: Scope, conversation: str, change: Update, *, expected_version: int | None = None
-    ) -> Conversation:
-        encode_within(change, self._max_bytes)
-        return await self._write(lambda: self._log.update(scope, conversation, change, expected_version))
-
     async def delete(self, scope: Scope, conversation: str) -> None:
-        await self._write(lambda: self._deletion.hide(scope, conversation))
+        await self._run(lambda: self._deletion.hide(scope, conversation))
 
     async def restore(self, scope: Scope, conversation: str) -> Conversation:
-        return await self._write(lambda: self._deletion.restore(scope, conversation))
+        return await self._run(lambda: self._deletion.restore(scope, conversation))
 
     async def purge(self, kept_for: timedelta) -> int:
         removed, moment = 0, self._clock() - kept_for
-        while (finished := await self._write(lambda: self._deletion.purge(moment))) is not None:
+        while (finished := await self._run(lambda: self._deletion.purge(moment))) is not None:
             removed += finished
         return removed
 
     # The log and its tree
-
-    async def append(self, scope: Scope, conversation: str, append: Append) -> Appended:
-        rows = check_append(append, self._max_bytes)
-        return await self._write(lambda: self._log.append(scope, conversation, append, rows))
-
-    async def choose_head(
-        self, scope: Scope, conversation: str, head: int, *, expected_version: int | None = None
-    ) -> Conversation:
-        return await self._write(lambda: self._log.choose_head(scope, conversation, head, expected_version))
 
     async def tree(self, scope: Scope, conversation: str) -> Tree:
         return self._read(scope, conversation, self._reader.tree)
@@ -216,19 +194,6 @@ class SqliteStore(Store):
 
     # Turns
 
-    async def begin(self, scope: Scope, conversation: str, begin: Begin) -> Begun:
-        check_begin(begin, self._max_bytes)
-        return await self._write(lambda: self._turns.begin(scope, conversation, begin))
-
-    async def start(self, scope: Scope, conversation: str, owner: str, lease_for: timedelta) -> Begun | None:
-        return await self._write(lambda: self._turns.start(scope, conversation, owner, lease_for))
-
-    async def take(self, turn: Turn, owner: str, lease_for: timedelta) -> Lease:
-        return await self._write(lambda: self._turns.take(turn, owner, lease_for))
-
-    async def extend(self, lease: Lease, lease_for: timedelta) -> None:
-        await self._write(lambda: self._turns.extend(lease, lease_for))
-
     async def turns(self, scope: Scope, conversation: str) -> tuple[Turn, ...]:
         return self._read(scope, conversation, lambda here: self._reader.turns(scope, here))
 
@@ -237,10 +202,6 @@ class SqliteStore(Store):
         with translated():
             now = self._clock()
             return self._reader.expired(now, now + 2 * lease_for, limit)
-
-    async def write(self, lease: Lease, message: str, offset: int, text: str) -> None:
-        check_chunk(message, offset, text)
-        await self._write(lambda: self._turns.write(lease, message, offset, text, self._max_bytes), patient=True)
 
     # Across conversations
 
@@ -305,7 +266,11 @@ class SqliteStore(Store):
         with translated(), self._reader.snapshot():
             return read(self._reader.place(scope, conversation))
 
-    async def _write(self, work: Callable[[], T], *, patient: bool = False) -> T:
+    async def _write(self, scope: Scope, conversation: str, verb: Verb[T]) -> T:
+        return await self._run(lambda: self._log.write(scope, conversation, verb), patient=verb.patient)
+
+    async def _run(self, work: Callable[[], T], *, patient: bool = False) -> T:
+        """Do work in a transaction."""
         result = await self.writer.run(work, patient=patient)
         self._written = self._loop.time()
         if self._pause is None and self._log.added:

@@ -1,40 +1,71 @@
-"""Writing to the log in SQLite. Every function here runs inside a transaction of the writer: all or nothing."""
+"""Writing to the log in SQLite: the end of a log as the rules want it, and the commit of a record.
+
+Every function here runs inside a transaction of the writer: all or nothing.
+"""
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
 
 from threadkeep.conversation.clock import Clock
-from threadkeep.conversation.conversation import Conversation, NewConversation
-from threadkeep.conversation.cursor import MAX_SEQ
-from threadkeep.conversation.entry import Body, Entry, HeadChoice, Update
+from threadkeep.conversation.conversation import NewConversation
+from threadkeep.conversation.entry import Entry, Update
 from threadkeep.conversation.idempotency import IdempotencyKey
-from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
-from threadkeep.conversation.state import StateChange
-from threadkeep.conversation.turn import Lease, TurnChange, TurnState
-from threadkeep.errors import (
-    AlreadyExists,
-    DraftMismatch,
-    InvalidParent,
-    KeyReused,
-    LeaseLost,
-    StaleHead,
-    StaleVersion,
-)
-from threadkeep.store.base import ROOT, Append, Appended, Created
-from threadkeep.store.codec import Row, decode_id, encode, encode_id
+from threadkeep.conversation.turn import TurnChange
+from threadkeep.errors import AlreadyExists, StoreCorrupt
+from threadkeep.store.base import Created
+from threadkeep.store.codec import Row, encode_id
 from threadkeep.store.moments import microseconds
-from threadkeep.store.placement import Placed, Tip, place, stamper
+from threadkeep.store.placement import Tip, place, stamper
+from threadkeep.store.record import Chunk, KeyUse, OpenTurn, Record
+from threadkeep.store.rules import DraftEnd, Replay, Verb, entries_of, finishes, key_use, raises_version
 from threadkeep.store.sqlite.milestones import set_milestones
 from threadkeep.store.sqlite.reading import Place, Reader
 
+T = TypeVar("T")
+REMEMBERED = 10_000
+_HERE = "WHERE tenant = ? AND conversation = ?"
 _INSERT = """
     INSERT INTO entry
         (tenant, conversation, seq, parent, kind, turn, created_at, id, tokens, head, newest, content, parts)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-REMEMBERED = 10_000
-_HERE = "WHERE tenant = ? AND conversation = ?"
+
+
+@dataclass(slots=True)
+class SqliteEnd:
+    """The end of a log. It changes with what is committed."""
+
+    scope: Scope
+    place: Place
+    version: int
+    tip: Tip
+    open_turns: dict[int, OpenTurn]
+    draft: DraftEnd | None
+    reader: Reader
+
+    @property
+    def id(self) -> str:
+        """The conversation's id."""
+        return self.place.id
+
+    def replay(self, key: KeyUse) -> Replay | None:
+        """Return what a key made."""
+        found = self.reader.key(self.place.tenant, bytes.fromhex(key.name))
+        return found[1] if found else None
+
+    def is_on_branch(self, seq: int) -> bool:
+        """Whether this is the number of an entry that continues a branch."""
+        return seq == self.tip.head or self.reader.is_on_branch(self.place, seq)
+
+    def queued(self, turn: int) -> TurnChange:
+        """Return the entry that tells of a queued turn."""
+        body = self.reader.entry(self.place, turn).body
+        if not isinstance(body, TurnChange):
+            raise StoreCorrupt(f"Entry {turn} opened a queued turn, but does not say so.")
+        return body
 
 
 class Log:
@@ -46,43 +77,33 @@ class Log:
         self.clock = clock
         self.added = 0
         self._seen = -1
-        self._places: dict[tuple[str, str, str], Place] = {}
-        self._tips: dict[int, Tip] = {}
+        self._ends: dict[tuple[str, str, str], SqliteEnd] = {}
 
     def forget(self) -> None:
         """Remember nothing of what was read: it may have been undone, or changed by another process."""
         self.reader.forget()
-        self._places.clear()
-        self._tips.clear()
+        self._ends.clear()
 
     def begin(self) -> None:
         """Begin a transaction: forget what was remembered if somebody else has written since."""
         seen = self.db.value("PRAGMA data_version")
-        if seen != self._seen or len(self._tips) > REMEMBERED or len(self._places) > REMEMBERED:
+        if seen != self._seen or len(self._ends) > REMEMBERED:
             self.forget()
             self._seen = seen
-
-    def end(self, scope: Scope, conversation: str) -> tuple[Place, Tip]:
-        """Return where a conversation is stored and the end of its log; remembered as long as nobody else writes."""
-        names = (scope.tenant, scope.user, conversation)
-        here = self._places.get(names) or self._places.setdefault(names, self.reader.place(scope, conversation))
-        tip = self._tips.get(here.conversation)
-        return here, self.reader.tip(here) if tip is None else tip
-
-    def _raise_version(self, here: Place) -> None:
-        self.db.execute("UPDATE conversation SET version = version + 1 WHERE key = ?", (here.conversation,))
-        self._places.clear()
 
     # Conversations
 
     def create(self, scope: Scope, id: str, new: NewConversation, key: IdempotencyKey | None) -> Created:
         """Create a conversation, or find it by its key."""
         tenant, user = self._scope(scope)
-        if (found := self.replayed(scope, key)) is not None:
+        use = key_use(scope, key)
+        found = self.reader.key(tenant, bytes.fromhex(use.name)) if use else None
+        if use and found:
+            entries_of(found[1], use)
             return Created(conversation=self.reader.conversation(scope, found[0]), replayed=True)
-        now = microseconds(self.clock())
         if self.db.value("SELECT 1 FROM conversation WHERE tenant = ? AND id = ?", (tenant, encode_id(id))):
             raise AlreadyExists
+        now = microseconds(self.clock())
         self.db.execute(
             "INSERT INTO conversation (tenant, user, id, version, created_at, updated_at, bytes, status, archived, "
             "assistant, title, model, metadata, system) VALUES (?, ?, ?, 1, ?, ?, 0, 'active', 0, ?, ?, ?, ?, ?)",
@@ -100,7 +121,8 @@ class Log:
             ),
         )
         here = Place(tenant, self.db.last_insert_rowid(), id, 1)
-        self.remember(scope, here, key, 0, 0)
+        if use:
+            self._keep_key(here, use, 0, 0)
         return Created(conversation=self.reader.conversation(scope, here))
 
     def _scope(self, scope: Scope) -> tuple[int, int]:
@@ -114,123 +136,67 @@ class Log:
         # Not through the reader, which remembers what it finds: this transaction may still be undone.
         return tenant, self.db.last_insert_rowid()
 
-    def update(self, scope: Scope, conversation: str, change: Update, expected_version: int | None) -> Conversation:
-        """Change a conversation as a whole."""
-        here, tip = self.end(scope, conversation)
-        check_version(here, expected_version)
-        self.db.execute(
-            "UPDATE conversation SET title = coalesce(?, title), metadata = coalesce(?, metadata), "
-            "status = coalesce(?, status), archived = coalesce(?, archived), model = coalesce(?, model) WHERE key = ?",
-            (
-                change.title,
-                None if change.metadata is None else _json(change.metadata),
-                change.status,
-                change.archived,
-                change.model,
-                here.conversation,
-            ),
-        )
-        self._raise_version(here)
-        self.put(here, tip, [change], tip.head, None)
-        return self.reader.conversation(scope, here)
+    # The log
 
-    def choose_head(self, scope: Scope, conversation: str, head: int, expected_version: int | None) -> Conversation:
-        """Make another entry the head."""
-        here, tip = self.end(scope, conversation)
-        check_version(here, expected_version)
-        if head != ROOT:
-            self.reader.check_on_branch(here, head)
-        self._raise_version(here)
-        self.put(here, tip._replace(head=head), [HeadChoice()], head, None)
-        return self.reader.conversation(scope, here)
+    def write(self, scope: Scope, conversation: str, verb: Verb[T]) -> T:
+        """Commit what is decided about the end of a log, and answer."""
+        end = self._end(scope, conversation)
+        decision = verb.decide(end)
+        if decision.record is not None:
+            return decision.answer(self._commit(end, decision.record, decision.rows))
+        return decision.answer(self.reader.between(end.place, *decision.again) if decision.again else ())
 
-    # Idempotency
-
-    def replayed(self, scope: Scope, key: IdempotencyKey | None) -> tuple[Place, int, int] | None:
-        """Return the conversation and the first and last entry that a repeated key made, if it is one."""
-        keys = self.reader.scope(scope)
-        if key is None or keys is None:
-            return None
-        found = self.db.row(
-            "SELECT k.digest, c.tenant, c.key, c.id, c.version, k.first, k.last FROM key k "
-            "JOIN conversation c ON c.key = k.conversation WHERE k.tenant = ? AND k.name = ? AND c.id IS NOT NULL",
-            (keys[0], key.name(scope)),
-        )
-        if found is None:
-            return None
-        if found[0] != key.digest:
-            raise KeyReused
-        return Place(found[1], found[2], decode_id(found[3]), found[4]), found[5], found[6]
-
-    def remember(self, scope: Scope, here: Place, key: IdempotencyKey | None, first: int, last: int) -> None:
-        """Keep what a key made."""
-        if key is not None:
-            self.db.execute(
-                "INSERT OR REPLACE INTO key VALUES (?, ?, ?, ?, ?, ?)",
-                (here.tenant, key.name(scope), key.digest, here.conversation, first, last),
+    def _end(self, scope: Scope, conversation: str) -> SqliteEnd:
+        """Return the end of a log; it is remembered as long as nobody else writes."""
+        names = (scope.tenant, scope.user, conversation)
+        end = self._ends.get(names)
+        if end is None:
+            here = self.reader.place(scope, conversation)
+            turns = {turn.number: turn for turn in self.reader.open_turns(here)}
+            end = SqliteEnd(
+                scope,
+                here,
+                here.version,
+                self.reader.tip(here),
+                turns,
+                self.reader.written(here),
+                self.reader,
             )
+            self._ends[names] = end
+        return end
 
-    # Entries
-
-    def append(self, scope: Scope, conversation: str, append: Append, rows: Sequence[Row]) -> Appended:
-        """Append entries; `rows` are the bodies of the append, encoded."""
-        here, tip = self.end(scope, conversation)
-        if (found := self.replayed(scope, append.key)) is not None:
-            return Appended(entries=self.reader.between(*found), replayed=True)
-        check_version(here, append.expected_version)
-        parent = self.parent(here, tip, append.parent, append.expected_head)
-        turn = self.check_lease(here, append.lease) if append.lease else None
-        bodies: list[Body] = list(append.bodies)
-        if append.lease is not None:
-            self._finish_draft(here, bodies, append.settle is not None)
-        if append.settle is not None:
-            bodies.append(append.settle)
-            rows = [*rows, encode(append.settle)]
-            self._settle(here, turn, append.settle)
-        placed = self.put(here, tip, bodies, parent, turn, rows)
-        if any(isinstance(body, StateChange) for body in bodies):
-            self._raise_version(here)
-        if placed.entries:
-            self.remember(scope, here, append.key, placed.entries[0].seq, placed.entries[-1].seq)
-        return Appended(entries=placed.entries, replayed=False)
-
-    def parent(self, here: Place, tip: Tip, parent: int | None, expected_head: int | None) -> int:
-        """Return the entry to continue, after checking what the caller expects."""
-        if expected_head is not None and expected_head != tip.head:
-            raise StaleHead(tip.head or None)
-        if parent is None or parent == tip.head:
-            return tip.head
-        if parent != ROOT and not self.reader.is_on_branch(here, parent):
-            raise InvalidParent
-        return parent
-
-    def put(
-        self,
-        here: Place,
-        tip: Tip,
-        bodies: Sequence[Body],
-        parent: int,
-        turn: int | None,
-        rows: Sequence[Row] | None = None,
-    ) -> Placed:
-        """Store bodies at the end of the log."""
-        last = tip.last
-        stamp = stamper(here.id, turn, self.clock())
-        placed = place(tip, bodies, parent, stamp, lambda parent: self.reader.follower(here, parent))
-        for entry, row in zip(placed.entries, rows or [encode(body) for body in bodies], strict=True):
-            self._insert(here, entry, row, tip)
-            if entry.continues_branch:
-                tip = Tip(entry.seq, entry.seq, entry.seq)
+    def _commit(self, end: SqliteEnd, record: Record, rows: Sequence[Row]) -> tuple[Entry, ...]:
+        """Store what a record tells and return its entries."""
+        last, tip = end.tip.last, end.tip if record.head is None else end.tip._replace(head=record.head)
+        placed = place(
+            tip,
+            record.bodies,
+            tip.head if record.parent is None else record.parent,
+            stamper(end.id, record.turn, record.at),
+            lambda parent: self.reader.follower(end.place, parent),
+        )
+        for entry, row in zip(placed.entries, rows, strict=True):
+            tip = Tip(entry.seq, entry.seq, entry.seq) if entry.continues_branch else tip
+            self._insert(end.place, entry, row, tip)
+        end.tip = placed.tip
         if placed.jump is not None:
-            jump = placed.jump
-            self.db.execute(
-                "INSERT INTO jump VALUES (?, ?, ?, ?, ?, ?)",
-                (*here[:2], jump.first, jump.parent, jump.left, jump.beside),
-            )
-        set_milestones(self.db, here, last, placed.tip.last)
+            jump = (placed.jump.first, placed.jump.parent, placed.jump.left, placed.jump.beside)
+            self.db.execute("INSERT INTO jump VALUES (?, ?, ?, ?, ?, ?)", (*end.place[:2], *jump))
+        if raises_version(record.bodies):
+            self._change(end, record)
+        if record.open_turn is not None:
+            self._keep_turn(end, record.open_turn)
+        if record.chunk is not None:
+            self._keep_chunk(end, record.chunk, record)
+        elif end.draft and finishes(record, end.draft):
+            end.draft = None
+            self.db.execute(f"DELETE FROM chunk {_HERE}", end.place[:2])
+            self.db.execute(f"DELETE FROM draft {_HERE}", end.place[:2])
+        if record.key is not None:
+            self._keep_key(end.place, record.key, last + 1, placed.tip.last)
+        set_milestones(self.db, end.place, last, placed.tip.last)
         self.added += len(placed.entries)
-        self._tips[here.conversation] = placed.tip
-        return placed
+        return placed.entries
 
     def _insert(self, here: Place, entry: Entry, row: Row, tip: Tip) -> None:
         around = (None, None) if entry.continues_branch else (tip.head, tip.newest)
@@ -238,8 +204,7 @@ class Log:
         self.db.execute(
             _INSERT,
             (
-                here.tenant,
-                here.conversation,
+                *here[:2],
                 entry.seq,
                 entry.parent or 0,
                 row.kind,
@@ -253,48 +218,57 @@ class Log:
             ),
         )
 
-    # What a lease allows
+    def _change(self, end: SqliteEnd, record: Record) -> None:
+        """Raise the version, and change the conversation as a whole as the record says."""
+        end.version += 1
+        self.db.execute("UPDATE conversation SET version = ? WHERE key = ?", (end.version, end.place.conversation))
+        for change in (body for body in record.bodies if isinstance(body, Update)):
+            self.db.execute(
+                "UPDATE conversation SET title = coalesce(?, title), metadata = coalesce(?, metadata), "
+                "status = coalesce(?, status), archived = coalesce(?, archived), model = coalesce(?, model) "
+                "WHERE key = ?",
+                (
+                    change.title,
+                    None if change.metadata is None else _json(change.metadata),
+                    change.status,
+                    change.archived,
+                    change.model,
+                    end.place.conversation,
+                ),
+            )
 
-    def check_lease(self, here: Place, lease: Lease) -> int:
-        """Return the number of the turn if the lease is its present one."""
-        if lease.conversation != here.id or not (0 < lease.turn <= MAX_SEQ and 0 < lease.fence <= MAX_SEQ):
-            raise LeaseLost
-        found = self.db.value(
-            f"SELECT 1 FROM turn {_HERE} AND number = ? AND state = 'running' AND fence = ? AND owner = ?",
-            (*here[:2], lease.turn, lease.fence, lease.owner),
+    def _keep_turn(self, end: SqliteEnd, turn: OpenTurn) -> None:
+        if not turn.state.is_open:
+            del end.open_turns[turn.number]
+            self.db.execute(f"DELETE FROM turn {_HERE} AND number = ?", (*end.place[:2], turn.number))
+            return
+        end.open_turns[turn.number] = turn
+        until = None if turn.until is None else microseconds(turn.until)
+        self.db.execute(
+            "INSERT OR REPLACE INTO turn VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (*end.place[:2], turn.number, turn.state, turn.owner, until, turn.fence, turn.taken),
         )
-        if found is None:
-            raise LeaseLost
-        return lease.turn
 
-    def _finish_draft(self, here: Place, bodies: Sequence[Body], settling: bool) -> None:
-        """Remove the text of the message being written if it is among the bodies."""
-        open_draft = self.db.value(f"SELECT message FROM draft {_HERE}", here[:2])
-        if open_draft is None:
-            return
-        finished = [body for body in bodies if isinstance(body, Message) and body.id == open_draft]
-        if not finished:
-            if settling:
-                raise DraftMismatch("A message is still being written.")
-            return
-        written = self.db.value(f'SELECT max("end") FROM chunk {_HERE}', here[:2])
-        if len(finished[0].content) < written:
-            raise DraftMismatch
-        self.db.execute(f"DELETE FROM chunk {_HERE}", here[:2])
-        self.db.execute(f"DELETE FROM draft {_HERE}", here[:2])
+    def _keep_chunk(self, end: SqliteEnd, chunk: Chunk, record: Record) -> None:
+        draft = end.draft
+        if draft is None:
+            draft = DraftEnd(chunk.message, chunk.turn, 0, 0)
+            self.db.execute(
+                "INSERT INTO draft VALUES (?, ?, ?, ?, ?)",
+                (*end.place[:2], chunk.turn, chunk.message, microseconds(record.at)),
+            )
+        characters, size = draft.characters + len(chunk.text), draft.bytes + len(chunk.text.encode())
+        self.db.execute(
+            "INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?)",
+            (*end.place[:2], draft.characters, characters, size, chunk.text),
+        )
+        end.draft = DraftEnd(chunk.message, chunk.turn, characters, size)
 
-    def _settle(self, here: Place, turn: int | None, change: TurnChange) -> None:
-        if change.state is TurnState.WAITING:
-            sql = f"UPDATE turn SET state = 'waiting', owner = NULL, until = NULL {_HERE} AND number = ?"
-        else:
-            sql = f"DELETE FROM turn {_HERE} AND number = ?"
-        self.db.execute(sql, (*here[:2], turn))
-
-
-def check_version(here: Place, expected: int | None) -> None:
-    """Refuse a change that was made for another version."""
-    if expected is not None and expected != here.version:
-        raise StaleVersion(here.version)
+    def _keep_key(self, here: Place, key: KeyUse, first: int, last: int) -> None:
+        self.db.execute(
+            "INSERT OR REPLACE INTO key VALUES (?, ?, ?, ?, ?, ?)",
+            (here.tenant, bytes.fromhex(key.name), bytes.fromhex(key.digest), here.conversation, first, last),
+        )
 
 
 def _json(value: object) -> str:

@@ -14,7 +14,7 @@ from threadkeep.errors import StoreCorrupt, UnknownRole
 from threadkeep.store.files.document import Spoken, parse, read, render, render_after
 from threadkeep.store.files.foreign import Importer
 from threadkeep.store.ledger.ledger import Ledger
-from threadkeep.store.ledger.record import Opening, Record
+from threadkeep.store.record import Opening, Record
 from threadkeep.testing.samples import answered, asked
 
 NOW = datetime(2025, 1, 1, 12, 0, tzinfo=UTC)

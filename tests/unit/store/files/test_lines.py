@@ -13,7 +13,7 @@ from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.errors import StoreTooNew
 from threadkeep.store.files import lines
-from threadkeep.store.ledger.record import Chunk, KeyUse, Opening, OpenTurn, Record
+from threadkeep.store.record import Chunk, KeyUse, Opening, OpenTurn, Record
 
 NOW = datetime(2026, 1, 1, 12, 30, 0, 123456, tzinfo=UTC)
 OPENING = Opening(

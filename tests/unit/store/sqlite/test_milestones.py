@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.entry import Summary
 from threadkeep.conversation.ids import new_id
 from threadkeep.errors import StaleVersion
 from threadkeep.store.base import MAX_BYTES, Append
+from threadkeep.store.rules import Rules, Verb
 from threadkeep.store.sqlite.connection import Database
 from threadkeep.store.sqlite.store import SqliteStore
 from threadkeep.testing.clock import FakeClock
@@ -66,7 +68,8 @@ async def test_an_append_that_is_undone_leaves_no_milestone(store: SqliteStore) 
     name = await new(store, ADA, *["x"] * 255)
 
     def fail() -> None:
-        store._log.append(ADA, name, Append(bodies=(asked("y"),)), [])
+        append = Append(bodies=(asked("y"),))
+        store._log.write(ADA, name, Verb(lambda end: Rules(utc_now, 1000).append(end, append)))
         assert len(_db(store).rows(ALL)) == 1
         raise StaleVersion(1)
 

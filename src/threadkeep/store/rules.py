@@ -1,0 +1,360 @@
+"""The rules of writing, once for all backends: a verb and what is known of a conversation's end become one record, or a
+refusal. Nothing here reads or writes anything.
+
+A backend hands in the end of a log, commits the record if that is still the end, and answers with the entries that the
+record made; a repeated key is answered with the entries of the first time.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from threadkeep.conversation.clock import Clock
+from threadkeep.conversation.conversation import NewConversation
+from threadkeep.conversation.entry import Body, Entry, HeadChoice, Update
+from threadkeep.conversation.idempotency import IdempotencyKey
+from threadkeep.conversation.message import Message
+from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.state import StateChange
+from threadkeep.conversation.turn import Lease, Turn, TurnChange, TurnState
+from threadkeep.errors import (
+    ContentTooLarge,
+    ConversationBusy,
+    DraftMismatch,
+    EntryNotFound,
+    InvalidParent,
+    KeyReused,
+    LeaseLost,
+    StaleHead,
+    StaleVersion,
+)
+from threadkeep.store.base import ROOT, Append, Appended, Begin, Begun
+from threadkeep.store.checks import check_append, check_begin, check_chunk, encode_within
+from threadkeep.store.codec import Row, encode
+from threadkeep.store.placement import Tip
+from threadkeep.store.record import Chunk, KeyUse, Opening, OpenTurn, Record
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Replay(NamedTuple):
+    """What a key made the first time: the digest of its body, and the first and the last of its entries."""
+
+    digest: str
+    first: int
+    last: int
+
+
+class DraftEnd(NamedTuple):
+    """The message being written: its id, its turn, and how much there is of it."""
+
+    message: str
+    turn: int
+    characters: int
+    bytes: int
+
+
+class End(Protocol):
+    """What is known of a conversation before something is written to it."""
+
+    @property
+    def scope(self) -> Scope:
+        """Whose it is."""
+
+    @property
+    def id(self) -> str:
+        """The conversation."""
+
+    @property
+    def version(self) -> int:
+        """Its version."""
+
+    @property
+    def tip(self) -> Tip:
+        """Where its log ends."""
+
+    @property
+    def open_turns(self) -> Mapping[int, OpenTurn]:
+        """Its open turns, by number."""
+
+    @property
+    def draft(self) -> DraftEnd | None:
+        """The message being written, if there is one."""
+
+    def replay(self, key: KeyUse) -> Replay | None:
+        """Return what a key made in this conversation."""
+
+    def is_on_branch(self, seq: int) -> bool:
+        """Whether this is the number of an entry that continues a branch."""
+
+    def queued(self, turn: int) -> TurnChange:
+        """Return the entry that tells of a queued turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision(Generic[T_co]):
+    """What is to be committed, and how to answer with the entries that it makes.
+
+    `rows` are the record's bodies, encoded. Without a record there is nothing to write; `again` then names the first
+    and the last entry to answer with.
+    """
+
+    answer: Callable[[tuple[Entry, ...]], T_co]
+    record: Record | None = None
+    rows: Sequence[Row] = ()
+    again: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verb(Generic[T_co]):
+    """A wish to write: how to decide about it, and what the end that is handed in must know.
+
+    `parent` is an entry that the decision asks about. Who is patient would rather share a commit than have one at once.
+    """
+
+    decide: Callable[[End], Decision[T_co]]
+    key: IdempotencyKey | None = None
+    parent: int | None = None
+    patient: bool = False
+
+
+class Rules:
+    """Decides what a verb writes, with this clock and this limit for one entry."""
+
+    def __init__(self, clock: Clock, max_bytes: int) -> None:
+        self.clock = clock
+        self.max_bytes = max_bytes
+
+    # Conversations
+
+    def open(self, scope: Scope, name: str, new: NewConversation, mark: str, key: IdempotencyKey | None) -> Record:
+        """Return the record that a conversation begins with."""
+        opening = Opening(tenant=scope.tenant, user=scope.user, id=name, mark=mark, new=new)
+        return Record(at=self.clock(), opening=opening, key=key_use(scope, key))
+
+    def update(self, end: End, change: Update, expected_version: int | None) -> Decision[None]:
+        """Change a conversation as a whole."""
+        row = encode_within(change, self.max_bytes)
+        _check_version(end, expected_version)
+        return self._decision(_nothing, [change], [row])
+
+    def choose_head(self, end: End, head: int, expected_version: int | None) -> Decision[None]:
+        """Make another entry the head."""
+        _check_version(end, expected_version)
+        if head != ROOT and not end.is_on_branch(head):
+            raise EntryNotFound
+        return self._decision(_nothing, [HeadChoice()], head=head, parent=head)
+
+    def _decision(
+        self,
+        answer: Callable[[tuple[Entry, ...]], T_co],
+        bodies: Sequence[Body] = (),
+        rows: Sequence[Row] | None = None,
+        **fields: Any,
+    ) -> Decision[T_co]:
+        rows = [encode(body) for body in bodies] if rows is None else rows
+        size = sum(row.size for row in rows)
+        record = Record.trusted(**{**_UNSET, "at": self.clock(), "bodies": tuple(bodies), "bytes": size, **fields})
+        return Decision(answer, record, rows)
+
+    # The log
+
+    def append(self, end: End, append: Append) -> Decision[Appended]:
+        """Append entries."""
+        rows = check_append(append, self.max_bytes)
+        key = key_use(end.scope, append.key)
+        if (found := replayed(end, key)) is not None:
+            return Decision(lambda entries: Appended(entries=entries, replayed=True), again=found)
+        _check_version(end, append.expected_version)
+        parent = _parent(end, append.parent, append.expected_head)
+        turn = _check_lease(end, append.lease) if append.lease else None
+        bodies: tuple[Body, ...] = append.bodies
+        if turn is not None:
+            _check_draft(end, append.bodies, append.settle is not None)
+        if append.settle is not None:
+            bodies, rows = (*bodies, append.settle), [*rows, encode(append.settle)]
+        return self._decision(
+            lambda entries: Appended(entries=entries),
+            bodies,
+            rows,
+            parent=parent,
+            turn=turn.number if turn else None,
+            open_turn=_settled(turn, append.settle),
+            key=key,
+        )
+
+    # Turns
+
+    def begin(self, end: End, begin: Begin) -> Decision[Begun]:
+        """Begin a turn, or queue it."""
+        check_begin(begin, self.max_bytes)
+        key = key_use(end.scope, begin.key)
+        if (found := replayed(end, key)) is not None:
+            return Decision(lambda entries: Begun(turn=found[0], entries=entries, replayed=True), again=found)
+        parent = _parent(end, begin.parent, begin.expected_head)
+        if not end.open_turns:
+            turn = self._running(end.tip.last + 1, begin.owner, begin.lease_for)
+            return self._run(end, turn, parent, begin.message, key)
+        if begin.when_busy == "reject":
+            raise ConversationBusy
+        return self._queue(end, parent, begin, key)
+
+    def _queue(self, end: End, parent: int, begin: Begin, key: KeyUse | None) -> Decision[Begun]:
+        number = end.tip.last + 1
+        return self._decision(
+            lambda entries: Begun(turn=number, entries=entries),
+            [TurnChange(state=TurnState.QUEUED, message=begin.message, parent=begin.parent)],
+            parent=parent,
+            turn=number,
+            open_turn=OpenTurn(number=number, state=TurnState.QUEUED),
+            key=key,
+        )
+
+    def _running(self, number: int, owner: str, lease_for: timedelta) -> OpenTurn:
+        until = self.clock() + lease_for
+        return OpenTurn(number=number, state=TurnState.RUNNING, owner=owner, fence=1, until=until)
+
+    def _run(
+        self, end: End, turn: OpenTurn, parent: int, message: Message | None, key: KeyUse | None = None
+    ) -> Decision[Begun]:
+        """Store the message of a turn and that it runs; without a message, what it answers becomes the head."""
+        change = TurnChange(state=TurnState.RUNNING)
+        lease = _lease(end, turn)
+        return self._decision(
+            lambda entries: Begun(turn=turn.number, entries=entries, lease=lease),
+            [change] if message is None else [message, change],
+            parent=parent,
+            head=parent if message is None else None,
+            turn=turn.number,
+            open_turn=turn,
+            key=key,
+        )
+
+    def start(self, end: End, owner: str, lease_for: timedelta) -> Decision[Begun | None]:
+        """Start the oldest queued turn if no other is open before it."""
+        turns = end.open_turns
+        if not turns or any(turn.state is not TurnState.QUEUED for turn in turns.values()):
+            return Decision(_nothing)
+        turn = self._running(min(turns), owner, lease_for)
+        queued = end.queued(turn.number)
+        return self._run(end, turn, end.tip.head if queued.parent is None else queued.parent, queued.message)
+
+    def take(self, end: End, seen: Turn, owner: str, lease_for: timedelta) -> Decision[Lease]:
+        """Take up a turn as it was seen."""
+        turn = end.open_turns.get(seen.number)
+        if turn is None or turn.state is TurnState.QUEUED or (turn.fence, turn.state) != (seen.fence, seen.state):
+            raise LeaseLost
+        taken = self._running(turn.number, owner, lease_for).model_copy(
+            update={"fence": turn.fence + 1, "taken": turn.taken + 1}
+        )
+        lease = _lease(end, taken)
+        change = TurnChange(state=TurnState.RUNNING, detail="taken up")
+        return self._decision(lambda entries: lease, [change], turn=turn.number, open_turn=taken)
+
+    def extend(self, end: End, lease: Lease, lease_for: timedelta) -> Decision[None]:
+        """Keep a lease for longer."""
+        turn = _check_lease(end, lease).model_copy(update={"until": self.clock() + lease_for})
+        return self._decision(_nothing, open_turn=turn)
+
+    def write(self, end: End, lease: Lease, message: str, offset: int, text: str) -> Decision[None]:
+        """Add text to the message being written."""
+        check_chunk(message, offset, text)
+        _check_lease(end, lease)
+        begun = end.draft
+        if offset != (begun.characters if begun else 0) or (begun and begun.message != message):
+            raise DraftMismatch
+        if (begun.bytes if begun else 0) + len(text.encode()) > self.max_bytes:
+            raise ContentTooLarge(f"An entry may hold at most {self.max_bytes} bytes.")
+        return self._decision(_nothing, chunk=Chunk.trusted(turn=lease.turn, message=message, text=text))
+
+
+_UNSET = {name: field.get_default() for name, field in Record.model_fields.items() if not field.is_required()}
+
+
+def _nothing(entries: tuple[Entry, ...]) -> None:
+    """Answer with nothing."""
+
+
+def key_use(scope: Scope, key: IdempotencyKey | None) -> KeyUse | None:
+    """Return how a record remembers a key."""
+    return None if key is None else KeyUse(name=key.name(scope).hex(), digest=key.digest.hex())
+
+
+def replayed(end: End, key: KeyUse | None) -> tuple[int, int] | None:
+    """Return the first and the last entry that a repeated key made, if it is one."""
+    found = None if key is None else end.replay(key)
+    return None if key is None or found is None else entries_of(found, key)
+
+
+def entries_of(found: Replay, key: KeyUse) -> tuple[int, int]:
+    """Return the first and the last entry that a key made; it must have come with the same body then."""
+    if found.digest != key.digest:
+        raise KeyReused
+    return found.first, found.last
+
+
+def raises_version(bodies: Sequence[Body]) -> bool:
+    """Whether entries with these bodies raise the version of their conversation."""
+    return any(isinstance(body, StateChange | Update | HeadChoice) for body in bodies)
+
+
+def finishes(record: Record, draft: DraftEnd) -> bool:
+    """Whether a record holds the message being written, finished."""
+    if record.turn != draft.turn:
+        return False
+    return any(isinstance(body, Message) and body.id == draft.message for body in record.bodies)
+
+
+def _check_version(end: End, expected: int | None) -> None:
+    if expected is not None and expected != end.version:
+        raise StaleVersion(end.version)
+
+
+def _parent(end: End, parent: int | None, expected_head: int | None) -> int:
+    """Return the entry to continue, after checking what the caller expects."""
+    head = end.tip.head
+    if expected_head is not None and expected_head != head:
+        raise StaleHead(head or None)
+    if parent is None:
+        return head
+    if parent != ROOT and not end.is_on_branch(parent):
+        raise InvalidParent
+    return parent
+
+
+def _check_lease(end: End, lease: Lease) -> OpenTurn:
+    """Return the turn if the lease is its present one."""
+    turn = end.open_turns.get(lease.turn)
+    if (
+        turn is None
+        or turn.state is not TurnState.RUNNING
+        or (turn.fence, turn.owner) != (lease.fence, lease.owner)
+        or (end.id, end.scope) != (lease.conversation, lease.scope)
+    ):
+        raise LeaseLost
+    return turn
+
+
+def _check_draft(end: End, bodies: Sequence[Body], settling: bool) -> None:
+    """Refuse a message that is shorter than what was written of it, and an end that leaves one being written."""
+    begun = end.draft
+    if begun is None:
+        return
+    finished = [body for body in bodies if isinstance(body, Message) and body.id == begun.message]
+    if settling and not finished:
+        raise DraftMismatch("A message is still being written.")
+    if finished and len(finished[0].content) < begun.characters:
+        raise DraftMismatch
+
+
+def _settled(turn: OpenTurn | None, change: TurnChange | None) -> OpenTurn | None:
+    """Return the turn as it is after it was settled; a waiting one is nobody's."""
+    if turn is None or change is None:
+        return None
+    return turn.model_copy(update={"state": change.state, "owner": None, "until": None})
+
+
+def _lease(end: End, turn: OpenTurn) -> Lease:
+    owner = turn.owner or ""
+    return Lease(scope=end.scope, conversation=end.id, turn=turn.number, owner=owner, fence=turn.fence)
