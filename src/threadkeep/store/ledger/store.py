@@ -7,7 +7,7 @@ What a backend adds is where ledgers come from and how a record is kept: a `Shel
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Protocol, TypeVar
 
