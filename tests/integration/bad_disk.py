@@ -7,6 +7,7 @@ scenario asserts what a caller sees; the process ends with an error if it sees a
 import asyncio
 import os
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -83,6 +84,18 @@ async def fill_and_free(url: str, ballast: Path) -> None:
     await again.close()
 
 
+async def limited(url: str, folder: Path) -> None:
+    """A file that may grow no more is as full as a disk; SQLite knows neither that error nor a quota."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_500_000, resource.RLIM_INFINITY))
+    store = await open_store(url)
+    name = await new(store, LOCAL)
+    stored = await _append_until_refused(store, name)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    await say(store, name, "room again", scope=LOCAL)
+    assert texts_of((await whole_log(store, LOCAL, name))[0]) == [*stored, "room again"]
+    await store.close()
+
+
 async def read_only(url: str, folder: Path) -> None:
     """A store on a read-only disk is refused as such; when it can be written again, everything is there."""
     mount(folder, "size=8m")
@@ -133,5 +146,5 @@ async def _expect(error: type[StoreError], url: str, name: str) -> None:
 
 
 if __name__ == "__main__":
-    scenario = {"full": full, "read_only": read_only, "denied": denied}[sys.argv[1]]
+    scenario = {"full": full, "limited": limited, "read_only": read_only, "denied": denied}[sys.argv[1]]
     asyncio.run(scenario(sys.argv[2], Path(sys.argv[3])))

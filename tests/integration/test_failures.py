@@ -54,6 +54,41 @@ def test_a_full_disk_refuses_what_does_not_fit_and_goes_on_when_there_is_room(ba
 
 
 @pytest.mark.parametrize("backend", EMBEDDED)
+def test_a_file_that_may_grow_no_more_is_full_and_goes_on_when_it_may(backend: str, tmp_path: Path) -> None:
+    _run("limited", backend, tmp_path, private_mounts=False)
+
+
+@pytest.mark.parametrize("backend", EMBEDDED)
+async def test_what_is_stored_is_for_its_owner_alone_whatever_the_umask(backend: str, tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        store = await open_store(_url(backend, tmp_path))
+        await new(store, LOCAL, "secret", name="kept")
+        made = {path: path.stat().st_mode & 0o777 for path in (tmp_path / "store", *tmp_path.rglob("store*/**/*"))}
+        made |= {path: path.stat().st_mode & 0o777 for path in tmp_path.glob("store-*")}
+        await store.close()
+    finally:
+        os.umask(before)
+    assert len(made) >= 3
+    assert {mode for path, mode in made.items() if path.is_dir()} <= {0o700}
+    assert {mode for path, mode in made.items() if path.is_file()} <= {0o600}
+
+
+@pytest.mark.parametrize("backend", EMBEDDED)
+async def test_a_store_that_others_may_read_is_warned_about(
+    backend: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = await _kept(backend, tmp_path)
+    await (await open_store(url)).close()
+    assert caplog.messages == []
+    (tmp_path / "store").chmod(0o755)
+    await (await open_store(url)).close()
+    assert [message.partition(" (")[0] for message in caplog.messages] == [
+        f"{tmp_path / 'store'} is open to other users of this machine"
+    ]
+
+
+@pytest.mark.parametrize("backend", EMBEDDED)
 def test_a_read_only_disk_is_named_and_harms_nothing(backend: str, tmp_path: Path) -> None:
     _run("read_only", backend, tmp_path)
 

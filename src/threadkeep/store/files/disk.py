@@ -1,6 +1,5 @@
 """The disk, as far as files of conversations need it: locks, atomic replacement, setting aside, and errors of ours."""
 
-import errno
 import fcntl
 import os
 import re
@@ -12,26 +11,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from threadkeep.errors import (
-    StoreBusy,
-    StoreDenied,
-    StoreError,
-    StoreFull,
-    StoreReadOnly,
-    StoreUnavailable,
-)
+from threadkeep.errors import StoreBusy
+from threadkeep.store.os_errors import explain, kind_of
 
 PATIENCE = 10.0
 """Seconds to wait for a lock that another process holds."""
-
-_ERRORS: dict[int, type[StoreError]] = {
-    errno.ENOSPC: StoreFull,
-    errno.EDQUOT: StoreFull,
-    errno.EFBIG: StoreFull,
-    errno.EROFS: StoreReadOnly,
-    errno.EACCES: StoreDenied,
-    errno.EPERM: StoreDenied,
-}
 
 
 @contextmanager
@@ -40,9 +24,7 @@ def translated() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        kind = _ERRORS.get(error.errno or 0, StoreUnavailable)
-        reason = (kind.__doc__ or "").split("\n", 1)[0]
-        raise kind(f"{reason} ({error})") from error
+        raise explain(kind_of(error.errno), error) from error
 
 
 class Signature(NamedTuple):
@@ -85,7 +67,7 @@ def open_locked(path: Path, flags: int) -> int:
     """Open a file and take its lock, which is given back when the file is closed."""
     operation = fcntl.LOCK_SH if flags & os.O_ACCMODE == os.O_RDONLY else fcntl.LOCK_EX
     while True:
-        file = os.open(path, flags | os.O_CLOEXEC, 0o666)
+        file = os.open(path, flags | os.O_CLOEXEC, 0o600)
         try:
             _lock(file, operation)
             if _is_at(file, path):
@@ -131,7 +113,7 @@ def write_all(file: int, data: bytes, at: int) -> None:
 
 def write_file(path: Path, data: bytes) -> None:
     """Write a file that nobody reads before it is complete, and wait until the disk has it."""
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
         write_all(file, data, 0)
     finally:
@@ -148,11 +130,11 @@ def sync_folder(path: Path) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and those above it, for good."""
+    """Make a folder and those above it, for good and for their owner alone."""
     if path.is_dir():
         return
     make_folder(path.parent)
-    path.mkdir(exist_ok=True)
+    path.mkdir(0o700, exist_ok=True)
     sync_folder(path.parent)
 
 

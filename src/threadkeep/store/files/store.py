@@ -23,6 +23,7 @@ from threadkeep.store.files.keyring import FilesKeyRing
 from threadkeep.store.files.problems import Problem, Problems
 from threadkeep.store.files.surroundings import Surroundings
 from threadkeep.store.ledger.store import LedgerStore, Shelf
+from threadkeep.store.rights import warn_if_shared
 
 T = TypeVar("T")
 THREADS = 32
@@ -55,6 +56,7 @@ class FilesStore(LedgerStore):
 
     def _make(self) -> None:
         disk.make_folder(self._surroundings(LOCAL.tenant).hidden)
+        warn_if_shared(self._path)
 
     async def close(self) -> None:
         self._closed = True
@@ -84,7 +86,11 @@ class FilesStore(LedgerStore):
             with translated():
                 return work()
 
-        return await asyncio.get_running_loop().run_in_executor(self._threads, guarded)
+        try:
+            done = asyncio.get_running_loop().run_in_executor(self._threads, guarded)
+        except RuntimeError as error:
+            raise StoreUnavailable(f"There is no thread to work in: {error}.") from error
+        return await done
 
     def _shelf(self, tenant: str) -> Shelf:
         check_id(tenant)

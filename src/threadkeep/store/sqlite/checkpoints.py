@@ -14,12 +14,19 @@ from threadkeep.store.sqlite.connection import Database
 LONG_PAGES = 4000
 
 
+def start_thread(name: str) -> ThreadPoolExecutor:
+    """Return one thread that runs already: later there may be no memory to start it."""
+    thread = ThreadPoolExecutor(1, thread_name_prefix=name)
+    thread.submit(int).result()
+    return thread
+
+
 class Checkpoints:
     """The checkpoints of one file. Its writer asks after each commit whether the rest `is_due`."""
 
     def __init__(self, writer: Database) -> None:
         self._writer = writer
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="threadkeep-checkpoint")
+        self._thread = start_thread("threadkeep-checkpoint")
         self._copying: Future[None] | None = None
         self.pages = 0
         self._next = LONG_PAGES

@@ -1,5 +1,6 @@
 """Opening an SQLite file, and SQLite's errors in our words."""
 
+import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from threadkeep.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
+from threadkeep.store.os_errors import explain, kind_of
 
 BUSY_MILLISECONDS = 30_000
 
@@ -29,8 +31,6 @@ _ERRORS: tuple[tuple[type[apsw.Error], type[StoreError]], ...] = (
     (apsw.AuthError, StoreDenied),
     (apsw.CorruptError, StoreCorrupt),
     (apsw.NotADBError, StoreCorrupt),
-    (apsw.CantOpenError, StoreUnavailable),
-    (apsw.IOError, StoreUnavailable),
 )
 
 
@@ -51,21 +51,26 @@ class Database(apsw.Connection):
         return None if row is None else row[0]
 
 
-def translate(error: apsw.Error) -> StoreError:
-    """Return our error for one of SQLite's."""
+def translate(error: Exception, database: Database | None = None) -> StoreError:
+    """Return our error for one that SQLite raised on a database, or that kept us from using it."""
     for theirs, ours in _ERRORS:
         if isinstance(error, theirs):
-            return ours(f"{(ours.__doc__ or '').splitlines()[0]} ({error})")
-    return StoreError(f"SQLite refused: {error}")
+            return explain(ours, error)
+    # SQLite knows "disk full" alone; what else the system said, such as an exhausted quota, it passes on as a number.
+    if isinstance(error, apsw.IOError | apsw.CantOpenError):
+        return explain(kind_of(database.system_errno if database else None), error)
+    if isinstance(error, apsw.Error) and not isinstance(error, apsw.NoMemError):
+        return StoreError(f"SQLite refused: {error}")
+    return explain(StoreUnavailable, f"{type(error).__name__}: {error}")
 
 
 @contextmanager
-def translated() -> Iterator[None]:
+def translated(database: Database | None = None) -> Iterator[None]:
     """Let no error of SQLite out untranslated."""
     try:
         yield
     except apsw.Error as error:
-        raise translate(error) from error
+        raise translate(error, database) from error
 
 
 def connect(path: Path) -> Database:
@@ -73,6 +78,7 @@ def connect(path: Path) -> Database:
     _check_access(path)
     with translated():
         connection = Database(str(path))
+    with translated(connection):
         connection.set_busy_timeout(BUSY_MILLISECONDS)
         _switch_to_wal(connection)
         for pragma in (
@@ -100,15 +106,15 @@ def _switch_to_wal(connection: Database) -> None:
 
 
 def _check_access(path: Path) -> None:
-    """Tell what SQLite reports as "unable to open" more exactly."""
+    """Make a file that is missing, for its owner alone, and tell what SQLite reports as "unable to open" more exactly.
+
+    What SQLite puts beside the file gets the same rights.
+    """
     try:
-        path.open("ab").close()
-    except PermissionError:
-        raise StoreDenied(f"Permission to write {path} was denied.") from None
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     except FileNotFoundError:
         raise StoreUnavailable(f"There is no folder {path.parent} to keep {path.name} in.") from None
     except IsADirectoryError:
         raise StoreUnavailable(f"{path} is a folder, not a file.") from None
     except OSError as error:
-        known = {28: StoreFull, 30: StoreReadOnly}.get(error.errno or 0, StoreUnavailable)
-        raise known(f"{path} cannot be opened: {error.strerror}.") from None
+        raise kind_of(error.errno)(f"{path} cannot be opened for writing: {error.strerror}.") from None

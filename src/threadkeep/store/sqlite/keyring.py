@@ -38,12 +38,12 @@ class SqliteKeyRing(KeyRing):
         )
 
     async def find(self, digest: bytes) -> ApiKey | None:
-        with translated():
+        with translated(self._reading):
             row = self._reading.row(f"{_SELECT} WHERE digest = ?", (digest,))
         return None if row is None else _key(row)
 
     async def all(self, tenant: str | None = None) -> tuple[ApiKey, ...]:
-        with translated():
+        with translated(self._reading):
             rows = self._reading.rows(f"{_SELECT} WHERE ?1 IS NULL OR tenant = ?1 ORDER BY created_at, id", (tenant,))
         return tuple(_key(row) for row in rows)
 

@@ -42,7 +42,7 @@ def pending(path: Path) -> list[str]:
 def apply(connection: Database) -> list[str]:
     """Apply what is missing, one starter at a time; refuse a file of a newer release or of another program."""
     known = migrations()
-    with translated():
+    with translated(connection):
         if connection.pragma("user_version") == known[-1][0] and connection.pragma("application_id") == APPLICATION:
             return []
         connection.execute("BEGIN IMMEDIATE")

@@ -13,7 +13,7 @@ def search(reader: Reader, scope: Scope, text: str, conversation: str | None, li
     """Return a page of the user's messages that match, the best first."""
     query = Query(text)
     offset, bound = search_after(scope, text, after)
-    with translated(), reader.snapshot():
+    with translated(reader.db), reader.snapshot():
         only = reader.place(scope, conversation).conversation if conversation is not None else None
         newest = reader.db.value("SELECT coalesce(max(position), 0) FROM entry")
         bound = newest if bound is None else bound

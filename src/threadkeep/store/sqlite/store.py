@@ -33,6 +33,7 @@ from threadkeep.store.base import (
 from threadkeep.store.checks import check_limit, check_position
 from threadkeep.store.moments import microseconds
 from threadkeep.store.paging import activity_after, activity_cursor
+from threadkeep.store.rights import warn_if_shared
 from threadkeep.store.ruled import RuledStore
 from threadkeep.store.rules import Verb
 from threadkeep.store.sqlite import index
@@ -74,7 +75,9 @@ class SqliteStore(RuledStore):
     @classmethod
     async def open(cls, path: Path, clock: Clock, ids: IdSource, max_bytes: int) -> Self:
         """Open the file; create and migrate it as needed."""
-        return cls(path, clock, ids, max_bytes)
+        store = cls(path, clock, ids, max_bytes)
+        warn_if_shared(path)
+        return store
 
     async def close(self) -> None:
         if self._closed:
@@ -112,7 +115,7 @@ class SqliteStore(RuledStore):
         check_limit(limit)
         before = activity_after(scope, after)
         await self._catch_up()
-        with translated():
+        with translated(self._reader.db):
             found = self._reader.conversations(scope, before, assistant, status, limit + 1)
         return _page(scope, found, limit)
 
@@ -199,7 +202,7 @@ class SqliteStore(RuledStore):
 
     async def expired(self, lease_for: timedelta, *, limit: int = 100) -> tuple[Turn, ...]:
         check_limit(limit)
-        with translated():
+        with translated(self._reader.db):
             now = self._clock()
             return self._reader.expired(now, now + 2 * lease_for, limit)
 
@@ -234,7 +237,7 @@ class SqliteStore(RuledStore):
 
     async def statistics(self, tenant: str, *, user: str | None = None) -> Statistics:
         await self._catch_up()
-        with translated():
+        with translated(self._reader.db):
             conversations, entries, size = self._reader.db.row(
                 "SELECT count(*), coalesce(sum((SELECT max(seq) FROM entry e "
                 "WHERE e.tenant = c.tenant AND e.conversation = c.key)), 0), coalesce(sum(c.bytes), 0) "
@@ -250,11 +253,11 @@ class SqliteStore(RuledStore):
         check_limit(limit)
         before = activity_after(check_id(tenant), after)
         await self._catch_up()
-        with translated():
+        with translated(self._reader.db):
             return _page(tenant, self._reader.conversations_of_all(tenant, before, limit + 1), limit)
 
     async def users(self, tenant: str) -> tuple[str, ...]:
-        with translated():
+        with translated(self._reader.db):
             return self._reader.users(check_id(tenant))
 
     # Seams
@@ -263,7 +266,7 @@ class SqliteStore(RuledStore):
         """Read as of one moment."""
         if self._closed:
             raise StoreUnavailable("The store is closed.")
-        with translated(), self._reader.snapshot():
+        with translated(self._reader.db), self._reader.snapshot():
             return read(self._reader.place(scope, conversation))
 
     async def _write(self, scope: Scope, conversation: str, verb: Verb[T]) -> T:

@@ -10,13 +10,13 @@ holds the file, it is made in a thread beside it.
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar, cast
 
 import apsw
 
 from threadkeep.errors import StoreUnavailable
-from threadkeep.store.sqlite.checkpoints import Checkpoints
+from threadkeep.store.sqlite.checkpoints import Checkpoints, start_thread
 from threadkeep.store.sqlite.connection import BUSY_MILLISECONDS, Database, translate
 
 T = TypeVar("T")
@@ -73,7 +73,7 @@ class Writer:
         self._begun = begun
         self._undone = undone
         self._loop = asyncio.get_running_loop()
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="threadkeep-writer")
+        self._thread = start_thread("threadkeep-writer")
         self._jobs: list[_Job] = []
         self._flushing: asyncio.Handle | None = None
         self._is_paced = False
@@ -159,41 +159,49 @@ class Writer:
 
     def _commit_at_once(self, works: Sequence[Work]) -> list[Any] | None:
         """Commit in the event loop and return results and errors; None if another process is writing."""
-        self._wait_for_others(0)
         try:
-            self.connection.execute("BEGIN IMMEDIATE")
+            self._begin(0)
         except apsw.BusyError:
             return None
-        except apsw.Error as error:
-            return [translate(error)] * len(works)
+        except Exception as error:
+            return self._failed(works, error)
         return self._perform(works)
 
     async def _commit_in_thread(self, group: list[_Job]) -> None:
+        works = [job.work for job in group]
         try:
-            works = [job.work for job in group]
-            _answer(group, await self._loop.run_in_executor(self._thread, self._commit_patiently, works))
-        finally:
-            self._in_thread = None
-            self._schedule()
+            answers = await self._loop.run_in_executor(self._thread, self._commit_patiently, works)
+        except Exception as error:
+            answers = self._failed(works, error)
+        _answer(group, answers)
+        self._in_thread = None
+        self._schedule()
 
     def _commit_patiently(self, works: Sequence[Work]) -> list[Any]:
         """Commit in the thread: wait for other processes, and end a checkpoint if there is one."""
-        self._wait_for_others(BUSY_MILLISECONDS)
         try:
             if self.checkpoints.is_due:
                 self.checkpoints.copy_the_rest()
-            self.connection.execute("BEGIN IMMEDIATE")
-        except apsw.Error as error:
-            return [translate(error)] * len(works)
+            self._begin(BUSY_MILLISECONDS)
+        except Exception as error:
+            return self._failed(works, error)
         return self._perform(works)
 
-    def _wait_for_others(self, milliseconds: int) -> None:
+    def _failed(self, works: Sequence[Work], error: Exception) -> list[Any]:
+        """Return an error for each: whatever goes wrong, nobody is left without an answer."""
+        return [translate(error, self.connection)] * len(works)
+
+    def _begin(self, milliseconds: int) -> None:
+        """Begin a transaction; wait so long for other processes."""
+        if self.connection.in_transaction:
+            self.connection.execute("ROLLBACK")
         if milliseconds != self._patience:
             if milliseconds:
                 self.connection.set_busy_handler(_Patience(milliseconds / 1000))
             else:
                 self.connection.set_busy_timeout(0)
             self._patience = milliseconds
+        self.connection.execute("BEGIN IMMEDIATE")
 
     def _perform(self, works: Sequence[Work]) -> list[Any]:
         """Do all works in the open transaction and commit; return a result or an error for each."""
@@ -206,9 +214,9 @@ class Writer:
         except _SpoiledError as spoiled:
             self._undo()
             answers = [spoiled.reason] if len(works) == 1 else [self._perform_alone(work) for work in works]
-        except apsw.Error as error:
+        except Exception as error:
+            answers = self._failed(works, error)
             self._undo()
-            answers = [translate(error)] * len(works)
         took = (time.perf_counter() - started) / max(1, len(works) // 8)
         self._seconds += 0.1 * (took - self._seconds)
         return answers
@@ -231,15 +239,17 @@ class Writer:
     def _perform_alone(self, work: Work) -> Any:
         """Do one work in a transaction of its own."""
         try:
-            self.connection.execute("BEGIN IMMEDIATE")
-        except apsw.Error as error:
-            return translate(error)
+            self._begin(self._patience)
+        except Exception as error:
+            return translate(error, self.connection)
         return self._perform([work])[0]
 
     def _undo(self) -> None:
-        if self.connection.in_transaction:
-            self.connection.execute("ROLLBACK")
+        """Roll back; if not even that is possible, it is tried again before the next transaction."""
         self._undone()
+        with suppress(apsw.Error):
+            if self.connection.in_transaction:
+                self.connection.execute("ROLLBACK")
 
 
 def _result(answer: Any) -> Any:
