@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
-from threadkeep.context.base import Counter, Policy, Window, estimate
+from threadkeep.context.base import Counter, Policy, Window
+from threadkeep.context.tokens import count_tokens
 from threadkeep.conversation.clock import Clock, utc_now
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.ids import IdSource, new_id
@@ -80,7 +81,7 @@ class Hosting:
     what turns do, and which models may be chosen beside the default, the assistants' own and `demo` (None: any)."""
 
     max_bytes: int = MAX_BYTES
-    count: Counter = estimate
+    count: Counter = count_tokens
     admission: Admission = field(default_factory=Admission)
     observer: Observer = field(default_factory=Observer)
     models: tuple[str, ...] | None = None
@@ -128,9 +129,9 @@ async def open_keeper(
 
 
 def load_counter(name: str | None) -> Counter:
-    """Return the function that counts tokens, given as `module:name`; none is the estimate of four characters each."""
+    """Return the function that counts tokens, given as `module:name`; none is our estimate."""
     if name is None:
-        return estimate
+        return count_tokens
     counter = _named("The token counter", name)
     if not callable(counter):
         raise InvalidValue(f"The token counter {name} is no function.")

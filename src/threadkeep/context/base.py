@@ -46,14 +46,7 @@ class Cut:
 
 
 Counter = Callable[[Message], int]
-
-
-def estimate(message: Message) -> int:
-    """Return about how many tokens a message has: one for each four characters, if it was not counted before."""
-    if message.tokens is not None:
-        return message.tokens
-    size = len(message.content) + sum(len(call.name) + len(str(call.args)) for call in message.tool_calls)
-    return max(1, (size + 3) // 4)
+"""Returns how many tokens a message has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +56,8 @@ class Material:
     `entries` are those of the branch from the cut on, oldest first, without remarks, the current question among them;
     `turn` is the number of the current turn. `opening` are system messages that begin the branch: they stay when the
     rest is cut off. `recalled` are the entries that match the question, best first, from the whole branch: those that
-    are in the window are left out here. `has_tools` tells whether the request defines tools. `count` counts tokens.
+    are in the window are left out here. `has_tools` tells whether the request defines tools, `tool_tokens` how many
+    tokens their definitions have. `count` counts tokens; `budget` is in its tokens.
     """
 
     instructions: str
@@ -78,7 +72,8 @@ class Material:
     passages: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     has_tools: bool = True
-    count: Counter = estimate
+    tool_tokens: int = 0
+    count: Counter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

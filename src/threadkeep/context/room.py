@@ -1,7 +1,8 @@
 """How many tokens each part of a context may have.
 
-The model's budget is for everything. The system message, notes, passages and the summary take what they need; once
-something was cut off, recall gets a share of the rest; the history gets what is left, or less where the policy says so.
+The model's budget is for everything. The tool definitions, the system message, notes, passages and the summary take
+what they need; once something was cut off, recall gets a share of the rest; the history gets what is left, or less
+where the policy says so.
 """
 
 from threadkeep.context.base import Window, Working
@@ -42,4 +43,4 @@ def _unspent(working: Working) -> int:
     """Return what is left of the budget beside the parts that are neither history nor recall."""
     material = working.material
     ours = (working.system, *working.beside, *material.notes, text_of_summary(material.summary))
-    return material.budget - sum(material.count(own("size", text)) for text in ours if text)
+    return material.budget - material.tool_tokens - sum(material.count(own("size", text)) for text in ours if text)

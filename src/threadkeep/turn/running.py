@@ -8,7 +8,8 @@ from datetime import timedelta
 from functools import cached_property
 from typing import TypeVar
 
-from threadkeep.context.base import Counter, Cut, estimate
+from threadkeep.context.base import Counter, Cut
+from threadkeep.context.tokens import count_tokens
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import Cursor
@@ -51,7 +52,7 @@ class Parts:
     lease_for: timedelta = timedelta(seconds=10)
     silence: float = 120.0
     pauses: tuple[float, ...] = (0.5, 2.0, 6.0)
-    count: Counter = estimate
+    count: Counter = count_tokens
     admission: Admission = field(default_factory=Admission)
     observer: Observer = field(default_factory=Observer)
     loader: Loader = field(default_factory=Loader)

@@ -7,7 +7,7 @@ affected. Only for assistants whose policy asks for it; a scripted model sums up
 import asyncio
 import logging
 
-from threadkeep.context.base import Cut, cut_in, estimate
+from threadkeep.context.base import Cut, cut_in
 from threadkeep.conversation.entry import Entry, Summary
 from threadkeep.conversation.message import Message, Role
 from threadkeep.errors import ThreadkeepError
@@ -50,7 +50,7 @@ async def _keep(running: Running) -> None:
         return
     text = await _ask(running, earlier, lost)
     if text:
-        summary = Summary(content=text, tokens=estimate(Message(role=Role.SYSTEM, content=text)))
+        summary = Summary(content=text, tokens=running.parts.count(Message(role=Role.SYSTEM, content=text)))
         await store.append(lease.scope, lease.conversation, Append(bodies=(summary,), parent=lost[-1].seq))
 
 

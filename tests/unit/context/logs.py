@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from threadkeep.context.base import Cut, Material, Policy, Window
+from threadkeep.context.tokens import count_tokens, four_characters_each
 from threadkeep.conversation.blocks import Narrative, RankedList
 from threadkeep.conversation.entry import Body, Entry, Summary
 from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall, ToolResult
@@ -52,6 +53,7 @@ def entries(*bodies: Body, first: int = 1) -> tuple[Entry, ...]:
 
 def material(*bodies: Body, **fields: Any) -> Material:
     given = {"instructions": "", "turn": 0, "policy": Policy(), "budget": 100_000, "entries": entries(*bodies)}
+    given["count"] = four_characters_each
     return Material(**{**given, **fields})
 
 
@@ -144,4 +146,5 @@ def materials(draw: st.DrawFn) -> Material:
         passages=tuple(draw(st.lists(_texts, max_size=3))),
         notes=tuple(draw(st.lists(_texts, max_size=2))),
         has_tools=draw(st.booleans()),
+        count=draw(st.sampled_from([four_characters_each, count_tokens])),
     )

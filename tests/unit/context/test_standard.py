@@ -93,7 +93,15 @@ def test_a_recovered_turn_shows_the_part_that_was_heard_and_asks_to_go_on() -> N
 def test_the_trace_tells_the_cut_and_the_size() -> None:
     context = _built(user("hello"), budget=1000)
     assert context.trace == (
-        {"kind": "context", "first": 0, "masked": 0, "tokens": 2, "budget": 1000, "dropped": False},
+        {
+            "kind": "context",
+            "first": 0,
+            "masked": 0,
+            "tokens": 2,
+            "counter": "four_characters_each",
+            "budget": 1000,
+            "dropped": False,
+        },
     )
     assert context.tokens == 2
 

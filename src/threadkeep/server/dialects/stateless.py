@@ -13,8 +13,8 @@ from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationE
 from starlette.requests import HTTPConnection
 from starlette.responses import Response, StreamingResponse
 
-from threadkeep.context.base import estimate
 from threadkeep.context.blocks import old_text_of
+from threadkeep.context.tokens import four_characters_each
 from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.ids import Id
@@ -158,7 +158,7 @@ def trimmed(history: list[Said], most: int, budget: int = HISTORY_TOKENS) -> lis
         fitting = _fitting(item, budget)
         if fitting is None:
             break
-        budget -= estimate(_message(fitting))
+        budget -= four_characters_each(_message(fitting))
         kept.append(fitting)
     return kept[::-1]
 
@@ -167,7 +167,7 @@ def _fitting(item: Said, tokens: int) -> Said | None:
     shorter = [item]
     if item.role is Role.ASSISTANT:
         shorter.append(Said(role=item.role, content=old_text_of(_message(item))))
-    return next((each for each in shorter if estimate(_message(each)) <= tokens), None)
+    return next((each for each in shorter if four_characters_each(_message(each)) <= tokens), None)
 
 
 def _message(item: Said) -> Message:

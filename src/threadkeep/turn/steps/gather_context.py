@@ -1,11 +1,14 @@
 """Gathering the context: read the window of the branch, recall what fell out of it, look the question up, and build
 what the model will see."""
 
-from dataclasses import replace
+import json
+from dataclasses import asdict, replace
 from itertools import takewhile
 
-from threadkeep.context.base import Context, Cut, Material, Policy, Window, estimate, run
+from threadkeep.context.base import Context, Cut, Material, Policy, Window, run
 from threadkeep.context.content_words import content_words
+from threadkeep.context.marks import own
+from threadkeep.context.tokens import calibration
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
 from threadkeep.retrieval.base import Passage
@@ -22,11 +25,15 @@ ANSWER_SHARE = 4
 RELATED = 12
 
 
-async def gather_context(running: Running, notes: tuple[str, ...] = (), *, tools: bool = True) -> Context:
-    """Return what the model gets to see now; `tools` says whether it may call any."""
+async def gather_context(
+    running: Running, notes: tuple[str, ...] = (), *, tools: bool = True, share: float = 1.0
+) -> Context:
+    """Return what the model gets to see now, in this share of its room; `tools` says whether it may call any."""
     policy = running.assistant.policy
-    budget = _room(running)
-    entries, cut = await _window(running, policy, budget)
+    entries, cut = await _window(running, policy, _room(running))
+    factor = await _calibration(running, entries)
+    # After a refusal nothing is believed that would make the request longer.
+    budget = int(_room(running) * share / (factor if share == 1 else max(1.0, factor)))
     found = await _looked_up(running, entries)
     material = Material(
         opening=await _opening(running, entries),
@@ -40,6 +47,7 @@ async def gather_context(running: Running, notes: tuple[str, ...] = (), *, tools
         notes=(*notes, *await _where_it_stands(running)),
         count=running.parts.count,
         has_tools=tools and len(running.assistant.tools) > 0,
+        tool_tokens=_tool_tokens(running) if tools else 0,
     )
     if policy.summary:
         material = replace(material, summary=await _summary(running))
@@ -53,6 +61,18 @@ async def gather_context(running: Running, notes: tuple[str, ...] = (), *, tools
 def _room(running: Running) -> int:
     """Return how many tokens a request may have; a smaller budget of the policy is the window processor's to keep."""
     return running.model.window - running.model.window // ANSWER_SHARE
+
+
+async def _calibration(running: Running, entries: tuple[Entry, ...]) -> float:
+    """Return how many tokens of the model one of our count is. What a mind asks its model is not what was counted."""
+    if await running.mind() is not None:
+        return 1.0
+    return calibration(entries, running.parts.count, running.model.name)
+
+
+def _tool_tokens(running: Running) -> int:
+    specs = running.assistant.tools.specs()
+    return running.parts.count(own("tools", json.dumps([asdict(spec) for spec in specs]))) if specs else 0
 
 
 async def _window(running: Running, policy: Policy, budget: int) -> tuple[tuple[Entry, ...], Cut]:
@@ -83,7 +103,7 @@ async def _history(running: Running, head: int, policy: Policy, budget: int) -> 
                 return tuple(reversed(read)), cut
             read.append(entry)
             if isinstance(entry.body, Message):
-                tokens += estimate(entry.body)
+                tokens += running.parts.count(entry.body)
                 messages += 1
                 cut = cut or _cut_of(entry)
         head = page[0].parent or 0
