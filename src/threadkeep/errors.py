@@ -19,7 +19,7 @@ own exceptions never leave `store/`.
     ├── Stopping                 this server stops, another one or a later one will do it
     ├── ModelError               the language model, not us
     │   └── ModelUnavailable, ModelRateLimited, ModelTimeout (each may be tried again), ModelRefused,
-    │       ModelNonsense, UnknownModel
+    │       ContextTooLong, ModelNonsense, UnknownModel
     ├── RetrievalError           the documents that an assistant looks things up in
     │   └── IndexUnusable, WrongEmbeddings, EmbeddingFailed, PackageMissing
     └── StoreError               the storage, not the request
@@ -298,6 +298,16 @@ class ModelRefused(ModelError):
     """The model's provider does not accept the request: check the key, the model's name and the size of the request."""
 
     code = "model_refused"
+
+
+class ContextTooLong(ModelRefused):
+    """The request is longer than the model can take, even after it was shortened."""
+
+    code = "context_too_long"
+
+    def __init__(self, detail: str | None = None, *, limit: int | None = None) -> None:
+        super().__init__(detail)
+        self.limit = limit
 
 
 class ModelNonsense(ModelError):

@@ -9,7 +9,7 @@ import pytest
 from langchain_openai import ChatOpenAI
 
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult, Usage
-from threadkeep.errors import ModelError, ModelRateLimited, ModelRefused, ModelTimeout, ModelUnavailable
+from threadkeep.errors import ContextTooLong, ModelError, ModelRateLimited, ModelRefused, ModelTimeout, ModelUnavailable
 from threadkeep.llm.answer import Answer
 from threadkeep.llm.base import Model, Request, Stopped, Text, ToolSpec, Used
 from threadkeep.llm.langchain import LangChainModel
@@ -96,7 +96,8 @@ async def test_a_request_without_tools_offers_none() -> None:
         (answers.fails(500), ModelUnavailable),
         (answers.fails(503), ModelUnavailable),
         (answers.fails(408), ModelUnavailable),
-        *((answers.fails(status), ModelRefused) for status in (400, 401, 403, 404, 413, 422)),
+        *((answers.fails(status), ModelRefused) for status in (400, 401, 403, 404, 422)),
+        (answers.fails(413), ContextTooLong),
         (answers.fails_in_stream(), ModelUnavailable),
         (answers.cut_in_text(), ModelUnavailable),
         (answers.cut_in_arguments(), ModelUnavailable),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from threadkeep.conversation.message import Message, Role
-from threadkeep.errors import ModelError, ModelRateLimited, ModelRefused, ModelUnavailable
+from threadkeep.errors import ContextTooLong, ModelError, ModelRateLimited, ModelRefused, ModelUnavailable
 from threadkeep.llm.answer import Answer
 from threadkeep.llm.base import Model, Request, Text, ToolSpec
 from threadkeep.llm.langchain import LangChainModel
@@ -105,7 +105,7 @@ async def test_text_calls_and_usage_are_streamed(make: Make, steps: tuple[bytes,
     [
         (claude, Played((CLAUDE_ERROR,), 529, JSON), ModelUnavailable),
         (claude, Played((CLAUDE_ERROR,), 401, JSON), ModelRefused),
-        (claude, Played((CLAUDE_ERROR,), 413, JSON), ModelRefused),
+        (claude, Played((CLAUDE_ERROR,), 413, JSON), ContextTooLong),
         (claude, Played((*CLAUDE_TEXT, b"event: error\ndata: " + CLAUDE_ERROR + b"\n\n")), ModelUnavailable),
         (claude, Played((*CLAUDE_TEXT, CUT)), ModelUnavailable),
         (claude, Played(()), ModelUnavailable),

@@ -7,6 +7,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import Runnable
 
+from threadkeep.errors import ContextTooLong
 from threadkeep.llm.base import Delta, Model, Request, ToolSpec
 from threadkeep.llm.langchain_chunks import Chunks
 from threadkeep.llm.langchain_messages import to_langchain
@@ -47,6 +48,8 @@ class LangChainModel(Model):
                 await stream.aclose()
         except Exception as error:
             mapped = as_model_error(error, self.name)
+            if isinstance(mapped, ContextTooLong):
+                self.window = min(self.window, mapped.limit or self.window)
             # A vendor's traceback may show a key; only what nobody foresaw is worth that.
             raise mapped from (error if not mapped.can_retry and mapped.code == "model_error" else None)
         for stopped in chunks.end(is_orderly=self._is_orderly):

@@ -18,6 +18,7 @@ from threadkeep.conversation.message import Message, Role, Usage
 from threadkeep.errors import ModelError, ModelRefused, ModelUnavailable, UnknownModel
 from threadkeep.llm.base import Delta, Model, Request, Stopped, Text, Used
 from threadkeep.llm.gguf import context_length
+from threadkeep.llm.vendor_errors import length_refusal
 
 MAX_WINDOW = 32_768
 """More would take gigabytes of memory for what a person rarely needs."""
@@ -146,4 +147,6 @@ def _deltas(chunk: Mapping[str, Any]) -> Iterator[Delta]:
 
 def _as_model_error(error: Mapping[str, Any]) -> ModelError:
     said = f"The local model answered: {error.get('message', 'an error')}"
+    if too_long := length_refusal(said):
+        return too_long
     return ModelUnavailable(said) if error.get("code") in (500, 503) else ModelRefused(said)

@@ -11,7 +11,14 @@ from email.utils import parsedate_to_datetime
 from math import isfinite
 from typing import Any
 
-from threadkeep.errors import ModelError, ModelRateLimited, ModelRefused, ModelTimeout, ModelUnavailable
+from threadkeep.errors import (
+    ContextTooLong,
+    ModelError,
+    ModelRateLimited,
+    ModelRefused,
+    ModelTimeout,
+    ModelUnavailable,
+)
 
 _SECRET = re.compile(
     r"(?i:bearer\s+\S+|\b(?:api[-_ ]?)?key[=:]\s*\S+)"
@@ -23,6 +30,16 @@ _UNREACHABLE = re.compile(
 )
 _UNREADABLE = re.compile(r"Decod|UnicodeError|Validation|JSON")
 _REFUSED = re.compile(r"Authentication|PermissionDenied|InvalidRequest|NotFound|ContextOverflow|Credentials|BadRequest")
+_TOO_LONG = re.compile(
+    r"context[ _](?:length|window|size|limit)|(?:prompt|input) (?:is )?too long|ContextOverflow|input length"
+    r"|(?:prompt|inputs?)`? tokens? (?:count|\+)|maximum (?:prompt|input) length|too large for|answered 413"
+    r"|too many tokens|reduce the length|request(?:_| is | )too[_ ]large|exceeds the maximum size",
+    re.IGNORECASE,
+)
+_LIMIT = re.compile(
+    r"(?:length is|length of|window is|window of|size \(|allowed \(|only supports up to|model with|cannot exceed|<=|>"
+    r"|Limit) ?([1-9]\d{3,7})\b"
+)
 _SHOWN = 300
 
 
@@ -34,9 +51,19 @@ def as_model_error(error: Exception, model: str, now: datetime | None = None) ->
     status = next((status for cause in causes if (status := _status(cause))), None)
     retry_after = next((wait for cause in causes if (wait := _retry_after(cause, now)) is not None), None)
     said = f"{type(error).__name__}: {_without_secrets(str(error))}"
+    if too_long := length_refusal(f"{model} answered {status or 'an error'} ({said} {_words(error)}".rstrip() + ")"):
+        return too_long
     if status is not None:
         return _by_status(status, _words(error), f"{model} answered {status} ({said})", retry_after)
     return _by_name(error, causes, model, said)
+
+
+def length_refusal(said: str) -> ContextTooLong | None:
+    """Return the error for a request that is too long, with the limit if the provider tells it; None for any other."""
+    if not _TOO_LONG.search(said):
+        return None
+    limit = _LIMIT.search(said.replace(",", ""))
+    return ContextTooLong(f"{said}. The request is too long for this model.", limit=int(limit[1]) if limit else None)
 
 
 def missing_key(model: str, error: Exception) -> ModelRefused:
@@ -59,7 +86,6 @@ _ADVICE = {
     401: "Check the provider's API key.",
     403: "Check that the API key may use this model.",
     404: "Check the model's name and the base URL.",
-    413: "The request is too large for this model.",
 }
 
 

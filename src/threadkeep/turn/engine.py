@@ -8,7 +8,14 @@ import logging
 from typing import assert_never
 
 from threadkeep.conversation.turn import TurnState
-from threadkeep.errors import ConversationNotFound, LeaseLost, ModelUnavailable, StoreError, ThreadkeepError
+from threadkeep.errors import (
+    ContextTooLong,
+    ConversationNotFound,
+    LeaseLost,
+    ModelUnavailable,
+    StoreError,
+    ThreadkeepError,
+)
 from threadkeep.turn.decision import Finish, Generate, RunTools, Wait, decide
 from threadkeep.turn.running import Running
 from threadkeep.turn.steps.complete_conversation import complete_conversation
@@ -24,6 +31,8 @@ CUT_OFF = "Your previous answer was cut off by a failure; what was said of it st
 LIMIT = "The limit of tool calls for one turn is reached. Answer now with what you have, without tools, and say so."
 LIMIT_SAID = "\n\n(The limit of {} rounds of tool calls was reached.)"
 EMPTY = "The model gave an empty answer."
+SHARES = (1.0, 0.6, 0.2)
+"""How much of the model's room a request takes: less after each refusal for length, since counts are estimates."""
 INTERNAL = "internal_error: something went wrong here; the log tells what"
 
 
@@ -55,10 +64,7 @@ async def _step(running: Running) -> None:
     match step:
         case Generate():
             await running.parts.load_model(running.conversation.model, running.assistant)
-            notes = ((CUT_OFF,) if step.cut_off else ()) + ((LIMIT,) if step.last else ())
-            context = await gather_context(running, notes, tools=not step.last)
-            closing = LIMIT_SAID.format(running.assistant.iterations) if step.last else ""
-            await _keep(running, await generate(running, context, tools=not step.last, closing=closing))
+            await _keep(running, await _generate(running, step))
         case RunTools():
             await run_tools(running, step)
         case Wait():
@@ -69,6 +75,19 @@ async def _step(running: Running) -> None:
             await settle(running, step.state, detail=step.detail)
         case _:
             assert_never(step)
+
+
+async def _generate(running: Running, step: Generate) -> Generated:
+    """Ask the model; if the request is too long for it, ask again with less of the history."""
+    notes = ((CUT_OFF,) if step.cut_off else ()) + ((LIMIT,) if step.last else ())
+    closing = LIMIT_SAID.format(running.assistant.iterations) if step.last else ""
+    for share in SHARES:
+        context = await gather_context(running, notes, tools=not step.last, share=share)
+        generated = await generate(running, context, tools=not step.last, closing=closing)
+        if not isinstance(generated.error, ContextTooLong) or share == SHARES[-1]:
+            return generated
+        logger.info("the model takes no request of about %s tokens", context.tokens)
+    raise AssertionError("the last attempt always returns")
 
 
 async def _keep(running: Running, generated: Generated) -> None:
