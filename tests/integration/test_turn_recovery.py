@@ -120,35 +120,40 @@ async def test_a_zombie_that_is_told_to_cancel_stops_whoever_runs_the_turn_now(k
     gate.set()
 
 
-async def test_after_two_recoveries_in_mid_text_the_turn_is_left_as_interrupted(keepers: Keepers) -> None:
+async def test_a_turn_that_comes_further_each_time_survives_many_owners(keepers: Keepers) -> None:
     _, chat, _ = await _stalled(keepers, Text("one "))
     turn = await chat.send("Count")
     await said_in(chat, "one ")
-    for piece in ("two ", "three "):
+    for piece in ("two ", "three ", "four "):
         keepers.clock.advance(LEASE)
         await _stalled(keepers, Text(piece))
         await said_in(chat, piece)
     keepers.clock.advance(LEASE)
-    last = await keepers.open(ScriptedModel(says("Yes?")))
-    end = await ended(turn)
-    assert end.name == "turn.interrupted"
-    assert end.data["detail"]
-    assert [message.content for message in await chat.messages()] == ["Count", "one ", "two ", "three "]
-    assert (await ended(await (await last.get(chat.id)).send("Hello?"))).name == "turn.completed"
+    await keepers.open(ScriptedModel(says("five.")))
+    assert (await ended(turn)).name == "turn.completed"
+    said = [message.content for message in await chat.messages()]
+    assert said == ["Count", "one ", "two ", "three ", "four ", "five."]
 
 
-async def test_a_turn_that_kills_every_owner_before_it_says_anything_is_given_up(keepers: Keepers) -> None:
-    _, chat, _ = await _stalled(keepers)
+@pytest.mark.parametrize("text", ["", "Let me think "])
+async def test_a_turn_that_loses_three_owners_at_the_same_place_is_given_up(keepers: Keepers, text: str) -> None:
+    steps = [Text(text)] if text else []
+    _, chat, _ = await _stalled(keepers, *steps)
     turn = await chat.send("Crash")
-    for _ in range(5):
+    await seen(chat, "text.delta" if text else "turn.started")
+    for _ in range(3 if text else 2):
         keepers.clock.advance(LEASE)
-        victim, _, _ = await _stalled(keepers)
+        victim, _, _ = await _stalled(keepers, *steps)
         model = victim.host.parts.models(None, victim.assistants["tester"])
         assert isinstance(model, ScriptedModel)
         await called(model)
+        if text:
+            await said_in(chat, text)
     keepers.clock.advance(LEASE)
-    await keepers.open(ScriptedModel())
-    assert (await ended(turn)).name == "turn.interrupted"
+    last = await keepers.open(ScriptedModel(says("Yes?")))
+    end = await ended(turn)
+    assert (end.name, "given up" in end.data["detail"]) == ("turn.interrupted", True)
+    assert (await ended(await (await last.get(chat.id)).send("Hello?"))).name == "turn.completed"
 
 
 async def test_a_repeatable_tool_runs_again_with_the_same_call_id_and_any_other_does_not(keepers: Keepers) -> None:

@@ -6,13 +6,19 @@ from itertools import pairwise
 
 from threadkeep.conversation.entry import Approval, Body, Entry
 from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall
+from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.tools.registry import Registry
 
 MOST_RECOVERIES = 2
-"""How often an answer that broke off is asked for again."""
-MOST_TAKEN = 5
-"""How often a turn is taken up from owners that died: it may be what kills them."""
+"""How often an answer that the model broke off is asked for again."""
+MOST_IN_VAIN = 3
+"""How often in a row a turn is taken up from an owner that left nothing new behind: it may be what kills or freezes
+them. A taking is an entry, stored before anything is done for the turn, so it counts whatever becomes of the taker."""
+MOST_TAKEN = 20
+"""How often a turn is taken up at all, whatever it came to in between."""
+LOST = "given up: it was taken up {} times from a process that died or froze while it ran this turn"
+CUT_OFF = "given up: the answer was cut off again and again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +60,9 @@ Next = Generate | RunTools | Wait | Finish
 
 def decide(entries: Sequence[Entry], tools: Registry, iterations: int) -> Next:
     """Return the next step of a turn with these entries of its own, remarks and approvals among them."""
-    if _times_taken(entries) > MOST_TAKEN:
-        return Finish(TurnState.INTERRUPTED, "The process that ran this turn died again and again.")
+    taken = _takings(entries)
+    if _taken_in_vain(entries, taken) >= MOST_IN_VAIN or len(taken) > MOST_TAKEN:
+        return Finish(TurnState.INTERRUPTED, LOST.format(len(taken)))
     said = _said(entries)
     was_cut_off = bool(said) and _message(said[-1]).status is MessageStatus.INTERRUPTED
     if said and not was_cut_off:
@@ -64,8 +71,8 @@ def decide(entries: Sequence[Entry], tools: Registry, iterations: int) -> Next:
             return _about_calls(pending, said[-1], entries, tools)
         if not _message(said[-1]).tool_calls:
             return Finish(TurnState.COMPLETED)
-    if sum(_message(entry).status is MessageStatus.INTERRUPTED for entry in said) > MOST_RECOVERIES:
-        return Finish(TurnState.INTERRUPTED, "The answer was cut off again and again.")
+    if _broken_off(entries, taken) > MOST_RECOVERIES:
+        return Finish(TurnState.INTERRUPTED, CUT_OFF)
     rounds = sum(bool(_message(entry).tool_calls) for entry in said)
     return Generate(last=rounds >= iterations, cut_off=was_cut_off)
 
@@ -85,10 +92,47 @@ def _said(entries: Sequence[Entry]) -> list[Entry]:
     return [entry for entry in entries if isinstance(entry.body, Message) and entry.body.role is Role.ASSISTANT]
 
 
-def _times_taken(entries: Sequence[Entry]) -> int:
-    """Return how often the turn changed hands while it ran."""
-    states = [entry.body.state for entry in entries if isinstance(entry.body, TurnChange)]
-    return sum(pair == (TurnState.RUNNING, TurnState.RUNNING) for pair in pairwise(states))
+def _takings(entries: Sequence[Entry]) -> frozenset[int]:
+    """Return the entries that tell that the turn changed hands while it ran."""
+    changes = [(entry.seq, entry.body.state) for entry in entries if isinstance(entry.body, TurnChange)]
+    running = TurnState.RUNNING
+    return frozenset(seq for (_, before), (seq, state) in pairwise(changes) if before is running is state)
+
+
+def _taken_in_vain(entries: Sequence[Entry], taken: frozenset[int]) -> int:
+    """Return how many takings follow the last thing that the turn had not said before: that was progress.
+
+    The same words, calls, results or changes of state once more are none, so that a turn cannot live for ever on
+    coming to the same place.
+    """
+    vain, known = 0, set[str]()
+    for entry in entries if taken else ():
+        if entry.seq in taken:
+            vain += 1
+        elif (gist := _gist(entry.body)) is not None and gist not in known:
+            known.add(gist)
+            vain = 0
+    return vain
+
+
+def _gist(body: Body) -> str | None:
+    """Return what an entry says for its turn, without what differs from one time to the next."""
+    match body:
+        case Message():
+            return f"{body.role} {body.content} {[(call.name, call.args) for call in body.tool_calls]}"
+        case StateChange():
+            return f"state {body.set} {body.unset}"
+        case _:
+            return None
+
+
+def _broken_off(entries: Sequence[Entry], taken: frozenset[int]) -> int:
+    """Return how many answers the model broke off; what an owner that was lost left half-written is not its fault."""
+    before = (None, *(entry.seq for entry in entries))
+    return sum(
+        isinstance(entry.body, Message) and entry.body.status is MessageStatus.INTERRUPTED and previous not in taken
+        for previous, entry in zip(before, entries, strict=False)
+    )
 
 
 def _message(entry: Entry) -> Message:

@@ -148,11 +148,37 @@ def test_at_the_limit_the_model_is_asked_once_more_without_tools() -> None:
     assert after(*round_of_tools * 3, ANSWERED) == Finish(TurnState.COMPLETED)
 
 
-def test_a_turn_that_changes_hands_again_and_again_is_given_up() -> None:
-    assert after(*[RUNNING] * MOST_TAKEN) == Generate()
-    last = after(*[RUNNING] * (MOST_TAKEN + 1))
-    assert isinstance(last, Finish)
-    assert last.state is TurnState.INTERRUPTED
+def given_up(step: Next) -> bool:
+    """Whether the turn ends as interrupted, with a reason."""
+    return isinstance(step, Finish) and step.state is TurnState.INTERRUPTED and bool(step.detail)
+
+
+def said(text: str) -> Message:
+    """Return what an owner that was lost had written."""
+    return Message(role=Role.ASSISTANT, content=text, status=MessageStatus.INTERRUPTED)
+
+
+def test_a_turn_that_is_taken_up_three_times_without_anything_new_is_given_up() -> None:
+    assert after(RUNNING, RUNNING) == Generate()
+    assert given_up(after(RUNNING, RUNNING, RUNNING))
+    asked = calls("look")
+    assert after(RUNNING, RUNNING, asked, RUNNING, RUNNING) == RunTools(asked.tool_calls, doubtful=True)
+    assert given_up(after(asked, RUNNING, RUNNING, RUNNING))
+
+
+def test_a_turn_that_comes_further_each_time_is_not_given_up() -> None:
+    cuts: list[Body] = [body for number in range(MOST_TAKEN) for body in (RUNNING, said(f"piece {number}"))]
+    assert after(*cuts) == Generate(cut_off=True)
+    assert given_up(after(*cuts, RUNNING, said("one more")))
+
+
+def test_the_same_words_or_the_same_calls_once_more_are_no_progress() -> None:
+    again: list[Body] = [RUNNING, said("Let me think")]
+    assert after(*again * 3) == Generate(cut_off=True)
+    assert given_up(after(*again * 4))
+    unknown: list[Body] = [calls("look"), RUNNING, result("call_1")]
+    assert after(*unknown * 3, iterations=100) == Generate()
+    assert given_up(after(*unknown * 4, iterations=100))
 
 
 def test_waiting_for_a_person_many_times_is_no_reason_to_give_up() -> None:
