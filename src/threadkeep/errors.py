@@ -19,7 +19,7 @@ own exceptions never leave `store/`.
     ├── Stopping                 this server stops, another one or a later one will do it
     ├── ModelError               the language model, not us
     │   └── ModelUnavailable, ModelRateLimited, ModelTimeout (each may be tried again), ModelRefused,
-    │       ContextTooLong, ModelNonsense, UnknownModel
+    │       ContextTooLong, ModelNonsense, ScriptTimeout, UnknownModel
     ├── RetrievalError           the documents that an assistant looks things up in
     │   └── IndexUnusable, WrongEmbeddings, EmbeddingFailed, PackageMissing
     └── StoreError               the storage, not the request
@@ -314,6 +314,12 @@ class ModelNonsense(ModelError):
     """The model answered, but not with what it was asked for."""
 
     code = "model_nonsense"
+
+
+class ScriptTimeout(ModelError):
+    """The script of the demo model did not come to an answer in time."""
+
+    code = "script_timeout"
 
 
 class UnknownModel(ModelError):

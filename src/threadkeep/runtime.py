@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import os
-import socket
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -25,7 +24,7 @@ from threadkeep.llm.base import Model
 from threadkeep.llm.choice import Choice, choose_model
 from threadkeep.settings import AssistantSettings, Settings
 from threadkeep.store.base import MAX_BYTES, Store
-from threadkeep.tools.base import Tool
+from threadkeep.tools.base import DEFAULT_TIMEOUT, Tool
 from threadkeep.tools.mcp import McpServers
 from threadkeep.tools.mcp_config import McpServer
 from threadkeep.tools.registry import Registry
@@ -37,6 +36,7 @@ from threadkeep.turn.lookup import Lookup
 from threadkeep.turn.mind import Mind
 from threadkeep.turn.models import Models
 from threadkeep.turn.observer import Observer
+from threadkeep.turn.owner import is_gone, new_owner
 from threadkeep.turn.running import Parts, Running
 from threadkeep.turn.summaries import keep_summary
 from threadkeep.turn.titles import give_title
@@ -77,11 +77,13 @@ async def open_store(url: str, *, clock: Clock = utc_now, ids: IdSource = new_id
 
 @dataclass(frozen=True, kw_only=True)
 class Hosting:
-    """How turns are run for others: the size of an entry, how tokens are counted, who may begin a turn, who is told
-    what turns do, and which models may be chosen beside the default, the assistants' own and `demo` (None: any)."""
+    """How turns are run for others: the size of an entry, how tokens are counted, how long tools and scripts may take,
+    who may begin a turn, who is told what turns do, and which models may be chosen beside the default, the assistants'
+    own and `demo` (None: any)."""
 
     max_bytes: int = MAX_BYTES
     count: Counter = count_tokens
+    tool_timeout: float = DEFAULT_TIMEOUT
     admission: Admission = field(default_factory=Admission)
     observer: Observer = field(default_factory=Observer)
     models: tuple[str, ...] | None = None
@@ -117,10 +119,18 @@ async def open_keeper(
         bus=Bus(),
         assistant_of=lambda conversation: _assistant(known, conversation, servers),
         minds=_Minds().of,
-        models=Models(default, pace, is_set=model is not None, offered=None if hosting.models is None else offered),
+        models=Models(
+            default,
+            pace,
+            is_set=model is not None,
+            offered=None if hosting.models is None else offered,
+            limit=hosting.tool_timeout,
+        ),
         clock=utc_now,
         ids=new_id,
-        owner=f"{socket.gethostname()}-{os.getpid()}-{new_id()}",
+        owner=new_owner(),
+        is_gone=lambda owner: store_path(url) is not None and is_gone(owner),
+        tool_timeout=hosting.tool_timeout,
         count=hosting.count,
         admission=hosting.admission,
         observer=hosting.observer,

@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from threadkeep.errors import InvalidValue
 from threadkeep.store.base import MAX_BYTES
+from threadkeep.tools.base import DEFAULT_TIMEOUT
 from threadkeep.tools.mcp_config import McpServer, McpServerName
 
 PREFIX = "THREADKEEP_"
@@ -134,6 +135,15 @@ class Settings(BaseModel):
     )
     stop_patience: float = Field(
         default=10, ge=0, le=3600, description="seconds that running turns get when the server is told to stop"
+    )
+    tool_timeout: float = Field(
+        default=DEFAULT_TIMEOUT,
+        gt=0,
+        allow_inf_nan=False,
+        description="seconds that a tool may take unless it says otherwise, and a script to find an answer",
+    )
+    freeze_limit: float = _limit(
+        30, "seconds that the server may stand still before it ends itself, for a supervisor to start it anew"
     )
     max_message_bytes: int = Field(default=MAX_BYTES, ge=1, description="how large one message may be")
     max_body_bytes: int = _limit(8 * MAX_BYTES, "how large the body of a request may be")

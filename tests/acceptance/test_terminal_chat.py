@@ -14,6 +14,8 @@ PROMPT = "\n> "
 WORDS = 80
 
 ASSISTANT = f'''
+import math
+
 from threadkeep import Assistant, Registry, tool
 from threadkeep.llm.script import Script, asked
 
@@ -24,7 +26,7 @@ def send_mail(to: str) -> str:
     return f"sent to {{to}}"
 
 
-@tool(timeout=None)
+@tool(timeout=math.inf)
 async def sleep() -> str:
     """Never return."""
     import asyncio

@@ -5,6 +5,7 @@ another card each time, `remove_file` asks first, and whoever says "stumble" get
 """
 
 import asyncio
+import math
 import re
 from itertools import count
 from pathlib import Path
@@ -51,7 +52,7 @@ ROWS = [
 _cards, _tries = count(1), count(1)
 
 
-@tool(timeout=None)
+@tool(timeout=math.inf)
 async def hold(name: str) -> str:
     """Wait for a file."""
     while not Path(name).exists():  # noqa: ASYNC110 - a file is no event

@@ -37,7 +37,7 @@ from threadkeep.testing.providers import check_everywhere
 from threadkeep.testing.scripted_model import ScriptedModel, Step, says, wants
 from threadkeep.tools.base import ToolContext
 from threadkeep.tools.decorator import FunctionTool, tool
-from threadkeep.turn import running
+from threadkeep.turn import host, running
 from threadkeep.turn.assistant import Assistant
 
 LEASE = 11.0
@@ -88,6 +88,21 @@ async def test_a_turn_whose_owner_died_in_mid_text_keeps_the_text_and_is_answere
     check_everywhere(model.requests[0])
     assert "Once upon" in str(model.requests[0].messages)
     assert "cut off" in model.requests[0].messages[-1].content, "the model is not told that it was cut off"
+    gate.set()
+
+
+async def test_a_start_takes_up_what_a_process_left_that_is_gone_and_nothing_of_one_that_lives(
+    keepers: Keepers,
+) -> None:
+    gone, chat, gate = await _stalled(keepers)
+    alive, other_chat, _ = await _stalled(keepers)
+    turn, _ = await chat.send("Hello"), await (await alive.get(other_chat.id)).send("Hello")
+    await seen(other_chat, "turn.started")
+    owner = gone.host.parts.owner
+    later = await keepers.open(ScriptedModel(says("Here I am.")), is_gone=lambda name: name == owner)
+    assert (await ended(turn)).name == "turn.completed"
+    (running_elsewhere,) = await later.store.turns(LOCAL, other_chat.id)
+    assert (running_elsewhere.owner, running_elsewhere.fence) == (alive.host.parts.owner, 1)
     gate.set()
 
 
@@ -281,7 +296,9 @@ async def test_a_queue_that_nobody_started_is_started_by_the_next_message(keeper
 
 
 @pytest.mark.parametrize("text", ["", "Half an "])
-async def test_a_turn_whose_assistant_is_gone_fails_cleanly(keepers: Keepers, text: str) -> None:
+async def test_a_turn_whose_assistant_is_gone_fails_cleanly(
+    keepers: Keepers, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def nobody(conversation: Conversation) -> Assistant:
         raise InvalidValue("There is no assistant named tester.")
 
@@ -291,7 +308,9 @@ async def test_a_turn_whose_assistant_is_gone_fails_cleanly(keepers: Keepers, te
     other = await keepers.open(ScriptedModel(), assistant_of=nobody)
     keepers.clock.advance(LEASE)
     assert await other.host.recover() == 0, "another process may know the assistant"
-    keepers.clock.advance(60)
+    keepers.clock.advance(3600)
+    assert await other.host.recover() == 0, "a clock that jumped is no reason to hurry"
+    monkeypatch.setattr(host, "OTHERS_TIME", 0)
     assert await other.host.recover() == 1
     end = await ended(turn)
     assert (end.name, end.data["error"]) == ("turn.failed", "invalid_value: There is no assistant named tester.")

@@ -1,10 +1,17 @@
-"""What is wired by name: the counter of tokens."""
+"""What is wired: the counter of tokens by its name, and the time that tools and scripts may take."""
+
+import asyncio
+import threading
 
 import pytest
 
 from threadkeep.context.tokens import count_tokens
 from threadkeep.errors import InvalidValue
-from threadkeep.runtime import load_counter
+from threadkeep.llm.script import Call, Reply, Scene, Script
+from threadkeep.runtime import Hosting, load_counter, open_keeper
+from threadkeep.tools.decorator import tool
+from threadkeep.tools.registry import Registry
+from threadkeep.turn.assistant import Assistant
 
 
 def test_without_a_setting_tokens_are_estimated() -> None:
@@ -19,3 +26,38 @@ def test_a_counter_is_a_function_of_a_module() -> None:
 def test_a_counter_that_is_none_is_refused_in_one_sentence(name: str) -> None:
     with pytest.raises(InvalidValue, match="token counter"):
         load_counter(name)
+
+
+async def test_tools_and_scripts_have_the_time_that_the_host_says() -> None:
+    found = threading.Event()
+
+    def slow(scene: Scene) -> Reply | None:
+        found.wait()
+        return None
+
+    @tool
+    async def wait() -> str:
+        await asyncio.Event().wait()
+        return "never"
+
+    script = Script(rules=(after_wait, call_wait, slow))
+    assistant = Assistant(name="slow", script=script, tools=Registry([wait]))
+    keeper = await open_keeper("memory:", [assistant], model="demo", pace=0, hosting=Hosting(tool_timeout=0.2))
+    async with keeper:
+        chat = await keeper.create(title="Slow")
+        ends = [event async for event in (await chat.send("wait")).events()]
+        assert next(event.data["error"] for event in ends if event.name == "tool.result").startswith("tool_timeout: ")
+        assert ends[-1].name == "turn.completed"
+        ends = [event async for event in (await chat.send("think")).events()]
+        assert (ends[-1].name, ends[-1].data["error"].partition(":")[0]) == ("turn.failed", "script_timeout")
+        found.set()
+
+
+def after_wait(scene: Scene) -> Reply | None:
+    """Answer when the tool was given up."""
+    return Reply(text="Too slow.") if scene.results else None
+
+
+def call_wait(scene: Scene) -> Reply | None:
+    """Call the tool if somebody says its name."""
+    return Reply(calls=(Call("wait"),)) if scene.question == "wait" else None

@@ -23,6 +23,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from threadkeep.cli.flags import add_setting_flags, given_flags
+from threadkeep.cli.watchdog import watchdog
 from threadkeep.errors import ModelError, UnknownModel
 from threadkeep.keeper import Keeper
 from threadkeep.runtime import Hosting, found_assistants, load_counter, open_keeper
@@ -86,6 +87,7 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
     hosting = Hosting(
         max_bytes=settings.max_message_bytes,
         count=load_counter(settings.token_counter),
+        tool_timeout=settings.tool_timeout,
         admission=Admission(user_turns=settings.user_turns, tenant_turns=settings.tenant_turns),
         observer=Observers(measures, TurnLog(content=settings.log_content)),
         models=settings.models,
@@ -101,10 +103,11 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
         calm_collector()
         what = f"{settings.store_without_secrets}, answered by {keeper.model_choice.name},"
         print(f"Threadkeep serves {what} on {_url(listener)}", flush=True)
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(server.serve(sockets=[listener]))
-            await told_to_stop.wait()
-            await _stop(server, app, keeper, settings.stop_patience)
+        with watchdog(settings.freeze_limit):
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(server.serve(sockets=[listener]))
+                await told_to_stop.wait()
+                await _stop(server, app, keeper, settings.stop_patience)
     finally:
         await keeper.close()
 

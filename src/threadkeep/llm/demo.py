@@ -11,14 +11,17 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 from threadkeep.conversation.message import Message, Usage
-from threadkeep.errors import ModelError
+from threadkeep.errors import ModelError, ScriptTimeout
 from threadkeep.llm.base import CallPart, Delta, Model, Request, Stopped, Text, Used
 from threadkeep.llm.general_script import GENERAL, NOTICE, off_script
 from threadkeep.llm.script import Reply, Scene, Script
 from threadkeep.llm.title import is_title_request, title_of
+from threadkeep.off_loop import in_thread
 
 PACE = 0.03
 """Seconds for each word: quick, but one sees that it streams."""
+LIMIT = 60.0
+"""Seconds that a script may take to find its answer, unless the settings say otherwise."""
 
 _WORD = re.compile(r"\s*\S+\s*|\s+")
 
@@ -34,14 +37,16 @@ class DemoModel(Model):
         script: Script | None = None,
         pace: float = PACE,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        limit: float = LIMIT,
     ) -> None:
         self._script = script or Script(rules=())
         self._pace = pace
         self._sleep = sleep
+        self._limit = limit
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         """Speak the reply word by word, then its tool calls."""
-        reply = self._reply(request)
+        reply = await self._reply_in_time(request)
         for word in _WORD.findall(reply.text):
             yield Text(word)
             if self._pace:
@@ -50,6 +55,14 @@ class DemoModel(Model):
             yield part
         yield Used(_usage(reply, request))
         yield Stopped("tool_calls" if reply.calls else "stop")
+
+    async def _reply_in_time(self, request: Request) -> Reply:
+        """Return what is said to a request. In a thread: rules may look for long, and must not hold others up."""
+        try:
+            async with asyncio.timeout(self._limit):
+                return await in_thread(lambda: self._reply(request))
+        except TimeoutError:
+            raise ScriptTimeout(f"The script found no answer within {self._limit:g} seconds.") from None
 
     def _reply(self, request: Request) -> Reply:
         """Return what is said to a request. Rules are an assistant's code: an error in one is ours to name."""

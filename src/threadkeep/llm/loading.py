@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from threadkeep.errors import ModelRefused, UnknownModel
 from threadkeep.llm.base import Model
-from threadkeep.llm.demo import PACE, DemoModel
+from threadkeep.llm.demo import LIMIT, PACE, DemoModel
 from threadkeep.llm.providers import pip_line, provider_named
 from threadkeep.llm.script import Script
 
@@ -24,14 +24,15 @@ def load_model(
     script: Script | None = None,
     pace: float | None = None,
     environment: Mapping[str, str] | None = None,
+    limit: float = LIMIT,
 ) -> Model:
-    """Return the model of that name. `script` and `pace` are for the demo; nothing is called yet.
+    """Return the model of that name. `script`, `pace` and `limit` are for the demo; nothing is called yet.
 
     The environment is the process's unless one is given; vendors' classes read keys and addresses from the process's.
     """
     provider, colon, model = name.partition(":")
     if name == "demo":
-        return DemoModel(script, PACE if pace is None else pace)
+        return DemoModel(script, PACE if pace is None else pace, limit=limit)
     if provider == "local":
         return _local(model)
     if not colon or not provider or not model:

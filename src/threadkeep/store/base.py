@@ -336,7 +336,7 @@ class Store(ABC):
         and queued ones that could be started because no other turn of their conversation is open.
 
         Leases last `lease_for`: one that ends later than two of them from now was given by a clock that was ahead, and
-        counts as run out.
+        counts as run out. With a `lease_for` of zero every lease has run out.
         """
 
     @abstractmethod

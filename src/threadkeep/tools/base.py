@@ -11,11 +11,15 @@ from threadkeep.conversation.state import State
 from threadkeep.llm.base import ToolSpec
 from threadkeep.tools.archive import Archive
 
+DEFAULT_TIMEOUT = 60.0
+"""Seconds that a call may take unless the settings or its tool say otherwise."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
     """For whom and where a tool runs. `call_id` is the same when a repeatable call runs again after a crash;
-    `archive` is what this user said and heard in all conversations."""
+    `archive` is what this user said and heard in all conversations; `timeout` is how many seconds a call may take whose
+    tool does not say."""
 
     scope: Scope
     conversation: str
@@ -23,6 +27,7 @@ class ToolContext:
     call_id: str
     state: State = field(default_factory=State)
     archive: Archive | None = None
+    timeout: float = DEFAULT_TIMEOUT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,11 +15,11 @@ from typing import Any, overload
 
 from threadkeep.errors import InvalidValue
 from threadkeep.llm.base import ToolSpec
+from threadkeep.off_loop import in_thread
 from threadkeep.tools.base import Tool, ToolContext, ToolOutcome
 from threadkeep.tools.docstring import Docstring
-from threadkeep.tools.outcome import DEFAULT_TIMEOUT, attempt, failure, outcome_of
+from threadkeep.tools.outcome import attempt, failure, outcome_of
 from threadkeep.tools.signature import Signature
-from threadkeep.tools.thread import in_thread
 
 LEGAL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 """What every provider accepts as the name of a tool."""
@@ -35,7 +35,7 @@ class FunctionTool(Tool):
         name: str | None = None,
         repeatable: bool = False,
         needs_approval: bool = False,
-        timeout: float | None = DEFAULT_TIMEOUT,
+        timeout: float | None = None,
     ) -> None:
         name = function.__name__ if name is None else name
         _check(function, name)
@@ -49,7 +49,8 @@ class FunctionTool(Tool):
 
     async def run(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
         """Check the arguments, call the function within the time limit, and return how it went."""
-        return await attempt(lambda: self._call(args, context), self._timeout)
+        timeout = context.timeout if self._timeout is None else self._timeout
+        return await attempt(lambda: self._call(args, context), timeout)
 
     async def _call(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
         try:
@@ -71,7 +72,7 @@ def tool(
     name: str | None = None,
     repeatable: bool = False,
     needs_approval: bool = False,
-    timeout: float | None = DEFAULT_TIMEOUT,
+    timeout: float | None = None,
 ) -> Callable[[Callable[..., Any]], FunctionTool]: ...
 
 
@@ -82,12 +83,12 @@ def tool(
     name: str | None = None,
     repeatable: bool = False,
     needs_approval: bool = False,
-    timeout: float | None = DEFAULT_TIMEOUT,
+    timeout: float | None = None,
 ) -> FunctionTool | Callable[[Callable[..., Any]], FunctionTool]:
     """Make a tool of a typed function. Raises InvalidValue if a model could not call it.
 
     `repeatable` says that a call may run again after a crash, `needs_approval` that a person must agree before each
-    call; `timeout` is in seconds, and None waits for ever.
+    call; `timeout` is in seconds: None is what the settings say, `math.inf` waits for ever.
     """
 
     def make(function: Callable[..., Any]) -> FunctionTool:

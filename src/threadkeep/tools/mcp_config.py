@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from threadkeep.tools.outcome import DEFAULT_TIMEOUT
+from threadkeep.tools.base import DEFAULT_TIMEOUT
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]*(?:_[A-Za-z0-9-]+)*")
 

@@ -18,8 +18,8 @@ from threadkeep.errors import InvalidInput
 from threadkeep.supervision import is_being_cancelled
 from threadkeep.tools.base import ToolOutcome
 
-DEFAULT_TIMEOUT = 60.0
-"""Seconds that a call may take unless its tool says otherwise."""
+TIMEOUT = "tool_timeout"
+"""How the error of a call begins that was over its time limit."""
 
 _log = logging.getLogger(__name__)
 
@@ -74,7 +74,8 @@ async def _guarded(work: Callable[[], Awaitable[ToolOutcome]], timeout: float | 
         return _raised(error)
     except (Exception, SystemExit) as error:
         if limit.expired():
-            return failure(f"The tool did not finish within {timeout:g} seconds. It may or may not have taken effect.")
+            late = f"The call did not finish within {timeout:g} seconds. It may or may not have taken effect."
+            return failure(f"{TIMEOUT}: {late}")
         return _raised(error)
 
 

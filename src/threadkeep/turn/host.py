@@ -2,12 +2,13 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, Turn, TurnState
 from threadkeep.errors import ConversationNotFound, InvalidValue, LeaseLost, StoreError
+from threadkeep.store.base import MAX_LIMIT
 from threadkeep.supervision import is_being_cancelled, supervised
 from threadkeep.turn.bus import Topic, topic_of
 from threadkeep.turn.decision import pending_calls
@@ -21,8 +22,8 @@ from threadkeep.turn.steps.settle import settle
 logger = logging.getLogger(__name__)
 
 STOPPED = "the turn was stopped before a person decided"
-OTHERS_TIME = timedelta(minutes=1)
-"""How long a turn is left to processes that know its assistant."""
+OTHERS_TIME = 60.0
+"""Seconds that a turn is left to processes that know its assistant."""
 
 Key = tuple[str, str, int, int]
 """Tenant, conversation, turn and fencing number: what makes a running turn one of its kind."""
@@ -35,6 +36,7 @@ class Host:
         self.parts = parts
         self._after_turn = after_turn
         self._running: dict[Key, Running] = {}
+        self._unknown: dict[Key, float] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._keeper: asyncio.Task[None] | None = None
 
@@ -129,15 +131,24 @@ class Host:
 
         A turn whose assistant is not known here is left to those who know it; if none comes, it fails here.
         """
-        taken = 0
+        taken, waited, self._unknown = 0, self._unknown, {}
         for turn in await self.parts.store.expired(self.parts.lease_for, limit=limit):
-            if self._here(turn) is None and (self._is_overdue(turn) or await self._is_known(turn)):
+            if self._here(turn) is None and (await self._is_known(turn) or self._is_overdue(turn, waited)):
                 taken += await self._take_up(turn)
         return taken
 
-    def _is_overdue(self, turn: Turn) -> bool:
-        """Whether every other process had the time to take a turn up."""
-        return turn.until is not None and self.parts.clock() - turn.until > OTHERS_TIME
+    async def recover_gone(self) -> int:
+        """Take up what processes left that are gone, however long their leases; return how many. For a start."""
+        # Of leases that last no time at all, all have run out.
+        turns = await self.parts.store.expired(timedelta(0), limit=MAX_LIMIT)
+        gone = [turn for turn in turns if turn.owner is not None and self.parts.is_gone(turn.owner)]
+        return sum([await self._take_up(turn) for turn in gone if await self._is_known(turn)])
+
+    def _is_overdue(self, turn: Turn, waited: Mapping[Key, float]) -> bool:
+        """Whether every other process had the time to take a turn up, by our own clock that never jumps."""
+        key, now = _key(turn.scope, turn.conversation, turn.number, turn.fence), asyncio.get_running_loop().time()
+        self._unknown[key] = waited.get(key, now)
+        return now - self._unknown[key] > OTHERS_TIME
 
     async def _take_up(self, turn: Turn) -> bool:
         """Take up a turn, unless somebody else was faster."""

@@ -9,6 +9,7 @@ from threading import Lock
 
 from threadkeep.errors import UnknownModel
 from threadkeep.llm.base import Model
+from threadkeep.llm.demo import LIMIT
 from threadkeep.llm.loading import identity_of, load_model
 from threadkeep.turn.assistant import Assistant
 
@@ -27,9 +28,11 @@ class Models:
         *,
         is_set: bool = False,
         offered: Collection[str] | None = None,
+        limit: float = LIMIT,
     ) -> None:
         self._default = default
         self._pace = pace
+        self._limit = limit
         self._is_set = is_set
         self._offered = offered
         self._found: dict[tuple[str, str], Future[Model]] = {}
@@ -45,7 +48,7 @@ class Models:
         chosen = name or (None if self._is_set else assistant.model) or str(self._default)
         # The scripted one plays another script for each assistant.
         key = (identity_of(chosen), assistant.name if chosen == "demo" else "")
-        return self._once(key, lambda: load_model(chosen, assistant.script, self._pace))
+        return self._once(key, lambda: load_model(chosen, assistant.script, self._pace, limit=self._limit))
 
     def _once(self, key: tuple[str, str], load: Callable[[], Model]) -> Model:
         with self._lock:

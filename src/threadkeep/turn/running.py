@@ -21,6 +21,7 @@ from threadkeep.conversation.turn import Lease, TurnChange, TurnState
 from threadkeep.llm.base import Model
 from threadkeep.llm.loader import Loader
 from threadkeep.store.base import MAX_LIMIT, Append, Appendable, Store
+from threadkeep.tools.base import DEFAULT_TIMEOUT
 from threadkeep.turn.admission import Admission
 from threadkeep.turn.assistant import Assistant, MindSource, ModelSource, mind_of
 from threadkeep.turn.bus import Bus
@@ -37,9 +38,10 @@ STORE_PATIENCE = 5.0
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """What the engine is put together from. `silence` is how long a model may say nothing; `pauses` are the waits
-    before a model is asked again, in seconds; their number is the number of further attempts; `count` counts the tokens
-    that are stored with each message; `loader` is what models are loaded by."""
+    """What the engine is put together from. `is_gone` tells of an owner whether its process has surely ended; `silence`
+    is how long a model may say nothing, `tool_timeout` how long a call may take whose tool does not say; `pauses` are
+    the waits before a model is asked again, in seconds; their number is the number of further attempts; `count` counts
+    the tokens that are stored with each message; `loader` is what models are loaded by."""
 
     store: Store
     bus: Bus
@@ -49,8 +51,10 @@ class Parts:
     clock: Clock
     ids: IdSource
     owner: str
+    is_gone: Callable[[str], bool] = lambda owner: False
     lease_for: timedelta = timedelta(seconds=10)
     silence: float = 120.0
+    tool_timeout: float = DEFAULT_TIMEOUT
     pauses: tuple[float, ...] = (0.5, 2.0, 6.0)
     count: Counter = count_tokens
     admission: Admission = field(default_factory=Admission)

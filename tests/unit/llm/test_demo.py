@@ -1,11 +1,12 @@
 """The demo model: scripted, deterministic, and honest about it."""
 
+import threading
 from time import perf_counter
 
 import pytest
 
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
-from threadkeep.errors import ModelError
+from threadkeep.errors import ModelError, ScriptTimeout
 from threadkeep.llm.answer import Answer
 from threadkeep.llm.base import CallPart, Delta, Request, Stopped, Text, ToolSpec, Used
 from threadkeep.llm.demo import DemoModel
@@ -101,6 +102,18 @@ async def test_a_rule_that_fails_is_a_model_error() -> None:
 
     with pytest.raises(ModelError, match="KeyError: 'budget'"):
         await says("hello", model=DemoModel(Script(rules=(broken,)), pace=0))
+
+
+async def test_a_rule_that_takes_too_long_is_given_up_and_holds_nobody_up() -> None:
+    found = threading.Event()
+
+    def slow(scene: Scene) -> Reply | None:
+        found.wait()
+        return None
+
+    with pytest.raises(ScriptTimeout, match="no answer within"):
+        await says("hello", model=DemoModel(Script(rules=(slow,)), pace=0, limit=0.01))
+    found.set()
 
 
 async def test_a_title_is_made_from_the_words() -> None:

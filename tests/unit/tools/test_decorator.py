@@ -5,6 +5,7 @@ import contextvars
 import logging
 import threading
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from typing import Annotated, Any
 
 import pytest
@@ -147,6 +148,17 @@ async def test_a_synchronous_function_that_hangs_does_not_keep_its_caller() -> N
     go_on.set()
     assert outcome.error is not None
     assert "did not finish" in outcome.error
+
+
+async def test_a_tool_without_a_limit_of_its_own_has_that_of_its_context() -> None:
+    @tool
+    async def slow() -> str:
+        await asyncio.Event().wait()
+        return "never"
+
+    outcome = await slow.run({}, replace(CONTEXT, timeout=0.01))
+    assert outcome.error is not None
+    assert outcome.error.startswith("tool_timeout: The call did not finish within 0.01 seconds.")
 
 
 async def test_a_timeout_that_the_function_raised_itself_is_told_as_its_own() -> None:

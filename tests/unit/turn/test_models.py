@@ -39,7 +39,7 @@ def test_one_file_is_loaded_once_under_45_spellings_at_a_time(tmp_path: Path, mo
     spellings += [f"local:{tmp_path}{'/link' * number}/model.gguf" for number in range(23)]
     loads, all_ask = list[str](), threading.Barrier(45)
 
-    def load(name: str, *given: object) -> ScriptedModel:
+    def load(name: str, *given: object, **more: object) -> ScriptedModel:
         loads.append(name)
         return ScriptedModel([])
 
@@ -58,7 +58,7 @@ def test_one_file_is_loaded_once_under_45_spellings_at_a_time(tmp_path: Path, mo
 def test_a_model_that_could_not_be_loaded_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     failures = [UnknownModel("not yet")]
 
-    def load(*given: object) -> ScriptedModel:
+    def load(*given: object, **more: object) -> ScriptedModel:
         if failures:
             raise failures.pop()
         return ScriptedModel([])

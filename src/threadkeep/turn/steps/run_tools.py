@@ -56,6 +56,7 @@ async def _run(running: Running, step: RunTools) -> None:
         call_id="",
         state=state,
         archive=Archive(running.parts.store, lease.scope),
+        timeout=running.parts.tool_timeout,
     )
     async with aclosing(run_calls(running.assistant.tools, left, context, step.flaws)) as outcomes:
         async for call, outcome in outcomes:

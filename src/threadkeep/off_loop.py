@@ -1,4 +1,4 @@
-"""A thread for one call of a synchronous function.
+"""A thread for one call of a synchronous function that somebody else wrote: a tool, a rule of a script.
 
 Not a pool: a function that hangs cannot be stopped, and must neither take a place from another call nor keep the
 process from ending.
@@ -26,7 +26,7 @@ async def in_thread(function: Callable[[], Result]) -> Result:
             ended.append(error)
         _tell(loop, finished)
 
-    threading.Thread(target=contextvars.copy_context().run, args=(call,), name="tool", daemon=True).start()
+    threading.Thread(target=contextvars.copy_context().run, args=(call,), name="off-loop", daemon=True).start()
     await finished.wait()
     if isinstance(ended[0], BaseException):
         raise ended[0]

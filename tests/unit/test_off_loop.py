@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from threadkeep.tools.thread import in_thread
+from threadkeep.off_loop import in_thread
 
 
 async def test_the_result_and_the_error_come_back() -> None:
