@@ -26,13 +26,14 @@ from threadkeep.errors import (
 )
 from threadkeep.store.files import disk
 from threadkeep.store.files.bin import Binned
-from threadkeep.store.files.disk import NEVER, Signature, translated
+from threadkeep.store.files.disk import NEVER, Signature
 from threadkeep.store.files.document import digest, parse, read, render, render_after
 from threadkeep.store.files.foreign import Importer
 from threadkeep.store.files.journal import Journal
 from threadkeep.store.files.surroundings import Surroundings
 from threadkeep.store.files.view import Found, View
 from threadkeep.store.ledger.ledger import Ledger
+from threadkeep.store.os_errors import translated
 from threadkeep.store.record import Record
 
 _NEW = os.O_RDWR | os.O_CREAT

@@ -12,19 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from threadkeep.errors import StoreBusy
-from threadkeep.store.os_errors import explain, kind_of
 
 PATIENCE = 10.0
 """Seconds to wait for a lock that another process holds."""
-
-
-@contextmanager
-def translated() -> Iterator[None]:
-    """Turn errors of the operating system into errors of ours."""
-    try:
-        yield
-    except OSError as error:
-        raise explain(kind_of(error.errno), error) from error
 
 
 class Signature(NamedTuple):

@@ -21,11 +21,12 @@ from threadkeep.errors import (
 from threadkeep.store.files import disk
 from threadkeep.store.files.bin import Bin, Binned
 from threadkeep.store.files.book import Book
-from threadkeep.store.files.disk import Signature, translated
+from threadkeep.store.files.disk import Signature
 from threadkeep.store.files.surroundings import Surroundings
 from threadkeep.store.ledger.ledger import Ledger
 from threadkeep.store.ledger.store import Shelf
 from threadkeep.store.moments import microseconds
+from threadkeep.store.os_errors import translated
 from threadkeep.store.record import Record
 
 OPEN_BOOKS = 256

@@ -17,12 +17,12 @@ from threadkeep.conversation.ids import IdSource, check_id
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.errors import InvalidId, StoreUnavailable
 from threadkeep.store.files import disk
-from threadkeep.store.files.disk import translated
 from threadkeep.store.files.folder import Folder
 from threadkeep.store.files.keyring import FilesKeyRing
 from threadkeep.store.files.problems import Problem, Problems
 from threadkeep.store.files.surroundings import Surroundings
 from threadkeep.store.ledger.store import LedgerStore, Shelf
+from threadkeep.store.os_errors import translated
 from threadkeep.store.rights import warn_if_shared
 
 T = TypeVar("T")

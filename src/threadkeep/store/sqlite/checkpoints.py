@@ -1,4 +1,4 @@
-"""Moving the write-ahead log into the file when it has grown long, without holding commits up.
+"""Moving the write-ahead log into the file when it has grown long or nobody writes, without holding commits up.
 
 Most of it is copied beside the writer, in a thread with a connection of its own. What was committed meanwhile is
 little, and the writer copies it itself between two commits; only when everything is copied can the log begin anew.
@@ -28,21 +28,36 @@ class Checkpoints:
         self._writer = writer
         self._thread = start_thread("threadkeep-checkpoint")
         self._copying: Future[None] | None = None
+        self._empties = False
         self.pages = 0
+        self.copied = 0
         self._next = LONG_PAGES
         writer.set_wal_hook(self._note)
 
     @property
     def is_due(self) -> bool:
         """Whether most is copied, and the writer should copy the rest."""
-        return self._copying is not None and self._copying.done()
+        return self._empties or (self._copying is not None and self._copying.done())
+
+    def begin(self) -> None:
+        """Copy what is there by now, in the thread."""
+        if self._copying is None or self._copying.done():
+            self._copying = self._thread.submit(self._copy)
+
+    def empty(self) -> None:
+        """Have the writer make the log empty when it comes next: it may hold what was removed for good."""
+        self._empties = True
 
     def copy_the_rest(self) -> None:
         """Copy what the thread has left, as far as nobody reads it; another process may be doing so now."""
         self._copying = None
         self._next = self.pages + LONG_PAGES
         with suppress(apsw.BusyError, apsw.LockedError):
-            self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            if self._empties:
+                self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+                self._empties, self.pages, self.copied = False, 0, 0
+            else:
+                self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
 
     def close(self) -> None:
         """Wait for the thread."""
@@ -50,11 +65,12 @@ class Checkpoints:
 
     def _note(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
         """Hear after each commit how long the log is."""
+        self.copied = self.copied if pages > self.pages else 0
         self.pages = pages
         if pages < LONG_PAGES:
             self._next = LONG_PAGES
         elif pages >= self._next and self._copying is None:
-            self._copying = self._thread.submit(self._copy)
+            self.begin()
         return apsw.SQLITE_OK
 
     def _copy(self) -> None:
@@ -62,6 +78,8 @@ class Checkpoints:
         with suppress(apsw.Error):
             connection = Database(self._writer.filename, flags=apsw.SQLITE_OPEN_READWRITE)
             try:
-                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+                # A connection that has read nothing does not know of the log.
+                connection.pragma("user_version")
+                _, self.copied = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
             finally:
                 connection.close()

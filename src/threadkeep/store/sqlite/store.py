@@ -11,6 +11,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Self, TypeVar
 
+import apsw
+
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.cursor import MAX_SEQ, Cursor
@@ -21,7 +23,8 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State, StateChange, fold
 from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import Turn
-from threadkeep.errors import StoreError, StoreUnavailable
+from threadkeep.errors import StoreUnavailable
+from threadkeep.store import os_errors
 from threadkeep.store.base import (
     ROOT,
     ConversationPage,
@@ -37,13 +40,15 @@ from threadkeep.store.rights import warn_if_shared
 from threadkeep.store.ruled import RuledStore
 from threadkeep.store.rules import Verb
 from threadkeep.store.sqlite import index
-from threadkeep.store.sqlite.connection import connect, translated
+from threadkeep.store.sqlite.connection import Database, connect, translated
 from threadkeep.store.sqlite.deletion import Deletion
 from threadkeep.store.sqlite.keyring import SqliteKeyRing
 from threadkeep.store.sqlite.milestones import count_messages
 from threadkeep.store.sqlite.reading import Place, Reader
 from threadkeep.store.sqlite.schema import apply
 from threadkeep.store.sqlite.searching import search
+from threadkeep.store.sqlite.upkeep import Upkeep
+from threadkeep.store.sqlite.wal import check_end, check_pair, flush
 from threadkeep.store.sqlite.writer import Writer
 from threadkeep.store.sqlite.writing import Log
 from threadkeep.store.words import query_words, relate
@@ -57,8 +62,7 @@ class SqliteStore(RuledStore):
 
     def __init__(self, path: Path, clock: Clock, ids: IdSource, max_bytes: int) -> None:
         super().__init__(clock, ids, max_bytes)
-        connection = connect(path)
-        apply(connection)
+        connection = _open(path)
         self._log = Log(Reader(connection), clock)
         self._deletion = Deletion(self._log)
         self.writer = Writer(connection, self._log.begin, self._log.forget)
@@ -66,27 +70,22 @@ class SqliteStore(RuledStore):
         self._searcher = Reader(connect(path))
         self.keyring = SqliteKeyRing(self.writer, self._reader.db)
         self._searching = asyncio.Lock()
-        self._loop = asyncio.get_running_loop()
-        self._written = 0.0
-        self._pause: asyncio.TimerHandle | None = None
-        self._indexing: asyncio.Task[None] | None = None
+        self._upkeep = Upkeep(self.writer, self._log)
         self._closed = False
 
     @classmethod
     async def open(cls, path: Path, clock: Clock, ids: IdSource, max_bytes: int) -> Self:
         """Open the file; create and migrate it as needed."""
-        store = cls(path, clock, ids, max_bytes)
-        warn_if_shared(path)
+        with os_errors.translated():
+            store = cls(path, clock, ids, max_bytes)
+            warn_if_shared(path)
         return store
 
     async def close(self) -> None:
         if self._closed:
             return
         self._closed = True
-        if self._pause is not None:
-            self._pause.cancel()
-        if self._indexing is not None:
-            await asyncio.wait([self._indexing])
+        await self._upkeep.close()
         await self.writer.close()
         async with self._searching:
             self._reader.db.close()
@@ -114,7 +113,7 @@ class SqliteStore(RuledStore):
     ) -> ConversationPage:
         check_limit(limit)
         before = activity_after(scope, after)
-        await self._catch_up()
+        await self._upkeep.catch_up()
         with translated(self._reader.db):
             found = self._reader.conversations(scope, before, assistant, status, limit + 1)
         return _page(scope, found, limit)
@@ -218,7 +217,7 @@ class SqliteStore(RuledStore):
         after: str | None = None,
     ) -> HitPage:
         check_limit(limit)
-        await self._catch_up()
+        await self._upkeep.catch_up()
         async with self._searching:
             return await asyncio.to_thread(search, self._searcher, scope, text, conversation, limit, after)
 
@@ -227,7 +226,7 @@ class SqliteStore(RuledStore):
     ) -> tuple[Entry, ...]:
         check_limit(limit)
         terms = query_words(words)
-        await self._catch_up()
+        await self._upkeep.catch_up()
 
         def read(here: Place) -> tuple[Entry, ...]:
             found = relate(index.related(self._reader, here, terms, min(before, MAX_SEQ)), limit)
@@ -236,7 +235,7 @@ class SqliteStore(RuledStore):
         return self._read(scope, conversation, read)
 
     async def statistics(self, tenant: str, *, user: str | None = None) -> Statistics:
-        await self._catch_up()
+        await self._upkeep.catch_up()
         with translated(self._reader.db):
             conversations, entries, size = self._reader.db.row(
                 "SELECT count(*), coalesce(sum((SELECT max(seq) FROM entry e "
@@ -252,7 +251,7 @@ class SqliteStore(RuledStore):
     async def list_tenant(self, tenant: str, *, limit: int = 20, after: str | None = None) -> ConversationPage:
         check_limit(limit)
         before = activity_after(check_id(tenant), after)
-        await self._catch_up()
+        await self._upkeep.catch_up()
         with translated(self._reader.db):
             return _page(tenant, self._reader.conversations_of_all(tenant, before, limit + 1), limit)
 
@@ -275,33 +274,27 @@ class SqliteStore(RuledStore):
     async def _run(self, work: Callable[[], T], *, patient: bool = False) -> T:
         """Do work in a transaction."""
         result = await self.writer.run(work, patient=patient)
-        self._written = self._loop.time()
-        if self._pause is None and self._log.added:
-            self._pause = self._loop.call_later(index.IDLE_SECONDS, self._index_in_pause)
+        self._upkeep.stir()
         return result
 
-    def _index_in_pause(self) -> None:
-        """Catch up if nothing was written for a while, or too much; else look again later."""
-        self._pause = None
-        idle = self._loop.time() - self._written
-        if idle < index.IDLE_SECONDS and self._log.added < index.LARGEST_LAG:
-            self._pause = self._loop.call_later(index.IDLE_SECONDS - idle, self._index_in_pause)
-        elif self._indexing is None and not self._closed:
-            self._indexing = self._loop.create_task(self._index())
 
-    async def _index(self) -> None:
-        """Catch up with the log while nobody waits for it; what fails is made up for before the next search."""
-        try:
-            await self._catch_up()
-        except StoreError as error:
-            logger.warning("the search index lags behind: %s", error)
-        finally:
-            self._indexing = None
-
-    async def _catch_up(self) -> None:
-        self._log.added = 0
-        while await self.writer.run(lambda: index.catch_up(self._log.reader)):
-            pass
+def _open(path: Path) -> Database:
+    """Open the file to write it, after looking whether SQLite would lose something by that; bring it up to date."""
+    check_pair(path)
+    connection = connect(path)
+    try:
+        # As long as it is not known whether the log is whole, closing must not move it into the file.
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        check_end(path, connection)
+        flush(path)
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+        apply(connection)
+        with translated(connection):
+            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _page(whose: Scope | str, found: Sequence[tuple[Conversation, int]], limit: int) -> ConversationPage:

@@ -1,0 +1,167 @@
+"""The write-ahead log beside an SQLite file, looked at before anything is written: SQLite would lose of it in silence.
+
+It ends the log at the first damaged frame, and the next commit overwrites what lies behind; a log without its file it
+throws away. What a power cut tears is the last transaction alone, which nobody was told of: that is no damage.
+"""
+
+import os
+import struct
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import apsw
+
+from threadkeep.errors import StoreCorrupt
+from threadkeep.store.sqlite.connection import Database, translated
+
+_HEADER = struct.Struct(">8I")
+_FRAME = struct.Struct(">6I")
+_MAGIC = 0x377F0682
+_MASK = 0xFFFFFFFF
+_LOOKS = 3
+_ADVICE = (
+    "Nothing was changed. Put back copies of both files that belong together; or, to go on without what the log holds, "
+    "move the log away."
+)
+
+Sums = tuple[int, int]
+
+
+class _Log(NamedTuple):
+    """What the beginning of a log says: the size of its pages, the salts of its frames, the order of bytes in sums."""
+
+    page: int
+    salts: Sums
+    sums: Sums
+    order: str
+
+
+def check_pair(path: Path) -> None:
+    """Refuse a log whose file is missing or empty, or whose own beginning is damaged."""
+    log = log_of(path)
+    # First the log: whoever makes both just now has written the file before.
+    if not _size(log):
+        return
+    if not _size(path):
+        raise StoreCorrupt(f"{log} holds changes, but {path} is missing or empty. {_ADVICE}")
+    with log.open("rb") as file:
+        begun = file.read(_HEADER.size)
+        if len(begun) == _HEADER.size and _parse(begun) is None and (any(begun) or any(file.read())):
+            raise StoreCorrupt(f"{log} is damaged at its beginning. {_ADVICE}")
+
+
+def check_end(path: Path, database: Database) -> None:
+    """Refuse a log in which something that was acknowledged lies where SQLite would end it, or behind."""
+    looks = 0
+    while (damaged := _damaged(log_of(path), _frames(database))) is not None:
+        looks += 1
+        if looks == _LOOKS:
+            raise StoreCorrupt(f"{log_of(path)} is damaged at byte {damaged}. {_ADVICE}")
+        # Another process may have been writing while we looked; real damage stays.
+        time.sleep(0.005)
+
+
+def flush(path: Path) -> None:
+    """Have on the disk what a process that was killed may have written and not flushed: from now on it is answered."""
+    for file in (log_of(path), path, path.absolute().parent):
+        with suppress(FileNotFoundError):
+            number = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fsync(number)
+            finally:
+                os.close(number)
+
+
+def log_of(path: Path) -> Path:
+    """Return the log of a file."""
+    return path.with_name(f"{path.name}-wal")
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
+
+
+def _frames(database: Database) -> int:
+    """Return how many frames SQLite takes for valid."""
+    with translated(database):
+        return max(database.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)[0], 0)
+
+
+def _parse(begun: bytes) -> _Log | None:
+    magic, _, page, _, *salts, one, two = _HEADER.unpack(begun)
+    order = ">" if magic & 1 else "<"
+    if magic & ~1 != _MAGIC or _sum(begun[:24], (0, 0), order) != (one, two):
+        return None
+    return _Log(page, (salts[0], salts[1]), (one, two), order)
+
+
+def _damaged(path: Path, valid: int) -> int | None:
+    """Return where damage begins behind the frames that SQLite takes for valid, if it is more than a torn end."""
+    if not _size(path):
+        return None
+    with path.open("rb") as file:
+        begun = file.read(_HEADER.size)
+        log = _parse(begun) if len(begun) == _HEADER.size else None
+        if log is None:
+            return None
+        size = _FRAME.size + log.page
+        file.seek(_HEADER.size + max(valid - 1, 0) * size)
+        sums = _FRAME.unpack(file.read(size)[: _FRAME.size])[4:] if valid else log.sums
+        place = file.tell()
+        first, ended = None, False
+        while len(frame := file.read(size)) == size:
+            commit, stored = _FRAME.unpack(frame[: _FRAME.size])[1], _FRAME.unpack(frame[: _FRAME.size])[4:]
+            if _is_valid(log, frame, sums):
+                if ended:
+                    return first
+            elif first is None:
+                first = place
+                if _is_one_bit_off(log, frame, sums):
+                    return first
+            ended = ended or (first is not None and bool(commit))
+            place, sums = place + size, stored
+    return None
+
+
+def _is_valid(log: _Log, frame: bytes, sums: Sums) -> bool:
+    _, _, *salts, one, two = _FRAME.unpack(frame[: _FRAME.size])
+    return tuple(salts) == log.salts and _sum_frame(log, frame, sums) == (one, two)
+
+
+def _sum_frame(log: _Log, frame: bytes, sums: Sums) -> Sums:
+    return _sum(frame[_FRAME.size :], _sum(frame[:8], sums, log.order), log.order)
+
+
+def _sum(data: bytes, sums: Sums, order: str) -> Sums:
+    """Return SQLite's checksum of the data, continued from another."""
+    one, two = sums
+    words = struct.unpack(f"{order}{len(data) // 4}I", data)
+    for first, second in zip(words[::2], words[1::2], strict=True):
+        one = (one + first + two) & _MASK
+        two = (two + second + one) & _MASK
+    return one, two
+
+
+def _is_one_bit_off(log: _Log, frame: bytes, sums: Sums) -> bool:
+    """Whether one bit of a frame makes the difference to a valid one: no power cut does that."""
+    _, _, *salts, one, two = _FRAME.unpack(frame[: _FRAME.size])
+    found = _sum_frame(log, frame, sums)
+    salt_bits = sum((salt ^ right).bit_count() for salt, right in zip(salts, log.salts, strict=True))
+    if salt_bits or found == (one, two):
+        return salt_bits == 1 and found == (one, two)
+    if (found[0] ^ one).bit_count() + (found[1] ^ two).bit_count() == 1:
+        return True
+    missing = ((one - found[0]) & _MASK, (two - found[1]) & _MASK)
+    bits = [sign << bit & _MASK for bit in range(32) for sign in (1, -1)]
+    # What a change of 1 in the first and in the second word of a pair adds to the sums, from the last pair backwards.
+    effects = [(1, 1), (0, 1)]
+    for _ in range(len(frame) // 8):
+        if any((bit * u & _MASK, bit * v & _MASK) == missing for u, v in effects for bit in bits):
+            return True
+        effects = [((u + v) & _MASK, (u + 2 * v) & _MASK) for u, v in effects]
+    return False

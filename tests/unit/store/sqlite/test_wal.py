@@ -1,0 +1,151 @@
+"""The write-ahead log: what a kill leaves opens, what a power cut tears is dropped, and damage is never dropped."""
+
+import asyncio
+import os
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from threadkeep.conversation.ids import new_id
+from threadkeep.conversation.scope import LOCAL
+from threadkeep.errors import StoreCorrupt
+from threadkeep.store.base import MAX_BYTES
+from threadkeep.store.sqlite import upkeep
+from threadkeep.store.sqlite.store import SqliteStore
+from threadkeep.testing.clock import FakeClock
+from threadkeep.testing.samples import new, say, texts_of
+from threadkeep.testing.stores import everything
+
+MESSAGES = 12
+FLIPS = 150
+
+
+async def _open(folder: Path, clock: FakeClock) -> SqliteStore:
+    return await SqliteStore.open(folder / "t.db", clock, new_id, MAX_BYTES)
+
+
+@pytest.fixture
+async def killed(tmp_path: Path, clock: FakeClock) -> Path:
+    """A folder with the files of a process that was killed after some messages: all but the first is in the log."""
+    store = await _open(tmp_path, clock)
+    await new(store, LOCAL, "first", name="kept")
+    await store.close()
+    store = await _open(tmp_path, clock)
+    for number in range(MESSAGES):
+        await say(store, "kept", f"message {number}", scope=LOCAL)
+    folder = tmp_path / "killed"
+    folder.mkdir()
+    for name in ("t.db", "t.db-wal"):
+        shutil.copy(tmp_path / name, folder / name)
+    await store.close()
+    return folder
+
+
+def _copy(folder: Path, number: int = 0) -> Path:
+    return Path(shutil.copytree(folder, folder.parent / f"copy-{number}"))
+
+
+async def _seen(folder: Path, clock: FakeClock) -> list[Any]:
+    store = await _open(folder, clock)
+    try:
+        return await everything(store, LOCAL)
+    finally:
+        await store.close()
+
+
+async def _count(folder: Path, clock: FakeClock) -> int:
+    store = await _open(folder, clock)
+    try:
+        return (await store.get(LOCAL, "kept")).entries
+    finally:
+        await store.close()
+
+
+async def _refused(folder: Path, clock: FakeClock) -> None:
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    with pytest.raises(StoreCorrupt, match="Nothing was changed"):
+        await _open(folder, clock)
+    after = {path.name: path.read_bytes() for path in folder.iterdir() if not path.name.endswith("-shm")}
+    assert after == before
+
+
+async def test_a_log_without_its_file_is_refused_and_left_as_it_is(killed: Path, clock: FakeClock) -> None:
+    (killed / "t.db").unlink()
+    await _refused(killed, clock)
+    (killed / "t.db").touch()
+    await _refused(killed, clock)
+
+
+async def test_a_flipped_bit_in_the_log_is_refused_or_does_no_harm(killed: Path, clock: FakeClock) -> None:
+    chance = random.Random(7)
+    whole = await _seen(_copy(killed), clock)
+    size = (killed / "t.db-wal").stat().st_size
+    refused = 0
+    for number in range(1, FLIPS + 1):
+        folder = _copy(killed, number)
+        bit = chance.randrange(size * 8)
+        with (folder / "t.db-wal").open("r+b") as log:
+            log.seek(bit // 8)
+            byte = log.read(1)[0]
+            log.seek(bit // 8)
+            log.write(bytes([byte ^ (1 << bit % 8)]))
+        try:
+            assert await _seen(folder, clock) == whole, f"bit {bit}"
+        except StoreCorrupt:
+            refused += 1
+        shutil.rmtree(folder)
+    assert refused > FLIPS * 0.9
+
+
+async def test_what_a_power_cut_tears_off_the_log_is_no_damage(killed: Path, clock: FakeClock) -> None:
+    data = (killed / "t.db-wal").read_bytes()
+    frame = 4096 + 24
+    commits = [at for at in range(32, len(data), frame) if any(data[at + 4 : at + 8])]
+    before = commits[-2] + frame
+    for number, cut in enumerate((before, before + 10, before + frame // 2, len(data) - 1, len(data))):
+        folder = _copy(killed, number)
+        os.truncate(folder / "t.db-wal", cut)
+        assert await _count(folder, clock) == MESSAGES + (cut == len(data))
+    for number, (start, end) in enumerate(((before, before + 1000), (before + 2000, len(data)), (before, len(data)))):
+        folder = _copy(killed, 100 + number)
+        (folder / "t.db-wal").write_bytes(data[:start] + bytes(end - start) + data[end:])
+        assert await _count(folder, clock) == MESSAGES
+
+
+async def test_the_file_alone_has_everything_when_nobody_has_written_for_a_while(
+    tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upkeep, "MOVE_IDLE_SECONDS", 0.01)
+    store = await _open(tmp_path, clock)
+    await new(store, LOCAL, "question", "answer", name="kept")
+    async with asyncio.timeout(30):
+        assert store._upkeep._task is not None
+        await store._upkeep._task
+    (tmp_path / "alone").mkdir()
+    shutil.copy(tmp_path / "t.db", tmp_path / "alone" / "t.db")
+    await store.close()
+    alone = await _open(tmp_path / "alone", clock)
+    assert texts_of(await alone.newest(LOCAL, "kept")) == ["question", "answer"]
+    await alone.close()
+
+
+async def test_opening_moves_the_log_into_the_file_and_flushes_what_is_answered_from_now_on(
+    killed: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed: list[str] = []
+    real = os.fsync
+
+    def spy(file: int) -> None:
+        flushed.append(os.readlink(f"/proc/self/fd/{file}"))
+        real(file)
+
+    monkeypatch.setattr(os, "fsync", spy)
+    store = await _open(killed, clock)
+    assert flushed == [str(killed / "t.db-wal"), str(killed / "t.db"), str(killed)]
+    (killed / "alone").mkdir()
+    shutil.copy(killed / "t.db", killed / "alone" / "t.db")
+    await store.close()
+    assert await _count(killed / "alone", clock) == 1 + MESSAGES
