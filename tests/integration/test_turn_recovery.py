@@ -49,6 +49,7 @@ class Runs:
 
     def __init__(self) -> None:
         self.ran: list[str] = []
+        self.fences: list[int] = []
         self.hang = asyncio.Event()
 
     def tool(self, name: str, *, repeatable: bool, hangs: bool) -> FunctionTool:
@@ -58,6 +59,7 @@ class Runs:
         async def run(context: ToolContext) -> str:
             """Run."""
             self.ran.append(f"{name} {context.call_id}")
+            self.fences.append(context.fence)
             if hangs:
                 await self.hang.wait()
             return f"{name} ran"
@@ -187,6 +189,7 @@ async def test_a_repeatable_tool_runs_again_with_the_same_call_id_and_any_other_
     await keepers.open(model, *tools)
     assert (await ended(turn)).name == "turn.completed"
     assert again.ran == ["look call_1"]
+    assert (runs.fences, again.fences) == ([1, 1], [2]), "whoever took it up has a higher number"
     results = {event.data["tool_call_id"]: event.data for event in await told(turn) if event.name == "tool.result"}
     assert results["call_1"]["content"] == "look ran"
     assert results["call_2"]["error"] == "outcome unknown"

@@ -1,7 +1,7 @@
 """What a tool is to the rest of Threadkeep: a name, a schema, and a way to run it. Written by `decorator`."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,11 +15,19 @@ DEFAULT_TIMEOUT = 60.0
 """Seconds that a call may take unless the settings or its tool say otherwise."""
 
 
+async def _confirmed() -> None:
+    """Nobody else can own what no turn runs."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
     """For whom and where a tool runs. `call_id` is the same when a repeatable call runs again after a crash;
     `archive` is what this user said and heard in all conversations; `timeout` is how many seconds a call may take whose
-    tool does not say."""
+    tool does not say.
+
+    `fence` rises whenever the turn changes hands: a service that is told it can refuse a call of an owner that was
+    replaced meanwhile. `confirm` raises LeaseLost if this process may not act for the turn any more; it is asked before
+    each call, and a tool can ask again before it does what cannot be undone."""
 
     scope: Scope
     conversation: str
@@ -28,6 +36,8 @@ class ToolContext:
     state: State = field(default_factory=State)
     archive: Archive | None = None
     timeout: float = DEFAULT_TIMEOUT
+    fence: int = 0
+    confirm: Callable[[], Awaitable[None]] = _confirmed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,12 +19,16 @@ SHOWN_CHARACTERS = 20_000
 
 
 async def run_call(registry: Registry, call: ToolCall, context: ToolContext, flaw: str | None = None) -> ToolOutcome:
-    """Run one call. `flaw` is what was wrong with its arguments before they could be read; then nothing runs."""
+    """Run one call. `flaw` is what was wrong with its arguments before they could be read; then nothing runs.
+
+    Raises LeaseLost if the turn is not ours any more: then nothing runs either.
+    """
     tool = registry.get(call.name)
     if tool is None:
         return registry.unknown(call.name)
     if flaw is not None:
         return failure(flaw)
+    await context.confirm()
     return await attempt(lambda: _run(tool, call, context), timeout=None)
 
 

@@ -18,6 +18,7 @@ from threadkeep.conversation.ids import IdSource
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, TurnChange, TurnState
+from threadkeep.errors import LeaseLost
 from threadkeep.llm.base import Model
 from threadkeep.llm.loader import Loader
 from threadkeep.store.base import MAX_LIMIT, Append, Appendable, Store
@@ -127,6 +128,14 @@ class Running:
         """Whether the turn ended or waits for a person: there is no lease any more."""
         states = [entry.body.state for entry in self.entries if isinstance(entry.body, TurnChange)]
         return bool(states) and states[-1] is not TurnState.RUNNING
+
+    async def confirm(self) -> None:
+        """Raise LeaseLost if the turn was settled or taken by another: a process that was frozen cannot know."""
+        lease = self.lease
+        turns = await self.parts.store.turns(lease.scope, lease.conversation)
+        held = (turn.number == lease.turn and (turn.owner, turn.fence) == (lease.owner, lease.fence) for turn in turns)
+        if not any(held):
+            raise LeaseLost
 
     async def append(self, *bodies: Appendable, settle: TurnChange | None = None) -> None:
         """Store what this turn has to say, and tell readers."""

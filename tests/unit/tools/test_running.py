@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.tools.samples import CONTEXT, Named, call
+from threadkeep.errors import LeaseLost
 from threadkeep.tools.base import ToolContext, ToolOutcome
 from threadkeep.tools.decorator import tool
 from threadkeep.tools.registry import Registry
@@ -36,6 +37,15 @@ async def test_a_call_whose_arguments_could_not_be_read_does_not_run() -> None:
     registry = Registry([Named("bomb", AssertionError("it ran"))])
     outcome = await run_call(registry, call("bomb"), CONTEXT, flaw="The arguments are not valid JSON: oops")
     assert outcome.error == outcome.content == "The arguments are not valid JSON: oops"
+
+
+async def test_a_call_of_a_turn_that_is_not_ours_any_more_does_not_run() -> None:
+    async def lost() -> None:
+        raise LeaseLost
+
+    registry = Registry([Named("bomb", AssertionError("it ran"))])
+    with pytest.raises(LeaseLost):
+        await run_call(registry, call("bomb"), replace(CONTEXT, confirm=lost))
 
 
 async def test_a_tool_that_breaks_its_promise_and_raises_is_an_error_too() -> None:

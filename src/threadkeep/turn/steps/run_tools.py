@@ -57,6 +57,8 @@ async def _run(running: Running, step: RunTools) -> None:
         state=state,
         archive=Archive(running.parts.store, lease.scope),
         timeout=running.parts.tool_timeout,
+        fence=lease.fence,
+        confirm=running.confirm,
     )
     async with aclosing(run_calls(running.assistant.tools, left, context, step.flaws)) as outcomes:
         async for call, outcome in outcomes:
