@@ -7,6 +7,7 @@ Threadkeep reads the environment or the file, and nothing changes a setting afte
 import re
 import tomllib
 from collections.abc import Mapping
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import quote, urlsplit
@@ -38,6 +39,15 @@ def _check_origin(origin: str) -> str:
     return origin
 
 
+def _check_network(network: str) -> str:
+    try:
+        ip_network(network, strict=False)
+    except ValueError:
+        raise ValueError("a proxy is an address or a network, such as 10.0.0.0/8") from None
+    return network
+
+
+Networks = Annotated[tuple[Annotated[str, AfterValidator(_check_network)], ...], BeforeValidator(_split)]
 AssistantName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")]
 Origins = Annotated[tuple[Annotated[str, AfterValidator(_check_origin)], ...], BeforeValidator(_split)]
 
@@ -124,6 +134,10 @@ class Settings(BaseModel):
     )
     cors_origins: Origins = Field(
         default=(), description="other sites whose pages may call the API, such as `https://app.example.org`"
+    )
+    trusted_proxies: Networks = Field(
+        default=(),
+        description="proxies in front, as addresses or networks: `X-Forwarded-For` is believed only from them",
     )
     log_level: LogLevel = Field(default="info", description="the least important lines that are logged")
     log_content: bool = Field(default=False, description="whether the log may hold what people and models say")

@@ -2,10 +2,10 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import uvicorn
@@ -38,6 +38,7 @@ class Server:
     app: FastAPI
     keeper: Keeper
     client: httpx.AsyncClient
+    web: uvicorn.Server
 
     async def key(self, tenant: str, user: str, role: KeyRole = KeyRole.USER) -> tuple[ApiKey, dict[str, str]]:
         """Make a key and the header that shows it."""
@@ -60,6 +61,18 @@ class Server:
             while self.app.state.visits.streams < count:  # noqa: ASYNC110 - what is looked at is no event
                 await asyncio.sleep(0)
 
+    async def until_nothing_is_asked(self) -> None:
+        """Wait until no request is being answered and the metrics show no stream."""
+        async with asyncio.timeout(PATIENCE):
+            while self.web.server_state.tasks:  # noqa: ASYNC110 - what is looked at is no event
+                await asyncio.sleep(0)
+        assert "threadkeep_open_streams 0" in (await self.client.get("/metrics")).text
+
+    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Open a bare connection."""
+        host, _, port = self.url.removeprefix("http://").partition(":")
+        return await asyncio.open_connection(host, int(port))
+
     async def say(self, path: str, content: str, **headers: str) -> httpx.Response:
         """Send a message and wait for the end of its turn."""
         return await self.client.post(f"{path}/messages", json={"content": content}, headers=headers)
@@ -71,6 +84,7 @@ async def serving(
     model: str | Model = "demo",
     assistants: Sequence[Assistant] = (),
     mcp: Mapping[str, McpServer] | None = None,
+    connection: Callable[..., Connection] = Connection,
     **settings: Any,
 ) -> AsyncIterator[Server]:
     """Serve a store on a free port for a while."""
@@ -79,13 +93,14 @@ async def serving(
     keeper = await open_keeper(store, assistants, model=model, pace=0, mcp=mcp, hosting=hosting)
     listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
     app = create_app(keeper, chosen)
-    server = uvicorn.Server(uvicorn.Config(app, http=Connection, log_level="warning", timeout_graceful_shutdown=1))
+    http = cast(type[Connection], connection)
+    server = uvicorn.Server(uvicorn.Config(app, http=http, ws="none", log_level="warning", timeout_graceful_shutdown=1))
     running = asyncio.create_task(server.serve(sockets=[listener]))
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     try:
         limits = httpx.Limits(max_connections=None)
         async with httpx.AsyncClient(base_url=url, timeout=PATIENCE, limits=limits) as client:
-            yield Server(url, app, keeper, client)
+            yield Server(url, app, keeper, client, server)
     finally:
         await keeper.finish_turns(0)
         await app.state.visits.end()

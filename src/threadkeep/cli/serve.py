@@ -12,12 +12,15 @@ import asyncio
 import errno
 import logging
 import os
+import resource
 import signal
 import socket
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from types import FrameType
+from typing import cast
 
 import uvicorn
 from fastapi import FastAPI
@@ -30,6 +33,7 @@ from threadkeep.runtime import Hosting, found_assistants, load_counter, open_kee
 from threadkeep.server.app import create_app
 from threadkeep.server.collector import calm_collector
 from threadkeep.server.connection import Connection
+from threadkeep.server.connection_limits import ConnectionLimits, connections_within
 from threadkeep.server.logs import logging_to
 from threadkeep.server.loopback import is_loopback
 from threadkeep.server.measures import Measures
@@ -43,6 +47,8 @@ HOW_TO_OPEN = (
     "and serve with --auth keys"
 )
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+MOST_FILES = 65_536
+"""As many files as are asked for; a system that allows more would have us keep a table for them."""
 LAST_SECONDS = 5
 """How long answers that are under way may take once everything else has stopped."""
 
@@ -61,9 +67,27 @@ def run(arguments: argparse.Namespace) -> int:
         listener = _listen(settings)
     except OSError as error:
         return _refuse(f"cannot listen on {settings.host}:{settings.port}: {_reason(error)}", 1)
+    most = connections_within(_raised_file_limit())
     with listener, logging_to(sys.stderr, level=settings.log_level, content=settings.log_content):
-        asyncio.run(_serve(settings, listener))
+        asyncio.run(_serve(_fitting(settings, most), listener, most))
     return 0
+
+
+def _raised_file_limit() -> int:
+    """Raise the number of files that may be open, connections among them, as far as the system lets us."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return MOST_FILES if soft == resource.RLIM_INFINITY else soft
+
+
+def _fitting(settings: Settings, connections: int) -> Settings:
+    """Return the settings with no more streams for one user than leave half of the connections to all others."""
+    streams = min(settings.user_streams or connections, connections // 2)
+    return settings.model_copy(update={"user_streams": streams})
 
 
 def _refuse(reason: str, status: int) -> int:
@@ -82,7 +106,7 @@ def _listen(settings: Settings) -> socket.socket:
     return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
 
 
-async def _serve(settings: Settings, listener: socket.socket) -> None:
+async def _serve(settings: Settings, listener: socket.socket, most_connections: int) -> None:
     measures = Measures()
     hosting = Hosting(
         max_bytes=settings.max_message_bytes,
@@ -99,7 +123,8 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
     try:
         _check_model(keeper, settings.model)
         app, told_to_stop = create_app(keeper, settings, measures), _told_to_stop()
-        server = _Server(_configuration(app))
+        limits = ConnectionLimits(most_connections, most_connections // 2, settings.trusted_proxies)
+        server = _Server(_configuration(app, settings, limits))
         calm_collector()
         what = f"{settings.store_without_secrets}, answered by {keeper.model_choice.name},"
         print(f"Threadkeep serves {what} on {_url(listener)}", flush=True)
@@ -155,14 +180,16 @@ class _Server(uvicorn.Server):
         yield
 
 
-def _configuration(app: FastAPI) -> uvicorn.Config:
+def _configuration(app: FastAPI, settings: Settings, limits: ConnectionLimits) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=Connection,
+        http=cast(type[Connection], partial(Connection, limits=limits)),
+        ws="none",
         log_config=None,
         log_level="warning",
         access_log=False,
-        proxy_headers=False,
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=list(settings.trusted_proxies),
         server_header=False,
         timeout_graceful_shutdown=LAST_SECONDS,
     )

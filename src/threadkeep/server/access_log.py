@@ -21,6 +21,7 @@ def log_trip(trip: RoundTrip) -> None:
         "route": trip.route,
         "status": trip.status,
         "duration_ms": round(trip.seconds * 1000, 1),
+        "client": trip.client,
         "tenant": asker.tenant if asker else None,
         "user": asker.user if asker else None,
         "code": trip.problem,

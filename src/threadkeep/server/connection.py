@@ -1,61 +1,244 @@
-"""One connection of a client, as uvicorn speaks it, with two things more.
+"""One connection of a client, as uvicorn speaks it, with a limit for everything that a client can make it wait for.
 
-The head of a request has a limit: its parser would take one that never ends. And what is no HTTP is answered with a
-problem, like everything else.
+A request arrives within a time and a size, an answer is taken within a time, and when the connection ends every request
+on it ends: also one behind which others were sent. What is no HTTP is answered with a problem, like everything else.
 """
 
+import asyncio
+import socket
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
+import httptools
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from threadkeep.server.connection_limits import ConnectionLimits, TooManyConnectionsError
 from threadkeep.server.problems import problem
 
 MOST_HEAD_BYTES = 64 * 1024
+MOST_QUEUED = 16
+"""How many requests may be sent before the first of them is answered."""
+LEAST_BYTES_PER_SECOND = 10 * 1024
+"""A body that arrives slower than this is given up."""
 
 
 class Connection(HttpToolsProtocol):
     """What `threadkeep serve` gives to uvicorn."""
 
-    def __init__(self, *given: Any, **named: Any) -> None:
+    head_seconds = 15.0
+    """How long a request may take from its first byte to the end of its head, and a new connection may be silent."""
+    body_seconds = 30.0
+    """How long its body may take, beside the time that its size allows."""
+    reader_seconds = 60.0
+    """How long a reader may take nothing of what was sent to it."""
+
+    def __init__(self, *given: Any, limits: ConnectionLimits | None = None, **named: Any) -> None:
         super().__init__(*given, **named)
+        self._limits = limits or ConnectionLimits()
+        self._leave: Callable[[], None] = lambda: None
+        self._running: RequestResponseCycle | None = None
         self._is_head = False
         self._head_bytes = 0
+        self._is_deaf = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._until = 0.0
+        self._reader_timer: asyncio.TimerHandle | None = None
+
+    # The life of the connection
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for a request, unless there are too many connections."""
+        super().connection_made(transport)
+        _send_at_once(transport)
+        try:
+            self._leave = self._limits.enter(self.client[0] if self.client else "")
+        except TooManyConnectionsError as refusal:
+            self._hang_up_with(503, "too_many_connections", str(refusal))
+        else:
+            self._give(self.head_seconds)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End everything that was asked for on it."""
+        self._leave()
+        self._stop_timer()
+        self._stop_reader_timer()
+        for cycle in (self._running, *(queued for queued, _ in self.pipeline)):
+            if cycle is not None:
+                _end(cycle)
+        self.pipeline.clear()
+        super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take what arrived; give up a head that has not ended within the limit."""
-        super().data_received(data)
+        """Take what arrived. Reading goes on while a request is answered: only so its client is seen to leave."""
+        self._unset_keepalive_if_required()
+        if self._is_deaf:
+            return
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            # No other protocol is spoken here: the request is answered as if it had not asked for one.
+            self._be_deaf()
+        except httptools.HttpParserError:
+            self._refuse(400, "invalid_http", "This is no HTTP request.")
         if self._is_head:
             self._head_bytes += len(data)
             if self._head_bytes > MOST_HEAD_BYTES:
-                self._tell_problem(431, "head_too_large", f"The head of a request has at most {MOST_HEAD_BYTES} bytes.")
+                self._refuse(431, "head_too_large", f"The head of a request has at most {MOST_HEAD_BYTES} bytes.")
+        elif self._timer is None and self._is_idle:
+            self._give(self.head_seconds)
+
+    @property
+    def _is_idle(self) -> bool:
+        # uvicorn does not say that there is none before the first request.
+        newest: RequestResponseCycle | None = self.cycle
+        return newest is None or newest.response_complete
+
+    # What the parser tells
 
     def on_message_begin(self) -> None:
         """Note that a head begins."""
         self._is_head, self._head_bytes = True, 0
+        if self._timer is None:
+            self._give(self.head_seconds)
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """Note that it has ended."""
+        """Note that it has ended; a request that comes before the one before it is answered waits for that."""
         self._is_head = False
         super().on_headers_complete()
+        self._give(self.body_seconds)
+        if self.pipeline:
+            self.flow.resume_reading()
+            if len(self.pipeline) > MOST_QUEUED:
+                self.transport.abort()
 
-    def send_400_response(self, msg: str) -> None:
-        """Answer what is no HTTP."""
-        self._tell_problem(400, "invalid_http", "This is no HTTP request.")
+    def on_body(self, body: bytes) -> None:
+        """Pass it on; what nobody asks for yet is kept only up to a limit."""
+        self._until += len(body) / LEAST_BYTES_PER_SECOND
+        super().on_body(body)
+        if self.pipeline and len(self.cycle.body) > HIGH_WATER_LIMIT:
+            self.transport.abort()
 
-    def _tell_problem(self, status: int, code: str, detail: str) -> None:
-        """Answer with a problem and hang up; a request that came before is still answered, and then nothing more."""
+    def on_message_complete(self) -> None:
+        """Note that the request is there."""
+        self._stop_timer()
+        super().on_message_complete()
+
+    def _should_upgrade(self) -> bool:
+        return False
+
+    # What uvicorn tells
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def on_response_complete(self) -> None:
+        """Go on with the next request. A reader gets only so long to take the end of the last answer."""
+        super().on_response_complete()
+        if self.transport.is_closing():
+            self._start_reader_timer()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close a connection on which nothing is asked for any more."""
+        self._start_reader_timer()
+        super().timeout_keep_alive_handler()
+
+    def pause_writing(self) -> None:
+        """Wait for the reader, for a while."""
+        super().pause_writing()
+        self._start_reader_timer()
+
+    def resume_writing(self) -> None:
+        """The reader goes on reading."""
+        self._stop_reader_timer()
+        super().resume_writing()
+
+    # Time
+
+    def _give(self, seconds: float) -> None:
+        """Give the client so long for what it has to send next."""
+        self._stop_timer()
+        self._until = self.loop.time() + seconds
+        self._timer = self.loop.call_at(self._until, self._look_at_the_clock)
+
+    def _look_at_the_clock(self) -> None:
+        if self.flow.read_paused:  # it waits for us
+            self._give(self.body_seconds)
+        elif self.loop.time() < self._until:
+            self._timer = self.loop.call_at(self._until, self._look_at_the_clock)
+        elif self._is_idle and not self._is_head:
+            self.timeout_keep_alive_handler()
+        else:
+            self._refuse(408, "request_timeout", "The request did not arrive in time.")
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _start_reader_timer(self) -> None:
+        self._stop_reader_timer()
+        self._reader_timer = self.loop.call_later(self.reader_seconds, self.transport.abort)
+
+    def _stop_reader_timer(self) -> None:
+        if self._reader_timer is not None:
+            self._reader_timer.cancel()
+            self._reader_timer = None
+
+    # Refusing
+
+    def _be_deaf(self) -> None:
+        """Listen to nothing more than the end of the connection, which comes when all before is answered."""
+        self._is_deaf = True
+        self._is_head = False
+        self._stop_timer()
+        if not self._is_idle:
+            self.cycle.keep_alive = False
+
+    def _refuse(self, status: int, code: str, detail: str) -> None:
+        """Answer with a problem and hang up. Requests that came whole before it are answered, and then nothing more."""
         if self.transport.is_closing():
             return
-        # uvicorn does not say that there is none before the first request.
-        before: RequestResponseCycle | None = self.cycle
-        if before is not None and not before.response_complete:
-            before.keep_alive = False
-            self.flow.pause_reading()
+        is_body = not self._is_head and not self._is_idle and self.cycle.more_body
+        if is_body and self.cycle is self._running:
+            if self.cycle.response_started:
+                self.transport.abort()
+            else:
+                self._hang_up_with(status, code, detail)
             return
+        if is_body:
+            self.pipeline.popleft()
+            self.cycle = self.pipeline[0][0] if self.pipeline else self._running  # type: ignore[assignment]
+        if self._is_idle:
+            self._hang_up_with(status, code, detail)
+        else:
+            self._be_deaf()
+
+    def _hang_up_with(self, status: int, code: str, detail: str) -> None:
+        """Write a problem, past a request that can be answered no other way, and close the connection."""
+        self._be_deaf()
+        if self._running is not None:
+            _end(self._running)
         answer = problem(status, code, detail, {"Connection": "close"})
         lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}".encode()]
         lines += [name + b": " + value for name, value in answer.raw_headers]
         self.transport.write(b"\r\n".join([*lines, b"", bytes(answer.body)]))
+        self._start_reader_timer()
         self.transport.close()
+
+
+def _end(cycle: RequestResponseCycle) -> None:
+    """Tell who answers a request that its client has gone."""
+    if not cycle.response_complete:
+        cycle.disconnected = True
+        cycle.message_event.set()
+
+
+def _send_at_once(transport: asyncio.Transport) -> None:
+    """Have small answers sent without waiting for more; asyncio does it only for a listener that names its protocol."""
+    connected: socket.socket | None = transport.get_extra_info("socket")
+    if connected is not None and connected.family in (socket.AF_INET, socket.AF_INET6):
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

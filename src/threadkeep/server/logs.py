@@ -9,7 +9,9 @@ import logging
 import os
 import queue
 import threading
+import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -18,6 +20,8 @@ from typing import Any, TextIO
 from threadkeep.server.request_id import current_request_id
 
 MOST_WAITING = 10_000
+MOST_SAME, SAME_SECONDS = 10, 10.0
+"""How often another package may say the same in so many seconds."""
 PATIENCE = 1.0
 """Seconds that the last lines get when logging ends."""
 
@@ -155,9 +159,31 @@ class LineWriter(logging.Handler):
         self._thread.join(PATIENCE)
 
 
-def _is_news(record: logging.LogRecord) -> bool:
-    """Whether a line tells something: readers leave all the time, and asyncio complains at every byte after that."""
-    return record.name != "asyncio" or not record.msg.startswith("socket.send() raised exception")
+class News(logging.Filter):
+    """Lets lines through that tell something.
+
+    Readers leave all the time, and asyncio complains at every byte after that. What other packages complain about again
+    and again, such as every connection that a process without free files cannot take, is written a few times only.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._since = clock()
+        self._told: Counter[tuple[str, str]] = Counter()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether a line is written."""
+        if record.name.partition(".")[0] == "threadkeep":
+            return True
+        if record.name == "asyncio" and record.msg.startswith("socket.send() raised exception"):
+            return False
+        if self._clock() - self._since >= SAME_SECONDS or len(self._told) > MOST_WAITING:
+            self._since = self._clock()
+            self._told.clear()
+        said = (record.name, str(record.msg).partition("\n")[0])
+        self._told[said] += 1
+        return self._told[said] <= MOST_SAME
 
 
 @contextmanager
@@ -165,7 +191,7 @@ def logging_to(stream: TextIO, *, level: str = "info", content: bool = False) ->
     """Log to a stream for the length of a block. Other packages' lines are logged only where they warn."""
     formatter = HumanLines(content=content) if stream.isatty() else JsonLines(content=content)
     writer, root, ours = LineWriter(stream, formatter), logging.getLogger(), logging.getLogger("threadkeep")
-    writer.addFilter(_is_news)
+    writer.addFilter(News())
     root.addHandler(writer)
     before = ours.level
     ours.setLevel(level.upper())

@@ -13,7 +13,8 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 from starlette.routing import Match, Mount
 from starlette.types import Receive, Scope, Send
 
@@ -22,6 +23,7 @@ from threadkeep.errors import StaleHead, StaleVersion, ThreadkeepError
 from threadkeep.server.head_requests import IS_HEAD
 from threadkeep.server.headers import SECURITY_HEADERS
 from threadkeep.server.request_id import HEADER, current_request_id
+from threadkeep.server.waiting import CLIENT_LEFT
 
 _STATUS: tuple[tuple[type[ThreadkeepError], int], ...] = (
     (errors.NotAuthenticated, 401),
@@ -117,13 +119,18 @@ def answer_with_problems(app: FastAPI) -> None:
     app.exception_handler(HTTPException)(_refused)
     app.exception_handler(RequestValidationError)(_misshapen)
     app.exception_handler(ThreadkeepError)(_known)
+    app.exception_handler(ClientDisconnect)(_left)
     app.exception_handler(Exception)(_failed)
 
 
-async def _refused(request: Request, error: HTTPException) -> JSONResponse:
+async def _refused(request: Request, error: HTTPException) -> Response:
     status, headers, detail = error.status_code, error.headers, error.detail
     if status == 405 and (allowed := _allowed(request)):
         headers = {"Allow": ", ".join(allowed)}
+    if isinstance(error.__cause__, ClientDisconnect):
+        return await _left(request, error.__cause__)
+    if isinstance(error.__cause__, MemoryError):
+        return problem(503, "out_of_memory", "The server has no memory left for this request.", {"Retry-After": "1"})
     if detail == UNREADABLE:
         return problem(422, "invalid_request", "The body is not JSON in UTF-8, or it is nested too deeply.")
     return problem(status, HTTPStatus(status).name.lower(), _SAID.get(detail, detail), headers)
@@ -173,6 +180,11 @@ def problem_of(error: ThreadkeepError) -> JSONResponse:
     if status == 401:
         headers = {"WWW-Authenticate": 'Bearer realm="threadkeep"'}
     return problem(status, error.code, str(error), headers, **more)
+
+
+async def _left(request: Request, error: ClientDisconnect) -> Response:
+    """Note for log and metrics that a client left before its request was there, or answered; nobody reads this."""
+    return Response(status_code=CLIENT_LEFT)
 
 
 async def _failed(request: Request, error: Exception) -> JSONResponse:

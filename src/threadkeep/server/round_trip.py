@@ -9,23 +9,23 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from threadkeep.conversation.scope import Scope as Asker
 from threadkeep.server.identity import Identity
+from threadkeep.server.waiting import CLIENT_LEFT
 
 UNMATCHED = "unmatched"
 FAILED = "internal_error"
-CLIENT_LEFT = 499
-"""The status of a request that was given up before it was answered; nobody gets to see it but logs and metrics."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoundTrip:
     """What happened. `route` is the path with the names of its parts instead of their values, `problem` the code of the
-    error that was answered, if it was one."""
+    error that was answered, if it was one; `client` is the address that it came from, as a trusted proxy tells it."""
 
     method: str
     path: str
     route: str
     status: int
     seconds: float
+    client: str | None
     asker: Asker | None
     problem: str | None = None
 
@@ -73,6 +73,7 @@ def _trip(scope: Scope, status: int, seconds: float) -> RoundTrip:
         route=_route(scope),
         status=status,
         seconds=seconds,
+        client=scope["client"][0] if scope.get("client") else None,
         asker=None if identity is None else identity.scope,
         problem=state.get("problem") or (FAILED if status == 500 else None),
     )

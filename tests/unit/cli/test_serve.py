@@ -1,13 +1,16 @@
 """`threadkeep serve`, as a real process on a real socket."""
 
+import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -18,10 +21,13 @@ COMMAND = str(Path(sys.executable).with_name("threadkeep"))
 
 
 @contextmanager
-def serving(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A server on a free port, and the line that it printed; it listens by then."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("THREADKEEP_")}
-    command = [COMMAND, "serve", "--port", "0", *arguments]
+def serving(
+    folder: Path, *arguments: str, files: tuple[int, int] | None = None, **variables: str
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A server on a free port, and the line that it printed; it listens by then. `files` are its limits."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("THREADKEEP_")} | variables
+    shell = [] if files is None else ["prlimit", f"--nofile={files[0]}:{files[1]}"]
+    command = [*shell, COMMAND, "serve", "--port", "0", *arguments]
     with subprocess.Popen(
         command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -80,6 +86,31 @@ def test_a_taken_port_is_told_in_one_line(capsys: pytest.CaptureFixture[str]) ->
         assert main(["serve", "--port", str(port), "--store", "memory:"]) == 1
     advice = "Address already in use; choose another with --port"
     assert capsys.readouterr().err == f"threadkeep: cannot listen on 127.0.0.1:{port}: {advice}\n"
+
+
+def test_silent_connections_of_one_address_leave_room_for_others_and_fill_no_log(tmp_path: Path) -> None:
+    with serving(tmp_path, "--store", "memory:", files=(64, 256)) as (process, line):
+        host, port = urlsplit(url_in(line)).hostname, urlsplit(url_in(line)).port
+        assert re.search(r"Max open files +256 ", Path(f"/proc/{process.pid}/limits").read_text())
+        with ExitStack() as stack:
+            for _ in range(200):
+                stack.enter_context(socket.create_connection((str(host), int(port or 0))))
+            with httpx.Client(transport=httpx.HTTPTransport(local_address="127.0.0.2"), base_url=url_in(line)) as other:
+                assert other.get("/health/live").status_code == 200
+        process.terminate()
+        _, complaints = process.communicate(timeout=30)
+    assert complaints.count("At most 96 of them may come from one address") == 1
+    assert complaints.count("\n") <= 3
+
+
+@pytest.mark.parametrize(("trusted", "client"), [("", "127.0.0.1"), ("127.0.0.1,10.0.0.0/8", "192.0.2.7")])
+def test_the_log_names_the_client_as_a_trusted_proxy_tells_it(tmp_path: Path, trusted: str, client: str) -> None:
+    with serving(tmp_path, "--store", "memory:", THREADKEEP_TRUSTED_PROXIES=trusted) as (process, line):
+        forwarded = {"X-Forwarded-For": "198.51.100.1, 192.0.2.7, 10.1.1.1"}
+        assert httpx.get(f"{url_in(line)}/v1/me", headers=forwarded).status_code == 200
+        process.terminate()
+        _, lines = process.communicate(timeout=30)
+    assert [json.loads(line)["client"] for line in lines.splitlines() if "/v1/me" in line] == [client]
 
 
 def test_a_store_that_cannot_be_opened_is_told_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:

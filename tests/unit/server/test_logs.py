@@ -12,7 +12,17 @@ from typing import Any
 import pytest
 
 from tests.unit.server.serving import conversation, served
-from threadkeep.server.logs import MOST_WAITING, HumanLines, JsonLines, LineFormatter, LineWriter, logging_to
+from threadkeep.server.logs import (
+    MOST_SAME,
+    MOST_WAITING,
+    SAME_SECONDS,
+    HumanLines,
+    JsonLines,
+    LineFormatter,
+    LineWriter,
+    News,
+    logging_to,
+)
 
 logger = logging.getLogger("threadkeep.tests")
 
@@ -42,6 +52,21 @@ def test_a_program_gets_json_and_a_person_a_line() -> None:
     with logged(Terminal()) as terminal:
         logger.info("hello %s", "you")
     assert terminal.getvalue().endswith("info    hello you\n")
+
+
+def test_what_another_package_says_again_and_again_is_written_a_few_times_only() -> None:
+    now = 0.0
+    news = News(lambda: now)
+
+    def is_written(name: str, said: str) -> bool:
+        return news.filter(logging.LogRecord(name, logging.ERROR, "", 0, said, (), None))
+
+    full = "socket.accept() out of system resource\nsocket: <%s>"
+    assert sum(is_written("asyncio", full % number) for number in range(1000)) == MOST_SAME
+    assert is_written("asyncio", "something else")
+    assert all(is_written("threadkeep.server", "mind") for _ in range(100))
+    now = SAME_SECONDS
+    assert is_written("asyncio", full)
 
 
 def test_less_important_lines_are_left_out() -> None:

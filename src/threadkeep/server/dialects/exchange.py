@@ -10,9 +10,10 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import Depends
+from fastapi import Depends, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
+from starlette.types import Receive
 
 from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.ids import Id
@@ -32,6 +33,7 @@ from threadkeep.server.dialects.reply import Outcome
 from threadkeep.server.identity import Who
 from threadkeep.server.keys import Key
 from threadkeep.server.limits import Limited, Limits
+from threadkeep.server.waiting import unless_gone
 from threadkeep.store.base import Begun, Created, Store
 from threadkeep.turn.steps.accept import Sending
 
@@ -56,10 +58,11 @@ class Caller:
     scope: Scope
     key: Key
     limits: Limits
+    receive: Receive
 
 
-async def _caller(who: Who, key: Key, limits: Limited) -> Caller:
-    return Caller(who.scope, key, limits)
+async def _caller(request: Request, who: Who, key: Key, limits: Limited) -> Caller:
+    return Caller(who.scope, key, limits, request.receive)
 
 
 Calling = Annotated[Caller, Depends(_caller)]
@@ -128,13 +131,17 @@ class Exchange:
     async def answer(self, asking: Asking) -> Response:
         """Send a message, wait for the end of its turn, and answer with what was said."""
         sent = await self.send(asking)
+        outcome = await unless_gone(asking.caller.receive, self._outcome(asking.caller.scope, sent))
+        return outcome.answer(sent.conversation, replayed=sent.begun.replayed)
+
+    async def _outcome(self, scope: Scope, sent: Sent) -> Outcome:
         outcome = Outcome()
-        turn = SentTurn(Chat(self.keeper, asking.caller.scope, sent.conversation), sent.begun)
+        turn = SentTurn(Chat(self.keeper, scope, sent.conversation), sent.begun)
         async with aclosing(turn.events()) as events:
             async for event in events:
                 if event.data.get("turn") == sent.begun.turn:
                     outcome.take(event)
-        return outcome.answer(sent.conversation, replayed=sent.begun.replayed)
+        return outcome
 
 
 async def check_room(caller: Caller) -> None:

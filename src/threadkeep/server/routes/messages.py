@@ -1,8 +1,9 @@
 """Messages: send one, answer again, cancel, approve. One path for all: the turn runs, only the answer differs."""
 
+from contextlib import aclosing
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header
+from fastapi import APIRouter, Depends, Header, Request
 from starlette.responses import JSONResponse, Response
 
 from threadkeep.conversation.cursor import Cursor
@@ -18,6 +19,7 @@ from threadkeep.server.keys import Key, replay_headers
 from threadkeep.server.limits import room_for_stream, room_to_write
 from threadkeep.server.shown import Answered, ShownMessage, ShownTurn
 from threadkeep.server.sse import stream
+from threadkeep.server.waiting import unless_gone
 from threadkeep.server.wishes import wants_no_wait, wants_stream
 from threadkeep.store.base import Begun
 from threadkeep.turn.events import Event
@@ -41,7 +43,13 @@ def message_routes(keeper: Keeper) -> APIRouter:
 
     @router.post("/messages", dependencies=_ROOM, responses=_ANSWERS, response_model=Answered, summary="Send a message")
     async def send(
-        who: Who, id: ConversationId, body: SendBody, key: Key, accept: Accept = "", prefer: Prefer = ""
+        request: Request,
+        who: Who,
+        id: ConversationId,
+        body: SendBody,
+        key: Key,
+        accept: Accept = "",
+        prefer: Prefer = "",
     ) -> Response:
         sending = Sending(
             content=body.content,
@@ -52,7 +60,7 @@ def message_routes(keeper: Keeper) -> APIRouter:
         )
         begun = await desk.send(who.scope, id, sending)
         keeper.changed(who.scope)
-        return await _answer(keeper, who.scope, id, begun, accept, prefer)
+        return await _answer(request, keeper, who.scope, id, begun)
 
     @router.post(
         "/regenerate",
@@ -62,6 +70,7 @@ def message_routes(keeper: Keeper) -> APIRouter:
         summary="Answer again, beside an answer",
     )
     async def regenerate(
+        request: Request,
         who: Who,
         id: ConversationId,
         key: Key,
@@ -73,7 +82,7 @@ def message_routes(keeper: Keeper) -> APIRouter:
         made = key(f"POST /v1/conversations/{id}/regenerate", said(chosen))
         begun = await desk.regenerate(who.scope, id, entry=chosen.entry, key=made)
         keeper.changed(who.scope)
-        return await _answer(keeper, who.scope, id, begun, accept, prefer)
+        return await _answer(request, keeper, who.scope, id, begun)
 
     @router.post("/cancel", summary="Stop the turn that runs or waits")
     async def cancel(who: Who, id: ConversationId) -> ShownTurn:
@@ -92,8 +101,9 @@ def message_routes(keeper: Keeper) -> APIRouter:
     return router
 
 
-async def _answer(keeper: Keeper, scope: Scope, id: str, begun: Begun, accept: str, prefer: str) -> Response:
+async def _answer(request: Request, keeper: Keeper, scope: Scope, id: str, begun: Begun) -> Response:
     """Answer in the way that the client wants: streamed, at once, or at the end of the turn."""
+    accept, prefer = request.headers.get("accept", ""), request.headers.get("prefer", "")
     headers = replay_headers(begun.replayed)
     events = keeper.desk.follow(scope, id, Cursor(seq=begun.entries[0].seq - 1), heartbeat=15)
 
@@ -111,13 +121,18 @@ async def _answer(keeper: Keeper, scope: Scope, id: str, begun: Begun, accept: s
         if (state := await _open_state(keeper, scope, id, begun)) is not None:
             body = Answered(turn=ShownTurn(id=begun.turn, state=state))
             return JSONResponse(body.model_dump(mode="json"), 202, headers)
-    seq, end = None, None
-    async for event in events:
-        if event.name == "message.completed" and event.data["turn"] == begun.turn:
-            seq = event.data["seq"] if event.data["message"]["role"] == Role.ASSISTANT else seq
-        if await is_last(event):
-            end = event
-            break
+
+    async def wait() -> tuple[int | None, Event | None]:
+        seq = None
+        async with aclosing(events):
+            async for event in events:
+                if event.name == "message.completed" and event.data["turn"] == begun.turn:
+                    seq = event.data["seq"] if event.data["message"]["role"] == Role.ASSISTANT else seq
+                if await is_last(event):
+                    return seq, event
+        return seq, None
+
+    seq, end = await unless_gone(request.receive, wait())
     if end is not None and is_conflict(end.data.get("error")):
         return problem_of_turn(end.data["error"], turn=begun.turn)
     whole = await _ended(keeper, scope, id, end, seq)
