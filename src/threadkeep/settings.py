@@ -25,6 +25,8 @@ _ORIGIN = re.compile(r"https?://[a-z0-9.\-\[\]:]+")
 
 
 GIGABYTE = 1024**3
+HOUR = 3600.0
+MOST_SECONDS = 400 * 24 * HOUR
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 
@@ -146,6 +148,12 @@ class Settings(BaseModel):
         gt=0,
         allow_inf_nan=False,
         description="idle seconds until what memory holds for somebody goes",
+    )
+    login_idle_seconds: float = Field(
+        default=8 * HOUR, gt=0, le=MOST_SECONDS, description="how long a browser stays signed in while nobody uses it"
+    )
+    login_max_seconds: float = Field(
+        default=7 * 24 * HOUR, gt=0, le=MOST_SECONDS, description="when a browser must sign in again in any case"
     )
     stop_patience: float = Field(
         default=10, ge=0, le=3600, description="seconds that running turns get when the server is told to stop"

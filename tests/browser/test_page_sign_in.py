@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import httpx
 import pytest
 from playwright.async_api import expect
 
@@ -52,6 +53,7 @@ async def test_a_wrong_key_is_refused_and_a_right_one_opens(new_context: NewCont
     assert await person.page.evaluate("document.cookie") == ""
     kept = await person.page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}])")
     assert key not in kept
+    assert key not in str(await person.page.context.cookies())
 
 
 async def test_a_link_leads_to_its_conversation_after_signing_in(
@@ -75,6 +77,7 @@ async def test_signing_out_leaves_nothing_behind_in_any_tab(new_context: NewCont
     other = Person(await person.page.context.new_page(), guarded.url)
     await other.page.goto(person.page.url)
     await expect(other.answers).to_have_count(1)
+    (cookie,) = await person.page.context.cookies()
     await person.page.get_by_test_id("sign-out").click()
     for one in (person, other):
         await expect(one.page.get_by_role("heading", name="Sign in to Threadkeep")).to_be_visible()
@@ -82,6 +85,9 @@ async def test_signing_out_leaves_nothing_behind_in_any_tab(new_context: NewCont
         await until(one.page, "() => !JSON.stringify([{...localStorage}, {...sessionStorage}]).includes('mine')")
     await until(person.page, "async () => !(await caches.has('threadkeep-data'))")
     assert await person.page.evaluate("fetch('/v1/me').then((answer) => answer.status)") == 401
+    copied = httpx.Cookies({cookie["name"]: cookie["value"]})
+    async with httpx.AsyncClient(base_url=guarded.url, cookies=copied) as thief:
+        assert (await thief.get("/v1/me")).status_code == 401
 
 
 async def test_another_person_at_the_same_browser_sees_nothing_of_the_first(

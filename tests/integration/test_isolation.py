@@ -46,7 +46,7 @@ FILLED: dict[str, Any] = {
 """What is sent where a value is needed, or does harm if it is obeyed."""
 LEFT_OUT = {
     *("after", "history", "store", "parent", "expected_head", "policy", "reason", "system", "assistant"),
-    *("idempotency-key", "if-match", "accept", "prefer", "last-event-id", "key"),
+    *("idempotency-key", "if-match", "accept", "prefer", "last-event-id", "key", "login"),
 }
 """What stays out of the requests: it can name nothing of others, or would be refused before the id is looked at."""
 

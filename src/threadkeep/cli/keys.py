@@ -4,6 +4,8 @@ import argparse
 import asyncio
 import os
 import sys
+from collections.abc import Mapping
+from datetime import timedelta
 
 from threadkeep.conversation.api_key import ApiKey, KeyRole, digest_of, new_secret
 from threadkeep.conversation.clock import utc_now
@@ -15,12 +17,13 @@ from threadkeep.settings import Settings, load_settings, read_file
 from threadkeep.store.base import Store
 
 HINT = 9
+_UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minutes=1)}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `threadkeep keys`."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="create|list|revoke")
-    create = _action(actions, "create", "make a key and show it once")
+    create = new_action(actions, "create", "make a key and show it once")
     create.add_argument("--tenant", required=True, help="whose data the key opens")
     create.add_argument("--user", required=True, help="who the holder is within the tenant")
     create.add_argument(
@@ -29,31 +32,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=KeyRole.USER.value,
         help="an admin sees whose conversations there are in the tenant, and the metrics (default: user)",
     )
-    listing = _action(actions, "list", "list keys, without the secrets")
+    create.add_argument("--expires", type=_duration, metavar="TIME", help="when it ends by itself, such as 90d or 12h")
+    listing = new_action(actions, "list", "list keys, without the secrets")
     listing.add_argument("--tenant", help="of this tenant only")
-    revoke = _action(actions, "revoke", "make a key useless")
+    revoke = new_action(actions, "revoke", "make a key useless")
     revoke.add_argument("id", help="the id that `list` shows")
     for action in (create, listing, revoke):
-        action.add_argument(
-            "--store", metavar="URL", help="where conversations are kept (default: the one that is set)"
-        )
+        add_store_flag(action)
 
 
-def _action(
+def add_store_flag(parser: argparse.ArgumentParser) -> None:
+    """Let a command name the store."""
+    parser.add_argument("--store", metavar="URL", help="where conversations are kept (default: the one that is set)")
+
+
+def _duration(text: str) -> timedelta:
+    unit = _UNITS.get(text[-1:])
+    if unit is None or not (text[:-1].isascii() and text[:-1].isdecimal()) or len(text) > 7 or not int(text[:-1]):
+        raise argparse.ArgumentTypeError(f"{text!r} is no time such as 90d, 12h or 30m")
+    return int(text[:-1]) * unit
+
+
+def new_action(
     actions: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, purpose: str
 ) -> argparse.ArgumentParser:
+    """Declare one of the things that a command does."""
     return actions.add_parser(name, help=purpose, description=purpose, allow_abbrev=False)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Do what was asked for."""
-    settings = load_settings(os.environ, {"store": arguments.store}, read_file(os.environ))
-    _check_store(settings, is_made=arguments.action == "create")
+    settings = checked_settings(os.environ, arguments.store, is_made=arguments.action == "create")
     return asyncio.run(_run(settings.store, arguments))
 
 
-def _check_store(settings: Settings, *, is_made: bool) -> None:
-    """Refuse a store that ends with this command, and one that is not there unless it may be made."""
+def checked_settings(environment: Mapping[str, str], store: str | None, *, is_made: bool = False) -> Settings:
+    """Return the settings; refuse a store that ends with this command, and one that is missing unless it is made."""
+    settings = load_settings(environment, {"store": store}, read_file(environment))
     if settings.store.startswith("memory:"):
         raise InvalidStoreUrl(
             "A store in memory ends with this command, and its keys with it: name another with --store."
@@ -61,6 +76,7 @@ def _check_store(settings: Settings, *, is_made: bool) -> None:
     path = store_path(settings.store)
     if path is not None and not path.exists() and not is_made:
         raise StoreUnavailable(f"There is no store {settings.store_without_secrets} yet, and so there are no keys.")
+    return settings
 
 
 async def _run(url: str, arguments: argparse.Namespace) -> int:
@@ -80,7 +96,7 @@ async def _run(url: str, arguments: argparse.Namespace) -> int:
 
 
 async def _create(store: Store, arguments: argparse.Namespace) -> None:
-    secret = new_secret()
+    secret, now = new_secret(), utc_now()
     scope = Scope(tenant=arguments.tenant, user=arguments.user)
     key = ApiKey(
         id=new_id(),
@@ -88,7 +104,8 @@ async def _create(store: Store, arguments: argparse.Namespace) -> None:
         hint=secret[:HINT],
         scope=scope,
         role=KeyRole(arguments.role),
-        created_at=utc_now(),
+        created_at=now,
+        expires_at=None if arguments.expires is None else now + arguments.expires,
     )
     await store.keyring.add(key)
     print(secret)
@@ -99,6 +116,14 @@ async def _list(store: Store, tenant: str | None) -> None:
     if not keys:
         print("There are no keys yet; `threadkeep keys create` makes one.", file=sys.stderr)
     for key in keys:
-        state = f"revoked {key.revoked_at:%Y-%m-%d %H:%M}" if key.revoked_at else "good"
+        state = _state(key)
         made = f"{key.created_at:%Y-%m-%d %H:%M}"
         print(f"{key.id}  {key.hint}...  {key.scope.tenant}  {key.scope.user}  {key.role}  {made}  {state}")
+
+
+def _state(key: ApiKey) -> str:
+    if key.revoked_at:
+        return f"revoked {key.revoked_at:%Y-%m-%d %H:%M}"
+    if not key.expires_at:
+        return "good"
+    return f"{'good until' if key.is_good(utc_now()) else 'expired'} {key.expires_at:%Y-%m-%d %H:%M}"

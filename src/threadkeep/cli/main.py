@@ -19,6 +19,7 @@ COMMANDS = {
     "serve": "serve the store and its page over HTTP",
     "index": "fill and search an index of documents for assistants to look things up in",
     "keys": "make, list and revoke API keys",
+    "logins": "list the browsers that are signed in, and sign them out",
     "migrate": "bring a store's schema up to date",
     "config": "show every setting and where it came from",
     "doctor": "check store, model, tool servers and port",

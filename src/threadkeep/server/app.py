@@ -53,7 +53,7 @@ CROSS_ORIGIN: dict[str, Any] = {
 def create_app(keeper: Keeper, settings: Settings, measures: Measures | None = None) -> FastAPI:
     """Wire the application around a running keeper. `measures` are those that the keeper's turns are counted in."""
     measures = measures or Measures()
-    keys = KeyGuard(keeper.store.keyring)
+    keys = KeyGuard(keeper.store.keyring, settings)
     guard: Guard = OpenGuard() if settings.auth == "none" else keys
     visits = Visits()
     app = FastAPI(
@@ -81,7 +81,7 @@ def create_app(keeper: Keeper, settings: Settings, measures: Measures | None = N
     app.include_router(health_routes(keeper.store, admission))
     app.include_router(metrics_routes(measures))
     if settings.auth == "keys":
-        app.include_router(login_routes(keys))
+        app.include_router(login_routes(keys, keeper.store.keyring))
     for routes in (conversation_routes, message_routes, reading_routes, export_routes, about_routes, admin_routes):
         app.include_router(routes(keeper), dependencies=[Depends(within_rate)])
     for dialect in dialect_routes(keeper, settings):

@@ -17,13 +17,13 @@ SAFE = ("GET", "HEAD", "OPTIONS")
 
 
 class Identity(Value):
-    """A user of a tenant, and what it may do. `key` is the digest of the key that it came with, if it came with one;
-    `by_cookie` is whether a browser sent it, which it does for pages of other sites, too."""
+    """A user of a tenant, and what it may do. `credential` is the digest of what it showed to be let in, if it had to;
+    `login` is set if that was a login, which browsers send along for pages of other sites, too."""
 
     scope: Scope
     role: KeyRole = KeyRole.USER
-    key: bytes | None = None
-    by_cookie: bool = False
+    credential: bytes | None = None
+    login: str | None = None
 
 
 class Guard(Protocol):
@@ -70,7 +70,7 @@ async def identify_actor(connection: HTTPConnection) -> Identity:
 
 
 def _check_page(connection: HTTPConnection, identity: Identity) -> None:
-    if identity.by_cookie and not is_our_page(connection):
+    if identity.login is not None and not is_our_page(connection):
         raise NotAuthenticated("A request with a cookie must come from this server's own page.")
 
 

@@ -19,7 +19,7 @@ from threadkeep.server.request_id import PAST_ALL
 logger = logging.getLogger(__name__)
 
 GOODBYE = b"retry: 1000\n: the server stops; connect again\n\n"
-REVOKED = b'event: error\ndata: {"code":"not_authenticated","detail":"The key was revoked."}\n\n'
+REVOKED = b'event: error\ndata: {"code":"not_authenticated","detail":"The key or the login has ended."}\n\n'
 QUIET_SECONDS = 0.2
 """How long streams must have said nothing until they end: what has just been stored is still told."""
 MOST_SECONDS = 2.0
@@ -104,7 +104,7 @@ class Visits:
         found: dict[bytes | None, list[Visit]] = defaultdict(list)
         for visit in self._visits:
             if visit.is_stream and (identity := visit.identity) is not None:
-                found[identity.key].append(visit)
+                found[identity.credential].append(visit)
         return list(found.values())
 
     async def end(self) -> None:
@@ -128,7 +128,7 @@ async def _may_stay(visit: Visit, guard: Guard) -> bool:
     try:
         return visit.identity is None or await guard.is_valid(visit.identity)
     except StoreError as error:
-        logger.warning("it cannot be looked whether a key was revoked: %s", error)
+        logger.warning("it cannot be looked who may still listen: %s", error)
         return True
 
 

@@ -1,13 +1,19 @@
-"""The contract of a key ring: where a store keeps the hashes of API keys, which are no content of conversations."""
+"""The contract of a key ring: where a store keeps the hashes of API keys and of the logins that were made with them.
+
+Neither holds anything of a conversation, and both are looked up before it is known whose request it is.
+"""
 
 from abc import ABC, abstractmethod
 from datetime import datetime
 
-from threadkeep.conversation.api_key import ApiKey
+from threadkeep.conversation.api_key import ApiKey, Login
+
+MOST_LOGINS = 100
+"""How many logins of one key are kept."""
 
 
 class KeyRing(ABC):
-    """Keeps API keys. Like every write of a store, a change is durable when its verb returns."""
+    """Keeps API keys and logins. Like every write of a store, a change is durable when its verb returns."""
 
     @abstractmethod
     async def add(self, key: ApiKey) -> None:
@@ -15,7 +21,7 @@ class KeyRing(ABC):
 
     @abstractmethod
     async def find(self, digest: bytes) -> ApiKey | None:
-        """Return the key with this digest, revoked or not."""
+        """Return the key with this digest, good or not."""
 
     @abstractmethod
     async def all(self, tenant: str | None = None) -> tuple[ApiKey, ...]:
@@ -23,4 +29,26 @@ class KeyRing(ABC):
 
     @abstractmethod
     async def revoke(self, id: str, at: datetime) -> ApiKey:
-        """Mark a key as revoked and return it; one that was revoked before stays as it is; `KeyNotFound` if missing."""
+        """Mark a key as revoked, forget its logins and return it; one that was revoked before stays as it is;
+        `KeyNotFound` if missing."""
+
+    @abstractmethod
+    async def add_login(self, login: Login) -> None:
+        """Add a login of a key that is there. Logins that were over when this one began are forgotten, and so are the
+        oldest of its key when there are more than `MOST_LOGINS`."""
+
+    @abstractmethod
+    async def find_login(self, digest: bytes) -> Login | None:
+        """Return the login with this digest, good or not, with its key as it is now."""
+
+    @abstractmethod
+    async def renew_login(self, digest: bytes, idle_until: datetime) -> None:
+        """Let a login go on for longer; nothing happens if it is not there any more."""
+
+    @abstractmethod
+    async def end_login(self, id: str) -> None:
+        """Forget a login; `KeyNotFound` if it is not there."""
+
+    @abstractmethod
+    async def logins(self, tenant: str | None = None, user: str | None = None) -> tuple[Login, ...]:
+        """Return the logins of a user, of a tenant, or all, oldest first; those that are over may be among them."""

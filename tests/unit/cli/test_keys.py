@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -130,3 +131,17 @@ def test_a_key_that_would_be_gone_at_once_is_not_made(capsys: pytest.CaptureFixt
     assert keys("create", "--tenant", "t", "--user", "u", store="memory:") == 1
     told = capsys.readouterr()
     assert (told.out, told.err.count("\n")) == ("", 1)
+
+
+def test_a_key_can_end_by_itself(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    key = asyncio.run(found(store, create(store, capsys, "--expires", "90d")))
+    assert key is not None
+    assert key.expires_at == key.created_at + timedelta(days=90)
+    assert "good until" in listed(store, capsys)[0]
+
+
+@pytest.mark.parametrize("wrong", ["90", "d", "0d", "-1d", "1w", "1.5h", "\u0663d", "9999999d"])
+def test_a_time_that_is_none_is_refused(store: str, wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        keys("create", "--tenant", "acme", "--user", "ada", f"--expires={wrong}", store=store)
+    assert "is no time" in capsys.readouterr().err

@@ -3,15 +3,21 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from datetime import timedelta
 
 import httpx
 import pytest
+from starlette.requests import HTTPConnection
 
 from tests.integration.serving import PATIENCE, Server, assert_problem, serving, told, told_until
 from threadkeep.cli.main import main
-from threadkeep.conversation.api_key import ApiKey, KeyRole, new_secret
+from threadkeep.conversation.api_key import ApiKey, KeyRole, digest_of, new_secret
 from threadkeep.conversation.clock import utc_now
-from threadkeep.errors import StoreUnavailable
+from threadkeep.conversation.scope import Scope
+from threadkeep.errors import NotAuthenticated, StoreUnavailable
+from threadkeep.runtime import open_store
+from threadkeep.server.key_guard import KeyGuard
+from threadkeep.settings import Settings
 
 SECOND = 1.0
 
@@ -62,9 +68,92 @@ async def test_anything_else_is_401_and_says_what_is_wanted(server: Server, head
 
 async def test_a_header_that_is_wrong_is_not_made_good_by_a_cookie(server: Server) -> None:
     _, ada = await server.key("acme", "ada")
-    cookie = {"Cookie": f"threadkeep_key={ada['Authorization'].removeprefix('Bearer ')}"}
-    assert (await server.client.get("/v1/me", headers=cookie)).status_code == 200
-    assert (await server.client.get("/v1/me", headers=cookie | {"Authorization": "Bearer tk_no"})).status_code == 401
+    await server.client.post("/v1/login", json={"key": ada["Authorization"].removeprefix("Bearer ")})
+    assert (await server.client.get("/v1/me")).status_code == 200
+    assert (await server.client.get("/v1/me", headers={"Authorization": "Bearer tk_no"})).status_code == 401
+
+
+async def test_neither_is_a_key_a_cookie_nor_a_login_a_key(server: Server) -> None:
+    _, ada = await server.key("acme", "ada")
+    secret = ada["Authorization"].removeprefix("Bearer ")
+    await server.client.post("/v1/login", json={"key": secret})
+    ((name, login),) = server.client.cookies.items()
+    server.client.cookies.clear()
+    assert (await server.client.get("/v1/me", headers={"Cookie": f"{name}={secret}"})).status_code == 401
+    assert (await server.client.get("/v1/me", headers={"Authorization": f"Bearer {login}"})).status_code == 401
+    assert (await server.client.get("/v1/me", headers={"Cookie": f"{name}={login}"})).status_code == 200
+
+
+async def test_a_key_that_has_expired_opens_nothing_and_ends_its_logins() -> None:
+    now = utc_now()
+    store = await open_store("memory:", clock=lambda: now)
+    guard = KeyGuard(store.keyring, Settings(), clock=lambda: now)
+    secret = new_secret()
+    key = ApiKey(
+        id="one",
+        digest=digest_of(secret),
+        hint="tk_",
+        scope=Scope(tenant="acme", user="ada"),
+        created_at=now,
+        expires_at=now + timedelta(minutes=1),
+    )
+    await store.keyring.add(key)
+    shown = asking(Authorization=f"Bearer {secret}")
+    assert (await guard.identify(shown)).scope == key.scope
+    login, _ = await guard.log_in(asking(), secret)
+    browser = asking(Cookie=f"threadkeep={login}")
+    identity = await guard.identify(browser)
+    now += timedelta(minutes=1)
+    for each in (shown, browser):
+        with pytest.raises(NotAuthenticated):
+            await guard.identify(each)
+    assert not await guard.is_valid(identity)
+
+
+def asking(**headers: str) -> HTTPConnection:
+    """A request as a guard sees it."""
+    raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+    return HTTPConnection(
+        {"type": "http", "method": "GET", "scheme": "http", "headers": raw, "client": ("192.0.2.1", 1)}
+    )
+
+
+async def test_a_login_goes_on_while_it_is_used_and_ends_in_any_case() -> None:
+    now = utc_now()
+    store = await open_store("memory:", clock=lambda: now)
+    guard = KeyGuard(store.keyring, Settings(login_idle_seconds=60, login_max_seconds=200), clock=lambda: now)
+    secret = new_secret()
+    scope = Scope(tenant="acme", user="ada")
+    await store.keyring.add(ApiKey(id="one", digest=digest_of(secret), hint="tk_", scope=scope, created_at=now))
+    login, _ = await guard.log_in(asking(), secret)
+    browser = asking(Cookie=f"threadkeep={login}")
+    for _ in range(4):
+        now += timedelta(seconds=45)
+        assert (await guard.identify(browser)).scope == scope
+    now += timedelta(seconds=45)
+    with pytest.raises(NotAuthenticated):
+        await guard.identify(browser)
+
+    login, _ = await guard.log_in(asking(), secret)
+    now += timedelta(seconds=61)
+    with pytest.raises(NotAuthenticated):
+        await guard.identify(asking(Cookie=f"threadkeep={login}"))
+
+
+async def test_an_address_that_shows_too_many_wrong_keys_is_held_up_but_not_who_is_known(server: Server) -> None:
+    _, ada = await server.key("acme", "ada")
+    _, bob = await server.key("acme", "bob")
+    assert (await server.client.get("/v1/me", headers=ada)).status_code == 200
+    wrong = {"Authorization": f"Bearer {new_secret()}"}
+    async with asyncio.timeout(PATIENCE):
+        while (answer := await server.client.get("/v1/me", headers=wrong)).status_code == 401:
+            pass
+    assert_problem(answer, 429, "rate_limited")
+    assert int(answer.headers["retry-after"]) >= 1
+    assert (await server.client.get("/v1/me", headers=ada)).status_code == 200
+    async with asyncio.timeout(PATIENCE):
+        while (await server.client.get("/v1/me", headers=bob)).status_code == 429:
+            pass
 
 
 @pytest.mark.parametrize("path", ["/health/live", "/health/ready", "/openapi.json", "/"])
@@ -87,7 +176,7 @@ async def test_a_revoked_key_stops_working_within_a_second_and_its_streams_end(s
     refused = time.monotonic()
     assert_problem(answer, 401, "not_authenticated")
     for last, at in await asyncio.gather(*ends):
-        assert last == '{"code":"not_authenticated","detail":"The key was revoked."}'
+        assert last == '{"code":"not_authenticated","detail":"The key or the login has ended."}'
         assert at - revoked < SECOND
     assert refused - revoked < SECOND
     assert (await server.client.get("/v1/me", headers=bob)).status_code == 200

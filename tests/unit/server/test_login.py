@@ -1,14 +1,17 @@
 """Signing in for the page: a cookie that scripts cannot read and other sites cannot use, and its end."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from http.cookies import SimpleCookie
+from typing import Any
 
 import httpx
 import pytest
 
-from tests.integration.serving import Server, assert_problem, serving
-from threadkeep.conversation.api_key import new_secret
+from tests.integration.serving import Server, assert_problem, serving, told
+from threadkeep.conversation.api_key import KeyRole, new_secret
 from threadkeep.conversation.clock import utc_now
+from threadkeep.settings import Settings
 
 FOREIGN = ["null", "", "http://evil.example", "http://127.0.0.1.evil.example", "http://[", "http://127.0.0.1:1"]
 UNSAFE = [
@@ -33,20 +36,29 @@ def cookie_in(answer: httpx.Response) -> SimpleCookie:
     return SimpleCookie(answer.headers["set-cookie"])
 
 
-async def test_a_key_is_exchanged_for_a_cookie_that_scripts_and_other_sites_cannot_use(server: Server) -> None:
+async def test_a_key_is_exchanged_for_a_login_that_scripts_and_other_sites_cannot_use(server: Server) -> None:
     answer = await signed_in(server)
-    cookie = cookie_in(answer)["threadkeep_key"]
+    ((name, cookie),) = cookie_in(answer).items()
     assert answer.status_code == 204
+    assert name == f"threadkeep-{server.url.rpartition(':')[2]}"
+    assert cookie.value.startswith("tl_")
     assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == (True, "strict", "/")
+    assert int(cookie["max-age"]) == Settings().login_max_seconds
     assert not cookie["domain"]
     assert (await server.client.get("/v1/me")).json()["user"] == "ada"
 
 
-async def test_a_page_that_came_over_tls_gets_a_cookie_that_is_never_sent_without(server: Server) -> None:
+async def test_a_page_that_came_over_tls_gets_a_cookie_that_nobody_else_can_set(server: Server) -> None:
     # The proxy ends TLS: the request itself comes without it.
-    encrypted = await signed_in(server, server.url.replace("http:", "https:"))
-    assert cookie_in(encrypted)["threadkeep_key"]["secure"]
-    assert not cookie_in(await signed_in(server))["threadkeep_key"]["secure"]
+    ((name, cookie),) = cookie_in(await signed_in(server, server.url.replace("http:", "https:"))).items()
+    assert name.startswith("__Host-threadkeep")
+    assert cookie["secure"]
+    ((_, plain),) = cookie_in(await signed_in(server)).items()
+    assert not plain["secure"]
+    # What somebody else has set beside it does not count.
+    both = {"Cookie": f"{name}=tl_no; {name.removeprefix('__Host-')}={plain.value}"}
+    server.client.cookies.clear()
+    assert (await server.client.get("/v1/me", headers=both)).status_code == 401
 
 
 async def test_our_own_page_may_change_things_with_the_cookie(server: Server) -> None:
@@ -113,13 +125,58 @@ async def test_a_page_of_another_site_signs_nobody_in_or_out(server: Server, pat
     assert "set-cookie" not in answer.headers
 
 
-async def test_signing_out_takes_the_cookie_away(server: Server) -> None:
-    await signed_in(server)
+async def test_signing_out_takes_the_cookie_away_and_ends_the_login_on_the_server(server: Server) -> None:
+    ((name, kept),) = cookie_in(await signed_in(server)).items()
+    stream = asyncio.create_task(_last_words(server))
+    await server.until_streams(1)
     answer = await server.client.post("/v1/logout", headers={"Origin": server.url})
-    cookie = cookie_in(answer)["threadkeep_key"]
+    cookie = cookie_in(answer)[name]
     assert (answer.status_code, cookie.value, cookie["max-age"]) == (204, "", "0")
     assert (cookie["httponly"], cookie["samesite"]) == (True, "strict")
-    assert_problem(await server.client.get("/v1/me"), 401, "not_authenticated")
+    copied = {"Cookie": f"{name}={kept.value}"}
+    assert_problem(await server.client.get("/v1/me", headers=copied), 401, "not_authenticated")
+    assert await server.keeper.store.keyring.logins() == ()
+    assert "not_authenticated" in await stream
+
+
+async def _last_words(server: Server) -> str:
+    last = ""
+    async for event in told(server.client, "/v1/events"):
+        last = event.data
+    return last
+
+
+async def test_signing_in_again_ends_the_login_before(server: Server) -> None:
+    await signed_in(server)
+    await signed_in(server)
+    assert len(await server.keeper.store.keyring.logins()) == 1
+
+
+async def test_people_see_where_they_are_signed_in_and_sign_out_elsewhere(server: Server) -> None:
+    _, ada = await server.key("acme", "ada")
+    _, bob = await server.key("acme", "bob")
+    _, eve = await server.key("other", "eve", KeyRole.ADMIN)
+    _, root = await server.key("acme", "root", KeyRole.ADMIN)
+    for who, device in ((ada, "phone"), (ada, "\u2028é"), (bob, "desk")):
+        body = {"key": who["Authorization"].removeprefix("Bearer ")}
+        await server.client.post("/v1/login", json=body, headers={b"User-Agent": device.encode()})
+        server.client.cookies.clear()
+
+    async def listed(who: dict[str, str], path: str = "/v1/logins") -> list[dict[str, Any]]:
+        data: list[dict[str, Any]] = (await server.client.get(path, headers=who)).json()["data"]
+        return data
+
+    own = await listed(ada)
+    assert [(each["user"], each["device"]) for each in own] == [("ada", "phone"), ("ada", "?????")]
+    assert [each["user"] for each in await listed(root, "/v1/admin/logins")] == ["ada", "ada", "bob"]
+    assert await listed(eve, "/v1/admin/logins") == []
+    assert_problem(await server.client.get("/v1/admin/logins", headers=ada), 403, "not_allowed")
+    for stranger in (bob, eve):
+        answer = await server.client.delete(f"/v1/logins/{own[0]['id']}", headers=stranger)
+        assert_problem(answer, 404, "key_not_found")
+    for who, login in ((ada, own[0]), (root, own[1])):
+        assert (await server.client.delete(f"/v1/logins/{login['id']}", headers=who)).status_code == 204
+    assert [each["user"] for each in await listed(root, "/v1/admin/logins")] == ["bob"]
 
 
 async def test_a_cookie_ends_with_its_key(server: Server) -> None:

@@ -92,7 +92,7 @@ def about_routes(keeper: Keeper) -> APIRouter:
 
     @router.get("/me", summary="Who is asking")
     async def me(who: Who) -> Me:
-        return Me(tenant=who.scope.tenant, user=who.scope.user, role=who.role, signed_in=who.key is not None)
+        return Me(tenant=who.scope.tenant, user=who.scope.user, role=who.role, signed_in=who.credential is not None)
 
     return router
 

@@ -1,14 +1,18 @@
-"""Signing in and out for the page: a key for a cookie that scripts cannot read, and back."""
+"""Signing in and out for the page: a key for a login that the browser keeps, and what logins there are."""
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from pydantic import Field
 
-from threadkeep.conversation.value import Text
-from threadkeep.errors import NotAuthenticated
+from threadkeep.conversation.api_key import KeyRole, Login
+from threadkeep.conversation.value import Moment, Text
+from threadkeep.errors import KeyNotFound
 from threadkeep.server.bodies import Body
-from threadkeep.server.key_guard import COOKIE, KeyGuard
-
-MONTH = 30 * 24 * 3600
+from threadkeep.server.cookies import set_login_cookie
+from threadkeep.server.identity import Admin, Who
+from threadkeep.server.key_guard import KeyGuard
+from threadkeep.server.limits import within_rate
+from threadkeep.server.shown import Shown
+from threadkeep.store.keyring import KeyRing
 
 
 class LoginBody(Body):
@@ -17,31 +21,71 @@ class LoginBody(Body):
     key: Text = Field(min_length=1, max_length=200, examples=["tk_..."])
 
 
-def login_routes(guard: KeyGuard) -> APIRouter:
-    """The routes for one guard."""
-    router = APIRouter(prefix="/v1", tags=["signing in"])
+class ShownLogin(Shown):
+    """A browser that is signed in. `device` is what it says of itself; `is_this` is whether it asks."""
+
+    id: str
+    user: str
+    device: str
+    created_at: Moment
+    idle_until: Moment
+    ends_at: Moment
+    is_this: bool
+
+
+class LoginList(Shown):
+    """Logins, oldest first."""
+
+    data: list[ShownLogin]
+
+
+def login_routes(guard: KeyGuard, keyring: KeyRing) -> APIRouter:
+    """The routes for one guard and its keys."""
+    router, counted = APIRouter(prefix="/v1", tags=["signing in"]), [Depends(within_rate)]
 
     @router.post("/login", status_code=204, response_class=Response, summary="Sign in: a key for a cookie")
-    async def login(body: LoginBody, request: Request, response: Response) -> None:
-        if await guard.holder(body.key) is None:
-            raise NotAuthenticated("This key is not known, or was revoked.")
-        response.set_cookie(
-            COOKIE,
-            body.key,
-            max_age=MONTH,
-            httponly=True,
-            samesite="strict",
-            secure=_is_encrypted(request),
-            path="/",
-        )
+    async def log_in(body: LoginBody, request: Request, response: Response) -> None:
+        secret, longest = await guard.log_in(request, body.key)
+        set_login_cookie(request, response, secret, longest.total_seconds())
 
-    @router.post("/logout", status_code=204, response_class=Response, summary="Sign out")
-    async def logout(response: Response) -> None:
-        response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+    @router.post("/logout", status_code=204, response_class=Response, summary="Sign out, and end the login")
+    async def log_out(request: Request, response: Response) -> None:
+        await guard.log_out(request)
+        set_login_cookie(request, response, "", 0)
+
+    @router.get("/logins", dependencies=counted, summary="Where you are signed in")
+    async def logins(who: Who) -> LoginList:
+        return _list(who, await keyring.logins(who.scope.tenant, who.scope.user))
+
+    @router.get("/admin/logins", dependencies=counted, summary="Where the users of the tenant are signed in")
+    async def tenant_logins(who: Admin) -> LoginList:
+        return _list(who, await keyring.logins(who.scope.tenant))
+
+    @router.delete(
+        "/logins/{login}", status_code=204, response_class=Response, dependencies=counted, summary="Sign out elsewhere"
+    )
+    async def end(who: Who, login: str) -> None:
+        user = None if who.role is KeyRole.ADMIN else who.scope.user
+        for found in await keyring.logins(who.scope.tenant, user):
+            if found.id == login:
+                return await guard.end(found)
+        raise KeyNotFound("There is no such login.")
 
     return router
 
 
-def _is_encrypted(request: Request) -> bool:
-    """Whether the page came over TLS; behind a proxy that ends it, only the page's own origin tells."""
-    return request.url.scheme == "https" or request.headers.get("origin", "").startswith("https://")
+def _list(who: Who, logins: tuple[Login, ...]) -> LoginList:
+    return LoginList(
+        data=[
+            ShownLogin(
+                id=login.id,
+                user=login.key.scope.user,
+                device=login.device,
+                created_at=login.created_at,
+                idle_until=login.idle_until,
+                ends_at=login.ends_at,
+                is_this=login.id == who.login,
+            )
+            for login in logins
+        ]
+    )

@@ -18,7 +18,7 @@ from threadkeep.conversation.scope import LOCAL
 from threadkeep.errors import InvalidId, StoreUnavailable
 from threadkeep.store.files import disk
 from threadkeep.store.files.folder import Folder
-from threadkeep.store.files.keyring import FilesKeyRing
+from threadkeep.store.files.keyring import files_keyring
 from threadkeep.store.files.problems import Problem, Problems
 from threadkeep.store.files.surroundings import Surroundings
 from threadkeep.store.ledger.store import LedgerStore, Shelf
@@ -41,7 +41,7 @@ class FilesStore(LedgerStore):
         self._lock = Lock()
         self._threads = ThreadPoolExecutor(THREADS, "threadkeep-files")
         self._closed = False
-        self.keyring = FilesKeyRing(self._surroundings(LOCAL.tenant).hidden, self._run)
+        self.keyring = files_keyring(self._surroundings(LOCAL.tenant).hidden, self._run)
 
     @classmethod
     async def open(cls, path: Path, clock: Clock, ids: IdSource, max_bytes: int) -> Self:

@@ -1,13 +1,13 @@
-"""API keys in PostgreSQL."""
+"""API keys and logins in PostgreSQL."""
 
 from datetime import datetime
 
 import asyncpg
 
-from threadkeep.conversation.api_key import ApiKey, KeyRole
+from threadkeep.conversation.api_key import ApiKey, KeyRole, Login
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import AlreadyExists, KeyNotFound
-from threadkeep.store.keyring import KeyRing
+from threadkeep.store.keyring import MOST_LOGINS, KeyRing
 from threadkeep.store.postgres.pool import Pool
 
 
@@ -19,7 +19,8 @@ class PostgresKeyRing(KeyRing):
 
     async def add(self, key: ApiKey) -> None:
         owner = (key.scope.tenant, key.scope.user, str(key.role))
-        row = await self._pool.one("add_api_key", key.id, key.digest, key.hint, *owner, key.created_at)
+        times = (key.created_at, key.expires_at)
+        row = await self._pool.one("add_api_key", key.id, key.digest, key.hint, *owner, *times)
         if not row[0]:
             raise AlreadyExists("There is a key with this id already.")
 
@@ -36,6 +37,25 @@ class PostgresKeyRing(KeyRing):
             raise KeyNotFound
         return _key(rows[0])
 
+    async def add_login(self, login: Login) -> None:
+        times = (login.created_at, login.idle_until, login.ends_at)
+        known = (login.id, login.digest, login.key.id, login.device)
+        await self._pool.call("add_login", *known, *times, MOST_LOGINS)
+
+    async def find_login(self, digest: bytes) -> Login | None:
+        rows = await self._pool.call("find_login", digest)
+        return _login(rows[0]) if rows else None
+
+    async def renew_login(self, digest: bytes, idle_until: datetime) -> None:
+        await self._pool.call("renew_login", digest, idle_until)
+
+    async def end_login(self, id: str) -> None:
+        if not await self._pool.call("end_login", id):
+            raise KeyNotFound("There is no such login.")
+
+    async def logins(self, tenant: str | None = None, user: str | None = None) -> tuple[Login, ...]:
+        return tuple(_login(row) for row in await self._pool.call("logins", tenant, user))
+
 
 def _key(row: asyncpg.Record) -> ApiKey:
     return ApiKey(
@@ -45,5 +65,19 @@ def _key(row: asyncpg.Record) -> ApiKey:
         scope=Scope(tenant=row["tenant"], user=row["person"]),
         role=KeyRole(row["role"]),
         created_at=row["created_at"],
+        expires_at=row["expires_at"],
         revoked_at=row["revoked_at"],
+    )
+
+
+def _login(row: asyncpg.Record) -> Login:
+    login = row["login"]
+    return Login(
+        id=login["id"],
+        digest=login["digest"],
+        key=_key(row["key"]),
+        device=login["device"],
+        created_at=login["created_at"],
+        idle_until=login["idle_until"],
+        ends_at=login["ends_at"],
     )

@@ -32,6 +32,7 @@ pytest.register_assert_rewrite(
             "keyring",
             "leases",
             "log",
+            "logins",
             "pages",
             "refusal",
             "related",
@@ -58,6 +59,7 @@ from threadkeep.testing.conformance.idempotency import TestIdempotency  # noqa: 
 from threadkeep.testing.conformance.keyring import TestKeyRing  # noqa: E402
 from threadkeep.testing.conformance.leases import TestLeases  # noqa: E402
 from threadkeep.testing.conformance.log import TestLog  # noqa: E402
+from threadkeep.testing.conformance.logins import TestLogins  # noqa: E402
 from threadkeep.testing.conformance.pages import TestPages  # noqa: E402
 from threadkeep.testing.conformance.related import TestRelated  # noqa: E402
 from threadkeep.testing.conformance.scopes import TestScopes  # noqa: E402
@@ -80,6 +82,7 @@ __all__ = [
     "TestKeyRing",
     "TestLeases",
     "TestLog",
+    "TestLogins",
     "TestPages",
     "TestRelated",
     "TestScopes",

@@ -29,7 +29,7 @@ export function SignIn() {
         aria-describedby="key-help" aria-invalid=${Boolean(problem)} />
       ${problem && html`<p class="danger" role="alert">${problem}</p>`}
       <button type="submit" class="button primary wide" disabled=${isBusy}>Sign in</button>
-      <p class="muted" id="key-help">Whoever runs this server can make you one. It is kept in a cookie that scripts cannot read.</p>
+      <p class="muted" id="key-help">Whoever runs this server can make you one. It is not kept in this browser, which gets a login of its own for it.</p>
     </form>
   </main>`;
 }
