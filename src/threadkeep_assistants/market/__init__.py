@@ -7,9 +7,7 @@ what was listed is kept in the state), and how a script answers follow-ups witho
 from threadkeep.context.base import Policy, Window
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant
-from threadkeep_assistants.market.company_tools import describe_company, quarterly_figures, supply_chain
-from threadkeep_assistants.market.comparison import compare_companies
-from threadkeep_assistants.market.list_tools import earlier_lists, find_companies, rank_stocks
+from threadkeep_assistants.market import tools
 from threadkeep_assistants.market.script import SCRIPT
 
 _INSTRUCTIONS = """\
@@ -38,13 +36,14 @@ ASSISTANT = Assistant(
     ),
     tools=Registry(
         [
-            rank_stocks,
-            describe_company,
-            supply_chain,
-            quarterly_figures,
-            compare_companies,
-            find_companies,
-            earlier_lists,
+            tools.rank_stocks,
+            tools.rank_sectors,
+            tools.describe_company,
+            tools.supply_chain,
+            tools.quarterly_figures,
+            tools.compare_companies,
+            tools.find_companies,
+            tools.earlier_lists,
         ]
     ),
     script=SCRIPT,

@@ -1,36 +1,39 @@
-"""The companies that the market assistant knows: real tickers, invented figures. `data.json` says so as well.
+"""The companies that the market assistant knows, and their names, sectors and regions in what people write.
 
-The file is read when something is first asked of it, never at import.
+Tickers are real, figures are invented; `data.json` says so as well. It is read when something is first asked of it.
 """
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from difflib import get_close_matches
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Literal
+
+from threadkeep_assistants.vocabulary.words import Text, word_set
 
 FICTION = "All figures are invented for demonstration."
 """Said in every answer."""
 
 Metric = Literal["revenue", "gross_margin", "operating_margin", "eps"]
 SectorKey = Literal[
-    "banks",
-    "utilities",
-    "reits",
-    "homebuilders",
-    "semiconductors",
-    "software",
-    "hardware",
-    "energy",
-    "consumer",
-    "health",
-    "industrials",
-    "autos",
-    "payments",
-    "telecom",
-    "materials",
-]
+    "banks", "utilities", "reits", "homebuilders", "semiconductors", "software", "hardware", "energy", "consumer",
+    "health", "industrials", "autos", "payments", "telecom", "materials",
+]  # fmt: skip
+
+_LONGEST = 5
+"""Words in the longest name that is looked for."""
+_WORDS = word_set("c cat cost de f low ma mu now o so t v")
+"""Tickers that are words or letters too: they count in capitals only."""
+_CODES = word_set(
+    "AI CEO CFO CPI EPS ETF ETFS EU FED FYI GDP OK PE PLS REIT REITS ROE SEC TTM UK US USA USD VS YOY NO NOT AND OR"
+)
+"""Capitals that are no tickers."""
+_NO_SLIPS = word_set(
+    "apply being cases cause cease chose inter lines loses lower lowers lowest micros pulse version walls"
+)
+"""Plain words that are one slip away from a name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,3 +120,93 @@ def _company(fields: dict[str, Any], sectors: Mapping[SectorKey, Sector]) -> Com
 
 def _frozen(fields: dict[str, Any]) -> dict[str, Any]:
     return {key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
+
+
+def company_of(name: str) -> Company | None:
+    """Return the company with exactly this ticker or name, in any case; None if there is none."""
+    return market().companies.get(name.strip().lstrip("$").upper()) or _by_name().get(_key(Text(name)))
+
+
+def close_to(name: str, most: int = 3) -> list[Company]:
+    """Return companies whose ticker or name looks like a text, the likeliest first."""
+    known = {ticker.lower(): company for ticker, company in market().companies.items()} | _by_name()
+    found = [known[each] for each in get_close_matches(_key(Text(name)), known, n=most * 2, cutoff=0.72)]
+    return list(dict.fromkeys(found))[:most]
+
+
+def companies_in(text: Text) -> list[tuple[int, Company]]:
+    """Return the companies that a text names and where, in order, each once. The longest name wins."""
+    found, at = dict[Company, int](), 0
+    is_shouted = all(word.written.isupper() for word in text.words if word.text.isalpha())
+    while at < len(text.words):
+        keys = [(_key(text, at, at + length), length) for length in range(min(_LONGEST, len(text.words) - at), 0, -1)]
+        named = next(((_by_name()[key], length) for key, length in keys if key in _by_name()), None)
+        ticker = _by_ticker(text, at, is_shouted=is_shouted)
+        slip = next(((each, length) for key, length in keys if (each := _by_slip(key, length))), None)
+        company, length = named or ((ticker, 1) if ticker else slip or (None, 1))
+        if company:
+            found.setdefault(company, at)
+        at += length
+    return [(at, company) for company, at in found.items()]
+
+
+def unknown_ticker_in(text: Text) -> str | None:
+    """Return a word that looks like the ticker of a company that is not known."""
+    if all(word.written.isupper() for word in text.words if word.text.isalpha()) and len(text.words) > 1:
+        return None
+    for word in text.words:
+        is_ticker = word.written.isalpha() and (word.sign == "$" or (word.written.isupper() and len(word.text) > 1))
+        plain = word.written.upper()
+        if is_ticker and len(plain) <= 5 and plain not in _CODES and plain not in market().companies:
+            return plain
+    return None
+
+
+def sectors_in(text: Text) -> list[tuple[int, Sector]]:
+    """Return the sectors that a text names and where, in order; a central bank is no bank."""
+    line, found = text.line.replace(" central bank", " central_bank"), dict[str, tuple[int, Sector]]()
+    for word, sector in _sector_words():
+        if (place := line.find(word)) >= 0:
+            found.setdefault(sector.key, (line.count(" ", 0, place), sector))
+            line = line.replace(word, f" {'_ ' * (word.count(' ') - 1)}")
+    return sorted(found.values(), key=lambda pair: pair[0])
+
+
+def region_in(text: Text) -> str | None:
+    """Return the region that a text names, of those that companies depend on."""
+    names = {region for company in market().companies.values() for region in company.regions}
+    return next((name for name in sorted(names, key=lambda name: (-len(name), name)) if text.has(name.lower())), None)
+
+
+def _by_ticker(text: Text, at: int, *, is_shouted: bool) -> Company | None:
+    word = text.words[at]
+    is_capital = word.sign == "$" or (word.text.upper() in word.written and not is_shouted)
+    return None if word.text in _WORDS and not is_capital else market().companies.get(word.text.upper())
+
+
+@lru_cache(maxsize=1024)
+def _by_slip(key: str, length: int) -> Company | None:
+    """Return the company whose name this nearly is: long enough, the same first letter, and no plain word."""
+    if not (5 if length == 1 else 8) <= len(key) <= 30 or key in _NO_SLIPS or f" {key} " in dict(_sector_words()):
+        return None
+    names = [name for name in _by_name() if name[0] == key[0] and abs(len(name) - len(key)) <= 1 and len(name) >= 5]
+    close = get_close_matches(key, names, n=1, cutoff=0.79 if length == 1 else 0.87)
+    return _by_name()[close[0]] if close else None
+
+
+def _key(text: Text, start: int = 0, end: int | None = None) -> str:
+    """Return words as names are compared: without spaces and signs, so that "J.P. Morgan" is "JPMorgan"."""
+    return "".join(word.text for word in text.words[start:end]).replace("&", "").replace("'", "")
+
+
+@cache
+def _by_name() -> dict[str, Company]:
+    return {_key(Text(name)): each for each in market().companies.values() for name in (each.name, *each.aliases)}
+
+
+@cache
+def _sector_words() -> tuple[tuple[str, Sector], ...]:
+    words = [
+        (Text(word).line, each) for each in market().sectors.values() for word in (each.key, each.name, *each.also)
+    ]
+    return tuple(sorted(words, key=lambda pair: -len(pair[0])))

@@ -1,282 +1,324 @@
-"""A question as the scripted model understands it: a theme, a sector, figures, companies, and what is wanted of them.
+"""A question as the scripted model understands it, and the calls that answer it, given what was shown before.
 
-Found by patterns; a real model needs none of this. What the question refers to without naming it is in `reference`.
+There are several ways to understand a question; the first one that leads to a call is taken, and where none does the
+script says so. A real model needs none of this.
 """
 
-import re
-from dataclasses import dataclass
-from enum import StrEnum
-from functools import cached_property
+from typing import Any
 
-from threadkeep_assistants.market.companies import Metric, Sector
-from threadkeep_assistants.market.names import (
-    Named,
+from threadkeep.llm.script import Call
+from threadkeep_assistants.market.companies import (
+    Company,
+    Metric,
     companies_in,
-    is_refused,
+    market,
     region_in,
     sectors_in,
     unknown_ticker_in,
 )
+from threadkeep_assistants.market.past import Past
 from threadkeep_assistants.market.ranking import Theme
+from threadkeep_assistants.vocabulary.references import list_named, references
+from threadkeep_assistants.vocabulary.words import Text
 
-NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
-
-_DOWN = r"cut\w*|lower\w*|low|fall\w*|drop\w*|declin\w+|down|reduc\w+|eas(?:e|es|ing)|decreas\w+|slash\w*|sink\w*"
-_UP = r"hik\w+|higher|high|ris(?:e|es|ing)|rais\w+|increas\w+|up|climb\w*|tighten\w*|jump\w*"
-_RATES = r"(?:interest\W+)?rates?\b|\bthe fed\b|\bcentral bank\b|\bborrowing costs?\b"
-
-
-def _moves(words: str) -> str:
-    """Return the pattern of rates that move: the words for it before or behind them, at most four words away."""
-    between = r"\W+(?:[\w']+\W+){0,4}?"
-    return rf"\b(?:{words})\b{between}(?:{_RATES})|(?:{_RATES}){between}(?:{words})\b"
-
-
-_CUTS = re.compile(_moves(_DOWN) + r"|\bmonetary easing\b|\bcheaper money\b|\bdovish\b|\brate-?cuts?\b|\bcuts\W*$")
-_HIKES = re.compile(_moves(_UP) + r"|\bmonetary tightening\b|\bhawkish\b|\b(?:rate-?)?hikes?\b")
-_CENTRAL_BANK = re.compile(r"\bcentral banks?\b")
-_HARMED = re.compile(r"\b(?:hurt|hurts|harmed?|suffers?|lose|loses|losers?|damaged?|hit by|worst off|bad for|avoid)\b")
-_CHAIN = re.compile(
-    r"\bsup+l*y[ -]*chains?\b|\bsuppl(?:y|ier|iers|ies)\b|\bsourc(?:e|es|ing)\b|\bvendors?\b|\blogistics\b"
-    r"|\brisk(?:s|y|ier|iest)?\b|\bfactor(?:y|ies)\b|\bmade\b|\bdepend(?:s|ent)?\b"
-    r"|\bexpos(?:ed|ure)\b|\bsafe(?:r|st)?\b|\bregions?\b"
+_AT_ONCE = 5
+"""Companies that one answer looks at."""
+_RATES = "rate|rates|fed|central bank|central banks|borrowing cost*"
+_DOWN = "cut|cuts|cutting|lower*|low|fall*|drop*|declin*|down|reduc*|ease|eases|easing|decreas*|slash*"
+_UP = "hike|hikes|hiking|higher|high|rise|rises|rising|rais*|increas*|up|climb*|tighten*"
+_NEAR = 5
+"""How many words at most lie between a rate and where it goes."""
+_HARMED = "hurt*|harm*|suffer*|lose|loses|loser|losers|damage*|hit by|bad for|avoid"
+_CHAIN = "suppl*|suply*|sourc*|vendor*|logistics|risk*|factor*|depend*|expos*|safe*|region|regions"
+_SAFE = "safe*|lowest|least|robust|secure|low"
+_THEMES: tuple[tuple[Theme, str], ...] = (
+    ("margins", "margin*|profitab*"),
+    ("value", "cheap*|undervalued|bargain*|p e|pe|valuation*|expensive|best value|price|pric*"),
+    ("growth", "grow*|expanding"),
+    ("dividends", "dividend*|yield*|payout*"),
+    ("size", "bigger|biggest|larger|largest|smaller|smallest|revenue*|sales|turnover"),
 )
-_RISK = re.compile(r"\brisk\w*|\bsafe\w*|\brobust\b|\bsecure\b|\bwhich\b|\bworst\b|\bbest\b|\blowest\b|\bhighest\b")
-_SAFE = re.compile(r"\b(?:safe|safer|safest|lowest|least|robust|secure|low)\b")
-_THEMES: tuple[tuple[Theme, re.Pattern[str]], ...] = (
-    ("margins", re.compile(r"\bmargins?\b|\bprofitab(?:le|ility)\b|\bmost profitable\b")),
-    (
-        "value",
-        re.compile(
-            r"\bcheap\w*|\bundervalued\b|\bbargains?\b|\bp/?e\b|\bvaluations?\b|\bexpensive\b|\bbest value\b"
-            r"|\bpric(?:e|ey|iest)\b"
-        ),
-    ),
-    ("growth", re.compile(r"\bgrow\w*|\bfast\w* growing\b|\bexpanding\b")),
-    ("dividends", re.compile(r"\bdividends?\b|\byields?\b|\bpayouts?\b")),
-    (
-        "size",
-        re.compile(r"\b(?:bigg(?:er|est)|larg(?:er|est)|smallest|smaller)\b|\brevenues?\b|\bsales\b|\bturnover\b"),
-    ),
+_WORST = "lowest|smaller|smallest|worst|slowest|weakest|least|most expensive|more expensive|too expensive|pric*st"
+_METRICS: tuple[tuple[tuple[Metric, ...], str], ...] = (
+    (("gross_margin",), "gross margin*"),
+    (("operating_margin",), "operating margin*"),
+    (("gross_margin", "operating_margin"), "margin*|profitab*"),
+    (("revenue",), "revenue*|sales|turnover|top line|grow*"),
+    (("eps",), "eps|earn*|profit|profits|income|bottom line"),
+    (("revenue", "operating_margin"), "figure*|numbers|quarter*|financial*|results|chart*"),
 )
-_BOUND = re.compile(
-    r"\b(?:(?P<above>above|over|more than|at least|higher than|greater than)"
-    r"|(?P<below>below|under|less than|at most|lower than|cheaper than))\s+\$?(?P<number>\d+(?:\.\d+)?)"
+_COMPARES = "compar*|versus|vs|difference*|differ*|side by side|stack up|stacks up|against|better than|contrast"
+_CHOOSES = (
+    "which one|which ones|which of|which is|which are|which has|which have|which grows|which pays|which do|which does"
+    "|who is|who has|who pays|who grows"
 )
-_REVERSE = re.compile(
-    r"\b(?:lowest|smaller|worst|slowest|smallest|weakest|least|(?:most|more|too) expensive|priciest)\b"
+_MANY = (
+    "stocks|companies|names|firms|shares|tickers|picks|winners|losers|who|whose|anything|list of|rank*|which|best"
+    "|highest|lowest|cheapest|fastest|slowest|riskiest|safest|priciest|biggest|most|top"
 )
-_METRICS: tuple[tuple[tuple[Metric, ...], re.Pattern[str]], ...] = (
-    (("gross_margin",), re.compile(r"\bgross margins?\b")),
-    (("operating_margin",), re.compile(r"\boperating margins?\b")),
-    (("gross_margin", "operating_margin"), re.compile(r"\bmargins?\b|\bprofitab\w+")),
-    (("revenue",), re.compile(r"\brevenues?\b|\bsales\b|\bturnover\b|\btop line\b|\bgrow\w*")),
-    (("eps",), re.compile(r"\beps\b|\bearn\w*|\bprofits?\b|\bincome\b|\bbottom line\b")),
-    (("revenue", "operating_margin"), re.compile(r"\b(?:figures?|numbers|quarter\w*|financials?|results|charts?)\b")),
+_TELLS = (
+    "tell me more|tell me about|tell me why|more about|more on|describe|detail*|explain|what is|what are|what does"
+    "|what do you know|who is|why|info*|overview|summar*|elaborate|go on|continue|look into|profile|should i|buy"
 )
-_COMPARES = re.compile(
-    r"\bcompar\w*|\bversus\b|\bvs\b|\bdifferences?\b|\bdiffers?\b|\bside by side\b|\bstacks? up\b|\bagainst\b"
-    r"|\bbetter than\b|\bcontrast\b"
+_GOES_ON = "and|what about|how about|same|the same|now|only|just|but|or|so|no|ok"
+_ASKS_ABOUT = (
+    "tell me more about|tell me about|what about|how about|describe|what is|who is|do you know|do you have|find"
+    "|search for|look up"
 )
-_CHOICE = re.compile(r"\bwhich (?:one )?is (?:better|riskier|safer|cheaper|bigger)\b|\bor\b")
-_THAN = re.compile(r"\b(?:\w+er|more \w+|less \w+|worse) than\b(?! \$?\d)")
-_EVERYBODY = re.compile(
-    r"\b(?:stocks|companies|names|firms|shares|tickers|sectors|picks|winners|losers|who|whose|anything|list of|rank"
-    r"|ranking|which ones?|(?:which|what) (?:other|of|\w+s)\b|top \d+|best|highest|lowest|cheapest|fastest|slowest"
-    r"|riskiest|safest|priciest|biggest|most|screen)\b"
-)
-_TELLS = re.compile(
-    r"\btell me (?:more|about|something about|what|why|how|everything)\b|^\W*tell me\W*$"
-    r"|\bmore (?:about|on|info\w*|details?)\b|\bdescribe\b|\bdetails?\b|\bexplain\b|\babout\b.*\bcompany\b"
-    r"|\bwhat (?:is|are|does|do)\b|\bwhat's\b|\bwho (?:is|are)\b|\bwhy\b|\binfo\w*\b|\boverview\b|\bsummar\w+"
-    r"|\belaborate\b|\bgo on\b|\bcontinue\b|\bgo deeper\b|\bdig\b|\blook (?:at|into)\b|\bprofile\b|\bshould i\b|\bbuy\b"
-)
-_AGAIN = re.compile(
-    r"^\W*(?:(?:no|ok|okay|so|well|actually|sorry)\W+)*(?:and|what about|how about|same|the same|now|only|just|but|try"
-    r"|do it|or|instead)\b|\binstead\b|\bsame (?:for|with|thing)\b|\bas well\b|\btoo\b|\balso\b"
-)
-_MORE = re.compile(
-    r"^\W*(?:show|give|list)?\W*(?:me\W+)?(?:a few |some )?more(?:\W+(?:please|of them|stocks|names|like that))?\W*$"
-)
-_WORST = re.compile(
-    r"\b(?:the|who (?:is|are)|which (?:is|are)) (?:the )?(?:worst|losers|least)\W*$|^\W*(?:the )?(?:worst|losers)\W*$"
-)
-_TOP = re.compile(rf"\b(?:top|best|show|list|give)\W+(?:me\W+)?(?:the\W+)?(?P<count>\d{{1,2}}|{'|'.join(NUMBERS)})\b")
-_CATALOGUE = re.compile(
-    r"\b(?:what|which|list|show)\b.*\b(?:sectors|industries|do you (?:know|have|cover)|are there|are available)\b"
-    r"|\bwhat (?:data|can you)\b|\ball (?:the )?(?:companies|tickers|stocks)\b"
-)
-_PEERS = re.compile(r"\b(?:competitors?|alternatives?|peers?|rivals?|similar (?:companies|stocks))\b")
-_WITHOUT = re.compile(r"\b(?:without|except|excluding|exclude|remove|drop|leave out|other than|no more)\b")
-_HISTORY = re.compile(r"\b(?:lists|rankings)\b.*\b(?:shown?|so far|had|seen)\b")
-
-
-_TALK = re.compile(
-    r"^\W*(?:thanks?|thank you|thx|cheers|great|nice|cool|perfect|good (?:morning|evening|night|bye)|goodbye|bye|hello"
-    r"|hi|hey|remember)\b[^?]*$|\bmy (?:\w+ )?name\b|\bwho (?:am i|are you)\b|\babout me\b"
-)
-_UNKNOWN = re.compile(
-    r"\b(?:tell me (?:more )?about|what about|how about|describe|what is|what's|who is|info(?:rmation)? (?:on|about)"
-    r"|do you (?:know|have)|find|search(?: for)?|look up)\s+(?:the\s+)?(?P<name>[\w&.' -]+?)\W*$"
+_TALK = (
+    "thanks|thank you|thx|cheers|great|nice|cool|perfect|good morning|good evening|bye|goodbye|hello|hi|hey|remember"
 )
 
 
-_NOBODY = ("others", "other ones", "rest", "all of them")
-"""What stands where a name could, and is none."""
-
-
-class Wanted(StrEnum):
-    """What is wanted of a company."""
-
-    DESCRIPTION = "describe_company"
-    SUPPLY_CHAIN = "supply_chain"
-    FIGURES = "quarterly_figures"
-    COMPARISON = "compare_companies"
-
-
-@dataclass(frozen=True)
 class Question:
-    """The words of a question, in small letters in `text`."""
+    """What the words of a question say, without what was shown before."""
 
-    words: str
+    def __init__(self, question: str) -> None:
+        text = self.text = Text(question)
+        self.companies = companies_in(text)
+        self.stranger = unknown_ticker_in(text)
+        sectors = [] if self.companies else sectors_in(text)
+        refused = text.excluded([(at, at + 1) for at, _ in sectors])
+        self.sectors = [sector for (_, sector), no in zip(sectors, refused, strict=True) if not no]
+        self.without = next((sector for (_, sector), no in zip(sectors, refused, strict=True) if no), None)
+        self.region = None if self.companies else region_in(text)
+        self.kinds = {reference.kind for reference in references(text)}
+        self.theme = _theme(text)
+        self.metrics = next((metrics for metrics, words in _METRICS if text.has(words)), ())
+        self.is_comparison = text.has(_COMPARES) or self._is_choice_of_two()
+        self.chooses = text.has(_CHOOSES)
+        self.is_about_many = text.has(_MANY) or text.count is not None
+        self.names_list = list_named(text) is not None
+        self.points = bool(self.kinds & {"place", "span", "next", "other"}) or ("it" in self.kinds and not self.chooses)
 
-    @cached_property
-    def text(self) -> str:
-        return self.words.lower().replace("’", "'")  # noqa: RUF001 - as phones write
+    def _is_choice_of_two(self) -> bool:
+        is_measured = any(self.text.at(at - 1).endswith("er") for at in self.text.places("than"))
+        return (len(self.companies) == 2 and self.text.has("or")) or (bool(self.companies) and is_measured)
 
-    @cached_property
-    def companies(self) -> list[Named]:
-        """The companies that it names."""
-        return companies_in(self.words)
-
-    @cached_property
-    def stranger(self) -> str | None:
-        """What looks like a ticker but is not known."""
-        return unknown_ticker_in(self.words)
-
-    @cached_property
-    def sector(self) -> Sector | None:
-        """The sector that it names; a company's name is not taken for one."""
-        return next(iter(self.sectors), None)
-
-    @cached_property
-    def sectors(self) -> list[Sector]:
-        """All sectors that it names."""
-        return [] if self.companies else sectors_in(_CENTRAL_BANK.sub(" ", self.text))
-
-    def place_of(self, sector: Sector) -> int:
-        """Where it names a sector, for an order as people said it."""
-        places = [self.text.find(word.lower()) for word in (sector.key, sector.name, *sector.also)]
-        return min((place for place in places if place >= 0), default=0)
-
-    @cached_property
-    def bounds(self) -> dict[str, float | str]:
-        """What companies must meet: "above 5%", "in China"."""
-        found = _BOUND.search(self.text)
-        number = {"above" if found["above"] else "below": float(found["number"])} if found else {}
-        return number | ({"region": self.region} if self.region else {})
-
-    @cached_property
-    def region(self) -> str | None:
-        """The region that it names."""
-        return None if self.companies else region_in(self.text)
-
-    @cached_property
-    def asks_for_facts(self) -> bool:
-        """Whether it wants to know the suppliers, and not whose supplies are at risk."""
-        return self.theme == "supply_chain_risk" and not self.region and _RISK.search(self.text) is None
-
-    @cached_property
-    def is_without_sector(self) -> bool:
-        """Whether the sector is to be left out: "except banks"."""
-        if self.sector is None:
-            return False
-        return _WITHOUT.search(self.text) is not None or is_refused(self.sector, self.text)
-
-    @cached_property
-    def theme(self) -> Theme | None:
-        """What stocks could be ranked by."""
-        if _CUTS.search(self.text):
-            return "rate_hikes" if _HARMED.search(self.text) else "rate_cuts"
-        if _HIKES.search(self.text):
-            return "rate_cuts" if _HARMED.search(self.text) else "rate_hikes"
-        if _CHAIN.search(self.text):
-            return "supply_chain_safety" if _SAFE.search(self.text) else "supply_chain_risk"
-        return next((theme for theme, pattern in _THEMES if pattern.search(self.text)), None)
-
-    @cached_property
-    def is_reverse(self) -> bool:
-        """Whether the worst are wanted. Themes that have two names are never turned around."""
-        return (
-            self.theme in ("margins", "growth", "value", "dividends", "size") and _REVERSE.search(self.text) is not None
-        )
-
-    @cached_property
-    def limit(self) -> int | None:
-        """How many companies are wanted."""
-        match = _TOP.search(self.text)
-        return min(20, NUMBERS.get(match["count"]) or int(match["count"]) or 1) if match else None
-
-    @cached_property
-    def metrics(self) -> tuple[Metric, ...]:
-        """The figures that are wanted of a company."""
-        return next((metrics for metrics, pattern in _METRICS if pattern.search(self.text)), ())
-
-    @cached_property
-    def wanted(self) -> Wanted | None:
-        """What is wanted of a company; None if only the conversation tells."""
-        is_pair = len(self.companies) == 2 and _CHOICE.search(self.text)
-        if _COMPARES.search(self.text) or is_pair or (self.companies and _THAN.search(self.text)):
-            return Wanted.COMPARISON
-        if _CHAIN.search(self.text):
-            return Wanted.SUPPLY_CHAIN
-        if self.metrics and self.theme not in ("rate_cuts", "rate_hikes", "value", "dividends"):
-            return Wanted.FIGURES
-        return Wanted.DESCRIPTION if self.theme or _TELLS.search(self.text) else None
-
-    @cached_property
-    def is_about_many(self) -> bool:
-        """Whether it asks for a choice among many companies."""
-        return _EVERYBODY.search(self.text) is not None
-
-    @cached_property
-    def goes_on(self) -> bool:
-        """Whether it wants the same as before for something else: "and AAPL?", "same for banks"."""
-        return _AGAIN.search(self.text) is not None
-
-    @cached_property
-    def wants_more(self) -> bool:
-        """Whether it wants more of a list, and nothing else."""
-        only_a_number = self.limit is not None and not self.theme and not self.wanted and not self.companies
-        return _MORE.search(self.text) is not None or only_a_number
-
-    @cached_property
-    def wants_catalogue(self) -> bool:
-        """Whether it asks what there is."""
-        return not self.companies and _CATALOGUE.search(self.text) is not None
-
-    @cached_property
-    def wants_worst(self) -> bool:
-        """Whether it wants the other end of a list, and says nothing else: "and the worst?"."""
-        return self.theme is None and not self.companies and _WORST.search(self.text) is not None
-
-    @cached_property
-    def wants_peers(self) -> bool:
-        """Whether it asks for companies like one."""
-        return _PEERS.search(self.text) is not None
-
-    @cached_property
+    @property
     def is_talk(self) -> bool:
         """Whether it is not about stocks: "thanks, that helps", "what is my name?"."""
-        return not self.companies and not self.theme and _TALK.search(self.text) is not None
+        is_talk = self.text.begins(_TALK) or self.text.has("my name|who am i|who are you|about me")
+        return is_talk and not self.companies and not self.theme and not self.sectors
 
-    @cached_property
-    def wants_history(self) -> bool:
+    @property
+    def refers(self) -> bool:
+        """Whether it needs something that was shown."""
+        return bool(self.kinds) or self.names_list
+
+    @property
+    def wants_lists(self) -> bool:
         """Whether it asks which lists were shown."""
-        return _HISTORY.search(self.text) is not None
+        return self.text.has("lists|rankings") and self.text.has("show|shown|so far|seen|had")
 
-    @cached_property
-    def unknown_name(self) -> str | None:
-        """What it asks about, if that is nothing in the data."""
-        match = None if self.companies or self.sector else _UNKNOWN.search(self.text)
-        return match["name"] if match and match["name"] not in _NOBODY else None
+    @property
+    def amount(self) -> dict[str, Any]:
+        """How many are wanted, what they must meet, and whether the worst are."""
+        names = {"<": "below", "<=": "at_most", ">": "above", ">=": "at_least"}
+        numbers = [limit for limit in self.text.limits if not 1900 <= limit.number.value < 2100]
+        bounds: dict[str, Any] = {names[limit.operator]: limit.number.value for limit in numbers}
+        bounds |= {"region": self.region} if self.region else {}
+        bounds |= {"without": self.without.key} if self.without else {}
+        count = {"limit": max(1, min(20, self.text.count))} if self.text.count is not None else {}
+        is_worst = self.theme in ("margins", "growth", "value", "dividends", "size") and self.text.has(_WORST)
+        return count | ({"bounds": bounds} if bounds else {}) | ({"reverse": True} if is_worst else {})
+
+    @property
+    def period(self) -> dict[str, str]:
+        """The quarter or the year that it names: "in Q3 2024"."""
+        year = next((f"{number.value:g}" for number in self.text.numbers if 1900 <= number.value < 2100), "")
+        ordinals = enumerate(("first", "second", "third", "fourth"), 1)
+        names = [f"q{place}|{word} quarter" for place, word in ordinals]
+        quarter = next((place for place, words in enumerate(names, 1) if self.text.has(words)), 0)
+        if quarter:
+            known = [name for name in market().quarters if name.endswith(f"Q{quarter}")]
+            return {"period": f"{year}-Q{quarter}" if year else known[-1]}
+        return {"period": year or market().quarters[-1]} if year or self.text.has("last quarter|latest quarter") else {}
+
+
+def calls_for(asked: Question, past: Past) -> list[Call]:
+    """Return the calls that answer a question: the first way to understand it that leads anywhere."""
+    ways = (_catalogue, _comparison, _two_sectors, _ranking, _same_again, _list_again, _of_companies, _search)
+    return next((calls for way in ways if (calls := way(asked, past))), [])
+
+
+def _catalogue(asked: Question, past: Past) -> list[Call]:
+    text = asked.text
+    asks = text.has("what|which|list|show") and text.has("do you know|do you have|do you cover|are there|available")
+    is_wide = asks or text.has("what data|what can you|all companies|all the companies|all tickers|what sectors")
+    if asked.companies or asked.theme or not is_wide:
+        return []
+    return [Call("find_companies", {"text": asked.sectors[0].key if asked.sectors else ""})]
+
+
+def _comparison(asked: Question, past: Past) -> list[Call]:
+    """Two companies that are named, meant, or were shown last, side by side."""
+    if not asked.is_comparison:
+        return []
+    found = _distinct([*asked.companies, *past.shown.meant(asked.text)])
+    if len(found) == 1 and past.shown.newest and past.shown.newest[0] not in found:
+        found = [past.shown.newest[0], *found]
+    if not asked.companies and not asked.stranger and not asked.sectors and len(found) < 2:
+        found = list((past.shown.two or past.shown.newest)[:2])
+    if len(found) == 1 and asked.stranger:
+        return [Call("compare_companies", {"left": found[0].ticker, "right": asked.stranger})]
+    most = _AT_ONCE if len(asked.companies) > 2 else 2
+    others = [other.ticker for other in found[1:most]]
+    return [Call("compare_companies", {"left": found[0].ticker, "right": other}) for other in others]
+
+
+def _two_sectors(asked: Question, past: Past) -> list[Call]:
+    """Two sectors beside each other: the best of each."""
+    theme = asked.theme or past.ranking_before.get("theme", "margins")
+    if len(asked.sectors) < 2:
+        return []
+    named = asked.sectors[:2]
+    return [Call("rank_stocks", {"theme": theme, "sector": each.key, "limit": 3} | asked.amount) for each in named]
+
+
+def _ranking(asked: Question, past: Past) -> list[Call]:
+    """A theme, for all companies, for a sector, or for those that were shown."""
+    if asked.theme is None or asked.companies or asked.stranger or asked.points:
+        return []
+    args: dict[str, Any] = {"theme": asked.theme} | asked.amount
+    if not asked.sectors and asked.text.has("sector|sectors"):
+        return [Call("rank_sectors", {"theme": asked.theme} | ({"reverse": True} if "reverse" in args else {}))]
+    if asked.sectors:
+        return [Call("rank_stocks", args | {"sector": asked.sectors[0].key} | _among(asked, past))]
+    if group := _group(asked, past):
+        is_told_by_company = asked.text.has("suppl*") and not asked.text.has("risk*|safe*|which|worst|best|chain*")
+        if is_told_by_company:
+            return [Call("supply_chain", {"ticker": each.ticker}) for each in group[:_AT_ONCE]]
+        return [Call("rank_stocks", args | {"tickers": [company.ticker for company in group]})]
+    if asked.theme in ("rate_cuts", "rate_hikes"):
+        kept = past.ranking_before if asked.text.begins(_GOES_ON) else {}
+        return [Call("rank_stocks", args | {name: kept[name] for name in ("sector",) if name in kept})]
+    if asked.kinds & {"two", "them", "others"} or asked.names_list:
+        return []
+    is_wide = asked.is_about_many or "bounds" in args or not past.shown.groups
+    return [Call("rank_stocks", args)] if is_wide and "it" not in asked.kinds else []
+
+
+def _group(asked: Question, past: Past) -> tuple[Company, ...]:
+    """Return the companies that are to be ranked among themselves; none where all of them are."""
+    meant = tuple(_distinct(past.shown.meant(asked.text)))
+    if asked.kinds & {"two", "them", "others"}:
+        return meant
+    if asked.names_list:
+        return past.shown.list_at(list_named(asked.text))
+    if asked.theme in ("rate_cuts", "rate_hikes"):
+        return ()
+    if asked.chooses:
+        return past.shown.two or past.shown.several
+    is_next = len(past.shown.newest) > 1 and not asked.is_about_many and not asked.kinds
+    return past.shown.newest if is_next else ()
+
+
+def _same_again(asked: Question, past: Past) -> list[Call]:
+    """The ranking before for a sector, with other limits, longer, or from its other end."""
+    before, few = past.ranking_before, len(asked.text.words) <= 5
+    if asked.theme or asked.companies or asked.stranger or asked.points or asked.names_list:
+        return []
+    if asked.sectors and before:
+        kept = {name: value for name, value in before.items() if name not in ("tickers", "sector", "bounds")}
+        return [Call("rank_stocks", kept | {"sector": asked.sectors[0].key} | asked.amount | _among(asked, past))]
+    if asked.sectors:
+        return [Call("find_companies", {"text": asked.sectors[0].key})]
+    if before and "bounds" in asked.amount:
+        return [Call("rank_stocks", before | asked.amount)]
+    if before and asked.text.count is not None:
+        return [Call("rank_stocks", before | asked.amount)]
+    if before and few and asked.text.begins("more|show more|show me more|give me more|some more|a few more"):
+        return [Call("rank_stocks", before | {"limit": 10})]
+    if before and few and asked.text.has("worst|losers|least"):
+        return [Call("rank_stocks", before | {"reverse": not before.get("reverse", False)})]
+    return []
+
+
+def _list_again(asked: Question, past: Past) -> list[Call]:
+    """The first list, the previous one, or the newest once more."""
+    if not asked.names_list or asked.points:
+        return []
+    shown = past.shown.list_at(list_named(asked.text))
+    call = past.call_of(shown)
+    tickers = ", ".join(company.ticker for company in shown)
+    return [call] if call else [Call("find_companies", {"text": tickers})] if tickers else []
+
+
+def _of_companies(asked: Question, past: Past) -> list[Call]:
+    """What is wanted of the companies that are named, meant, or were looked at last."""
+    meant = [each for each in past.shown.meant(asked.text) if not asked.sectors or each[1].sector in asked.sectors]
+    found = _distinct(asked.companies or meant)
+    wants = _wanted(asked)
+    wants_peers = asked.text.has("competitor*|alternative*|peer*|rival*|similar companies|similar stocks")
+    is_elsewhere = asked.points or asked.sectors or asked.stranger or asked.names_list or _unknown_name(asked)
+    if not found and (wants or wants_peers) and past.shown.newest and not is_elsewhere and not asked.chooses:
+        found = [past.shown.newest[0]]
+    if not found:
+        return [Call("describe_company", {"ticker": asked.stranger})] if asked.stranger else []
+    if wants_peers:
+        return [Call("find_companies", {"text": found[0].sector.key})]
+    return [_look_at(company, asked, past, wants) for company in found[:_AT_ONCE]]
+
+
+def _wanted(asked: Question) -> str | None:
+    """Return the tool that tells what is wanted of a company; None if only the conversation tells."""
+    if asked.theme in ("supply_chain_risk", "supply_chain_safety") or asked.text.has("made"):
+        return "supply_chain"
+    if asked.metrics and asked.theme not in ("rate_cuts", "rate_hikes", "value", "dividends"):
+        return "quarterly_figures"
+    return "describe_company" if asked.theme or asked.text.has(_TELLS) else None
+
+
+def _look_at(company: Company, asked: Question, past: Past, wants: str | None) -> Call:
+    """Return the call for one company: what the question wants or, where it does not say, what was wanted before."""
+    args, last = {"ticker": company.ticker}, past.last_call
+    if wants is None and last and last.name == "compare_companies" and asked.companies:
+        if company not in past.shown.newest:
+            return Call("compare_companies", {"left": past.shown.newest[0].ticker, "right": company.ticker})
+    elif wants is None and last and last.name in ("supply_chain", "quarterly_figures"):
+        return Call(last.name, last.args | args)
+    if wants == "quarterly_figures":
+        return Call(wants, args | {"metrics": list(asked.metrics)} | asked.period)
+    return Call(wants or "describe_company", args)
+
+
+def _search(asked: Question, past: Past) -> list[Call]:
+    """A company that is asked for by words that are no name in the data."""
+    name = _unknown_name(asked)
+    return [Call("find_companies", {"text": name})] if name else []
+
+
+def _unknown_name(asked: Question) -> str | None:
+    if asked.companies or asked.sectors or asked.theme or asked.refers or not asked.text.begins(_ASKS_ABOUT):
+        return None
+    line = asked.text.line
+    begin = max((each for each in _ASKS_ABOUT.split("|") if line.startswith(f" {each} ")), key=len)
+    return line.removeprefix(f" {begin} ").strip().removeprefix("the ") or None
+
+
+def _theme(text: Text) -> Theme | None:
+    """Return what stocks could be ranked by."""
+    rates = text.places(_RATES)
+    is_down = text.has("cuts|dovish|monetary easing") or _is_near(rates, text.places(_DOWN))
+    is_up = text.has("hikes|hawkish|monetary tightening") or _is_near(rates, text.places(_UP))
+    if is_down or is_up:
+        return "rate_cuts" if is_down != text.has(_HARMED) else "rate_hikes"
+    if text.has(_CHAIN):
+        return "supply_chain_safety" if text.has(_SAFE) else "supply_chain_risk"
+    return next((theme for theme, words in _THEMES if text.has(words)), None)
+
+
+def _is_near(some: list[int], others: list[int]) -> bool:
+    return any(abs(one - other) <= _NEAR for one in some for other in others)
+
+
+def _among(asked: Question, past: Past) -> dict[str, Any]:
+    """Return those that a choice is limited to: "which of those are banks?"."""
+    if not asked.kinds & {"them", "two", "others"}:
+        return {}
+    return {"tickers": [company.ticker for company in _distinct(past.shown.meant(asked.text))]}
+
+
+def _distinct(found: list[tuple[int, Company]]) -> list[Company]:
+    return list(dict.fromkeys(company for _, company in sorted(found, key=lambda pair: pair[0])))

@@ -1,4 +1,4 @@
-"""Rankings: by what themes companies can be put in order, and how each of them is scored."""
+"""Rankings: by what themes companies can be put in order, how each of them is scored, and what limits a list."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -9,21 +9,14 @@ from pydantic import BaseModel
 from threadkeep_assistants.market.companies import Company, SectorKey
 
 Theme = Literal[
-    "rate_cuts",
-    "rate_hikes",
-    "margins",
-    "growth",
-    "value",
-    "size",
-    "dividends",
-    "supply_chain_risk",
+    "rate_cuts", "rate_hikes", "margins", "growth", "value", "size", "dividends", "supply_chain_risk",
     "supply_chain_safety",
-]
+]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Yardstick:
-    """How a theme is measured. `lead` and `reverse_lead` begin the sentence about a list; `unit` follows a score."""
+    """How a theme is measured: how a sentence about a list begins, also of the worst, the measure, and its unit."""
 
     lead: str
     reverse_lead: str
@@ -35,75 +28,45 @@ class Yardstick:
     """Whether a score below zero means the opposite."""
 
 
+_MOST, _LEAST = "These benefit most from rate {}", "These benefit least from rate {}"
+_RISKIEST, _SAFEST = "These have the riskiest supply chains", "These have the safest supply chains"
+_HIGHEST, _LOWEST = "These have the highest {}", "These have the lowest {}"
+
 YARDSTICKS: dict[Theme, Yardstick] = {
     "rate_cuts": Yardstick(
-        lead="These benefit most from rate cuts",
-        reverse_lead="These benefit least from rate cuts",
-        measure="gain from rate cuts",
-        unit=" of 100",
-        score=lambda company: company.rate_sensitivity,
-        has_two_sides=True,
+        _MOST.format("cuts"), _LEAST.format("cuts"), "gain from rate cuts", " of 100",
+        lambda company: company.rate_sensitivity, has_two_sides=True,
     ),
     "rate_hikes": Yardstick(
-        lead="These benefit most from rate hikes",
-        reverse_lead="These benefit least from rate hikes",
-        measure="gain from rate hikes",
-        unit=" of 100",
-        score=lambda company: -company.rate_sensitivity,
-        has_two_sides=True,
+        _MOST.format("hikes"), _LEAST.format("hikes"), "gain from rate hikes", " of 100",
+        lambda company: -company.rate_sensitivity, has_two_sides=True,
     ),
     "margins": Yardstick(
-        lead="These have the highest operating margins",
-        reverse_lead="These have the lowest operating margins",
-        measure="operating margin",
-        unit="%",
-        score=lambda company: company.newest("operating_margin"),
+        _HIGHEST.format("operating margins"), _LOWEST.format("operating margins"), "operating margin", "%",
+        lambda company: company.newest("operating_margin"),
     ),
     "growth": Yardstick(
-        lead="These grow fastest",
-        reverse_lead="These grow slowest",
-        measure="revenue growth over a year",
-        unit="%",
-        score=lambda company: company.growth,
+        "These grow fastest", "These grow slowest", "revenue growth over a year", "%", lambda company: company.growth
     ),
     "value": Yardstick(
-        lead="These are cheapest for what they earn",
-        reverse_lead="These are the most expensive for what they earn",
-        measure="price to earnings",
-        unit=" times earnings",
-        score=lambda company: company.price_to_earnings,
-        lowest_first=True,
+        "These are cheapest for what they earn", "These are the most expensive for what they earn",
+        "price to earnings", " times earnings", lambda company: company.price_to_earnings, lowest_first=True,
     ),
     "size": Yardstick(
-        lead="These have the highest revenue",
-        reverse_lead="These have the lowest revenue",
-        measure="revenue of the newest quarter",
-        unit=" billion dollars",
-        score=lambda company: company.newest("revenue"),
+        _HIGHEST.format("revenue"), _LOWEST.format("revenue"), "revenue of the newest quarter", " billion dollars",
+        lambda company: company.newest("revenue"),
     ),
     "dividends": Yardstick(
-        lead="These pay the highest dividends",
-        reverse_lead="These pay the lowest dividends",
-        measure="dividend yield",
-        unit="%",
-        score=lambda company: company.dividend_yield,
+        "These pay the highest dividends", "These pay the lowest dividends", "dividend yield", "%",
+        lambda company: company.dividend_yield,
     ),
     "supply_chain_risk": Yardstick(
-        lead="These have the riskiest supply chains",
-        reverse_lead="These have the safest supply chains",
-        measure="supply chain risk",
-        unit=" of 5",
-        score=lambda company: company.supply_risk,
+        _RISKIEST, _SAFEST, "supply chain risk", " of 5", lambda company: company.supply_risk
     ),
     "supply_chain_safety": Yardstick(
-        lead="These have the safest supply chains",
-        reverse_lead="These have the riskiest supply chains",
-        measure="supply chain risk",
-        unit=" of 5",
-        score=lambda company: company.supply_risk,
-        lowest_first=True,
+        _SAFEST, _RISKIEST, "supply chain risk", " of 5", lambda company: company.supply_risk, lowest_first=True
     ),
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +82,8 @@ class Bounds(BaseModel):
 
     above: float | None = None
     below: float | None = None
+    at_least: float | None = None
+    at_most: float | None = None
     region: str | None = None
     without: SectorKey | None = None
 
@@ -128,6 +93,8 @@ class Bounds(BaseModel):
         return (
             (self.above is None or found.score > self.above)
             and (self.below is None or found.score < self.below)
+            and (self.at_least is None or found.score >= self.at_least)
+            and (self.at_most is None or found.score <= self.at_most)
             and (self.region is None or self.region.lower() in regions)
             and found.company.sector.key != self.without
         )

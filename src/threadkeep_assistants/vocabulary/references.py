@@ -13,7 +13,7 @@ from threadkeep_assistants.vocabulary.words import Text, word_set
 T = TypeVar("T")
 Kind = Literal["place", "span", "next", "other", "two", "others", "them", "it"]
 
-_ORDINALS = {
+ORDINALS = {
     word: place
     for place, names in enumerate(
         (
@@ -59,8 +59,8 @@ def list_named(text: Text) -> str | int | None:
             continue
         before = [text.at(at - 1), text.at(at - 2)]
         for each in before:
-            if each in _ORDINALS or each in ("original", "initial"):
-                return _ORDINALS.get(each, 0)
+            if each in ORDINALS or each in ("original", "initial"):
+                return ORDINALS.get(each, 0)
             if each in ("previous", "prior", "earlier", "other", "old"):
                 return "previous"
         if before[0] in ("the", "that", "this", "last", "latest", "newest"):
@@ -95,9 +95,9 @@ def _pointed(text: Text, at: int, *, is_short: bool) -> Reference | None:
     if word == "runner" and behind == "up":
         return Reference("place", at, 1)
     is_anchored = before in ("the", "your", "that", "my", "this", "and") or behind in _THINGS or is_short
-    if word in _ORDINALS and is_anchored and not (behind.endswith("est") or behind in ("most", "least")):
+    if word in ORDINALS and is_anchored and not (behind.endswith("est") or behind in ("most", "least")):
         is_from_end = behind in ("last", "to") and text.at(at + 1 + (behind == "to")) == "last"
-        return Reference("place", at, -1 - _ORDINALS[word] if is_from_end else _ORDINALS[word])
+        return Reference("place", at, -1 - ORDINALS[word] if is_from_end else ORDINALS[word])
     if word in _ENDS and (behind in _THINGS or (behind in ("ranked", "rated") and text.at(at + 2) in _THINGS)):
         return Reference("place", at, _ENDS[word])
     if word in _LEADERS and before == "the" and (behind in ("", "in", "please", "and") or word.endswith("ter")):
@@ -147,8 +147,9 @@ class Shown(Generic[T]):
 
     @property
     def lists(self) -> list[tuple[T, ...]]:
-        """Everything that was shown as more than one, each once, in the order of its first showing."""
-        return list(dict.fromkeys(group for group in self.groups if len(group) > 1))
+        """The groups that are lists, oldest first: two beside each other are one only where there is no longer one."""
+        least = 2 if any(len(group) > 2 for group in self.groups) else 1
+        return [group for group in self.groups if len(group) > least]
 
     @property
     def several(self) -> tuple[T, ...]:
@@ -164,13 +165,15 @@ class Shown(Generic[T]):
         return self.several if len(self.several) == 2 else ()
 
     def list_at(self, which: str | int | None) -> tuple[T, ...]:
-        """Return the list that `list_named` found, without a name the newest; empty if there is no such list."""
-        lists, newest = self.lists, self.several
+        """Return the list that `list_named` found, without a name the newest; empty if there is no such list.
+
+        One that was shown again counts once.
+        """
+        lists = self.lists
         if isinstance(which, int):
-            return lists[which] if which < len(lists) else ()
-        if which == "previous":
-            return next((group for group in reversed(self.groups) if len(group) > 1 and group != newest), newest)
-        return newest
+            return next(iter(list(dict.fromkeys(lists))[which : which + 1]), ())
+        others = [group for group in lists if group != lists[-1]] if which == "previous" else []
+        return next(reversed(others or lists), ())
 
     def meant(self, text: Text) -> list[tuple[int, T]]:
         """Return all that a text points at, each with the place of the words that do; empty where nothing fits."""

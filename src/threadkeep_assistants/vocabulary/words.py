@@ -97,10 +97,15 @@ class Text:
         """Whether it has one of several phrases, as in "more than|at least|suppl*"; a star stands for any end."""
         return any(phrase in self.line for phrase in _phrases(phrases))
 
-    def find(self, phrases: str) -> int | None:
-        """Return the place of the first word of the first of these phrases; None if there is none."""
-        places = [place for phrase in _phrases(phrases) if (place := self.line.find(phrase)) >= 0]
-        return self.line.count(" ", 0, min(places)) if places else None
+    def places(self, phrases: str) -> list[int]:
+        """Return the places of the first words of all these phrases, in order."""
+        found, line = set[int](), self.line
+        for phrase in _phrases(phrases):
+            at = line.find(phrase)
+            while at >= 0:
+                found.add(line.count(" ", 0, at))
+                at = line.find(phrase, at + 1)
+        return sorted(found)
 
     def begins(self, phrases: str) -> bool:
         """Whether it begins with one of these phrases."""
@@ -255,7 +260,7 @@ def _counted(words: Sequence[Word], at: int) -> tuple[float, int]:
             break
         end += 1
     is_one = end == at + 1 and words[at].text == "one"
-    return (0, at) if is_one else (value + group, end)
+    return (0.0, at) if is_one else (float(value + group), end)
 
 
 def _by_phrase(table: Mapping[Operator, str]) -> dict[str, Operator]:

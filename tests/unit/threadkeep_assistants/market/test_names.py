@@ -2,11 +2,18 @@
 
 import pytest
 
-from threadkeep_assistants.market.names import close_to, companies_in, company_of, sector_in, unknown_ticker_in
+from threadkeep_assistants.market.companies import (
+    close_to,
+    companies_in,
+    company_of,
+    sectors_in,
+    unknown_ticker_in,
+)
+from threadkeep_assistants.vocabulary.words import Text
 
 
 def tickers(text: str) -> list[str]:
-    return [named.company.ticker for named in companies_in(text)]
+    return [company.ticker for _, company in companies_in(Text(text))]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +79,7 @@ def test_close_names_are_offered() -> None:
     ],
 )
 def test_what_looks_like_an_unknown_ticker_is_told(text: str, expected: str | None) -> None:
-    assert unknown_ticker_in(text) == expected
+    assert unknown_ticker_in(Text(text)) == expected
 
 
 @pytest.mark.parametrize(
@@ -88,5 +95,4 @@ def test_what_looks_like_an_unknown_ticker_is_told(text: str, expected: str | No
     ],
 )
 def test_sectors_are_found_by_their_other_names(text: str, expected: str | None) -> None:
-    sector = sector_in(text)
-    assert (sector.key if sector else None) == expected
+    assert [sector.key for _, sector in sectors_in(Text(text))] == ([expected] if expected else [])

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.unit.threadkeep_assistants.long_texts import LONG, check_growth
 from tests.unit.threadkeep_assistants.market.phrases import (
     BANKS,
     FIRST_LIST,
@@ -12,7 +13,12 @@ from tests.unit.threadkeep_assistants.market.phrases import (
     Phrase,
 )
 from tests.unit.threadkeep_assistants.market.talking import talking
+from threadkeep.conversation.message import Message, Role
+from threadkeep.llm.base import Request
+from threadkeep.llm.script import Scene
+from threadkeep_assistants.market import ASSISTANT
 from threadkeep_assistants.market.companies import FICTION, market
+from threadkeep_assistants.market.script import SCRIPT
 
 
 @pytest.mark.parametrize("phrase", [*WORKED, *OPENINGS, *FOLLOW_UPS], ids=str)
@@ -138,7 +144,7 @@ async def test_what_the_data_does_not_tell_is_said(question: str) -> None:
         await talk.ask(LISTED)
         calls, answer = await talk.ask(question)
     assert calls == []
-    assert answer.content.startswith("I cannot answer that.")
+    assert answer.content.startswith("I am scripted and did not understand that.")
     assert FICTION in answer.content
 
 
@@ -156,3 +162,58 @@ async def test_odd_questions_are_answered_too(words: str) -> None:
     async with talking() as talk:
         await talk.ask(LISTED)
         assert (await talk.ask(words))[1].content
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_the_time_for_a_long_question_grows_no_faster_than_its_length(kind: str) -> None:
+    def ask(question: str) -> None:
+        messages = [Message(role=Role.USER, content=LISTED), Message(role=Role.ASSISTANT, content=f"1. DHI {question}")]
+        asked = Message(role=Role.USER, content=question)
+        SCRIPT.reply(Scene(Request(messages=(*messages, asked), tools=ASSISTANT.tools.specs())))
+
+    check_growth(ask, LONG[kind])
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("revenue of Apple in Q3 2024", "in 2024-Q3 its revenue was "),
+        ("Apple's margins in the first quarter of 2023", "in 2023-Q1 its gross margin was "),
+        ("revenue of Apple in 2023", "between 2023-Q1 and 2023-Q4 its revenue went from "),
+        ("revenue of Apple in Q3 1999", "The data has no quarter"),
+        ("revenue of Apple in 2050", "The data has no quarter"),
+    ],
+)
+async def test_a_quarter_or_a_year_is_told_alone(question: str, told: str) -> None:
+    async with talking() as talk:
+        assert told in (await talk.ask(question))[1].content
+
+
+@pytest.mark.parametrize(
+    ("question", "args"),
+    [
+        ("which sector benefits most from rate cuts?", {"theme": "rate_cuts"}),
+        ("what sector has the lowest margins?", {"theme": "margins", "reverse": True}),
+    ],
+)
+async def test_a_sector_is_asked_for_and_not_its_companies(question: str, args: dict[str, object]) -> None:
+    async with talking() as talk:
+        calls, answer = await talk.ask(question)
+    assert calls == [("rank_sectors", args)]
+    assert "1. " in answer.content
+
+
+async def test_which_of_the_two_means_those_that_were_looked_at_last() -> None:
+    async with talking() as talk:
+        for question in (LISTED, "the second one", "and the fourth one"):
+            await talk.ask(question)
+        calls, _ = await talk.ask("which of the two is cheaper?")
+    assert calls == [("rank_stocks", {"theme": "value", "tickers": ["LEN", "PLD"]})]
+
+
+async def test_the_runner_up_and_the_others_are_those_of_the_list() -> None:
+    async with talking() as talk:
+        await talk.ask(LISTED)
+        assert (await talk.ask("tell me about the runner-up"))[0] == [("describe_company", {"ticker": "LEN"})]
+        others = await talk.ask("and which of the others pays the highest dividends?")
+    assert others[0][0][1]["tickers"] == [ticker for ticker in FIRST_LIST if ticker != "LEN"]

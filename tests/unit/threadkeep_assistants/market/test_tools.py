@@ -17,6 +17,7 @@ from threadkeep_assistants.market.ranking import YARDSTICKS
 CONTEXT = ToolContext(scope=LOCAL, conversation="c", turn=7, call_id="call_1")
 GOOD: dict[str, dict[str, Any]] = {
     "rank_stocks": {"theme": "rate_cuts"},
+    "rank_sectors": {"theme": "margins"},
     "describe_company": {"ticker": "AAPL"},
     "supply_chain": {"ticker": "AAPL"},
     "quarterly_figures": {"ticker": "AAPL", "metrics": ["revenue"]},
@@ -100,7 +101,7 @@ async def test_a_description_names_the_company_and_draws_its_revenue() -> None:
     outcome = await run("describe_company", ticker="apple")
     value = json.loads(outcome.content)
     assert value["summary"].startswith("Apple (AAPL) belongs to ")
-    assert (value["shown"], value["sector"]) == (["AAPL"], "hardware")
+    assert (value["shown"], value["Sector"]) == (["AAPL"], "Hardware and internet")
     points = outcome.blocks[1].model_dump()["series"][0]["points"]
     assert [point["x"] for point in points] == list(market().quarters)
     assert [point["y"] for point in points] == list(market().companies["AAPL"].figures["revenue"])
@@ -134,7 +135,7 @@ async def test_a_comparison_has_two_sides_with_the_same_lines() -> None:
     block = outcome.blocks[0].model_dump()
     assert text_of_block(outcome.blocks[0]) == "Compared D.R. Horton (DHI) vs Apple (AAPL)"
     assert list(block["left"]) == list(block["right"])
-    assert "D.R. Horton gains more from rate cuts (94 against 15 of 100)" in json.loads(outcome.content)["summary"]
+    assert "rate sensitivity 94 of 100 against 15 of 100" in json.loads(outcome.content)["summary"]
 
 
 @pytest.mark.parametrize(

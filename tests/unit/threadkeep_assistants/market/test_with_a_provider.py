@@ -76,7 +76,7 @@ async def test_a_model_can_look_for_lists_that_it_does_not_see_any_more() -> Non
 
 
 BAD_CALLS = {
-    "an unknown tool": (wants("rank_shares", theme="rate_cuts"), "Did you mean rank_stocks"),
+    "an unknown tool": (wants("rank_shares", theme="rate_cuts"), "Did you mean rank_"),
     "arguments that are no JSON": (played.wants(("call_1", "rank_stocks", '{"theme": rate')), ""),
     "a wrong type": (wants("rank_stocks", theme="rate_cuts", limit="many"), "limit"),
     "an unknown theme": (wants("rank_stocks", theme="luck"), "rate_cuts"),

@@ -6,7 +6,7 @@ from threadkeep_assistants.vocabulary.references import Shown, list_named
 from threadkeep_assistants.vocabulary.words import Text
 
 LISTED = ("a", "b", "c", "d", "e")
-AFTER_LIST = Shown((("x", "y"), LISTED))
+AFTER_LIST = Shown((("x", "y", "z"), LISTED))
 AFTER_ONE = Shown((LISTED, ("b",)))
 AFTER_TWO = Shown((LISTED, ("b",), ("d",)))
 AFTER_PAIR = Shown((LISTED, ("a", "z")))
@@ -76,9 +76,9 @@ def test_after_what_was_looked_at(shown: Shown[str], text: str, expected: str) -
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("no, the first list", ("x", "y")),
+        ("no, the first list", ("x", "y", "z")),
         ("the second list", LISTED),
-        ("the previous list", ("x", "y")),
+        ("the previous list", ("x", "y", "z")),
         ("the list again", LISTED),
         ("the third list", ()),
     ],
@@ -86,4 +86,4 @@ def test_after_what_was_looked_at(shown: Shown[str], text: str, expected: str) -
 def test_lists_count_in_the_order_in_which_they_were_shown(text: str, expected: tuple[str, ...]) -> None:
     named = list_named(Text(text))
     assert named is not None
-    assert Shown((("x", "y"), LISTED, ("b",), LISTED)).list_at(named) == expected
+    assert Shown((("x", "y", "z"), LISTED, ("b",), LISTED)).list_at(named) == expected

@@ -1,11 +1,9 @@
 """Words, numbers, limits, exclusions and degrees are read from what people write, and fast, whatever they write."""
 
-import time
-from collections.abc import Callable
-
 import pytest
 
-from threadkeep_assistants.vocabulary.references import Shown, list_named, references
+from tests.unit.threadkeep_assistants.long_texts import LONG, check_growth
+from threadkeep_assistants.vocabulary.references import Shown, references
 from threadkeep_assistants.vocabulary.words import Text
 
 
@@ -108,41 +106,12 @@ def test_a_count_is_no_limit_and_no_price() -> None:
     assert counts == [5, 10, 2, None, None]
 
 
-LONG: dict[str, Callable[[int], str]] = {
-    "digits": lambda size: "1" * size,
-    "numbers with commas": lambda size: "1," * (size // 2),
-    "numbers with dots": lambda size: "1." * (size // 2),
-    "quotation marks": lambda size: "top 5 stocks when it will cut - " + "'" * size,
-    "letters and quotation marks": lambda size: "a'" * (size // 2),
-    "spaces": lambda size: "top" + " " * size + "5",
-    "number words": lambda size: "hundred and " * (size // 12),
-    "no": lambda size: "no or " * (size // 6),
-    "lists": lambda size: "the first list " * (size // 15),
-    "places": lambda size: "the second one and " * (size // 19),
-    "dashes": lambda size: "1 - " * (size // 4),
-    "dollars": lambda size: "$" * size,
-    "comparisons": lambda size: "<=" * (size // 2),
-    "one word": lambda size: "a" * size,
-    "lines": lambda size: "\n" * size,
-    "names": lambda size: "AAPL and " * (size // 9),
-    "ampersands": lambda size: "a&" * (size // 2),
-    "brackets": lambda size: "[(" * (size // 2),
-    "marks": lambda size: "\u0301" * size,
-    "pictures": lambda size: "\U0001f600" * size,
-}
-
-
 @pytest.mark.parametrize("kind", LONG)
-def test_a_hundred_times_the_text_takes_no_longer_than_its_length_explains(kind: str) -> None:
-    def seconds(size: int) -> float:
-        best = 1.0
-        for _ in range(3):
-            begun = time.process_time()
-            text = Text(LONG[kind](size))
-            _ = (text.limits, text.count, text.graded(("cheap",)), text.has("a b|c*"), list_named(text))
-            Shown((("a", "b"),)).meant(text)
-            _ = text.excluded([(place, place + 1) for place in range(len(text.words))]), references(text)
-            best = min(best, time.process_time() - begun)
-        return best
+def test_the_time_grows_no_faster_than_the_text(kind: str) -> None:
+    def read(question: str) -> None:
+        text = Text(question)
+        _ = (text.limits, text.count, text.graded(("cheap",)), text.has("a b|c*"), text.places("a|first list"))
+        _ = text.excluded([(place, place + 1) for place in range(len(text.words))]), references(text)
+        Shown((("a", "b"), ("c",))).meant(text)
 
-    assert seconds(100_000) <= 100 * max(seconds(1_000), 0.0005)
+    check_growth(read, LONG[kind])

@@ -10,7 +10,7 @@ from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.llm.base import Request
 from threadkeep.llm.script import Scene
 from threadkeep_assistants.market import ASSISTANT
-from threadkeep_assistants.market.shown import Kind, Past, past_of
+from threadkeep_assistants.market.past import Past, past_of
 
 RANKED = json.dumps({"shown": ["DHI", "LEN", "NEE"], "summary": "x" * 600}, separators=(",", ":"))
 CALL = ToolCall(id="c1", name="rank_stocks", args={"theme": "rate_cuts"})
@@ -32,28 +32,27 @@ def past(*messages: Message) -> Past:
     return past_of(Scene(Request(messages=messages, tools=ASSISTANT.tools.specs())))
 
 
-def told(read: Past) -> list[tuple[Kind, list[str]]]:
-    return [(shown.kind, [company.ticker for company in shown.companies]) for shown in read.shown]
+def told(read: Past) -> list[list[str]]:
+    return [[company.ticker for company in companies] for companies, _ in read.groups]
 
 
 @pytest.mark.parametrize("content", [RANKED, ends(RANKED, OLD)])
 def test_a_result_tells_it_with_the_call_also_when_it_was_shortened(content: str) -> None:
     read = past(user("List?"), says("", CALL), result(content), says("1. AAPL 2. MSFT"), user("the second one"))
-    assert told(read) == [(Kind.LIST, ["DHI", "LEN", "NEE"])]
-    assert read.ranking is not None
-    assert read.ranking.args == CALL.args
+    assert told(read) == [["DHI", "LEN", "NEE"]]
+    assert read.ranking_before == CALL.args
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("Showed ranked list: DHI, LEN, NEE, PLD, AMT... Ordered by", (Kind.LIST, ["DHI", "LEN", "NEE", "PLD", "AMT"])),
-        ("The best: 1. Lennar (LEN), 2. Apple (AAPL).", (Kind.LIST, ["LEN", "AAPL"])),
-        ("Compared D.R. Horton (DHI) vs Apple (AAPL)", (Kind.PAIR, ["DHI", "AAPL"])),
-        ("Lennar (LEN), Homebuilders: Builds family homes.", (Kind.COMPANY, ["LEN"])),
+        ("Showed ranked list: DHI, LEN, NEE, PLD, AMT... Ordered by", ["DHI", "LEN", "NEE", "PLD", "AMT"]),
+        ("The best: 1. Lennar (LEN), 2. Apple (AAPL).", ["LEN", "AAPL"]),
+        ("Compared D.R. Horton (DHI) vs Apple (AAPL)", ["DHI", "AAPL"]),
+        ("Lennar (LEN), Homebuilders: Builds family homes.", ["LEN"]),
     ],
 )
-def test_the_words_of_an_answer_tell_it_where_no_result_does(text: str, expected: tuple[Kind, list[str]]) -> None:
+def test_the_words_of_an_answer_tell_it_where_no_result_does(text: str, expected: list[str]) -> None:
     assert told(past(user("Hm?"), says(text), user("and it?"))) == [expected]
 
 
@@ -74,9 +73,9 @@ def test_recalled_messages_are_older_than_the_context() -> None:
     )
     read = past(user("Hi"), says("Apple (AAPL) makes phones."), user(f"{recalled}\n\nand the second one?"))
     assert told(read) == [
-        (Kind.LIST, ["DHI", "LEN", "NEE"]),
-        (Kind.COMPANY, ["LEN"]),
-        (Kind.COMPANY, ["AAPL"]),
+        ["DHI", "LEN", "NEE"],
+        ["LEN"],
+        ["AAPL"],
     ]
 
 
@@ -90,8 +89,8 @@ def test_kept_lists_complete_a_context_that_lost_its_beginning() -> None:
     now = (user("the first list"), says("", looked), result(json.dumps(kept), id="c2"))
     read = past(user("List?"), says("", CALL), result(RANKED), says("There."), *now)
     assert read.is_whole
-    assert told(read) == [(Kind.LIST, ["GM", "F"]), (Kind.LIST, ["DHI", "LEN", "NEE"])]
-    assert told(past(user("x"), says("Hello."), *now))[-1] == (Kind.COMPANY, ["F"])
+    assert told(read) == [["GM", "F"], ["DHI", "LEN", "NEE"]]
+    assert told(past(user("x"), says("Hello."), *now))[-1] == ["F"]
 
 
 def test_a_look_back_that_failed_is_not_repeated() -> None:

@@ -1,0 +1,125 @@
+"""What was shown so far, read from the context of a request and nothing else, so that it is the same after a restart.
+
+Results of tools tell it best. Where they were cut off, the short text of blocks does ("Showed ranked list: A, B, C"),
+or the words of an answer, which is all that a client without a memory here brings along.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from threadkeep.conversation.message import Role
+from threadkeep.llm.script import Call, Scene
+from threadkeep_assistants.market.companies import Company, companies_in, market
+from threadkeep_assistants.vocabulary.references import Shown
+from threadkeep_assistants.vocabulary.words import Text
+
+_RECALLED = re.compile(r"^\(\d{4}-\d\d-\d\d \d\d:\d\d, (?P<role>assistant|tool result)\) (?P<text>.*)$", re.MULTILINE)
+_BEGINNING = 400
+"""Characters of a result in which the tickers stand."""
+Group = tuple[tuple[Company, ...], Call | None]
+"""Companies that were shown together, and the call that did it where it is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """Everything that was shown, oldest first. `is_whole` says that no list is missing."""
+
+    groups: tuple[Group, ...] = field(default=())
+    is_whole: bool = False
+
+    @property
+    def shown(self) -> Shown[Company]:
+        """The companies alone."""
+        return Shown(tuple(companies for companies, _ in self.groups))
+
+    @property
+    def last_call(self) -> Call | None:
+        """The call that showed the newest."""
+        return self.groups[-1][1] if self.groups else None
+
+    @property
+    def ranking_before(self) -> dict[str, Any]:
+        """The ranking that was asked for last; what was asked about one company can be asked about many."""
+        last = self.last_call
+        if last and last.name == "supply_chain":
+            return {"theme": "supply_chain_risk"}
+        if last and last.name == "quarterly_figures":
+            return {"theme": "growth" if last.args.get("metrics") == ["revenue"] else "margins"}
+        calls = (call for _, call in reversed(self.groups))
+        return next((call.args for call in calls if call and call.name == "rank_stocks"), {})
+
+    def call_of(self, companies: tuple[Company, ...]) -> Call | None:
+        """Return the newest call that showed these companies."""
+        return next((call for shown, call in reversed(self.groups) if shown == companies), None)
+
+
+def past_of(scene: Scene) -> Past:
+    """Return what was shown before the question."""
+    visible = tuple(_visible(scene))
+    kept = [result.value for result in scene.results if result.tool == "earlier_lists"]
+    if kept:
+        return _completed(kept[-1] if isinstance(kept[-1], dict) else {}, visible)
+    return Past((*_recalled(scene), *visible), is_whole=scene.is_first)
+
+
+def _visible(scene: Scene) -> Iterator[Group]:
+    """Yield what the messages of the context tell, turn by turn: the words of an answer only where no result does."""
+    messages, calls, has_results = scene.request.messages, dict[str, Call](), False
+    asked = [i for i, each in enumerate(messages) if each.role is Role.USER and scene.question in each.content]
+    for message in messages[: asked[-1]] if asked else ():
+        calls |= {call.id: Call(call.name, call.args) for call in message.tool_calls}
+        if message.role is Role.USER:
+            has_results = False
+        elif message.tool_result is not None and not message.tool_result.error:
+            has_results = True
+            yield from _in_result(message.content, calls.get(message.tool_result.tool_call_id))
+        elif message.role is Role.ASSISTANT and not message.tool_calls and not has_results:
+            yield from _in_words(message.content)
+
+
+def _in_result(content: str, call: Call | None) -> Iterator[Group]:
+    """Yield what a result showed. Its beginning suffices, because old results are shortened."""
+    tickers = content[:_BEGINNING].partition('"shown":[')[2].partition("]")[0]
+    if companies := _companies(tickers.replace('"', "").split(",")):
+        yield companies, call
+
+
+def _in_words(text: str) -> Iterator[Group]:
+    """Yield what an answer without results tells: a list, two companies, or the one that it speaks of."""
+    _, ranked, names = text.partition("Showed ranked list: ")
+    if ranked:
+        companies = _companies(names[:_BEGINNING].replace(".", ",").replace(" ", ",").split(","))
+    else:
+        companies = tuple(company for _, company in companies_in(Text(text)))
+        is_list, is_pair = "1. " in text and "2. " in text, "Compared " in text and " vs " in text
+        companies = companies if is_list else companies[: 2 if is_pair else 1]
+    if companies:
+        yield companies, None
+
+
+def _recalled(scene: Scene) -> Iterator[Group]:
+    """Yield what recalled messages tell; they are older than all that is in the context."""
+    for note in scene.notes:
+        for match in _RECALLED.finditer(note):
+            is_result = match["role"] == "tool result"
+            yield from _in_result(match["text"], None) if is_result else _in_words(match["text"])
+
+
+def _completed(kept: dict[str, Any], visible: tuple[Group, ...]) -> Past:
+    """Return the visible past behind the lists that the conversation kept and that are out of sight."""
+    lists = [
+        (companies, Call("rank_stocks", each["args"]) if "theme" in each["args"] else None)
+        for each in kept.get("lists", ())
+        if (companies := _companies(each["shown"]))
+    ]
+    seen = sum(call is None or call.name in ("rank_stocks", "rank_sectors", "find_companies") for _, call in visible)
+    missing = lists[: max(0, len(lists) - seen)]
+    subject = [] if visible else [(_companies([str(kept.get("company"))]), None)]
+    return Past((*missing, *(each for each in subject if each[0]), *visible), is_whole=True)
+
+
+def _companies(tickers: list[str]) -> tuple[Company, ...]:
+    known = market().companies
+    return tuple(known[ticker] for ticker in tickers if ticker in known)
