@@ -9,37 +9,55 @@ Threadkeep keeps the history and hands it in; nothing is kept here between two q
 
 import asyncio
 from dataclasses import replace
+from typing import Annotated, Literal, TypedDict
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langgraph.config import get_stream_writer
 from langgraph.graph import END, START, StateGraph
+from langgraph.graph.message import add_messages
 from langgraph.runtime import Runtime
 
 from threadkeep.context.marks import note
 from threadkeep.conversation.blocks import Citation
 from threadkeep.graphs.chat_model import call_message
 from threadkeep.graphs.graph_mind import GraphContext, GraphMind
-from threadkeep.retrieval.base import Document, Filter, Query, Retriever, Rewrite
+from threadkeep.retrieval.base import Document, Query, Retriever, Rewrite
 from threadkeep.retrieval.hybrid import HybridIndex
+from threadkeep.routing.router import Router
 from threadkeep.turn.lookup import Lookup
-from threadkeep_assistants.shop.catalogue import Product, named_in, products
-from threadkeep_assistants.shop.features import metadata
-from threadkeep_assistants.shop.meaning import Meaning, meaning
-from threadkeep_assistants.shop.measures import in_order
-from threadkeep_assistants.shop.question import Question
-from threadkeep_assistants.shop.state import Route, ShopState
-from threadkeep_assistants.shop.vocabulary import router
+from threadkeep_assistants.shop.catalogue import Product, brands, kind_words, named_in, products
+from threadkeep_assistants.shop.question import Meaning, Question, meaning
 
 FOUND = 5
 MOST = 100
 """How many products are put in order at most: more than there are of any kind."""
+TOOL_WORDS = (
+    "price of", "how much is", "how much are", "how much does", "how much do", "how expensive", "what does it cost",
+    "stock", "available", "availability", "sold out", "my order", "order status", "status of order", "track", "package",
+    "parcel", "arrive", "did i order", "where is order",
+)  # fmt: skip
+PRODUCT_WORDS = ("tvs", "product", "catalogue", "recommend", "buy", "gb", "inch", "megapixel", "rated", "review")
+
+Route = Literal["tool", "retrieve", "respond"]
+
+
+class ShopState(TypedDict, total=False):
+    """`messages` is the history with the question, `context` the products that were found, as text."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    context: list[str]
+    route: Route
+    tool_result: str
+    reformulated_query: str
 
 
 class Shop:
     """The nodes of the graph, and the index that they share."""
 
     def __init__(self) -> None:
-        self._router = router()
+        specs = {name.replace("_", " ") for product in products().values() for name in product.specs}
+        words = (*kind_words(), *PRODUCT_WORDS, *sorted(brands()), *sorted(specs - {"light", "form"}))
+        self._router = Router(tool_words=TOOL_WORDS, product_words=words)
         self._index: Retriever | None = None
         self._opening = asyncio.Lock()
 
@@ -54,18 +72,19 @@ class Shop:
         return {"route": chosen}
 
     def _way(self, asked: Question) -> tuple[Route, str]:
-        """Return the way that the words ask for; an order's number and a wish say it as well as words do."""
-        if asked.names_order:
+        """Return the way that the words ask for (R-E5); an order's number and a wish say it as well as words do."""
+        if asked.order:
             return "tool", "it names an order"
         if asked.is_personal:
             return "respond", "it is about the person"
-        chosen = self._router.route(asked.text, asked.spoken)
-        meant = meaning(asked)
-        if chosen.route == "respond" and meant.wishes.kind and meant.wishes.says_something:
+        chosen, meant = self._router.route(asked.text, asked.spoken), meaning(asked)
+        if chosen.route == "tool" and meant.is_count and not asked.is_about_stock:
+            return "retrieve", "it asks how many there are"
+        if chosen.route != "respond":
+            return chosen.route, chosen.why
+        if meant.wishes.kind and meant.wishes.says_something:
             return "retrieve", f"it wishes for something: {meant.wishes.text}"
-        if chosen.route == "respond" and (meant.is_named or meant.is_choice):
-            return "retrieve", meant.why
-        return chosen.route, chosen.why
+        return ("retrieve", meant.why) if meant.is_certain or meant.is_choice else (chosen.route, chosen.why)
 
     async def reformulate(self, state: ShopState, runtime: Runtime[GraphContext]) -> ShopState:
         """Make the question stand alone."""
@@ -77,8 +96,7 @@ class Shop:
     async def retrieve(self, state: ShopState, runtime: Runtime[GraphContext]) -> ShopState:
         """Find the products that answer it."""
         asked = Question.of(runtime.context.messages)
-        meant = meaning(asked)
-        found = await self._find(asked, meant, state["reformulated_query"])
+        meant, found = await self._find(asked, state["reformulated_query"])
         told = [f"[{product.id}] {product.name}. {product.text}" for product in found]
         return {"context": [_heading(meant, found), *told]}
 
@@ -87,12 +105,12 @@ class Shop:
         asked = Question.of(runtime.context.messages)
         if (order := asked.order) is not None:
             return _call(asked, "order_status", [{"order": order}])
-        meant = meaning(asked)
-        rewrite = await self._rewrite(asked, meant, runtime.context)
+        rewrite = await self._rewrite(asked, meaning(asked), runtime.context)
         get_stream_writer()(_told(rewrite))
-        is_known = bool(meant.products or meant.wishes.kind or meant.wishes.brands)
-        found = await self._find(asked, meant, " ".join((rewrite.text, *rewrite.words))) if is_known else []
-        if meant.wishes.order and meant.wishes.order.degree == "most":
+        meant, found = await self._find(asked, " ".join((rewrite.text, *rewrite.words)))
+        if not (meant.products or meant.wishes.kind or meant.wishes.brands):
+            found = []
+        elif meant.wishes.order and meant.wishes.order.degree == "most":
             found = found[:1]
         tool = "check_stock" if asked.is_about_stock else "get_price"
         return _call(asked, tool, [{"product": product.name} for product in found] or [{"product": asked.text}])
@@ -101,39 +119,42 @@ class Shop:
         """Let the model answer from the history and what was found, and cite the products that it names, in order."""
         answer = await runtime.context.model.ainvoke(_with_context(state))
         write, text = get_stream_writer(), str(answer.content)
-        for product in sorted(named_in(text), key=lambda each: _place(text, each)):
+        for product in named_in(text):
             write(Citation(source=product.id, title=product.name, text=product.line))  # type: ignore[call-arg]
         return {"messages": [answer]}
 
-    async def _find(self, asked: Question, meant: Meaning, query: str) -> list[Product]:
-        """Return the products that are meant, in their order, or else those that the index finds for the wishes."""
-        index, words = await self._opened(), tuple(query.removeprefix(asked.text).split())
-        text = asked.text if words else query
+    async def _find(self, asked: Question, query: str) -> tuple[Meaning, list[Product]]:
+        """Return what is looked for and what was found: products that are meant, or those that fit the wishes.
+
+        A query that does not begin with the question was written by a model, and stands alone: it decides (R-E8).
+        """
+        stands_alone = not query.startswith(asked.text)
+        meant = meaning(Question(written=query)) if stands_alone else meaning(asked)
+        if meant.products or meant.is_choice or meant.is_unclear:
+            return meant, list(meant.products)
+        text, words = (query, ()) if stands_alone else (asked.text, tuple(query.removeprefix(asked.text).split()))
         if (kind := meant.wishes.kind) and kind not in text.lower():
             text = f"{text} {kind}"
-        if meant.products or meant.is_choice:
-            wanted = [Query(text=query, where=(Filter("id", "=", product.id),)) for product in meant.products]
-            found = [passage for each in wanted for passage in await index.search(each, limit=1)]
-            return [products()[passage.id] for passage in found]
-        order = meant.wishes.order
+        order, index = meant.wishes.order, await self._opened()
         passages = await index.search(Query(text=text, words=words, where=meant.where), limit=MOST if order else FOUND)
-        found_products = [products()[passage.id] for passage in passages]
-        return in_order(found_products, order)[:FOUND] if order else found_products
+        found = [products()[passage.id] for passage in passages]
+        return meant, (order.applied(found) if order else found)[:FOUND]
 
     async def _rewrite(self, asked: Question, meant: Meaning, context: GraphContext) -> Rewrite:
+        """Return the question as it is looked up: what is certain needs no model, everything else may ask one."""
         plain = Rewrite(question=asked.written, text=asked.text, why=meant.why)
         names = tuple(product.name for product in meant.products if product.name not in asked.text)
-        if meant.is_named or meant.is_new_kind:
-            return replace(plain, words=names, by="words" if names else "nothing")
+        by_names = replace(plain, words=names, by="words" if names else "nothing")
+        if meant.is_certain:
+            return by_names
         rewriter = Lookup(retriever=await self._opened()).rewriter(context.plain_model)
         rewrite = replace(await rewriter.rewrite(asked.text, asked.spoken), question=asked.written)
-        if not meant.why:
+        if rewrite.by == "model" or not meant.why:
             return rewrite
-        if rewrite.by != "model" and (names or meant.is_choice):
-            return replace(plain, words=names, by="words" if names else "nothing")
+        if names or meant.is_choice:
+            return by_names
         words = rewrite.words or ((meant.wishes.kind,) if meant.wishes.kind else ())
-        by = "words" if rewrite.by == "nothing" and words else rewrite.by
-        return replace(rewrite, words=words if by == "words" else (), by=by, why=meant.why)
+        return replace(rewrite, words=words, by="words" if words else "nothing", why=meant.why)
 
     async def _opened(self) -> Retriever:
         async with self._opening:
@@ -145,12 +166,7 @@ async def indexed() -> HybridIndex:
     """Return a new index of the catalogue, in memory."""
     index = HybridIndex.open()
     await index.add(
-        Document(
-            id=product.id,
-            title=product.name,
-            text=product.text,
-            metadata=metadata(product),
-        )
+        Document(id=product.id, title=product.name, text=product.text, metadata=product.metadata)
         for product in products().values()
     )
     return index
@@ -191,15 +207,17 @@ def _call(asked: Question, tool: str, wanted: list[dict[str, str]]) -> ShopState
 
 
 def _heading(meant: Meaning, found: list[Product]) -> str:
-    """Return what was looked for, so that an answer can say it, above all if nothing was found."""
+    """Return what was looked for, so that an answer can say it, above all if nothing was found or understood."""
+    wanted = meant.wishes.text or "what was asked for"
+    if meant.is_unclear:
+        return f"unclear: {meant.why}"
+    if meant.is_count:
+        count = sum(all(map(product.fits, meant.where)) for product in products().values())
+        return f"counted: {count} in the catalogue fit: {wanted}"
     if not found:
-        return f"nothing{' else' if meant.excluded else ''} fits: {meant.wishes.text or 'what was asked for'}"
-    return meant.why if meant.products else f"looked for: {meant.wishes.text or 'anything that fits'}"
-
-
-def _place(text: str, product: Product) -> int:
-    places = (text.lower().find(product.name.lower()), text.find(product.id))
-    return min(place for place in places if place >= 0)
+        return f"nothing{' else' if meant.excluded else ''} fits: {wanted}"
+    aside = f" ({meant.why})" if meant.why.startswith("none") else ""
+    return meant.why if meant.products else f"looked for: {meant.wishes.text or 'anything that fits'}{aside}"
 
 
 def _told(rewrite: Rewrite) -> dict[str, object]:

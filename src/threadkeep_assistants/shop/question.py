@@ -1,45 +1,67 @@
-"""The question that the shop is asked, apart from what was said before it."""
+"""The question that the shop is asked, and what it means: products that were shown, or wishes that a search can fill.
 
-import re
+Products are meant by name, by their place in a list, as "it", "them" and "the others", or as "the cheapest of those".
+Everything else is a search, with what was wished for before where the question goes on with it.
+"""
+
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
+from threadkeep.conversation.blocks import Citation
 from threadkeep.conversation.message import Message, Role
-from threadkeep_assistants.shop.names import corrected
-from threadkeep_assistants.shop.shown import cited
+from threadkeep.retrieval.base import Filter
+from threadkeep_assistants.shop.catalogue import Product, brands_in, corrected, kind_words, named_in, products
+from threadkeep_assistants.shop.wishes import Wishes, folded, wishes_in
+from threadkeep_assistants.vocabulary.references import ORDINALS, Shown, list_named, references
+from threadkeep_assistants.vocabulary.words import Text
 
-_ORDER = re.compile(r"\b#?(A\d{4})\b", re.IGNORECASE)
-_STOCK = re.compile(
-    r"\b(?:stock|available|availability|in store|left|have (?:it|them)|how many|deliver|sold out)\b", re.IGNORECASE
+Group = tuple[Product, ...]
+
+_ALONE = 4
+"""A question of so few words that names nothing is about what was talked about: "any reviews?"."""
+_STOCK = "stock|available|availability|in store|left|have it|have them|sold out|pieces"
+_ABOUT_ORDER = "order|orders|ordered|arrive|arrives|package|parcel|delivered|shipped|where is my|track"
+_PERSONAL = "my name|who am i|who are you|about me|remember"
+_WHICH = "which one|which ones|which is|which are|which has|which have|which do|which does|which of|which can"
+_MORE = (
+    "alternative|alternatives|any others|other options|other models|other choices|another one|another option"
+    "|another model|anything else|something else|what else|similar|like it|like that"
 )
-_PERSONAL = re.compile(r"\bmy (?:\w+ )?name\b|\bwho (?:am i|are you)\b|\babout me\b|\bremember\b", re.IGNORECASE)
-_ABOUT_ORDER = re.compile(
-    r"\border|\barrive|\bpackage|\bparcel|\bdeliver(?:y|ed)|\bshipped|\bwhere is my\b", re.IGNORECASE
-)
+_OTHER_BRAND = "other brand|other brands|another brand|different brand|other maker|another maker"
+_SOME = "something|anything|any|is there|are there|have|show|even|still|nothing|one with|one that|ones|a|an"
+_ASKS = "what|how|does|do|is|are|has|have|who|where|why|can|will|and|but|so"
+_GOES_ON = "and|or|but|ok|then|what about|how about|with|for|under|from|only|just|same|now"
+_SAME = "and|what about|how about|the same|same|now|und"
+_COMPARES = "compar*|versus|vs|than|difference*"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Question:
     """The newest question with slips put right, as it was written, its message's id, and the messages before it."""
 
-    id: str
-    text: str
-    written: str
-    history: tuple[Message, ...]
+    id: str = "none"
+    written: str = ""
+    history: tuple[Message, ...] = ()
 
     @classmethod
     def of(cls, messages: Sequence[Message]) -> "Question":
         """Take the newest question out of a branch; an empty one if nobody asked anything."""
         asked = [index for index, message in enumerate(messages) if message.role is Role.USER]
         if not asked:
-            return cls(id="none", text="", written="", history=tuple(messages))
+            return cls(history=tuple(messages))
         message = messages[asked[-1]]
-        return cls(
-            id=message.id,
-            text=corrected(message.content),
-            written=message.content,
-            history=tuple(messages[: asked[-1]]),
-        )
+        return cls(id=message.id, written=message.content, history=tuple(messages[: asked[-1]]))
+
+    @cached_property
+    def text(self) -> str:
+        """The beginning of the question, with slips put right."""
+        return corrected(self.written)
+
+    @cached_property
+    def words(self) -> Text:
+        """Its words."""
+        return Text(self.text)
 
     @property
     def spoken(self) -> tuple[Message, ...]:
@@ -47,26 +69,228 @@ class Question:
         return tuple(message for message in self.history if message.role is not Role.ASSISTANT or cited(message))
 
     @property
-    def names_order(self) -> bool:
-        """Whether it names an order by its number."""
-        return _ORDER.search(self.text) is not None
-
-    @property
     def is_personal(self) -> bool:
         """Whether it is about the person who asks and not about products."""
-        return _PERSONAL.search(self.text) is not None
-
-    @property
-    def order(self) -> str | None:
-        """The order that is asked about: named here, or named before and meant here; "" if it is not named at all."""
-        if found := _ORDER.search(self.text):
-            return found[1].upper()
-        if not _ABOUT_ORDER.search(self.text):
-            return None
-        earlier = (_ORDER.search(message.content) for message in reversed(self.history) if message.role is Role.USER)
-        return next((found[1].upper() for found in earlier if found), "")
+        return self.words.has(_PERSONAL)
 
     @property
     def is_about_stock(self) -> bool:
         """Whether somebody wants to know if something is there."""
-        return _STOCK.search(self.text) is not None
+        return self.words.has(_STOCK)
+
+    @property
+    def order(self) -> str | None:
+        """The order that is asked about: named here, or named before and meant here; "" if it is not named at all."""
+        if found := _order_in(self.words):
+            return found
+        if not self.words.has(_ABOUT_ORDER):
+            return None
+        number = next((f"{number.value:g}" for number in self.words.numbers if number.value >= 100), "")
+        earlier = (_order_in(Text(each.content)) for each in reversed(self.history) if each.role is Role.USER)
+        return number or next((found for found in earlier if found), "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meaning:
+    """`products` are meant, or else `wishes` are to be looked for, without those that are `excluded`."""
+
+    products: Group = ()
+    wishes: Wishes = field(default_factory=Wishes)
+    excluded: Group = ()
+    why: str = ""
+    is_certain: bool = False
+    """Whether it names products, places or another kind, so that nobody has to guess."""
+    is_choice: bool = False
+    """Whether products were to be chosen from those that were shown; none may be left."""
+    is_count: bool = False
+    """Whether it asks how many products fit."""
+    is_unclear: bool = False
+    """Whether it points at something that was not shown."""
+
+    @property
+    def where(self) -> tuple[Filter, ...]:
+        """The wishes as filters of a search."""
+        return (*self.wishes.where, *(Filter("id", "!=", product.id) for product in self.excluded))
+
+
+def cited(message: Message) -> Group:
+    """Return the products that an answer cites, in the order in which it names them."""
+    ids = [block.source for block in message.blocks if isinstance(block, Citation)]
+    return tuple(products()[id] for id in dict.fromkeys(ids) if id in products())
+
+
+def meaning(asked: Question) -> Meaning:
+    """Return what a question means, given what was said and shown before it."""
+    return _Reader(asked).read()
+
+
+class _Reader:
+    """One question before its history."""
+
+    def __init__(self, asked: Question) -> None:
+        self.text, self.line = asked.words, asked.text
+        groups = (cited(message) for message in asked.history if message.role is Role.ASSISTANT)
+        self.shown = Shown(tuple(group for group in groups if group))
+        self.before = _wished(asked.history)
+        self.kind = self.shown.newest[0].kind if self.shown.newest else self.before.kind
+        self.own = wishes_in(self.text, self.kind)
+        self.refers = {reference.kind for reference in references(self.text)}
+
+    def read(self) -> Meaning:
+        if named := self._named():
+            return named
+        if self._counts():
+            return replace(self._search(), is_count=True)
+        if self.own.kind and self.text.has("back to|return to|again") and (back := self._list_of(self.own.kind)):
+            return _pointed(back, is_certain=True)
+        if self.own.kind and self.own.kind != self.kind:
+            return self._of_another_kind()
+        if not self.shown.newest:
+            return self._search()
+        return self._relative() or self._choice() or self._by_brand() or self._referred() or self._search()
+
+    def _named(self) -> Meaning | None:
+        """Products that it names, and "it" beside them: "compare it to the Sony Onyx S 9"."""
+        named = named_in(self.line)
+        if named and self.own.kind and self.own.order and self.text.has("than"):
+            self.shown, self.kind, self.own = Shown((named,)), named[0].kind, replace(self.own, brands=())
+            return None
+        others = self.shown.newest[:1] if "it" in self.refers and self.text.has(_COMPARES) else ()
+        return _pointed((*others, *named), is_certain=True) if named else None
+
+    def _counts(self) -> bool:
+        """Whether it asks how many products there are, and not how many cores or pieces."""
+        is_asked = self.text.has("how many are there|how many do you have|how many did you find|how many in total")
+        return is_asked or bool(self.text.has("how many") and self.own.kind and not self.text.has(_STOCK))
+
+    def _list_of(self, kind: str) -> Group:
+        return next((group for group in reversed(self.shown.lists) if group[0].kind == kind), ())
+
+    def _of_another_kind(self) -> Meaning:
+        kind = str(self.own.kind)
+        if self.kind and self.text.begins(_SAME) and not self.own.says_something and len(self.text.words) <= _ALONE:
+            kept = self.before.for_kind(kind)
+            return Meaning(wishes=kept, is_certain=True, why=f"it wants the same of another kind: {kept.text}")
+        why = "it asks for another kind of product" if self.kind else ""
+        return Meaning(wishes=self.own, is_certain=bool(self.kind), why=why)
+
+    def _relative(self) -> Meaning | None:
+        """Something that is measured by what was shown: a cheaper one, another brand, alternatives."""
+        order, newest, excluded = self.own.order, self.shown.newest, self.shown.newest
+        wanted = self.before.refined(replace(self.own, order=None))
+        is_new = self.text.has(_SOME) or len(self.text.words) == 1
+        is_choice = self.text.has(_WHICH) or bool(self.refers & {"them", "two", "others", "place"})
+        if order and order.degree == "more" and is_new and not is_choice:
+            numbers = [number for each in newest if (number := each.number(order.field)) is not None]
+            best = (max if order.is_most_first else min)(numbers, default=0)
+            limit = Filter(order.field, ">" if order.is_most_first else "<", best)
+            wanted = wanted.refined(Wishes(limits=(limit,), order=order))
+        elif self.text.has(_OTHER_BRAND):
+            wanted = wanted.refined(Wishes(unwanted=tuple(sorted({product.brand for product in newest}))))
+        elif self.text.has(_MORE) or self.text.line in (" more ", " show more ", " show me more ", " others "):
+            excluded = tuple(dict.fromkeys(each for group in self.shown.groups for each in group))
+        else:
+            return None
+        wanted = replace(wanted, kind=wanted.kind or self.kind)
+        return Meaning(wishes=wanted, excluded=excluded, why=f"it goes on from what was shown: {wanted.text}")
+
+    def _choice(self) -> Meaning | None:
+        """Some of those that were shown: the lightest, those with 128 GB, the cheaper of the two."""
+        own, order = self.own, self.own.order
+        is_among = bool(self.refers & {"them", "two", "others"}) or self.text.has(_WHICH)
+        is_best = order is not None and order.degree != "plain" and not self.text.begins(_SOME)
+        if own.kind or not (own.limits or own.features or order) or not (is_among or is_best):
+            return None
+        group = tuple(dict.fromkeys(each for _, each in self.shown.meant(self.text)))
+        if not self.refers & {"them", "two", "others"}:
+            group = (self.shown.two if order and order.degree == "more" else ()) or self.shown.several
+        if not group:
+            return self._unclear() if "two" in self.refers else None
+        left = tuple(each for each in group if all(map(each.fits, (*own.limits, *own.features))))
+        if order:
+            left = tuple(order.applied(left))
+            place = ORDINALS.get(self.text.at(order.at - 1), 0)
+            best = [each.number(order.field) for each in left[place : place + 1]]
+            left = left if order.degree == "plain" else tuple(e for e in left if e.number(order.field) in best)
+        names = " and ".join(product.name for product in left) or "none of them"
+        return Meaning(products=left, wishes=own, is_choice=True, why=f"it chooses from what was shown: {names}")
+
+    def _by_brand(self) -> Meaning | None:
+        """The one of a brand, of those that were shown; where none is of it, a search for the brand."""
+        near = [(self.text.at(at - 1), self.text.at(at + 1)) for at, _ in brands_in(self.text)[0]]
+        is_one = any(before in ("the", "that", "this") or behind == "one" for before, behind in near)
+        if not is_one or self.own.limits or _is_plural(self.text, self.own.kind):
+            return None
+        lists = (self.shown.newest, *reversed(self.shown.lists))
+        found = (tuple(each for each in group if each.brand in self.own.brands) for group in lists)
+        meant = next((group for group in found if group), ())
+        if not meant:
+            return replace(self._search(), why=f"none of those shown is from {' or '.join(self.own.brands)}")
+        others = self.shown.newest[:1] if "it" in self.refers and self.text.has(_COMPARES) else ()
+        return _pointed((*others, *meant), is_certain=True)
+
+    def _referred(self) -> Meaning | None:
+        if (which := list_named(self.text)) is not None and not self.refers & {"place", "span"}:
+            group = self.shown.list_at(which)
+            return _pointed(group, is_certain=True) if group else self._unclear()
+        is_new = bool(self.own.kind and (self.own.order or _is_plural(self.text, self.own.kind))) or self.own.limits
+        if self.refers and not is_new:
+            found = tuple(each for _, each in self.shown.meant(self.text))
+            is_certain = bool(self.refers & {"place", "span", "next", "other", "others"})
+            return _pointed(found, is_certain=is_certain) if found else self._unclear()
+        if self.own.kind:
+            return None
+        if self.text.has("tell me more|more details|more info"):
+            return _pointed(self.shown.newest[:1])
+        is_bare = len(self.text.words) <= _ALONE or self.text.begins(_ASKS)
+        return _pointed(self.shown.newest) if is_bare and not self._adds() else None
+
+    def _unclear(self) -> Meaning:
+        return Meaning(is_unclear=True, is_certain=True, why="it points at something that was not shown")
+
+    def _adds(self) -> bool:
+        """Whether it adds a wish to those before; one word about one product asks if the product has it."""
+        goes_on = self.text.begins(_GOES_ON) and not self.text.begins("and|what about|how about|but|or")
+        if len(self.shown.newest) == 1 and self.own.features and not self.own.limits:
+            return goes_on
+        return self.own.says_something or goes_on
+
+    def _search(self) -> Meaning:
+        if self.own.kind or not self.kind or (self.shown.newest and not self._adds() and not self._counts()):
+            return Meaning(wishes=self.own)
+        kept = self.before if self.before.kind in (None, self.kind) else Wishes()
+        wanted = replace(kept, kind=self.kind).refined(self.own)
+        return Meaning(wishes=wanted, why=f"it goes on with what was wished for: {wanted.text}")
+
+
+def _pointed(found: Group, *, is_certain: bool = False) -> Meaning:
+    each = tuple(dict.fromkeys(found))
+    why = f"it means {' and '.join(product.name for product in each)}"
+    return Meaning(products=each, is_certain=is_certain, why=why)
+
+
+def _wished(history: Sequence[Message]) -> Wishes:
+    """Return what the questions before wished for. One that was answered with one product was about that product."""
+    searches, kind = list[Wishes](), None
+    exchanges = list[tuple[str, Group]]()
+    for message in history:
+        if message.role is Role.USER:
+            exchanges.append((message.content, ()))
+        elif message.role is Role.ASSISTANT and exchanges and (group := cited(message)):
+            exchanges[-1] = (exchanges[-1][0], group)
+    for question, shown in exchanges:
+        wishes = wishes_in(Text(corrected(question)), kind)
+        if len(shown) != 1 or (wishes.kind and wishes.limits):
+            searches.append(wishes if wishes.kind or not kind else replace(wishes, kind=kind))
+        kind = shown[0].kind if shown else wishes.kind or kind
+    return folded(searches)
+
+
+def _is_plural(text: Text, kind: str | None) -> bool:
+    return any(text.has(f"{word}s|{word}es") for word, each in kind_words().items() if each == kind)
+
+
+def _order_in(text: Text) -> str | None:
+    """Return the number of an order: a letter and four digits."""
+    words = (word.text for word in text.words if len(word.text) == 5 and word.text[1:].isdecimal())
+    return next((word.upper() for word in words if word.startswith("a")), None)

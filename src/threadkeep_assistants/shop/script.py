@@ -1,46 +1,70 @@
 """What the scripted demo says as the shop's generator: it reads out what the graph has found, and cites it.
 
-It tells only what the catalogue says. Where a question asks for something that is not in there, it says so.
+It tells only what the catalogue says. Where a question asks for something that is not in there, or was not understood,
+it says so.
 """
 
-import re
 from collections.abc import Sequence
+from functools import cache
 
+from threadkeep.conversation.stop_words import STOP_WORDS
+from threadkeep.conversation.word_stem import stem
 from threadkeep.llm.general_script import GENERAL
-from threadkeep.llm.script import Reply, Result, Scene, Script, asked
-from threadkeep_assistants.shop.asked_about import aspect, aspects, unknown_words
-from threadkeep_assistants.shop.catalogue import Product, kinds, products
+from threadkeep.llm.script import Reply, Result, Scene, Script
+from threadkeep_assistants.shop.catalogue import Product, corrected, kinds, products, units, words_of
+from threadkeep_assistants.shop.wishes import AMOUNTS, wishes_in
+from threadkeep_assistants.vocabulary.words import Text, word_set
 
 _FOUND = "products found for the question below\n"
 _LOOKED_FOR = "looked for: "
-_ID = re.compile(r"^\[(P\d{3})\]", re.MULTILINE)
-_COMPARES = re.compile(r"\b(?:compar\w+|versus|vs|differences?|beside|side by side)\b", re.IGNORECASE)
-_CHOICE = re.compile(r"\b(?:better|or|both)\b", re.IGNORECASE)
+_ASPECTS = {
+    "weight": "weigh*|heav*|light|lighter|lightest",
+    "screen": "how big|how large|display|inch|inches",
+    "memory": "ram",
+    "battery": "charg*|how long does it last|how long do they last",
+    "camera": "photo|photos|picture|pictures|megapixels",
+    "price": "pric*|cost|costs|expensive|cheap*|how much",
+    "rating": "rating*|rated|star|stars|any good|best|better",
+    "reviews": "review*|people say|people think|opinion*|customer*|any good|complaint*",
+}
 _RANGE = (
-    r"\bwhat (?:else )?(?:do|can) (?:you|i) (?:sell|have|offer|buy)\b"
-    r"|\b(?:what|which) (?:kinds?|types?|sorts?|categor\w+)\b"
-    r"|\bwhat products\b|\byour (?:catalogue|range|products)\b"
+    "do you sell|do you offer|can i buy|what kind|what kinds|which kinds|what types|what products|your catalogue"
+    "|your products|what do you have"
 )
+_ASKING = word_set(
+    "recommend recommendation catalogue alternative decent nice gift choose pick suggest advise advice budget dollar"
+    " euro buck usd photo picture weigh customer complaint opinion star spec prefer versus else another anything next"
+    " something nothing maximum minimum sorted similar looking life even only still tell show give find need want buy"
+    " compare difference list runner first second third fourth fifth last top bottom detail info know like please say"
+    " thanks people come long much many sell offer supply describe"
+)
+"""Words that ask, and name nothing that a catalogue could be silent about."""
 
 
-def _tell(scene: Scene) -> Reply | None:
+def tell(scene: Scene) -> Reply | None:
     """Tell what was found: one product in full, some beside each other, what was asked about them, or a list."""
     told = next((text for text in scene.notes if text.startswith(_FOUND)), None)
     if told is None or scene.results:
         return None
-    heading = told.removeprefix(_FOUND).splitlines()[0]
-    found = [products()[id] for id in _ID.findall(told) if id in products()]
+    heading, *lines = told.removeprefix(_FOUND).splitlines()
+    if heading.startswith("unclear"):
+        return Reply(text=f"I am scripted and did not understand which products you mean: {heading[9:]}. Name them.")
+    if heading.startswith("counted: "):
+        return Reply(text=f"{heading.removeprefix('counted: ')}.")
+    found = [products()[line[1:5]] for line in lines if line.startswith("[P") and line[1:5] in products()]
     if not found:
         what, _, wishes = heading.partition(" fits: ")
         return Reply(text=f"I found {what} in the catalogue that fits ({wishes}).")
-    missing = unknown_words(scene.question, found)
+    text = Text(corrected(scene.question))
+    missing = _unknown_words(text, found)
     silent = f"The catalogue says nothing about {' or '.join(f'“{word}”' for word in missing)}." if missing else ""
-    return Reply(text=f"{silent}\n\n{_answer(scene.question, found, heading)}".strip())
+    return Reply(text=f"{silent}\n\n{_answer(text, found, heading)}".strip())
 
 
-def _answer(question: str, found: Sequence[Product], heading: str) -> str:
-    wanted, is_meant = aspects(question, found), not heading.startswith(_LOOKED_FOR)
-    if len(found) > 1 and (_COMPARES.search(question) or (len(found) == 2 and _CHOICE.search(question) and is_meant)):
+def _answer(text: Text, found: Sequence[Product], heading: str) -> str:
+    wanted, is_meant = _aspects(text, found[0]), not heading.startswith(_LOOKED_FOR)
+    is_choice = len(found) == 2 and is_meant and text.has("better|or|both")
+    if len(found) > 1 and (text.has("compar*|versus|vs|difference*|beside|side by side") or is_choice):
         return _compared(found)
     if len(found) == 1:
         return _told_about(found[0], wanted) if wanted and is_meant else _described(found[0])
@@ -50,13 +74,56 @@ def _answer(question: str, found: Sequence[Product], heading: str) -> str:
     return "\n".join([lead, "", *lines])
 
 
+def _aspects(text: Text, product: Product) -> list[str]:
+    """Return what a question asks about products: names of specifications, "price", "rating" or "reviews"."""
+    named = [name for name in product.specs if text.has(name.replace("_", " "))]
+    said = [name for name, phrases in _ASPECTS.items() if text.has(phrases)]
+    wishes = wishes_in(text, product.kind)
+    features = [feature.field.removeprefix("has ") for feature in wishes.features]
+    held = [spec for spec, value in product.specs.items() for name in features if name in (spec, value.lower())]
+    counted = [limit.field for limit in wishes.limits] + ([wishes.order.field] if wishes.order else [])
+    if text.has("how many"):
+        counted += [name for name, (unit, _, _) in units(product.kind).items() if text.has(f"{unit}|{unit}s")]
+    every = dict.fromkeys([*named, *said, *held, *(name.replace(" ", "_") for name in counted)])
+    return [name for name in every if name in ("price", "rating", "reviews") or name in product.specs]
+
+
+def _unknown_words(text: Text, found: Sequence[Product]) -> list[str]:
+    """Return the words of a question that name something which the catalogue never says of such products."""
+    known = frozenset().union(*(_stems(product.kind) for product in found))
+    graded = {each.at for each in text.graded(AMOUNTS)}
+    words = [
+        word.text
+        for at, word in enumerate(text.words)
+        if word.text.isalpha() and len(word.text) > 2 and at not in graded and word.text not in STOP_WORDS
+    ]
+    strange = [word for word in words if word not in _ASKING and stem(word) not in known | set(map(stem, _ASKING))]
+    return list(dict.fromkeys(strange))[:3]
+
+
+@cache
+def _stems(kind: str) -> frozenset[str]:
+    return frozenset(map(stem, words_of(kind)))
+
+
+def _aspect(product: Product, name: str) -> str:
+    """Return what the catalogue says about one aspect of a product."""
+    if name == "price":
+        return f"${product.price}"
+    if name == "rating":
+        return f"rated {product.rating} of 5"
+    if name == "reviews":
+        return "reviews: " + " ".join(f"“{review}”" for review in product.reviews)
+    return f"{name.replace('_', ' ')}: {product.specs.get(name, 'not said')}"
+
+
 def _line(product: Product, wanted: Sequence[str]) -> str:
-    told = [aspect(product, name) for name in wanted if name not in ("price", "rating")]
+    told = [_aspect(product, name) for name in wanted if name not in ("price", "rating")]
     return f"{'; '.join([product.line, *told])} [{product.id}]"
 
 
 def _told_about(product: Product, wanted: Sequence[str]) -> str:
-    return f"**{product.name}** [{product.id}], {product.kind}: {'; '.join(aspect(product, name) for name in wanted)}"
+    return f"**{product.name}** [{product.id}], {product.kind}: {'; '.join(_aspect(product, name) for name in wanted)}"
 
 
 def _described(product: Product) -> str:
@@ -75,7 +142,7 @@ def _compared(found: Sequence[Product]) -> str:
     return "\n".join([f"| |{head}", "|---" * (len(found) + 1) + "|", *lines])
 
 
-def _read_out(scene: Scene) -> Reply | None:
+def read_out(scene: Scene) -> Reply | None:
     """Read out what the tools say, product by product."""
     return Reply(text="\n\n".join(map(_said, scene.results))) if scene.results else None
 
@@ -95,24 +162,25 @@ def _said(result: Result) -> str:
             return f"Order {found['order']}, {found['product']}: {found['status']}{day}."
 
 
+def tell_range(scene: Scene) -> Reply | None:
+    """Say what the shop sells."""
+    has_found = any(text.startswith(_FOUND) for text in scene.notes)
+    return Reply(text=_range()) if Text(scene.question).has(_RANGE) and not has_found else None
+
+
+def give_up(scene: Scene) -> Reply | None:
+    """Say what the shop knows where a question is about something else; small talk is left to the demo model."""
+    if scene.results or GENERAL.reply(scene) is not None:
+        return None
+    return Reply(text=f"I am scripted and did not understand that. {_range()} I also know prices, stock and orders.")
+
+
 def _range() -> str:
     return f"The catalogue has {', '.join(sorted(kinds()))}. It is invented."
 
 
-def _give_up(scene: Scene) -> Reply | None:
-    """Say what the shop knows where a question is about something else; small talk is left to the demo model."""
-    if scene.results or GENERAL.reply(scene) is not None:
-        return None
-    return Reply(text=f"I cannot help with that. {_range()} I also know prices, what is in stock, and orders.")
-
-
 SCRIPT = Script(
-    rules=(
-        _read_out,
-        asked(_RANGE, lambda _match, _scene: _range()),
-        _tell,
-        _give_up,
-    ),
+    rules=(read_out, tell_range, tell, give_up),
     examples=(
         "Which phones are under $500?",
         "Tell me more about the Samsung one",

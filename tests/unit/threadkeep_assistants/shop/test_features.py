@@ -1,11 +1,11 @@
 """Specifications are numbers to compare and features to have."""
 
-from threadkeep_assistants.shop.catalogue import kinds, products
-from threadkeep_assistants.shop.features import features, features_in, metadata, units
+from threadkeep_assistants.shop.catalogue import features, features_in, kinds, products, units
+from threadkeep_assistants.vocabulary.words import Text
 
 
 def test_a_specification_is_a_number_and_what_stands_behind_it_a_feature() -> None:
-    held = metadata(products()["P001"])
+    held = products()["P001"].metadata
     assert (held["screen"], held["storage"], held["has lcd"], held["has oled"]) == (5.4, 64, True, False)
     assert (held["kind"], held["brand"], held["price"]) == ("phone", "Samsung", 129)
 
@@ -21,7 +21,7 @@ def test_units_tell_the_least_and_the_most() -> None:
 
 
 def test_features_are_found_by_other_words_too() -> None:
-    assert set(features_in("can it scan, and is it two-sided?", "printer")) == {"duplex", "scanner"}
-    assert set(features_in("a backlit keyboard", "keyboard")) == {"light"}
-    assert not features_in("something light", "keyboard")
-    assert set(features_in("fully automatic", "coffee machine")) == {"fully automatic"}
+    assert set(features_in(Text("can it scan, and is it two-sided?"), "printer")) == {"duplex", "scanner"}
+    assert set(features_in(Text("a backlit keyboard"), "keyboard")) == {"light"}
+    assert not features_in(Text("something light"), "keyboard")
+    assert set(features_in(Text("fully automatic"), "coffee machine")) == {"fully automatic"}

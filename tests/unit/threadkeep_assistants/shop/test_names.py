@@ -2,7 +2,8 @@
 
 import pytest
 
-from threadkeep_assistants.shop.names import brands_in, corrected, kind_in
+from threadkeep_assistants.shop.catalogue import brands_in, corrected, kinds_in
+from threadkeep_assistants.vocabulary.words import Text
 
 
 @pytest.mark.parametrize(
@@ -20,7 +21,8 @@ from threadkeep_assistants.shop.names import brands_in, corrected, kind_in
     ],
 )
 def test_a_kind_is_told_by_its_names(text: str, kind: str | None) -> None:
-    assert kind_in(text) == kind
+    found = kinds_in(Text(text))
+    assert (found[0] if len(found) == 1 else None) == kind
 
 
 @pytest.mark.parametrize(
@@ -39,4 +41,5 @@ def test_slips_are_put_right_and_other_words_left_alone(text: str, right: str) -
 
 
 def test_brands_are_wanted_or_not() -> None:
-    assert brands_in("a Galaxy or an iphone, no Nokia") == (("Apple", "Samsung"), ("Nokia",))
+    wanted, unwanted = brands_in(Text("a Galaxy or an iphone, no Nokia"))
+    assert ([brand for _, brand in wanted], unwanted) == (["Apple", "Samsung"], ("Nokia",))

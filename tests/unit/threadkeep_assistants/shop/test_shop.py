@@ -5,11 +5,18 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.threadkeep_assistants.long_texts import LONG, check_growth
 from tests.unit.threadkeep_assistants.shop.conversations import ask, ask_all, shopping
+from threadkeep.context.marks import note
+from threadkeep.conversation.blocks import Citation
+from threadkeep.conversation.message import Message, Role
 from threadkeep.llm.base import Request
+from threadkeep.llm.script import Scene
 from threadkeep.testing.scripted_model import ScriptedModel, says
 from threadkeep_assistants.shop import ASSISTANT
-from threadkeep_assistants.shop.catalogue import Product, products
+from threadkeep_assistants.shop.catalogue import Product, named_in, products
+from threadkeep_assistants.shop.question import Question, meaning
+from threadkeep_assistants.shop.script import SCRIPT
 
 
 async def test_phones_under_500_are_phones_under_500_and_cited() -> None:
@@ -267,8 +274,100 @@ async def test_an_order_is_asked_about_by_its_number_alone() -> None:
 @pytest.mark.parametrize("question", ["do you have bicycles?", "asdf", "tell me a joke", "do you deliver to Norway?"])
 async def test_what_the_shop_does_not_know_is_said(question: str) -> None:
     told = await ask_all(question)
-    assert told.text.startswith("I cannot help with that. The catalogue has camera, coffee machine")
+    assert told.text.startswith("I am scripted and did not understand that. The catalogue has camera, coffee machine")
     assert told.cited == []
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "phones, budget 500 max",
+        "phones <= $500",
+        "a phone for five hundred dollars",
+        "phones for 500 bucks or less",
+        "I can spend 500 on a phone",
+        "phones between $300 and $500",
+        "a phone, my budget is $500",
+    ],
+)
+async def test_a_limit_is_kept_as_people_write_it(question: str) -> None:
+    found = [products()[id] for id in (await ask_all(question)).cited]
+    assert len(found) == 5
+    assert all(product.kind == "phone" and product.price <= 500 for product in found)
+
+
+async def test_what_fits_is_counted_after_a_filter() -> None:
+    def fitting(*brands: str) -> int:
+        phones = [each for each in products().values() if each.kind == "phone" and each.price < 500]
+        return sum(not brands or each.brand in brands for each in phones)
+
+    async with shopping() as chat:
+        await ask(chat, PHONES)
+        assert (await ask(chat, "how many are there?")).text.startswith(f"{fitting()} in the catalogue fit")
+        await ask(chat, "only Samsung")
+        assert (await ask(chat, "how many are there?")).text.startswith(f"{fitting('Samsung')} in the catalogue fit")
+
+
+async def test_which_of_the_two_means_those_that_were_looked_at_last() -> None:
+    told = await ask_all(PHONES, "the third one", "the fourth one", "which of the two is cheaper?")
+    assert told.cited == [min("P028", "P025", key=lambda id: products()[id].price)]
+    told = await ask_all(PHONES, "which of the two is cheaper?")
+    assert told.text.startswith("I am scripted and did not understand which products you mean")
+    assert told.cited == []
+
+
+async def test_it_after_a_list_is_the_first_and_the_others_are_the_rest() -> None:
+    assert (await ask_all(PHONES, "is it in stock?")).tools == ("check_stock",)
+    assert (await ask_all(PHONES, "the runner-up")).cited == FIRST[1:2]
+    assert (await ask_all(PHONES, "the second one", "what about the others?")).cited == [FIRST[0], *FIRST[2:]]
+
+
+async def test_an_order_that_does_not_exist_is_named_in_plain_words() -> None:
+    told = await ask_all("Where is my order 1234?")
+    assert "There is no order 1234; numbers look like A1002." in told.text
+    assert "InvalidValue" not in told.text
+
+
+async def test_a_brand_that_was_not_shown_is_looked_for_and_nothing_else_is_shown() -> None:
+    shown = {products()[id].brand for id in FIRST}
+    brand = next(name for name in ("Nokia", "Fairphone", "Xiaomi") if name not in shown)
+    told = await ask_all(PHONES, f"Tell me more about the {brand} one")
+    assert told.cited
+    assert {products()[id].brand for id in told.cited} == {brand}
+    assert f"none of those shown is from {brand}" in told.text
+
+
+class _Rewriting(ScriptedModel):
+    """A model that is asked to rewrite, as real ones are."""
+
+    is_scripted = False
+
+
+async def test_an_accepted_rewrite_decides_what_is_found() -> None:
+    listed = says("Take the Samsung Pixelia Plus 6 [P028], the Sony Onyx S 9 [P025] or a phone by Nokia under 300.")
+    model = _Rewriting(listed, says("Nokia phones under 300"), says("Here."))
+    async with shopping(model=model) as chat:
+        await ask(chat, PHONES)
+        told = await ask(chat, "what about those you named last?")
+    passages = [line[1:5] for line in model.requests[-1].messages[-1].content.splitlines() if line.startswith("[P")]
+    assert told.query["by"] == "model"
+    assert {products()[id].brand for id in passages} == {"Nokia"}
+    assert all(products()[id].price < 300 for id in passages)
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_the_time_for_a_long_question_grows_no_faster_than_its_length(kind: str) -> None:
+    answer = Message(role=Role.ASSISTANT, content="", blocks=(Citation(source="P024"),))
+
+    def read(text: str) -> None:
+        asked = Question.of([Message(role=Role.USER, content=text), answer, Message(role=Role.USER, content=text)])
+        _ = meaning(asked), asked.order, asked.is_about_stock, named_in(text)
+        SCRIPT.reply(Scene(Request(messages=(Message(role=Role.USER, content=f"{_NOTE}\n\n{text}"),))))
+
+    check_growth(read, LONG[kind])
+
+
+_NOTE = note("products found for the question below\nlooked for: phone\n[P024] Motorola Vela X 9.")
 
 
 async def test_what_there_is_can_be_asked_for() -> None:
