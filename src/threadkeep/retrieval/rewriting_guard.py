@@ -1,11 +1,11 @@
 """The guard of a rewrite: is what a model answered a query that says the same, with nothing made up?
 
-Words that are neither in the question nor in the conversation are suspect. A few neutral ones are let through, so that
-a model may make a sentence of what it was given.
+Words that are neither in the question nor in the conversation are suspect. Some are let through: a synonym is not
+nonsense, and a model makes a sentence of what it was given. Too many of them belong to another conversation.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from threadkeep.retrieval.expansion import content_stems
 
@@ -22,6 +22,10 @@ describe explain available type kind feature option product item question regard
 mentioned previous recommend recommendation conversation context"""
 _NEUTRAL = frozenset(_MAKING_SENTENCES.split())
 _SAME_START = 5
+_RECENT = 8
+"""In how many of the newest texts other forms of a word are looked for; in older ones it must stand as it is."""
+_SHARE = 3
+"""One word of so many may be new, and one in any case, as long as another is not."""
 
 
 def cleaned(text: str) -> str:
@@ -30,8 +34,8 @@ def cleaned(text: str) -> str:
     return " ".join(_LABEL.sub("", line).split()).strip("\"'“”„«»`* ")
 
 
-def flaw(query: str, question: str, said: Iterable[str]) -> str | None:
-    """Return what is wrong with a query that a model made of a question and what was said before; None if nothing."""
+def flaw(query: str, question: str, said: Sequence[str]) -> str | None:
+    """Return what is wrong with a query that a model made of a question and all that was said; None if nothing."""
     if not query:
         return "it was empty"
     if len(query) > max(MOST_CHARACTERS, 2 * len(question)):
@@ -41,9 +45,14 @@ def flaw(query: str, question: str, said: Iterable[str]) -> str | None:
     words = content_stems(query)
     if not words:
         return "it named nothing"
-    known = content_stems(question).union(*map(content_stems, said)) | _NEUTRAL
-    invented = sorted(word for word in words - known if not _is_form_of(word, known))
-    return f"it had words that nobody said: {', '.join(invented[:5])}" if invented else None
+    known = content_stems(question).union(*map(content_stems, said[-_RECENT:])) | _NEUTRAL
+    new = sorted(word for word in words - known if not _is_form_of(word, known) and not _stands_in(word, said))
+    is_nonsense = len(new) > max(1, len(words) // _SHARE) or len(new) == len(words)
+    return f"it had words that nobody said: {', '.join(new[:5])}" if is_nonsense else None
+
+
+def _stands_in(word: str, said: Iterable[str]) -> bool:
+    return any(word in text.lower() for text in said)
 
 
 def _is_form_of(word: str, known: Iterable[str]) -> bool:

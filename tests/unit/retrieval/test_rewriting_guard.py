@@ -1,7 +1,10 @@
 """The guard of a rewrite."""
 
+import json
+
 import pytest
 
+from bench.followup_cases import OWN
 from threadkeep.retrieval.rewriting_guard import cleaned, flaw
 
 SAID = ["Show me phones", "The Samsung Galaxy A54 costs $449 and is waterproof."]
@@ -26,6 +29,36 @@ def test_the_query_is_taken_out_of_the_answer(text: str, expected: str) -> None:
 )
 def test_a_query_of_known_words_is_taken(query: str) -> None:
     assert flaw(query, "How much is it?", SAID) is None
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "Which phones are waterproof besides the Samsung Galaxy A54?",
+        "What is the price of the Samsung Galaxy A54?",
+        "Is the Samsung Galaxy A54 good for swimming?",
+    ],
+)
+def test_a_synonym_is_not_nonsense(query: str) -> None:
+    assert flaw(query, "How much is it?", SAID) is None
+
+
+def test_a_word_counts_as_said_however_long_ago_it_was() -> None:
+    said = ["Does Zanzibar export vanilla?", *["Anything else?", "Yes."] * 50]
+    assert flaw("Vanilla of Zanzibar", "And there?", said) is None
+    assert flaw("Vanilla of Madagascar", "And there?", said[1:]) is not None
+
+
+def test_what_belongs_to_another_conversation_is_refused_nearly_always() -> None:
+    cases = [json.loads(line) for line in (OWN / "conversations.jsonl").read_text(encoding="utf-8").splitlines()]
+    foreign = [
+        flaw(other["history"][0]["content"], case["question"], [message["content"] for message in case["history"]])
+        for case in cases
+        for other in cases
+        if case["domain"] != other["domain"] and case["history"] and other["history"]
+    ]
+    assert len(foreign) > 1000
+    assert sum(wrong is not None for wrong in foreign) / len(foreign) >= 0.95
 
 
 @pytest.mark.parametrize(
