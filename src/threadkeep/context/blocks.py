@@ -1,4 +1,4 @@
-"""Blocks as text, for models, which read and do not look (R-D5)."""
+"""Blocks as text, for models, which read and do not look (R-D5). It stands before the content, or instead of it."""
 
 from dataclasses import replace
 from typing import Any
@@ -13,16 +13,20 @@ _NAMES = ("ticker", "name", "title", "label", "id")
 
 
 def blocks(working: Working) -> Working:
-    """Give every message a text: its own, or else that of its blocks."""
+    """Give every message a text: that of its blocks and its own."""
     lines = (line.saying(with_text(line.message, text_of(line.message))) for line in working.lines)
     return replace(working, lines=tuple(lines))
 
 
 def text_of(message: Message) -> str:
-    """Return the text of a message: an assistant that calls tools may stay silent, nobody else."""
-    if message.content.strip():
-        return message.content
-    return text_of_blocks(message) or ("" if message.tool_calls else NO_CONTENT)
+    """Return the text of a message: an assistant that calls tools may stay silent, nobody else.
+
+    What its blocks say is not said twice where the content says it too, or is no more than that.
+    """
+    shown = text_of_blocks(message)
+    if not message.content.strip() or message.content.strip() in shown:
+        return shown or ("" if message.tool_calls else NO_CONTENT)
+    return message.content if shown in message.content else f"{shown}\n\n{message.content}"
 
 
 def old_text_of(message: Message) -> str:

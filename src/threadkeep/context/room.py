@@ -6,6 +6,7 @@ where the policy says so.
 """
 
 from threadkeep.context.base import Window, Working
+from threadkeep.context.history import Turn
 from threadkeep.context.marks import own
 from threadkeep.context.summary import text_of_summary
 
@@ -15,10 +16,19 @@ RECALL_SHARE = 0.75
 """Issue 3 measured this split on LoCoMo: of 4,000 tokens a quarter as window and the other 3,000 as recall."""
 
 
-def room_for_history(working: Working, *, has_cut: bool) -> int:
-    """Return how many tokens the history may have, the current turn included."""
+def room_for_history(working: Working, current: Turn, *, has_cut: bool) -> int:
+    """Return how many tokens the history may have, the current turn included.
+
+    A budget of the policy is for what was said before: the current question does not count (R-D6).
+    """
     room = _unspent(working) - (_share_of_recall(working) if has_cut else 0)
-    return max(1, min(room, _policy_tokens(working)))
+    asked = sum(working.material.count(line.message) for line in current if line.opens)
+    return max(1, min(room, _policy_tokens(working) + asked))
+
+
+def room_for_question(working: Working) -> int:
+    """Return how many tokens the current question may have: all that the model has room for, whatever the policy."""
+    return max(1, _unspent(working))
 
 
 def room_left_for_recall(working: Working) -> int:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from threadkeep.context.base import Counter, Cut, Window, Working
 from threadkeep.context.history import Turn, in_turns
 from threadkeep.context.masking import masked
-from threadkeep.context.room import room_for_history
+from threadkeep.context.room import room_for_history, room_for_question
 from threadkeep.context.squeeze import size_of, squeeze
 
 DEFAULT_MESSAGES = 10
@@ -34,7 +34,7 @@ def window(working: Working) -> Working:
     if len(earlier) < len(every):
         cut = replace(cut, first=_first_seq(earlier, current))
     kept = [_masked_before(turn, cut.masked) for turn in [*earlier, current]]
-    room = room_for_history(working, has_cut=cut.first > 0)
+    room = room_for_history(working, current, has_cut=cut.first > 0)
     if sum(size_of(turn, count) for turn in kept) > room or sum(map(_messages, kept)) > MAX_MESSAGES:
         kept, cut = _cut_down(working, earlier, current, cut)
     return replace(working, lines=tuple(line for turn in kept for line in turn), cut=cut)
@@ -58,8 +58,8 @@ def _cut_down(working: Working, earlier: list[Turn], current: Turn, cut: Cut) ->
     A large current turn leaves a quarter to those before it, if its steps can be shortened that far: what is cut off
     now does not come back when they have become old.
     """
-    count, limit = working.material.count, room_for_history(working, has_cut=False)
-    room = room_for_history(working, has_cut=cut.first > 0 or len(earlier) > 0)
+    count, limit = working.material.count, room_for_question(working)
+    room = room_for_history(working, current, has_cut=cut.first > 0 or len(earlier) > 0)
     current = _masked_before(current, cut.masked)
     past = min(room // 4, sum(size_of(tuple(map(masked, turn)), count) for turn in earlier))
     current, inner = squeeze(current, room - past, limit, count)

@@ -31,10 +31,12 @@ def test_each_kind_of_block_has_a_short_text(block: Block, text: str) -> None:
     assert text_of_block(block) == text
 
 
-def test_blocks_are_joined_by_spaces_and_speak_where_content_is_missing() -> None:
+def test_blocks_are_joined_by_spaces_and_stand_before_the_content_or_instead_of_it() -> None:
     shown = (Narrative(text="Look:"), ranked("A"), Narrative(text=" "))
     assert text_of(assistant("", blocks=shown)) == "Look: Showed ranked list: A"
-    assert text_of(assistant("Here.", blocks=shown)) == "Here."
+    assert text_of(assistant("Here.", blocks=shown)) == "Look: Showed ranked list: A\n\nHere."
+    assert text_of(assistant("Look:", blocks=shown)) == "Look: Showed ranked list: A"
+    assert text_of(assistant("I say: Look here.", blocks=(Narrative(text="Look here."),))) == "I say: Look here."
 
 
 def test_a_message_without_anything_says_so_unless_it_calls_tools() -> None:

@@ -6,7 +6,8 @@ from typing import Any
 from pydantic import Field
 from starlette.responses import JSONResponse, Response
 
-from threadkeep.context.blocks import text_of
+from threadkeep.context.blocks import text_of_blocks
+from threadkeep.context.marks import NO_CONTENT
 from threadkeep.conversation.message import Message, Role, ToolCall
 from threadkeep.server.failed_turn import problem_of_turn
 from threadkeep.server.keys import replay_headers
@@ -62,7 +63,7 @@ class Outcome:
             return problem_of_turn(data["error"], session_id=session)
         message, detail = self.message, data.get("detail")
         reply = Reply(
-            response=text_of(message) if message else detail or "",
+            response=(message.content.strip() or text_of_blocks(message) or NO_CONTENT) if message else detail or "",
             session_id=session,
             status="running" if self.end is None else status_of(self.end),
             detail=detail,

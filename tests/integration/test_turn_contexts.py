@@ -1,0 +1,45 @@
+"""What the model is shown, through the Python API: blocks, long questions, how much of the history."""
+
+import pytest
+
+import threadkeep
+from threadkeep.context.base import Policy, Window
+from threadkeep.conversation.blocks import RankedList
+from threadkeep.testing.scripted_model import ScriptedModel, says, wants
+from threadkeep.tools.base import ToolOutcome
+from threadkeep.tools.decorator import tool
+from threadkeep.tools.registry import Registry
+from threadkeep.turn.assistant import Assistant
+
+SMALL = Policy(window=Window.BUDGET, size=2000)
+
+
+@tool
+def rank() -> ToolOutcome:
+    """Rank the stocks."""
+    rows = [{"ticker": ticker, "score": 1} for ticker in ("NVDA", "AAPL", "MSFT", "AMZN", "META", "TSLA")]
+    return ToolOutcome(content="ranked", blocks=(RankedList(rows=rows),))
+
+
+async def test_the_model_is_told_what_was_shown_beside_an_answer() -> None:
+    model = ScriptedModel(wants(("1", "rank", {})), says("Chips stand out."), says("Nvidia."))
+    async with threadkeep.open("memory:", [Assistant(name="a", tools=Registry([rank]))], model=model) as keeper:
+        chat = await keeper.create()
+        for question in ("Which stocks?", "The first one?"):
+            await (await chat.send(question)).answer()
+    told = model.requests[-1].messages[-2].content
+    assert told == "Showed ranked list: NVDA, AAPL, MSFT, AMZN, META...\n\nChips stand out."
+
+
+@pytest.mark.parametrize("size", [9_000, 30_000, 300_000])
+async def test_the_current_question_is_never_cut_by_the_budget_of_the_history(size: int) -> None:
+    model = ScriptedModel(says("Noted."), wants(("1", "rank", {})), says("Done."), says("Yes."))
+    question = ("all of it matters " * size)[:size]
+    assistant = Assistant(name="small", policy=SMALL, tools=Registry([rank]))
+    async with threadkeep.open("memory:", [assistant], model=model) as keeper:
+        chat = await keeper.create()
+        for text in ("My name is Alice.", question, "Was it long?"):
+            await (await chat.send(text)).answer()
+    assert [message.content for message in model.requests[1].messages] == ["My name is Alice.", "Noted.", question]
+    assert model.requests[2].messages[2].content == question
+    assert model.requests[3].messages[-1].content.endswith("Was it long?")
