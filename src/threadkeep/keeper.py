@@ -186,7 +186,7 @@ class Chat:
         """Yield every event behind the cursor (none: from now on; `Cursor()`: from the beginning), for ever."""
         return self._keeper.desk.follow(self.scope, self.id, after)
 
-    async def messages(self, *, limit: int = 20, head: int | None = None) -> list[Message]:
+    async def messages(self, *, limit: int = 10, head: int | None = None) -> list[Message]:
         """Return the newest messages of a branch (none: the current one), oldest first."""
         entries = await self._keeper.store.newest(self.scope, self.id, limit=limit, head=head)
         return [entry.body for entry in entries if isinstance(entry.body, Message)]

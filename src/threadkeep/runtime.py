@@ -82,6 +82,7 @@ class Hosting:
     own and `demo` (None: any)."""
 
     max_bytes: int = MAX_BYTES
+    max_history_length: int = 10
     count: Counter = count_tokens
     tool_timeout: float = DEFAULT_TIMEOUT
     admission: Admission = field(default_factory=Admission)
@@ -104,10 +105,11 @@ async def open_keeper(
     `model` is a name or a model of your own; without one it is chosen from what is found in the environment. `pace` is
     for the scripted demo: seconds for a word.
     """
-    known = {assistant.name: assistant for assistant in assistants or (default_assistant(Settings()),)}
+    hosting = hosting or Hosting()
+    given = assistants or (default_assistant(Settings()),)
+    known = {assistant.name: _with_window(assistant, hosting.max_history_length) for assistant in given}
     choice = await _choice(model, os.environ if environment is None else environment)
     logger.debug("model: %s. %s", choice.name, choice.reason)
-    hosting = hosting or Hosting()
     own = (assistant.model for assistant in known.values() if assistant.model)
     offered = tuple(dict.fromkeys([choice.name, *own, *(hosting.models or ()), "demo"]))
     default = choice.name if isinstance(model, str | None) else model
@@ -246,6 +248,13 @@ def _policy(settings: AssistantSettings) -> Policy:
     if settings.history_tokens is not None:
         return Policy(window=Window.BUDGET, size=settings.history_tokens)
     return Policy()
+
+
+def _with_window(assistant: Assistant, newest: int) -> Assistant:
+    """Return the assistant with a window: its own, or the newest messages (R-E10)."""
+    if assistant.policy.window is not None:
+        return assistant
+    return replace(assistant, policy=replace(assistant.policy, window=Window.NEWEST, size=newest))
 
 
 class _Minds:

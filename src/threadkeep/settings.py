@@ -180,7 +180,10 @@ class Settings(BaseModel):
     tenant_conversations: int = _limit(0, "conversations that one tenant may keep")
     tenant_storage_bytes: int = _limit(0, "text that one tenant may keep, before compression")
     max_history_length: int = Field(
-        default=10, ge=1, le=1000, description="how many messages of a history that a client brings along are kept"
+        default=10,
+        ge=1,
+        le=1000,
+        description="how many messages a model sees where its assistant sets no window, or a client may bring",
     )
     storage_dir: str = Field(
         default="data/sessions", min_length=1, description="the folder that the store `files:` stands for"

@@ -5,6 +5,7 @@ import pytest
 import threadkeep
 from threadkeep.context.base import Policy, Window
 from threadkeep.conversation.blocks import RankedList
+from threadkeep.runtime import Hosting, open_keeper
 from threadkeep.testing.scripted_model import ScriptedModel, says, wants
 from threadkeep.tools.base import ToolOutcome
 from threadkeep.tools.decorator import tool
@@ -43,3 +44,28 @@ async def test_the_current_question_is_never_cut_by_the_budget_of_the_history(si
     assert [message.content for message in model.requests[1].messages] == ["My name is Alice.", "Noted.", question]
     assert model.requests[2].messages[2].content == question
     assert model.requests[3].messages[-1].content.endswith("Was it long?")
+
+
+@pytest.mark.parametrize(
+    ("policy", "seen"), [(Policy(), 3), (Policy(window=Window.FULL), 13), (Policy(window=Window.NEWEST, size=5), 5)]
+)
+async def test_the_setting_governs_the_history_of_every_assistant_without_a_window(policy: Policy, seen: int) -> None:
+    model = ScriptedModel(*[says(f"Answer {number}.") for number in range(7)])
+    hosting = Hosting(max_history_length=3)
+    keeper = await open_keeper("memory:", [Assistant(name="a", policy=policy)], model=model, hosting=hosting)
+    async with keeper:
+        chat = await keeper.create()
+        for number in range(7):
+            await (await chat.send(f"Question {number}?")).answer()
+    assert len(model.requests[-1].messages) == seen
+
+
+async def test_ten_messages_are_the_default_of_the_setting_and_of_the_newest_that_are_given_back() -> None:
+    model = ScriptedModel(*[says(f"Answer {number}.") for number in range(12)])
+    async with threadkeep.open("memory:", [Assistant(name="a")], model=model) as keeper:
+        chat = await keeper.create()
+        for number in range(12):
+            await (await chat.send(f"Question {number}?")).answer()
+        assert [message.content for message in await chat.messages()][::9] == ["Question 7?", "Answer 11."]
+        assert len(await chat.messages(limit=24)) == 24
+    assert len(model.requests[-1].messages) == 9

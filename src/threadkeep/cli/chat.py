@@ -78,7 +78,11 @@ def _opened(
     assistants = {**known, **({asked_for.name: asked_for} if asked_for else {})}
     first = asked_for.name if asked_for else DEFAULT_ASSISTANT
     ordered = sorted(assistants.values(), key=lambda assistant: assistant.name != first)
-    hosting = Hosting(count=load_counter(settings.token_counter), tool_timeout=settings.tool_timeout)
+    hosting = Hosting(
+        max_history_length=settings.max_history_length,
+        count=load_counter(settings.token_counter),
+        tool_timeout=settings.tool_timeout,
+    )
     opening = open_keeper(settings.store, ordered, model=settings.model, mcp=settings.mcp.servers, hosting=hosting)
     keeper = background.run(opening)
     try:

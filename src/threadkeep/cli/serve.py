@@ -110,6 +110,7 @@ async def _serve(settings: Settings, listener: socket.socket, most_connections: 
     measures = Measures()
     hosting = Hosting(
         max_bytes=settings.max_message_bytes,
+        max_history_length=settings.max_history_length,
         count=load_counter(settings.token_counter),
         tool_timeout=settings.tool_timeout,
         admission=Admission(user_turns=settings.user_turns, tenant_turns=settings.tenant_turns),

@@ -24,9 +24,12 @@ class Window(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """An assistant's context policy. `size` counts messages for NEWEST and tokens for BUDGET; 0 is the default."""
+    """An assistant's context policy. `size` counts messages for NEWEST and tokens for BUDGET; 0 is the default.
 
-    window: Window = Window.FULL
+    Without a `window` it is the one that is set for all assistants without their own: the newest `max_history_length`.
+    """
+
+    window: Window | None = None
     size: int = 0
     recall: bool = True
     summary: bool = False

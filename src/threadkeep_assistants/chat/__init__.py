@@ -1,6 +1,7 @@
 """The general assistant: it remembers, tells the time, calculates, searches one's earlier conversations, and uses the
 tools of all configured MCP servers."""
 
+from threadkeep.context.base import Policy, Window
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant
 from threadkeep_assistants.chat.archive import search_conversations
@@ -17,6 +18,7 @@ ASSISTANT = Assistant(
     ),
     examples=("My name is Alice.", "What is 17 * 23?", "What time is it in Tokyo?", "What's my name?"),
     tools=Registry([current_time, calculate, search_conversations]),
+    policy=Policy(window=Window.FULL),
     script=SCRIPT,
     mcp=True,
 )

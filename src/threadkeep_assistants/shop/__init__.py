@@ -3,7 +3,6 @@
 The graph is loaded when the first question comes: it needs the extras `retrieval` and `langgraph`.
 """
 
-from threadkeep.context.base import Policy, Window
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant
 from threadkeep_assistants.shop.script import SCRIPT
@@ -19,7 +18,6 @@ ASSISTANT = Assistant(
     ),
     examples=("Which phones are under $500?", "Headphones for running", "Where is my order A1002?"),
     tools=Registry([get_price, check_stock, order_status]),
-    policy=Policy(window=Window.NEWEST, size=10),
     script=SCRIPT,
     mind="threadkeep_assistants.shop.graph:mind",
 )

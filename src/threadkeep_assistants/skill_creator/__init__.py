@@ -16,6 +16,7 @@ To be read in the order in which a skill is made:
 
 from pathlib import Path
 
+from threadkeep.context.base import Policy, Window
 from threadkeep.settings import Settings
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant
@@ -34,6 +35,7 @@ def skill_creator(settings: Settings) -> Assistant:
             "A skill that reviews SQL before it is run",
         ),
         tools=Registry([saving_tool(Path(settings.skills_dir))]),
+        policy=Policy(window=Window.FULL),
         machine=MACHINE,
         mind="threadkeep_assistants.skill_creator.mind:SkillCreator",
     )

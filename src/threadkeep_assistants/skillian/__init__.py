@@ -3,6 +3,7 @@
 It shows how to build an assistant of tools that answer with blocks; the ledger is read when it is first asked for.
 """
 
+from threadkeep.context.base import Policy, Window
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant
 from threadkeep_assistants.skillian.script import EXAMPLES, SCRIPT
@@ -32,5 +33,6 @@ ASSISTANT = Assistant(
     instructions=INSTRUCTIONS,
     examples=EXAMPLES,
     tools=Registry([get_budget, compare_sources, list_differences, explain_account]),
+    policy=Policy(window=Window.FULL),
     script=SCRIPT,
 )

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from threadkeep.context.base import Policy
+from threadkeep.context.base import Policy, Window
 from threadkeep_assistants.skillian import ASSISTANT
 from threadkeep_assistants.skillian.ledger import SOURCES, ledger
 
@@ -21,7 +21,7 @@ def test_its_instructions_name_what_the_ledger_has() -> None:
 
 
 def test_the_model_gets_the_whole_history_and_at_most_ten_rounds_of_tools() -> None:
-    assert (ASSISTANT.policy, ASSISTANT.iterations) == (Policy(), 10)
+    assert (ASSISTANT.policy, ASSISTANT.iterations) == (Policy(window=Window.FULL), 10)
 
 
 def test_importing_it_reads_no_data() -> None:
