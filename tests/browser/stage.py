@@ -100,6 +100,11 @@ def stumble(_match: re.Match[str], _scene: Scene) -> str:
     return "On its feet again."
 
 
+def both(match: re.Match[str], _scene: Scene) -> Reply:
+    """Call a tool that needs nobody and one that a person must allow."""
+    return Reply(calls=(Call("draw"), Call("remove_file", {"path": match["path"]})))
+
+
 def shown(_told: str, scene: Scene) -> str | Reply:
     """End, or hold something before, as the question asks."""
     held = re.search(r"and keep (\w+)", scene.question)
@@ -120,6 +125,7 @@ ASSISTANT = Assistant(
             asked(r"(?s)repeat (?P<words>.+)", "{words}"),
             asked(r"say (?P<words>.+)", "{words}"),
             calls(r"hold (?P<name>\w+)", "hold"),
+            asked(r"draw and remove (?P<path>\S+)", both),
             calls("draw", "draw"),
             calls("break the (?P<part>.+)", "broken"),
             calls(r"remove (?P<path>\S+)", "remove_file"),

@@ -50,6 +50,24 @@ async def test_a_call_still_waits_after_a_reload_and_is_decided_in_one_place_for
     await expect(person.answers).to_contain_text("Done: c.txt is gone.")
 
 
+async def test_only_the_call_that_needs_a_person_is_offered_also_after_a_reload(person: Person, api: Api) -> None:
+    id = await api.begin()
+    await person.open(id)
+    await person.write("draw and remove f.txt")
+    cards, asked = person.answers.locator(".tk-tool"), person.page.get_by_test_id("approval")
+    for _ in range(2):
+        await expect(asked).to_have_count(1)
+        await expect(cards.nth(1).get_by_test_id("approval")).to_be_visible()
+        await expect(cards.nth(0).locator("summary")).to_contain_text("waits for the others")
+        await person.page.reload()
+    (turn,) = (await api.read(id))["turns"]
+    assert turn["calls"] == [(await api.read(id))["messages"][-1]["tool_calls"][1]["id"]]
+    await asked.get_by_role("button", name="Allow").click()
+    await person.is_answered()
+    await expect(cards.nth(0)).to_have_attribute("data-state", "done")
+    await expect(cards.nth(1)).to_have_attribute("data-state", "done")
+
+
 async def test_a_call_is_decided_with_the_keyboard(person: Person, api: Api) -> None:
     await person.open(await api.begin())
     await person.write("remove d.txt")

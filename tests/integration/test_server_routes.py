@@ -265,6 +265,7 @@ async def test_a_turn_that_waits_for_a_person_goes_on_when_it_is_answered(store:
     async with serving(store, model, [HELPER]) as server:
         path = await titled(server)
         assert (await server.say(path, "pay")).json()["turn"]["state"] == "waiting"
+        assert (await server.client.get(path)).json()["turns"][0]["calls"] == ["call_1"]
         body = {"tool_call_id": "call_1", "approved": approved}
         wrong = await server.client.post(f"{path}/approve", json=body | {"tool_call_id": "call_2"})
         assert_problem(wrong, 404, "turn_not_found")

@@ -99,7 +99,8 @@ async def test_of_two_calls_only_one_needs_a_person_and_both_wait(keepers: Keepe
     keeper = await keepers.open(ScriptedModel(calls, says("Done.")), till.pay, look)
     chat = await new_chat(keeper)
     turn = await chat.send("Look, then pay")
-    assert (await ended(turn)).name == "turn.waiting"
+    end = await ended(turn)
+    assert (end.name, end.data["calls"]) == ("turn.waiting", ["call_2"])
     with pytest.raises(TurnNotFound):
         await chat.approve("call_1")
     await chat.approve("call_2")

@@ -12,9 +12,7 @@ from threadkeep.conversation.message import Message, ToolCall
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.errors import NotFound
 from threadkeep.keeper import ENDS, Chat, Keeper, SentTurn
-from threadkeep.turn.decision import Wait, decide
 from threadkeep.turn.events import Event
-from threadkeep.turn.running import turn_entries
 
 PATIENCE = 3
 """How often Ctrl-C is pressed in one turn until it ends the program: the turn does not stop, then."""
@@ -152,10 +150,4 @@ async def _approved(chat: Chat, call: ToolCall, allowed: bool) -> None:
 async def waiting_calls(keeper: Keeper, chat: Chat) -> tuple[ToolCall, ...]:
     """Return the calls that wait for a person."""
     turns = await keeper.store.turns(chat.scope, chat.id)
-    for turn in turns:
-        if turn.state is TurnState.WAITING:
-            assistant = keeper.host.parts.assistant_of(await chat.conversation())
-            entries = await turn_entries(keeper.store, chat.scope, chat.id, turn.number)
-            step = decide(entries, assistant.tools, assistant.iterations)
-            return step.calls if isinstance(step, Wait) else ()
-    return ()
+    return tuple([call for turn in turns for call in await keeper.desk.waiting_calls(turn)])

@@ -27,7 +27,8 @@ class TurnState(StrEnum):
 
 class TurnChange(Value):
     """An entry that tells a transition. A queued turn carries its message until it starts, and the entry that it is
-    to continue then, if that is not simply the head."""
+    to continue then, if that is not simply the head. `calls` are the ids of the tool calls that a waiting turn waits
+    for: a person must decide about each."""
 
     kind: Literal["turn"] = "turn"
     state: TurnState
@@ -36,6 +37,7 @@ class TurnChange(Value):
     usage: Usage | None = None
     error: Text | None = None
     detail: Text | None = None
+    calls: tuple[Text, ...] = ()
 
 
 class Lease(Value):

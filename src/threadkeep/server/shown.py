@@ -9,8 +9,9 @@ from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.tree import Tree
-from threadkeep.conversation.turn import Turn, TurnChange
+from threadkeep.conversation.turn import Turn, TurnChange, TurnState
 from threadkeep.store.base import Hit
+from threadkeep.turn.desk import Desk
 from threadkeep.turn.events import show
 
 
@@ -69,19 +70,24 @@ class ShownMessage(Shown):
 
 class ShownTurn(Shown):
     """A turn by its number and its state; `error` if it failed, `detail` where there is something to say. A queued one
-    shows its `message`, which is in no branch yet."""
+    shows its `message`, which is in no branch yet, a waiting one the ids of the tool `calls` that it waits for."""
 
     id: int
     state: str
     error: str | None = None
     detail: str | None = None
     message: dict[str, Any] | None = None
+    calls: list[str] = []
 
     @classmethod
-    def of(cls, turn: Turn, opening: Entry | None = None) -> "ShownTurn":
-        """Return an open turn as clients see it, with what the entry that opened it holds."""
-        queued = opening.body.message if opening is not None and isinstance(opening.body, TurnChange) else None
-        return cls(id=turn.number, state=turn.state, message=show(queued) if queued else None)
+    async def of(cls, desk: Desk, turn: Turn) -> "ShownTurn":
+        """Return an open turn as clients see it."""
+        queued = None
+        if turn.state is TurnState.QUEUED:
+            opening = (await desk.store.entry(turn.scope, turn.conversation, turn.number)).body
+            queued = opening.message if isinstance(opening, TurnChange) else None
+        calls = [call.id for call in await desk.waiting_calls(turn)]
+        return cls(id=turn.number, state=turn.state, message=show(queued) if queued else None, calls=calls)
 
 
 class WholeConversation(ShownConversation):

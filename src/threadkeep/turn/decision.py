@@ -87,6 +87,17 @@ def pending_calls(entries: Sequence[Entry]) -> tuple[ToolCall, ...]:
     return tuple(call for call in _message(said[-1]).tool_calls if call.id not in answered)
 
 
+def waiting_calls(entries: Sequence[Entry]) -> tuple[ToolCall, ...]:
+    """Return the calls of a waiting turn that a person has yet to decide about."""
+    pending, said = pending_calls(entries), _said(entries)
+    later = [entry.body for entry in entries if said and entry.seq > said[-1].seq]
+    decided = {body.tool_call_id for body in later if isinstance(body, Approval)}
+    paused = [body.calls for body in later if isinstance(body, TurnChange) and body.state is TurnState.WAITING]
+    # Release 0.1.0 did not write down which calls wait: then any of them may.
+    named = (paused[-1] if paused else ()) or [call.id for call in pending]
+    return tuple(call for call in pending if call.id in named and call.id not in decided)
+
+
 def _said(entries: Sequence[Entry]) -> list[Entry]:
     """Return what the assistant said, whole or cut off."""
     return [entry for entry in entries if isinstance(entry.body, Message) and entry.body.role is Role.ASSISTANT]

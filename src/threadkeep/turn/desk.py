@@ -7,12 +7,12 @@ from contextlib import suppress
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Approval, Entry
 from threadkeep.conversation.idempotency import IdempotencyKey
-from threadkeep.conversation.message import Message, Role
+from threadkeep.conversation.message import Message, Role, ToolCall
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, Turn, TurnState
 from threadkeep.errors import InvalidParent, LeaseLost, ThreadkeepError, TurnNotFound
 from threadkeep.store.base import Append, Begun
-from threadkeep.turn.decision import Wait, decide
+from threadkeep.turn.decision import waiting_calls
 from threadkeep.turn.events import Event
 from threadkeep.turn.follow import follow
 from threadkeep.turn.host import Host
@@ -74,8 +74,8 @@ class Desk:
         """Answer for a person whether a waiting call may run; the turn goes on when every call is decided."""
         answer = Approval(tool_call_id=tool_call_id, approved=approved, reason=reason)
         turn = await self._waiting(scope, conversation)
-        waiting = await self._undecided(turn) if turn is not None else ()
-        if turn is None or tool_call_id not in waiting:
+        waiting = await self.waiting_calls(turn) if turn is not None else ()
+        if turn is None or tool_call_id not in (call.id for call in waiting):
             return await self._earlier(scope, conversation, answer)
         lease = None
         if len(waiting) == 1:
@@ -90,10 +90,16 @@ class Desk:
         self.host.parts.bus.publish(scope.tenant, conversation)
         if lease is not None:
             self.host.take_up(lease)
-        elif not await self._undecided(turn):
+        elif not await self.waiting_calls(turn):
             with suppress(TurnNotFound):  # others decided the other calls at the same time, and one of us goes on
                 self.host.take_up(await self._taken(turn))
         return done.entries[0]
+
+    async def waiting_calls(self, turn: Turn) -> tuple[ToolCall, ...]:
+        """Return the calls that a person has yet to decide about; none if the turn does not wait."""
+        if turn.state is not TurnState.WAITING:
+            return ()
+        return waiting_calls(await turn_entries(self.store, turn.scope, turn.conversation, turn.number))
 
     async def _waiting(self, scope: Scope, conversation: str) -> Turn | None:
         turns = await self.store.turns(scope, conversation)
@@ -107,14 +113,6 @@ class Desk:
             if entry.body == answer:
                 return entry
         raise TurnNotFound("No such call waits for a person.")
-
-    async def _undecided(self, turn: Turn) -> frozenset[str]:
-        """Return the ids of the calls of a turn that a person must decide about."""
-        conversation = await self.store.get(turn.scope, turn.conversation)
-        assistant = self.host.parts.assistant_of(conversation)
-        entries = await turn_entries(self.store, turn.scope, turn.conversation, turn.number)
-        step = decide(entries, assistant.tools, assistant.iterations)
-        return frozenset(call.id for call in step.calls) if isinstance(step, Wait) else frozenset()
 
     async def _taken(self, turn: Turn) -> Lease:
         parts = self.host.parts

@@ -68,8 +68,7 @@ async def _step(running: Running) -> None:
         case RunTools():
             await run_tools(running, step)
         case Wait():
-            names = ", ".join(call.name for call in step.calls)
-            await settle(running, TurnState.WAITING, detail=f"A person must allow: {names}")
+            await settle(running, TurnState.WAITING, calls=step.calls)
         case Finish():
             await complete_conversation(running)
             await settle(running, step.state, detail=step.detail)

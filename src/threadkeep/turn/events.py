@@ -144,7 +144,9 @@ def _of_turn(entry: Entry, change: TurnChange) -> tuple[str, dict[str, Any]]:
             return "turn.completed", {**data, "usage": change.usage.model_dump() if change.usage else None}
         case TurnState.FAILED:
             return "turn.failed", {**data, "error": change.error}
-        case TurnState.WAITING | TurnState.CANCELLED | TurnState.INTERRUPTED:
+        case TurnState.WAITING:
+            return "turn.waiting", {**data, "calls": list(change.calls)}
+        case TurnState.CANCELLED | TurnState.INTERRUPTED:
             return f"turn.{change.state}", data
         case _:
             assert_never(change.state)

@@ -222,7 +222,7 @@ export class Followed extends Loaded {
     else this.about.value = { ...this.about.value, ...fields };
   }
 
-  #turn(event, { turn, error, detail }) {
+  #turn(event, { turn, error, detail, calls }) {
     const { [turn]: before, ...others } = this.turns.value;
     this.queued.value = this.queued.value.filter((item) => item.turn !== turn);
     if (event === "started") {
@@ -234,6 +234,7 @@ export class Followed extends Loaded {
       }
     } else if (event === "waiting") {
       this.turns.value = { ...others, [turn]: "waiting" };
+      this.waiting.value = calls ?? [];
       announce("A tool call waits for your approval.");
     } else {
       this.turns.value = others;

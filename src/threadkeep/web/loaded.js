@@ -21,6 +21,7 @@ export class Loaded {
     this.draft = signal(null); // { id, turn, text } while an answer is written
     this.turns = signal({}); // { number: running | waiting | queued }
     this.queued = signal([]); // { turn, content }
+    this.waiting = signal([]); // ids of the tool calls that wait for a person
     this.approvals = signal({}); // { tool_call_id: approved }
     this.state = signal({});
     this.readers = signal(1);
@@ -50,6 +51,7 @@ export class Loaded {
       this.head.value = about.head ?? ROOT;
       this.branch.value = branch ?? about.head ?? ROOT;
       this.turns.value = Object.fromEntries(turns.map((turn) => [turn.id, turn.state]));
+      this.waiting.value = turns.flatMap((turn) => turn.calls ?? []);
       this.queued.value = turns.filter((turn) => turn.message).map((turn) => ({ turn: turn.id, content: turn.message.content }));
       this.failure.value = ended?.state === "failed" ? ended : null;
       this.state.value = state ?? {};
@@ -67,6 +69,7 @@ export class Loaded {
     const turns = Object.entries(this.turns.value).map(([id, state]) => ({
       id: Number(id),
       state,
+      calls: state === "waiting" ? this.waiting.value : [],
       message: this.queued.value.find((item) => item.turn === Number(id)) ?? null,
     }));
     const { about, messages, before, branch, head, draft, state } = this;

@@ -20,6 +20,7 @@ from threadkeep.turn.decision import (
     decide,
     flaw_item,
     pending_calls,
+    waiting_calls,
 )
 
 
@@ -191,6 +192,15 @@ def test_calls_without_results_are_those_of_the_newest_answer() -> None:
     assert pending_calls(entries(ASKED)) == ()
     assert pending_calls(entries(ASKED, asked, result("call_2"))) == asked.tool_calls[:1]
     assert pending_calls(entries(ASKED, asked, ANSWERED)) == ()
+
+
+def test_calls_that_wait_are_those_that_the_pause_has_named_and_nobody_has_decided() -> None:
+    asked = calls("pay", "look", "pay")
+    paused = TurnChange(state=TurnState.WAITING, calls=("call_1", "call_3"))
+    assert waiting_calls(entries(ASKED, RUNNING, asked, paused)) == (asked.tool_calls[0], asked.tool_calls[2])
+    assert waiting_calls(entries(ASKED, RUNNING, asked, paused, ALLOWED)) == asked.tool_calls[2:]
+    assert waiting_calls(entries(ASKED, RUNNING, ALLOWED, asked, WAITING)) == asked.tool_calls, "release 0.1.0"
+    assert waiting_calls(entries(ASKED, RUNNING)) == ()
 
 
 STEPS = st.sampled_from(

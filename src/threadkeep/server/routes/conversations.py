@@ -9,7 +9,7 @@ from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Entry, Status, Update
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
-from threadkeep.conversation.turn import Turn, TurnChange, TurnState
+from threadkeep.conversation.turn import TurnChange
 from threadkeep.errors import InvalidValue, ModelError
 from threadkeep.keeper import Keeper
 from threadkeep.server.addresses import ConversationId
@@ -19,6 +19,7 @@ from threadkeep.server.keys import Key, replay_headers
 from threadkeep.server.limits import room_for_conversation
 from threadkeep.server.shown import ConversationList, ShownConversation, ShownMessage, ShownTurn, WholeConversation
 from threadkeep.store.base import Store
+from threadkeep.turn.desk import Desk
 
 TRIES = 5
 """How often a conversation that grows while it is read is read again."""
@@ -73,7 +74,7 @@ def conversation_routes(keeper: Keeper) -> APIRouter:
                 # A message that arrives while this is read comes behind the cursor.
                 end = conversation.head if around is None else (await store.tree(who.scope, id)).branch_with(around)
             entries = await _page(store, who.scope, conversation, limit, before, end, around)
-            whole = await _whole(store, who.scope, conversation, entries, end)
+            whole = await _whole(keeper.desk, who.scope, conversation, entries, end)
             # Messages and turns are of one moment: nobody may read that a turn ended, and not its answer.
             tries += 1
             if tries == TRIES or (await store.get(who.scope, id)).entries == conversation.entries:
@@ -151,10 +152,11 @@ async def _page(
 
 
 async def _whole(
-    store: Store, scope: Scope, conversation: Conversation, entries: tuple[Entry, ...], head: int | None
+    desk: Desk, scope: Scope, conversation: Conversation, entries: tuple[Entry, ...], head: int | None
 ) -> WholeConversation:
+    store = desk.store
     tree = await store.tree(scope, conversation.id)
-    turns = [await _turn(store, turn) for turn in await store.turns(scope, conversation.id)]
+    turns = [await ShownTurn.of(desk, turn) for turn in await store.turns(scope, conversation.id)]
     end = head or conversation.head
     return WholeConversation(
         **ShownConversation.of(conversation).model_dump(),
@@ -179,10 +181,3 @@ async def _ended(store: Store, scope: Scope, conversation: Conversation, end: in
         return None
     turn, change = found[-1]
     return ShownTurn(id=turn or 0, state=change.state, error=change.error, detail=change.detail)
-
-
-async def _turn(store: Store, turn: Turn) -> ShownTurn:
-    """Return an open turn, a queued one with the message that it keeps until it starts."""
-    if turn.state is not TurnState.QUEUED:
-        return ShownTurn.of(turn)
-    return ShownTurn.of(turn, await store.entry(turn.scope, turn.conversation, turn.number))

@@ -96,7 +96,7 @@ def message_routes(keeper: Keeper) -> APIRouter:
             who.scope, id, body.tool_call_id, approved=body.approved, reason=body.reason, key=made
         )
         turns = await keeper.store.turns(who.scope, id)
-        return ShownTurn.of(turns[0]) if turns else ShownTurn(id=entry.turn or 0, state="completed")
+        return await ShownTurn.of(desk, turns[0]) if turns else ShownTurn(id=entry.turn or 0, state="completed")
 
     return router
 
@@ -150,7 +150,8 @@ async def _open_state(keeper: Keeper, scope: Scope, id: str, begun: Begun) -> Tu
 async def _ended(keeper: Keeper, scope: Scope, id: str, end: Event | None, seq: int | None) -> Answered:
     data = {} if end is None else end.data
     state = "running" if end is None else end.name.removeprefix("turn.")
-    turn = ShownTurn(id=data.get("turn", 0), state=state, error=data.get("error"), detail=data.get("detail"))
+    told = {name: data[name] for name in ("error", "detail", "calls") if name in data}
+    turn = ShownTurn(id=data.get("turn", 0), state=state, **told)
     if seq is None:
         return Answered(turn=turn)
     entry, tree = await keeper.store.entry(scope, id, seq), await keeper.store.tree(scope, id)

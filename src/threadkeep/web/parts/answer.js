@@ -97,6 +97,9 @@ const UNFINISHED = { content: "", duration_ms: null, error: "The turn ended befo
 function Call({ conversation, call, result, turnState }) {
   if (result || turnState === "running") return html`<${ToolCard} call=${call} result=${resultOf(result)} />`;
   if (!turnState) return html`<${ToolCard} call=${call} result=${UNFINISHED} note="no result" />`;
+  // Where one call of an answer needs a person, the others wait for that decision.
+  const isAsked = conversation.waiting.value.includes(call.id) || call.id in conversation.approvals.value;
+  if (!isAsked) return html`<${ToolCard} call=${call} result=${null} note="waits for the others" />`;
   return html`<${ToolCard} call=${call} result=${null} note="waits for you">
     <${Approval} conversation=${conversation} call=${call} />
   <//>`;
