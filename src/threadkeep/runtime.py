@@ -144,16 +144,24 @@ def load_counter(name: str | None) -> Counter:
     """Return the function that counts tokens, given as `module:name`; none is our estimate."""
     if name is None:
         return count_tokens
-    counter = _named("The token counter", name)
+    counter = _named_here("The token counter", name)
     if not callable(counter):
         raise InvalidValue(f"The token counter {name} is no function.")
     return cast(Counter, counter)
 
 
-def _named(what: str, name: str) -> Any:
-    """Return what a module calls so; modules in the current folder are found as with `python -m`."""
+def _named_here(what: str, name: str) -> Any:
+    """Return what a module calls so that a person has named: it may be one of the current folder, as with `python -m`.
+
+    Nothing else brings the folder in: whoever filled it could put a module before one of an installed package.
+    """
     if "" not in sys.path:
         sys.path.insert(0, "")
+    return _named(what, name)
+
+
+def _named(what: str, name: str) -> Any:
+    """Return what a module calls so."""
     module, _, attribute = name.partition(":")
     try:
         found: Any = import_module(module)
@@ -197,7 +205,7 @@ def load_assistant(name: str, known: Mapping[str, Assistant]) -> Assistant:
     """Return one of the known assistants, or that of a Python file at hand, `module:name`. Raises InvalidValue saying
     what is wrong with it."""
     if ":" in name:
-        return _checked(name, _named("The assistant", name))
+        return _checked(name, _named_here("The assistant", name))
     if name not in known:
         offered = ", ".join(sorted(known))
         raise InvalidValue(f"There is no assistant named {name}; there are: {offered}. Yours is named module:name.")
@@ -213,8 +221,8 @@ def _checked(name: str, found: Any) -> Assistant:
 def _declared(name: str, settings: AssistantSettings) -> Assistant:
     """Return the assistant that the settings describe, or name."""
     if settings.program is not None:
-        return replace(_checked(settings.program, _named("The assistant", settings.program)), name=name)
-    tools = [_named("The tool", tool) for tool in settings.tools]
+        return replace(_checked(settings.program, _named_here("The assistant", settings.program)), name=name)
+    tools = [_named_here("The tool", tool) for tool in settings.tools]
     for tool, found in zip(settings.tools, tools, strict=True):
         if not isinstance(found, Tool):
             raise InvalidValue(f"{tool} is no tool; is there a @tool on top of it?")

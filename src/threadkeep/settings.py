@@ -6,7 +6,7 @@ Threadkeep reads the environment or the file, and nothing changes a setting afte
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -227,14 +227,18 @@ def file_path(environment: Mapping[str, str]) -> Path:
     return Path(environment.get(f"{PREFIX}CONFIG") or "threadkeep.toml")
 
 
-def read_file(environment: Mapping[str, str]) -> dict[str, Any]:
+def read_file(environment: Mapping[str, str], check_unnamed: Callable[[Path, bytes], None]) -> dict[str, Any]:
     """Read the file that `THREADKEEP_CONFIG` names, or else `threadkeep.toml` here, if there is one.
 
-    `${NAME}` in a text stands for a variable of the environment, so that the file needs to hold no secrets.
+    One that nobody has named is used only if `check_unnamed` does not raise. `${NAME}` in a text stands for a variable
+    of the environment, so that the file needs to hold no secrets.
     """
     named, path = environment.get(f"{PREFIX}CONFIG"), file_path(environment)
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = path.read_bytes()
+        if not named:
+            check_unnamed(path, content)
+        values = tomllib.loads(content.decode())
     except FileNotFoundError:
         if named:
             raise InvalidValue(f"there is no file {path}") from None

@@ -24,7 +24,18 @@ async def serving(folder: Path, **settings: str) -> AsyncIterator[tuple[asyncio.
     """Run a server on a free port that keeps its file in a folder, and kill it at the end."""
     (folder / "threadkeep.toml").write_text(SETTINGS)
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "threadkeep.cli.main", "serve", "--port", "0", "--model", "demo"),
+        *(
+            sys.executable,
+            "-m",
+            "threadkeep.cli.main",
+            "serve",
+            "--config",
+            "threadkeep.toml",
+            "--port",
+            "0",
+            "--model",
+            "demo",
+        ),
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT), "THREADKEEP_LOG_LEVEL": "warning", **settings},
         stdout=asyncio.subprocess.PIPE,

@@ -53,6 +53,8 @@ class Server:
         self.pace = self.pace if pace is None else pace
         command = [sys.executable, "-m", "tests.acceptance.slow_server", str(self.pace), "--store", self.store]
         command += ["--model", "demo", "--port", str(self._port), *self._arguments]
+        if (self.folder / "threadkeep.toml").exists():
+            self._environment["THREADKEEP_CONFIG"] = "threadkeep.toml"
         with (self.folder / "server.log").open("a", encoding="utf-8") as log:
             self._process = subprocess.Popen(
                 command, cwd=self.folder, env=self._environment, stdout=subprocess.PIPE, stderr=log, text=True

@@ -60,7 +60,7 @@ def test_the_files_that_the_page_points_to_are_there() -> None:
 def test_a_table_that_is_wrong_is_told_in_one_line(tmp_path: Path, table: str, complaint: str) -> None:
     (tmp_path / "threadkeep.toml").write_text(f"[assistants.wrong]\n{table}\n")
     done = subprocess.run(
-        ["threadkeep", "chat", "--assistant", "wrong", "--model", "demo"],
+        ["threadkeep", "chat", "--config", "threadkeep.toml", "--assistant", "wrong", "--model", "demo"],
         cwd=tmp_path,
         env=ENVIRONMENT,
         input="hi\n",
@@ -79,7 +79,10 @@ def test_an_assistant_of_settings_looks_questions_up_in_an_index(tmp_path: Path)
     (tmp_path / "pool.md").write_text("# Pool\n\nThe pool closes at nine.\n")
     (tmp_path / "threadkeep.toml").write_text('[assistants.hotel]\ninstructions = "Answer."\nindex = "house.db"\n')
     run("threadkeep index add house.db rules.md pool.md", tmp_path)
-    run("echo 'Where may dogs stay?' | threadkeep chat --assistant hotel --model demo", tmp_path)
+    run(
+        "echo 'Where may dogs stay?' | threadkeep chat --config threadkeep.toml --assistant hotel --model demo",
+        tmp_path,
+    )
     told = asyncio.run(_traces(tmp_path / "threadkeep.db"))
     assert [item["passages"][0] for item in told if item["kind"] == "query"] == ["rules.md"]
 
@@ -94,5 +97,5 @@ async def _traces(store: Path) -> list[dict[str, Any]]:
 
 def test_config_shows_assistants_with_their_origin(tmp_path: Path) -> None:
     (tmp_path / "threadkeep.toml").write_text('[assistants.butler]\ninstructions = "Be brief."\n')
-    shown = json.loads(run("threadkeep config --json", tmp_path))
+    shown = json.loads(run("threadkeep config --config threadkeep.toml --json", tmp_path))
     assert shown["assistants.butler.instructions"] == {"value": "Be brief.", "source": "threadkeep.toml"}

@@ -1,6 +1,7 @@
 """What is wired: the counter of tokens by its name, and the time that tools and scripts may take."""
 
 import asyncio
+import sys
 import threading
 
 import pytest
@@ -8,7 +9,8 @@ import pytest
 from threadkeep.context.tokens import count_tokens
 from threadkeep.errors import InvalidValue
 from threadkeep.llm.script import Call, Reply, Scene, Script
-from threadkeep.runtime import Hosting, load_counter, open_keeper
+from threadkeep.runtime import Hosting, found_assistants, load_counter, open_keeper
+from threadkeep.settings import Settings
 from threadkeep.tools.decorator import tool
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant
@@ -26,6 +28,18 @@ def test_a_counter_is_a_function_of_a_module() -> None:
 def test_a_counter_that_is_none_is_refused_in_one_sentence(name: str) -> None:
     with pytest.raises(InvalidValue, match="token counter"):
         load_counter(name)
+
+
+async def test_only_a_name_that_a_person_gives_brings_modules_of_the_current_folder_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path])
+    assistants = found_assistants(Settings())
+    async with await open_keeper("memory:", [assistants["shop"]], model="demo", pace=0) as keeper:
+        assert await (await (await keeper.create()).send("Which phones are there?")).answer()
+    assert "" not in sys.path
+    load_counter("threadkeep.context.tokens:count_tokens")
+    assert "" in sys.path
 
 
 async def test_tools_and_scripts_have_the_time_that_the_host_says() -> None:

@@ -9,6 +9,11 @@ from threadkeep.settings import Settings, load_settings, origins, read_file, unk
 from threadkeep.tools.mcp_config import McpServer
 
 
+def unexpected(path: Path, content: bytes) -> None:
+    """Nothing is asked about a file that was named, or that is not there."""
+    raise AssertionError(path)
+
+
 def test_the_defaults_are_one_file_on_the_loopback() -> None:
     assert load_settings({}, {}) == Settings(store="sqlite:///threadkeep.db", host="127.0.0.1", port=8000)
 
@@ -59,7 +64,7 @@ def test_the_file_wins_over_defaults_and_the_environment_over_the_file(tmp_path:
     path = tmp_path / "my.toml"
     path.write_text(TOML)
     environment = {"THREADKEEP_CONFIG": str(path), "THREADKEEP_PORT": "9001", "GIT_TOKEN": "hush"}
-    settings = load_settings(environment, {}, read_file(environment))
+    settings = load_settings(environment, {}, read_file(environment, unexpected))
     assert (settings.store, settings.port, settings.host) == ("memory:", 9001, "127.0.0.1")
     assert settings.mcp.servers == {
         "git": McpServer(command="uvx", args=("mcp-server-git",), env={"TOKEN": "secret hush"}),
@@ -69,14 +74,16 @@ def test_the_file_wins_over_defaults_and_the_environment_over_the_file(tmp_path:
 
 def test_the_file_is_looked_for_here_and_need_not_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert read_file({}) == {}
+    assert read_file({}, unexpected) == {}
     (tmp_path / "threadkeep.toml").write_text("port = 1")
-    assert read_file({}) == {"port": 1}
+    checked = list[tuple[str, bytes]]()
+    assert read_file({}, lambda path, content: checked.append((path.name, content))) == {"port": 1}
+    assert checked == [("threadkeep.toml", b"port = 1")]
 
 
 def test_a_file_that_was_named_must_be_there(tmp_path: Path) -> None:
     with pytest.raises(InvalidValue, match="there is no file"):
-        read_file({"THREADKEEP_CONFIG": str(tmp_path / "none.toml")})
+        read_file({"THREADKEEP_CONFIG": str(tmp_path / "none.toml")}, unexpected)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +94,7 @@ def test_a_file_that_cannot_be_used_says_why(tmp_path: Path, text: str, complain
     path = tmp_path / "threadkeep.toml"
     path.write_text(text)
     with pytest.raises(InvalidValue, match=complaint):
-        read_file({"THREADKEEP_CONFIG": str(path)})
+        read_file({"THREADKEEP_CONFIG": str(path)}, unexpected)
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,13 @@ from threadkeep.cli.greeting import greet, way_back
 from threadkeep.cli.session import Session, assistant_of, resumed
 from threadkeep.cli.slash_commands import run_command
 from threadkeep.cli.terminal import Terminal, interrupts
+from threadkeep.cli.trust import read_trusted_file
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.message import Role
 from threadkeep.errors import ThreadkeepError
 from threadkeep.keeper import MCP_PATIENCE, Chat, Keeper
 from threadkeep.runtime import DEFAULT_ASSISTANT, Hosting, found_assistants, load_assistant, load_counter, open_keeper
-from threadkeep.settings import Settings, load_settings, read_file
+from threadkeep.settings import Settings, load_settings
 from threadkeep.turn.assistant import Assistant
 
 SHOWN = 10
@@ -43,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Chat until the input ends or the person leaves."""
     flags = {"store": arguments.store, "model": arguments.model}
-    return _run(load_settings(os.environ, flags, read_file(os.environ)), arguments)
+    return _run(load_settings(os.environ, flags, read_trusted_file(os.environ)), arguments)
 
 
 def _run(settings: Settings, arguments: argparse.Namespace) -> int:

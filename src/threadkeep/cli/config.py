@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, SecretStr
 
 from threadkeep.cli.flags import add_setting_flags, given_flags
-from threadkeep.settings import Settings, file_path, load_settings, origins, read_file
+from threadkeep.cli.trust import read_trusted_file
+from threadkeep.settings import Settings, file_path, load_settings, origins
 from threadkeep.tools.mcp_config import McpServer
 
 HIDDEN = "(hidden)"
@@ -24,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the settings."""
-    flags, file = given_flags(arguments), read_file(os.environ)
+    flags, file = given_flags(arguments), read_trusted_file(os.environ)
     settings = load_settings(os.environ, flags, file)
     known = origins(os.environ, flags, file)
     rows = [

@@ -13,7 +13,8 @@ import sys
 from threadkeep.cli.checks import CHECKS
 from threadkeep.cli.findings import Finding, Grade
 from threadkeep.cli.flags import add_setting_flags, given_flags
-from threadkeep.settings import Settings, load_settings, read_file
+from threadkeep.cli.trust import read_trusted_file
+from threadkeep.settings import Settings, load_settings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check, print a line for each finding, and return 1 if something would keep a server from working."""
-    settings = load_settings(os.environ, given_flags(arguments), read_file(os.environ))
+    settings = load_settings(os.environ, given_flags(arguments), read_trusted_file(os.environ))
     findings = asyncio.run(_findings(settings, as_lines=not arguments.json))
     if arguments.json:
         print(json.dumps([finding._asdict() for finding in findings], indent=2))

@@ -7,13 +7,14 @@ import sys
 from collections.abc import Mapping
 from datetime import timedelta
 
+from threadkeep.cli.trust import read_trusted_file
 from threadkeep.conversation.api_key import ApiKey, KeyRole, digest_of, new_secret
 from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import InvalidStoreUrl, StoreUnavailable
 from threadkeep.runtime import open_store, store_path
-from threadkeep.settings import Settings, load_settings, read_file
+from threadkeep.settings import Settings, load_settings
 from threadkeep.store.base import Store
 
 HINT = 9
@@ -68,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def checked_settings(environment: Mapping[str, str], store: str | None, *, is_made: bool = False) -> Settings:
     """Return the settings; refuse a store that ends with this command, and one that is missing unless it is made."""
-    settings = load_settings(environment, {"store": store}, read_file(environment))
+    settings = load_settings(environment, {"store": store}, read_trusted_file(environment))
     if settings.store.startswith("memory:"):
         raise InvalidStoreUrl(
             "A store in memory ends with this command, and its keys with it: name another with --store."

@@ -21,6 +21,7 @@ COMMANDS = {
     "keys": "make, list and revoke API keys",
     "logins": "list the browsers that are signed in, and sign them out",
     "migrate": "bring a store's schema up to date",
+    "trust": "use the threadkeep.toml of this folder",
     "config": "show every setting and where it came from",
     "doctor": "check store, model, tool servers and port",
 }
@@ -96,8 +97,12 @@ def _parser() -> argparse.ArgumentParser:
 def _run(name: str, argv: Sequence[str]) -> int:
     command = cast(Command, importlib.import_module(f"threadkeep.cli.{name}"))
     parser = argparse.ArgumentParser(prog=f"threadkeep {name}", description=COMMANDS[name], allow_abbrev=False)
+    parser.add_argument("--config", metavar="FILE", help="the file of settings (default: threadkeep.toml, if trusted)")
     command.add_arguments(parser)
-    return command.run(parser.parse_args(argv))
+    arguments = parser.parse_args(argv)
+    if arguments.config is not None:
+        os.environ["THREADKEEP_CONFIG"] = arguments.config  # whatever reads settings from now on
+    return command.run(arguments)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,9 @@ import argparse
 import asyncio
 import os
 
+from threadkeep.cli.trust import read_trusted_file
 from threadkeep.runtime import migrate
-from threadkeep.settings import load_settings, read_file
+from threadkeep.settings import load_settings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Migrate, and print one line for each migration."""
-    settings = load_settings(os.environ, {"store": arguments.store}, read_file(os.environ))
+    settings = load_settings(os.environ, {"store": arguments.store}, read_trusted_file(os.environ))
     applied = asyncio.run(migrate(settings.store))
     for name in applied:
         print(f"applied {name}")

@@ -26,6 +26,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from threadkeep.cli.flags import add_setting_flags, given_flags
+from threadkeep.cli.trust import read_trusted_file
 from threadkeep.cli.watchdog import watchdog
 from threadkeep.errors import ModelError, UnknownModel
 from threadkeep.keeper import Keeper
@@ -38,7 +39,7 @@ from threadkeep.server.logs import logging_to
 from threadkeep.server.loopback import is_loopback
 from threadkeep.server.measures import Measures
 from threadkeep.server.turn_log import TurnLog
-from threadkeep.settings import Settings, load_settings, read_file
+from threadkeep.settings import Settings, load_settings
 from threadkeep.turn.admission import Admission
 from threadkeep.turn.observer import Observers
 
@@ -60,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until told to stop."""
-    settings = load_settings(os.environ, given_flags(arguments), read_file(os.environ))
+    settings = load_settings(os.environ, given_flags(arguments), read_trusted_file(os.environ))
     if settings.auth == "none" and not is_loopback(settings.host):
         return _refuse(f"{settings.host} is not a loopback address; {HOW_TO_OPEN}", 2)
     try:

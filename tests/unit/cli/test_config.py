@@ -27,6 +27,7 @@ headers = { Authorization = "Bearer hunter2" }
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "threadkeep.toml").write_text(TOML)
+    monkeypatch.setenv("THREADKEEP_CONFIG", "threadkeep.toml")
     monkeypatch.setenv("THREADKEEP_LOG_LEVEL", "debug")
     return tmp_path
 

@@ -27,6 +27,7 @@ Space = namedtuple("Space", ["total", "used", "free"])
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     for name in [*os.environ]:
         if name.startswith("THREADKEEP_") or name.endswith("_API_KEY"):
             monkeypatch.delenv(name)
@@ -34,6 +35,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def diagnosed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, dict[str, str]]]:
+    if Path("threadkeep.toml").exists():
+        main(["trust"])
+        capsys.readouterr()
     status = main(["doctor", "--json", "--port", "0", *arguments])
     return status, {finding["what"]: finding for finding in json.loads(capsys.readouterr().out)}
 

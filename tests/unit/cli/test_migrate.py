@@ -22,6 +22,7 @@ def test_the_store_is_the_one_that_the_file_names(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "threadkeep.toml").write_text('store = "sqlite:///named.db"\n')
+    monkeypatch.setenv("THREADKEEP_CONFIG", "threadkeep.toml")
     assert main(["migrate"]) == 0
     assert capsys.readouterr().out.startswith("applied ")
     assert [path.name for path in tmp_path.glob("*.db")] == ["named.db"]
