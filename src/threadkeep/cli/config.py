@@ -91,6 +91,7 @@ def _server(name: str, server: McpServer) -> Iterator[tuple[str, Any]]:
         for key in values:
             yield f"{name}.{table}.{key}", HIDDEN
     yield f"{name}.approve", server.approve
+    yield f"{name}.allow", list(server.allow)
     yield f"{name}.timeout", server.timeout
 
 

@@ -26,7 +26,8 @@ class McpServer(BaseModel):
     """One server: a command to start (stdio), or a URL to call (streamable HTTP).
 
     `approve` says which calls a person must agree to: all, none, or those of tools that the server does not declare
-    harmless. `timeout` is in seconds, for one call.
+    harmless; never those of the tools in `allow`, by the names that the server gives them. `timeout` is in seconds, for
+    one call.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -37,7 +38,8 @@ class McpServer(BaseModel):
     cwd: str | None = None
     url: str | None = Field(default=None, pattern=r"^https?://")
     headers: dict[str, str] = Field(default_factory=dict, repr=False)
-    approve: bool | Literal["destructive"] = False
+    approve: bool | Literal["destructive"] = True
+    allow: tuple[str, ...] = ()
     timeout: float = Field(default=DEFAULT_TIMEOUT, gt=0, allow_inf_nan=False)
 
     @model_validator(mode="after")

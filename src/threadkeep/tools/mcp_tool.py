@@ -27,7 +27,8 @@ class McpTool(Tool):
             parameters={"type": "object", "properties": {}} | listed.input_schema,
         )
         self.repeatable = bool(hints.read_only_hint or hints.idempotent_hint)
-        self.needs_approval = _may_harm(hints) if config.approve == "destructive" else config.approve
+        asks = _may_harm(hints) if config.approve == "destructive" else config.approve
+        self.needs_approval = asks and listed.name not in config.allow
         self._name = listed.name
         self._timeout = config.timeout
         self._call = call

@@ -53,6 +53,13 @@ def test_approval_is_needed_as_the_settings_say(
     assert McpTool("s", config, listed(hints=hints), no_call).needs_approval is needed
 
 
+def test_every_call_needs_consent_until_a_tool_is_allowed_by_name() -> None:
+    harmless = {"read_only_hint": True}
+    config = McpServer(command="c", allow=("status",))
+    assert McpTool("s", config, listed("commit", hints=harmless), no_call).needs_approval
+    assert not McpTool("s", config, listed("status"), no_call).needs_approval
+
+
 def test_a_schema_is_completed_to_what_every_provider_takes() -> None:
     tool = McpTool("s", McpServer(command="c"), listed(), no_call)
     assert tool.spec.parameters == {"type": "object", "properties": {}}
