@@ -149,6 +149,11 @@ class Settings(BaseModel):
         allow_inf_nan=False,
         description="idle seconds until what memory holds for somebody goes",
     )
+    operator_tenant: str | None = Field(
+        default=None,
+        max_length=200,
+        description="the tenant of whoever operates the server: its admins may read `/metrics`, which counts everybody",
+    )
     login_idle_seconds: float = Field(
         default=8 * HOUR, gt=0, le=MOST_SECONDS, description="how long a browser stays signed in while nobody uses it"
     )

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--role",
         choices=[role.value for role in KeyRole],
         default=KeyRole.USER.value,
-        help="an admin sees whose conversations there are in the tenant, and the metrics (default: user)",
+        help="an admin sees whose conversations there are in the tenant (default: user)",
     )
     create.add_argument("--expires", type=_duration, metavar="TIME", help="when it ends by itself, such as 90d or 12h")
     listing = new_action(actions, "list", "list keys, without the secrets")

@@ -13,6 +13,7 @@ from fastapi import Depends, FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
 from threadkeep import __version__
+from threadkeep.conversation.scope import LOCAL
 from threadkeep.keeper import Keeper
 from threadkeep.server.access_log import log_trip
 from threadkeep.server.body_size import BodySize
@@ -79,7 +80,8 @@ def create_app(keeper: Keeper, settings: Settings, measures: Measures | None = N
     )
     answer_with_problems(app)
     app.include_router(health_routes(keeper.store, admission))
-    app.include_router(metrics_routes(measures))
+    operator = LOCAL.tenant if settings.auth == "none" else settings.operator_tenant
+    app.include_router(metrics_routes(measures, operator))
     if settings.auth == "keys":
         app.include_router(login_routes(keys, keeper.store.keyring))
     for routes in (conversation_routes, message_routes, reading_routes, export_routes, about_routes, admin_routes):
