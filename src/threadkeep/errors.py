@@ -6,7 +6,8 @@ own exceptions never leave `store/`.
 
     ThreadkeepError
     ├── InvalidInput             the caller must change what it sends
-    │   ├── InvalidId, InvalidText, InvalidValue, UnknownRole, ContentTooLarge, TooDeep
+    │   ├── InvalidId, InvalidText, InvalidValue, UnknownRole, TooDeep,
+    │   │   ContentTooLarge (MetadataTooLarge, SystemTooLarge)
     │   └── InvalidCursor, InvalidLimit, InvalidSearch, InvalidParent, InvalidStoreUrl, IllegalTransition
     ├── NotFound                 missing, or somebody else's: the answer is the same
     │   └── ConversationNotFound, EntryNotFound, TurnNotFound, KeyNotFound
@@ -71,6 +72,18 @@ class ContentTooLarge(InvalidInput):
     """The content is larger than the configured limit for one entry."""
 
     code = "content_too_large"
+
+
+class MetadataTooLarge(ContentTooLarge):
+    """The metadata of a conversation has at most 64 KB as JSON."""
+
+    code = "metadata_too_large"
+
+
+class SystemTooLarge(ContentTooLarge):
+    """The instructions of a conversation have at most 256 KB."""
+
+    code = "system_too_large"
 
 
 class TooDeep(InvalidInput):

@@ -13,6 +13,8 @@ CODES = {
     "invalid_value": "InvalidValue",
     "unknown_role": "UnknownRole",
     "content_too_large": "ContentTooLarge",
+    "metadata_too_large": "MetadataTooLarge",
+    "system_too_large": "SystemTooLarge",
     "too_deep": "TooDeep",
     "invalid_cursor": "InvalidCursor",
     "invalid_limit": "InvalidLimit",

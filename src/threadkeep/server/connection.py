@@ -55,7 +55,7 @@ class Connection(HttpToolsProtocol):
         try:
             self._leave = self._limits.enter(self.client[0] if self.client else "")
         except TooManyConnectionsError as refusal:
-            self._hang_up_with(503, "too_many_connections", str(refusal))
+            self._hang_up_with_problem(503, "too_many_connections", str(refusal))
         else:
             self._give(self.head_seconds)
 
@@ -81,11 +81,13 @@ class Connection(HttpToolsProtocol):
             # No other protocol is spoken here: the request is answered as if it had not asked for one.
             self._be_deaf()
         except httptools.HttpParserError:
-            self._refuse(400, "invalid_http", "This is no HTTP request.")
+            self._refuse_with_problem(400, "invalid_http", "This is no HTTP request.")
         if self._is_head:
             self._head_bytes += len(data)
             if self._head_bytes > MOST_HEAD_BYTES:
-                self._refuse(431, "head_too_large", f"The head of a request has at most {MOST_HEAD_BYTES} bytes.")
+                self._refuse_with_problem(
+                    431, "head_too_large", f"The head of a request has at most {MOST_HEAD_BYTES} bytes."
+                )
         elif self._timer is None and self._is_idle:
             self._give(self.head_seconds)
 
@@ -172,7 +174,7 @@ class Connection(HttpToolsProtocol):
         elif self._is_idle and not self._is_head:
             self.timeout_keep_alive_handler()
         else:
-            self._refuse(408, "request_timeout", "The request did not arrive in time.")
+            self._refuse_with_problem(408, "request_timeout", "The request did not arrive in time.")
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
@@ -198,7 +200,7 @@ class Connection(HttpToolsProtocol):
         if not self._is_idle:
             self.cycle.keep_alive = False
 
-    def _refuse(self, status: int, code: str, detail: str) -> None:
+    def _refuse_with_problem(self, status: int, code: str, detail: str) -> None:
         """Answer with a problem and hang up. Requests that came whole before it are answered, and then nothing more."""
         if self.transport.is_closing():
             return
@@ -207,17 +209,17 @@ class Connection(HttpToolsProtocol):
             if self.cycle.response_started:
                 self.transport.abort()
             else:
-                self._hang_up_with(status, code, detail)
+                self._hang_up_with_problem(status, code, detail)
             return
         if is_body:
             self.pipeline.popleft()
             self.cycle = self.pipeline[0][0] if self.pipeline else self._running  # type: ignore[assignment]
         if self._is_idle:
-            self._hang_up_with(status, code, detail)
+            self._hang_up_with_problem(status, code, detail)
         else:
             self._be_deaf()
 
-    def _hang_up_with(self, status: int, code: str, detail: str) -> None:
+    def _hang_up_with_problem(self, status: int, code: str, detail: str) -> None:
         """Write a problem, past a request that can be answered no other way, and close the connection."""
         self._be_deaf()
         if self._running is not None:

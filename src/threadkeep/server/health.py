@@ -3,16 +3,20 @@
 They hold no content and need no authentication. Degraded states of a turn are not reported here.
 """
 
+import asyncio
 from typing import Literal
 
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 
-from threadkeep.errors import Stopping, ThreadkeepError
+from threadkeep.errors import Stopping, StoreUnavailable, ThreadkeepError
 from threadkeep.server.problems import problem, problem_of
 from threadkeep.server.shown import Shown
 from threadkeep.store.base import Store
 from threadkeep.turn.admission import Admission
+
+READY_SECONDS = 1.5
+"""How long the store gets to answer; those who ask want to know within two seconds."""
 
 
 class Health(Shown):
@@ -23,7 +27,7 @@ class Health(Shown):
 
 def health_routes(store: Store, admission: Admission) -> APIRouter:
     """The routes for one open store, and for who may begin turns on it."""
-    router = APIRouter(prefix="/health", tags=["health"])
+    router, asking = APIRouter(prefix="/health", tags=["health"]), _Asking(store)
 
     @router.get("/live", response_model=Health, summary="Whether the process answers")
     async def live() -> JSONResponse:
@@ -34,12 +38,29 @@ def health_routes(store: Store, admission: Admission) -> APIRouter:
         if admission.is_closed:
             return problem_of(Stopping())
         try:
-            await store.ping()
+            await asking.answer()
         except ThreadkeepError as error:
             return problem(503, error.code, str(error))
         return _healthy()
 
     return router
+
+
+class _Asking:
+    """Asks a store whether it works. One that hangs is asked once, however often somebody wants to know."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._asked: asyncio.Task[None] | None = None
+
+    async def answer(self) -> None:
+        """Return if it works; raise what is wrong with it, within the limit."""
+        if self._asked is None or self._asked.done():
+            self._asked = asyncio.create_task(self._store.ping())
+        done, _ = await asyncio.wait((self._asked,), timeout=READY_SECONDS)
+        if not done:
+            raise StoreUnavailable(f"The store has not answered within {READY_SECONDS:g} seconds.")
+        await self._asked
 
 
 def _healthy() -> JSONResponse:

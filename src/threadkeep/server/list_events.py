@@ -1,18 +1,20 @@
 """The stream of a user's list of conversations: created, updated, running, waiting, deleted.
 
-The list is read anew when something in it may have changed, here or in another process, and compared with what was told
-last; so nothing is missed and nothing is told twice. A reader that comes back starts with the list itself, and is told
-first in which conversations a turn runs or waits.
+What has changed stands on top of the list, so as a rule only its first lines are read; if those are new, all of it.
+It is also read whole when there is news, which may be a deletion, and once in a while, because another process may have
+deleted without a word. What is found is compared with what was told last: nothing is told twice. A reader that comes
+back starts with the list itself, and is told first in which conversations a turn runs or waits.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnState
 from threadkeep.errors import ConversationNotFound, ThreadkeepError
-from threadkeep.server.shown import ShownConversation
+from threadkeep.server.shown import ListedConversation
 from threadkeep.server.sse import encode
 from threadkeep.store.base import Store
 from threadkeep.turn.bus import Bus, list_topic
@@ -20,6 +22,10 @@ from threadkeep.turn.bus import Bus, list_topic
 LOOK_EVERY = 2.0
 SHOWN = 100
 """How many conversations, the last active, are watched."""
+TOP = 3
+"""How many of them are read to learn whether anything has changed."""
+WHOLE_EVERY = 5
+"""Every so many looks without news the whole list is read."""
 
 
 class _Seen(NamedTuple):
@@ -28,67 +34,80 @@ class _Seen(NamedTuple):
     state: TurnState | None
 
 
-async def watch_list(store: Store, bus: Bus, scope: Scope, heartbeat: float) -> AsyncIterator[bytes]:
+_List = dict[str, _Seen]
+"""The list as a reader knows it, the last active first."""
+
+
+async def watch_list(store: Store, bus: Bus, scope: Scope) -> AsyncIterator[bytes]:
     """Yield changes of the list from now on, for ever."""
     with bus.subscribed(scope.tenant, list_topic(scope.user)) as subscription:
-        now = await _look(store, scope, {})
-        seen = {id: look for id, (look, _) in now.items()}
-        quiet = 0.0
+        seen, _ = await _look(store, scope, {}, SHOWN)
         yield b"retry: 1000\n\n"
-        for name, data in _open_turns(now):
+        for name, data in _open_turns(seen):
             yield encode(name, data)
+        looks = 0
         while True:
-            await subscription.get(LOOK_EVERY)
+            is_told = bool(await subscription.get(LOOK_EVERY))
+            looks += 1
             try:
-                now = await _look(store, scope, seen)
-                told = [encode(name, data) for name, data in await _changes(store, scope, seen, now)]
+                limit = SHOWN if is_told or looks % WHOLE_EVERY == 0 else TOP
+                now, changed = await _look(store, scope, seen, limit)
+                told = [encode(name, data) for name, data in await _changes(store, scope, seen, now, changed)]
             except ThreadkeepError as error:
                 yield encode("error", {"code": error.code, "detail": str(error)})
                 return
-            seen = {id: look for id, (look, _) in now.items()}
-            quiet = 0.0 if told else quiet + LOOK_EVERY
-            for chunk in told or ([b": still here\n\n"] if quiet >= heartbeat else []):
-                quiet = 0.0
+            seen = now
+            for chunk in told:
                 yield chunk
 
 
-async def _look(store: Store, scope: Scope, seen: dict[str, _Seen]) -> dict[str, tuple[_Seen, Conversation]]:
-    """Return the list as it is now. What turns do is in the log, so only logs that have grown are looked into."""
-    found = {}
-    for conversation in (await store.list(scope, limit=SHOWN)).items:
-        look = seen.get(conversation.id)
-        if look is None or look.entries != conversation.entries:
-            try:
-                turns = await store.turns(scope, conversation.id)
-            except ConversationNotFound:
-                continue
-            state = next((turn.state for turn in turns if turn.state is not TurnState.QUEUED), None)
-            look = _Seen(conversation.version, conversation.entries, state)
-        found[conversation.id] = (look._replace(version=conversation.version), conversation)
-    return found
+async def _look(store: Store, scope: Scope, seen: _List, limit: int) -> tuple[_List, list[Conversation]]:
+    """Return the list as it is now, and what in it has changed. Only logs that have grown are looked into."""
+    listed = (await store.list(scope, limit=limit)).items
+    changed = [conversation for conversation in listed if _is_changed(conversation, seen)]
+    if limit < SHOWN and len(changed) == len(listed) == limit:
+        return await _look(store, scope, seen, SHOWN)
+    now = {conversation.id: seen.get(conversation.id) for conversation in listed}
+    for conversation in changed:
+        now[conversation.id] = await _seen(store, conversation)
+    below = {} if limit == SHOWN else {id: look for id, look in seen.items() if id not in now}
+    known = {id: look for id, look in (now | below).items() if look is not None}
+    return dict(islice(known.items(), SHOWN)), [each for each in changed if each.id in known]
 
 
-def _open_turns(now: dict[str, tuple[_Seen, Conversation]]) -> list[tuple[str, dict[str, object]]]:
-    return [(f"conversation.{look.state}", {"id": id}) for id, (look, _) in now.items() if look.state is not None]
+def _is_changed(conversation: Conversation, seen: _List) -> bool:
+    before = seen.get(conversation.id)
+    return before is None or (before.version, before.entries) != (conversation.version, conversation.entries)
+
+
+async def _seen(store: Store, conversation: Conversation) -> _Seen | None:
+    """Return what there is to see of a conversation; what its turns do is in its log. None if it is gone by now."""
+    try:
+        turns = await store.turns(conversation.scope, conversation.id)
+    except ConversationNotFound:
+        return None
+    state = next((turn.state for turn in turns if turn.state is not TurnState.QUEUED), None)
+    return _Seen(conversation.version, conversation.entries, state)
+
+
+def _open_turns(now: _List) -> list[tuple[str, dict[str, object]]]:
+    return [(f"conversation.{look.state}", {"id": id}) for id, look in now.items() if look.state is not None]
 
 
 async def _changes(
-    store: Store, scope: Scope, seen: dict[str, _Seen], now: dict[str, tuple[_Seen, Conversation]]
+    store: Store, scope: Scope, seen: _List, now: _List, changed: Sequence[Conversation]
 ) -> list[tuple[str, dict[str, object]]]:
     """Return names and data of what is different, oldest first."""
     told: list[tuple[str, dict[str, object]]] = []
     for id in seen.keys() - now.keys():
         if await _is_gone(store, scope, id):
             told.append(("conversation.deleted", {"id": id}))
-    for id, (look, conversation) in reversed(now.items()):
-        before = seen.get(id)
-        shown = ShownConversation.of(conversation).model_dump(mode="json") | {"turn": look.state}
-        if before is None:
-            told.append(("conversation.created", shown))
-        elif before != look:
-            told.append(("conversation.updated", shown))
+    for conversation in reversed(changed):
+        before, look = seen.get(conversation.id), now[conversation.id]
+        shown = ListedConversation.of(conversation).model_dump(mode="json") | {"turn": look.state}
+        told.append(("conversation.created" if before is None else "conversation.updated", shown))
         if look.state is not (before.state if before else None) and look.state is not None:
-            told.append((f"conversation.{look.state}", {"id": id}))
+            told.append((f"conversation.{look.state}", {"id": conversation.id}))
     return told
 
 

@@ -1,7 +1,7 @@
 """What clients get, field by field: conversations, messages, turns and hits as JSON; branches: `shown_tree.py`."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
@@ -21,15 +21,13 @@ class Shown(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
-class ShownConversation(Shown):
-    """A conversation without its messages."""
+class ListedConversation(Shown):
+    """A conversation as a list shows it: without its messages, its instructions and its metadata."""
 
     id: str
     assistant: str | None
     title: str | None
-    system: str | None
     model: str | None
-    metadata: dict[str, Any]
     status: str
     archived: bool
     version: int
@@ -39,9 +37,16 @@ class ShownConversation(Shown):
     updated_at: datetime
 
     @classmethod
-    def of(cls, conversation: Conversation) -> "ShownConversation":
+    def of(cls, conversation: Conversation) -> Self:
         """Return a conversation as clients see it."""
-        return cls.model_validate(conversation.model_dump(exclude={"scope"}))
+        return cls.model_validate(conversation.model_dump(include=set(cls.model_fields)))
+
+
+class ShownConversation(ListedConversation):
+    """A conversation without its messages."""
+
+    system: str | None
+    metadata: dict[str, Any]
 
 
 class ShownMessage(Shown):
@@ -108,7 +113,7 @@ class WholeConversation(ShownConversation):
 class ConversationList(Shown):
     """A page of conversations, and the cursor of the next page if there is one."""
 
-    data: list[ShownConversation]
+    data: list[ListedConversation]
     next: str | None
 
 

@@ -1,16 +1,18 @@
 """Server-sent events on the wire: how an event becomes bytes, and the answer that streams them."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from functools import lru_cache
 
 from starlette.responses import StreamingResponse
+from starlette.types import Message, Send
 
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.errors import ThreadkeepError
 from threadkeep.turn.events import FEW_WORDS, Event
-from threadkeep.turn.follow import HEARTBEAT, PRESENCE
+from threadkeep.turn.follow import PRESENCE
 
 TEXT = "text.delta"
 STREAM_HEADERS = {
@@ -21,9 +23,7 @@ STREAM_HEADERS = {
 
 
 def encode_event(event: Event, conversation: str) -> bytes:
-    """Return an event as it is sent; a heartbeat is a comment, which no client sees."""
-    if event.name == HEARTBEAT:
-        return b": still here\n\n"
+    """Return an event as it is sent."""
     if event.name == PRESENCE:
         return encode(event.name, event.data)
     if event.name == TEXT and len(text := event.data["text"]) <= FEW_WORDS:
@@ -47,13 +47,51 @@ def encode(name: str, data: object, id: str | None = None) -> bytes:
     return f"{place}event: {name}\ndata: {text}\n\n".encode()
 
 
+class EventStream(StreamingResponse):
+    """An answer of events, with a comment that no client sees whenever nothing was sent for a while.
+
+    Who beats is not who reads: a store that hangs does not make a stream look dead.
+    """
+
+    heartbeat_seconds = 15.0
+
+    def __init__(self, chunks: AsyncIterator[bytes], headers: dict[str, str] | None = None) -> None:
+        super().__init__(chunks, media_type="text/event-stream", headers={**STREAM_HEADERS, **(headers or {})})
+        self._sent_at = 0.0
+
+    async def stream_response(self, send: Send) -> None:
+        """Send the events, and the beats between them."""
+        loop = asyncio.get_running_loop()
+        self._sent_at = loop.time()
+
+        async def send_noting(message: Message) -> None:
+            self._sent_at = loop.time()
+            if not message.get("more_body", True):
+                beating.cancel()
+            await send(message)
+
+        beating = asyncio.create_task(self._beat(send))
+        try:
+            await super().stream_response(send_noting)
+        finally:
+            beating.cancel()
+
+    async def _beat(self, send: Send) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(max(self._sent_at + self.heartbeat_seconds - loop.time(), 0.001))
+            if loop.time() - self._sent_at >= self.heartbeat_seconds:
+                self._sent_at = loop.time()
+                await send({"type": "http.response.body", "body": b": still here\n\n", "more_body": True})
+
+
 def stream(
     events: AsyncIterator[Event],
     conversation: str,
     *,
     headers: dict[str, str] | None = None,
     until: Callable[[Event], Awaitable[bool]] | None = None,
-) -> StreamingResponse:
+) -> EventStream:
     """Answer with events, for ever or until one of them is the last."""
 
     async def chunks() -> AsyncIterator[bytes]:
@@ -67,4 +105,4 @@ def stream(
         except ThreadkeepError as error:
             yield encode("error", {"code": error.code, "detail": str(error)})
 
-    return StreamingResponse(chunks(), media_type="text/event-stream", headers={**STREAM_HEADERS, **(headers or {})})
+    return EventStream(chunks(), headers)

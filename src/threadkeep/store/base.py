@@ -112,7 +112,8 @@ class LogPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationPage:
-    """A page of a list, and the cursor of the next page if there is one."""
+    """A page of a list, and the cursor of the next page if there is one. Its items come without what may be large:
+    `system` is none and `metadata` empty."""
 
     items: tuple[Conversation, ...]
     next: str | None = None

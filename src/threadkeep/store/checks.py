@@ -1,13 +1,29 @@
 """Checks of input that every backend makes before it touches anything."""
 
+import json
+from typing import Any
+
+from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.cursor import MAX_SEQ
-from threadkeep.conversation.entry import Body
+from threadkeep.conversation.entry import Body, Update
 from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.turn import TurnState
 from threadkeep.conversation.value import check_text
-from threadkeep.errors import ContentTooLarge, DraftMismatch, InvalidCursor, InvalidLimit, InvalidParent, InvalidValue
+from threadkeep.errors import (
+    ContentTooLarge,
+    DraftMismatch,
+    InvalidCursor,
+    InvalidLimit,
+    InvalidParent,
+    InvalidValue,
+    MetadataTooLarge,
+    SystemTooLarge,
+)
 from threadkeep.store.base import MAX_LIMIT, Append, Begin
 from threadkeep.store.codec import Row, encode
+
+MAX_METADATA_BYTES = 64 * 1024
+MAX_SYSTEM_BYTES = 256 * 1024
 
 
 def check_limit(limit: object) -> int:
@@ -37,6 +53,24 @@ def encode_within(body: Body, max_bytes: int) -> Row:
     if characters * 4 > max_bytes and row.size > max_bytes:
         raise ContentTooLarge(f"An entry may hold at most {max_bytes} bytes.")
     return row
+
+
+def check_new(new: NewConversation) -> None:
+    """Refuse a conversation that is large before anything is said in it."""
+    _check_metadata(new.metadata)
+    if new.system is not None and len(new.system.encode()) > MAX_SYSTEM_BYTES:
+        raise SystemTooLarge
+
+
+def check_update(change: Update) -> None:
+    """Refuse a change to something large."""
+    if change.metadata is not None:
+        _check_metadata(change.metadata)
+
+
+def _check_metadata(metadata: dict[str, Any]) -> None:
+    if metadata and len(json.dumps(metadata, ensure_ascii=False).encode()) > MAX_METADATA_BYTES:
+        raise MetadataTooLarge
 
 
 def check_append(append: Append, max_bytes: int) -> list[Row]:

@@ -30,7 +30,7 @@ from threadkeep.errors import (
     StaleVersion,
 )
 from threadkeep.store.base import ROOT, Append, Appended, Begin, Begun
-from threadkeep.store.checks import check_append, check_begin, check_chunk, encode_within
+from threadkeep.store.checks import check_append, check_begin, check_chunk, check_update, encode_within
 from threadkeep.store.codec import Row, encode
 from threadkeep.store.placement import Tip
 from threadkeep.store.record import Chunk, KeyUse, Opening, OpenTurn, Record
@@ -135,6 +135,7 @@ class Rules:
 
     def update(self, end: End, change: Update, expected_version: int | None) -> Decision[None]:
         """Change a conversation as a whole."""
+        check_update(change)
         row = encode_within(change, self.max_bytes)
         _check_version(end, expected_version)
         return self._decision(_nothing, [change], [row])

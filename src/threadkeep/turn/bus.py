@@ -69,13 +69,13 @@ class Subscription:
         self._wake()
 
     async def get(self, timeout: float) -> list[News]:
-        """Wait for news and return all of it; after a while without any, look into the log all the same."""
+        """Wait for news and return all of it; none after a while without any."""
         if not self._news:
             self._until = self._loop.time() + timeout
             self._set_timer()
             self._arrived = self._loop.create_future()
             await self._arrived
-        news, self._news = self._news or [LOOK], []
+        news, self._news = self._news, []
         return news
 
     def close(self) -> None:

@@ -133,10 +133,7 @@ class Desk:
         conversation: str,
         after: Cursor | None = None,
         *,
-        heartbeat: float | None = None,
         presence: bool = False,
     ) -> AsyncGenerator[Event, None]:
         """Yield every event of a conversation behind the cursor (none: from now on), for ever."""
-        return follow(
-            self.store, self.host.parts.bus, scope, conversation, after, heartbeat=heartbeat, presence=presence
-        )
+        return follow(self.store, self.host.parts.bus, scope, conversation, after, presence=presence)

@@ -1,12 +1,11 @@
 """Following a conversation: stored entries first, then live ones, from any cursor, without gap or repeat."""
 
-import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.scope import Scope
 from threadkeep.store.base import Store
-from threadkeep.turn.bus import Bus, News
+from threadkeep.turn.bus import LOOK, Bus, News
 from threadkeep.turn.events import Event, events, text_event
 
 LOOK_EVERY = 1.0
@@ -14,9 +13,8 @@ LOOK_EVERY = 1.0
 LOOK_EVERY_RELAYED = 5.0
 """The same where other processes tell us: then only news that was lost is waited for."""
 PAGE = 100
-HEARTBEAT = "heartbeat"
 PRESENCE = "presence"
-"""Events that are in no log: the stream lives; so many readers follow the conversation in this process."""
+"""An event that is in no log: so many readers follow the conversation in this process."""
 
 
 async def follow(
@@ -26,21 +24,17 @@ async def follow(
     conversation: str,
     after: Cursor | None = None,
     *,
-    heartbeat: float | None = None,
     presence: bool = False,
 ) -> AsyncGenerator[Event, None]:
     """Yield every event behind the cursor (none: from now on), for ever.
 
-    Those who ask for it also get a heartbeat when it is quiet so long, and are told how many readers there are here.
+    Those who ask for it are also told how many readers there are here.
     """
     with bus.subscribed(scope.tenant, conversation) as subscription:
         cursor = await _present(store, scope, conversation) if after is None else after
-        news: list[News] = [News()]
-        loop = asyncio.get_running_loop()
-        quiet_since = loop.time()
+        news = [LOOK]
         readers = 0
         while True:
-            before = cursor
             for item in news:
                 if item.message is not None and item.message == cursor.message and item.offset == cursor.offset:
                     event = text_event(item.message, item.text, cursor)
@@ -50,14 +44,9 @@ async def follow(
                     async for event in _catch_up(store, scope, conversation, cursor):
                         cursor = event.cursor
                         yield event
-            if cursor is not before:
-                quiet_since = loop.time()
-            elif heartbeat is not None and loop.time() - quiet_since >= heartbeat:
-                quiet_since = loop.time()
-                yield Event(HEARTBEAT, {}, cursor)
             if presence and readers != (readers := bus.readers(scope.tenant, conversation)):
                 yield Event(PRESENCE, {"readers": readers}, cursor)
-            news = await subscription.get(LOOK_EVERY_RELAYED if bus.is_relayed else LOOK_EVERY)
+            news = await subscription.get(LOOK_EVERY_RELAYED if bus.is_relayed else LOOK_EVERY) or [LOOK]
 
 
 def _is_old(item: News, cursor: Cursor) -> bool:

@@ -1,5 +1,6 @@
 """The application without a socket: page, health, guards, and what an error looks like."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from unittest.mock import AsyncMock
@@ -11,6 +12,7 @@ from fastapi import FastAPI
 from threadkeep.errors import StoreUnavailable
 from threadkeep.keeper import Keeper
 from threadkeep.runtime import open_keeper
+from threadkeep.server import health
 from threadkeep.server.app import create_app
 from threadkeep.settings import Settings
 from threadkeep.store.base import Store
@@ -65,6 +67,25 @@ async def test_a_store_that_does_not_answer_makes_the_server_unready_but_alive(
     monkeypatch.setattr(store, "ping", AsyncMock(side_effect=StoreUnavailable))
     assert_problem(await client.get("/health/ready"), 503, "store_unavailable")
     assert (await client.get("/health/live")).status_code == 200
+
+
+async def test_a_store_that_hangs_is_told_in_time_and_asked_only_once(
+    client: httpx.AsyncClient, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    working, asked = asyncio.Event(), 0
+
+    async def hang() -> None:
+        nonlocal asked
+        asked += 1
+        await working.wait()
+
+    monkeypatch.setattr(store, "ping", hang)
+    monkeypatch.setattr(health, "READY_SECONDS", 0.01)
+    for _ in range(3):
+        assert_problem(await client.get("/health/ready"), 503, "store_unavailable")
+    assert asked == 1
+    working.set()
+    assert (await client.get("/health/ready")).status_code == 200
 
 
 async def test_the_page_and_all_it_links_to_are_served(client: httpx.AsyncClient) -> None:

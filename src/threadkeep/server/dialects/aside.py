@@ -14,7 +14,6 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.errors import TurnNotFound
 from threadkeep.keeper import Keeper
 from threadkeep.runtime import open_store
-from threadkeep.server.routes.reading import HEARTBEAT_SECONDS
 from threadkeep.store.base import MAX_BYTES
 from threadkeep.turn.bus import Bus
 from threadkeep.turn.desk import Desk
@@ -44,7 +43,7 @@ class Asides:
     async def follow(self, desk: Desk, scope: Scope, id: str, after: Cursor) -> AsyncGenerator[Event, None]:
         """Yield what happens behind the cursor; when the reader leaves, the turn is stopped and its store goes."""
         try:
-            async with aclosing(desk.follow(scope, id, after, heartbeat=HEARTBEAT_SECONDS)) as events:
+            async with aclosing(desk.follow(scope, id, after)) as events:
                 async for event in events:
                     yield event
         finally:

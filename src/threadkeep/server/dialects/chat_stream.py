@@ -27,13 +27,12 @@ from threadkeep.server.dialects.telling import Telling
 from threadkeep.server.identity import Who
 from threadkeep.server.keys import replay_headers
 from threadkeep.server.limits import room_for_stream
-from threadkeep.server.routes.reading import HEARTBEAT_SECONDS, LastEventId
+from threadkeep.server.routes.reading import LastEventId
 from threadkeep.server.shown import Shown
 from threadkeep.server.sse import stream
 from threadkeep.store.base import MAX_LIMIT, Store
 from threadkeep.store.checks import check_position
 from threadkeep.turn.events import Event
-from threadkeep.turn.follow import HEARTBEAT
 
 _STREAMED: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/event-stream": {}}, "description": "delta, tool_call, tool_result, then done or error."},
@@ -140,11 +139,9 @@ async def _told(
     """Yield the events of one turn in the words of this dialect, each with the cursor that it has everywhere."""
     scope, id = conversation.scope, conversation.id
     telling = Telling(place.turn, place.cursor.message)
-    async with aclosing(keeper.desk.follow(scope, id, place.cursor, heartbeat=HEARTBEAT_SECONDS)) as events:
+    async with aclosing(keeper.desk.follow(scope, id, place.cursor)) as events:
         async for event in events:
-            if event.name == HEARTBEAT:
-                yield event
-            elif telling.is_about(event):
+            if telling.is_about(event):
                 for name, data in telling.tell(event):
                     yield Event(name, data, event.cursor)
                 if event.name in ENDS and not await _went_on(Chat(keeper, scope, id), event):

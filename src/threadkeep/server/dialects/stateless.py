@@ -37,7 +37,7 @@ from threadkeep.server.head_requests import refuse_head
 from threadkeep.server.identity import Actor
 from threadkeep.server.keys import replay_headers
 from threadkeep.server.limits import Limited
-from threadkeep.server.routes.reading import HEARTBEAT_SECONDS, LastEventId
+from threadkeep.server.routes.reading import LastEventId
 from threadkeep.server.sse import stream
 from threadkeep.settings import Settings
 from threadkeep.store.base import Append
@@ -129,7 +129,7 @@ def _before(sent: Sent) -> Cursor:
 async def _stored(keeper: Keeper, caller: Caller, sent: Sent) -> Response:
     keeper.changed(caller.scope)
     headers = {"Location": f"/v1/conversations/{sent.conversation}", **replay_headers(sent.begun.replayed)}
-    events = keeper.desk.follow(caller.scope, sent.conversation, _before(sent), heartbeat=HEARTBEAT_SECONDS)
+    events = keeper.desk.follow(caller.scope, sent.conversation, _before(sent))
     return _streamed(sent, events, headers)
 
 

@@ -5,10 +5,10 @@ from fastapi import APIRouter
 from threadkeep.keeper import Keeper
 from threadkeep.server.identity import Admin
 from threadkeep.server.routes.conversations import Limit
-from threadkeep.server.shown import Shown, ShownConversation
+from threadkeep.server.shown import ListedConversation, Shown
 
 
-class OwnedConversation(ShownConversation):
+class OwnedConversation(ListedConversation):
     """A conversation and whose it is."""
 
     user: str
@@ -45,7 +45,7 @@ def admin_routes(keeper: Keeper) -> APIRouter:
     async def conversations(who: Admin, limit: Limit = 20, after: str | None = None) -> OwnedList:
         page = await store.list_tenant(who.scope.tenant, limit=limit, after=after)
         data = [
-            OwnedConversation(**ShownConversation.of(item).model_dump(), user=item.scope.user) for item in page.items
+            OwnedConversation(**ListedConversation.of(item).model_dump(), user=item.scope.user) for item in page.items
         ]
         return OwnedList(data=data, next=page.next)
 

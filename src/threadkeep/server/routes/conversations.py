@@ -17,7 +17,14 @@ from threadkeep.server.bodies import CreateBody, PatchBody, said
 from threadkeep.server.identity import Who
 from threadkeep.server.keys import Key, replay_headers
 from threadkeep.server.limits import room_for_conversation
-from threadkeep.server.shown import ConversationList, ShownConversation, ShownMessage, ShownTurn, WholeConversation
+from threadkeep.server.shown import (
+    ConversationList,
+    ListedConversation,
+    ShownConversation,
+    ShownMessage,
+    ShownTurn,
+    WholeConversation,
+)
 from threadkeep.store.base import Store
 from threadkeep.turn.desk import Desk
 
@@ -54,7 +61,7 @@ def conversation_routes(keeper: Keeper) -> APIRouter:
         assistant: str | None = None,
     ) -> ConversationList:
         page = await store.list(who.scope, assistant=assistant, status=status, limit=limit, after=after)
-        return ConversationList(data=[ShownConversation.of(item) for item in page.items], next=page.next)
+        return ConversationList(data=[ListedConversation.of(item) for item in page.items], next=page.next)
 
     @router.get("/{id}", summary="Read a conversation with a page of its messages")
     async def read(

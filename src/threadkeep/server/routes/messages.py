@@ -105,7 +105,7 @@ async def _answer(request: Request, keeper: Keeper, scope: Scope, id: str, begun
     """Answer in the way that the client wants: streamed, at once, or at the end of the turn."""
     accept, prefer = request.headers.get("accept", ""), request.headers.get("prefer", "")
     headers = replay_headers(begun.replayed)
-    events = keeper.desk.follow(scope, id, Cursor(seq=begun.entries[0].seq - 1), heartbeat=15)
+    events = keeper.desk.follow(scope, id, Cursor(seq=begun.entries[0].seq - 1))
 
     async def is_last(event: Event) -> bool:
         if event.name not in ENDS or event.data["turn"] != begun.turn:

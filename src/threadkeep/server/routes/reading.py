@@ -16,10 +16,9 @@ from threadkeep.server.list_events import watch_list
 from threadkeep.server.routes.conversations import IfMatch, Limit, parse_version
 from threadkeep.server.shown import HitList, ShownConversation, ShownHit
 from threadkeep.server.shown_tree import ShownTree, shown_tree
-from threadkeep.server.sse import STREAM_HEADERS, stream
+from threadkeep.server.sse import EventStream, stream
 from threadkeep.store.checks import check_position
 
-HEARTBEAT_SECONDS = 15.0
 LastEventId = Annotated[
     str | None,
     Header(description="The cursor of the last event that was seen; wins over `after`."),
@@ -51,7 +50,7 @@ def reading_routes(keeper: Keeper) -> APIRouter:
         cursor = None if text is None else Cursor.decode(text, id)
         if cursor is not None:
             check_position(cursor.seq, conversation.entries)
-        return stream(keeper.desk.follow(who.scope, id, cursor, heartbeat=HEARTBEAT_SECONDS, presence=True), id)
+        return stream(keeper.desk.follow(who.scope, id, cursor, presence=True), id)
 
     @router.get(
         "/events",
@@ -61,8 +60,8 @@ def reading_routes(keeper: Keeper) -> APIRouter:
         summary="Follow the list of conversations",
     )
     async def list_events(who: Who) -> StreamingResponse:
-        changes = watch_list(store, keeper.host.parts.bus, who.scope, HEARTBEAT_SECONDS)
-        return StreamingResponse(changes, media_type="text/event-stream", headers=STREAM_HEADERS)
+        changes = watch_list(store, keeper.host.parts.bus, who.scope)
+        return EventStream(changes)
 
     @router.get("/conversations/{id}/tree", summary="The branches")
     async def tree(who: Who, id: ConversationId) -> ShownTree:

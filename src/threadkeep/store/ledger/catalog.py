@@ -106,7 +106,9 @@ class Catalog:
             if assistant in (None, conversation.assistant) and status in (None, conversation.status)
         )
         rest = nlargest(limit + 1, (pair for pair in keyed if pair[0] < before), key=lambda pair: pair[0])
-        items = tuple(conversation for _, conversation in rest[:limit])
+        items = tuple(
+            conversation.model_copy(update={"system": None, "metadata": {}}) for _, conversation in rest[:limit]
+        )
         more = activity_cursor(whose, *rest[limit - 1][0]) if len(rest) > limit else None
         return ConversationPage(items=items, next=more)
 

@@ -29,7 +29,7 @@ from threadkeep.store.base import (
     LogPage,
     Statistics,
 )
-from threadkeep.store.checks import check_limit
+from threadkeep.store.checks import check_limit, check_new
 from threadkeep.store.ledger.catalog import Catalog
 from threadkeep.store.ledger.ledger import Ledger
 from threadkeep.store.paging import Candidate, hit_page, search_after
@@ -148,6 +148,8 @@ class LedgerStore(RuledStore):
     # Conversations
 
     async def create(self, scope: Scope, new: NewConversation, *, key: IdempotencyKey | None = None) -> Created:
+        check_new(new)
+
         def work() -> Created:
             shelf = self._shelf(scope.tenant)
             if key is None:

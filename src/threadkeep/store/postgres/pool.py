@@ -78,13 +78,17 @@ class _Link:
         return await statement.fetch(*arguments), statement.get_statusmsg()
 
 
+_LISTED = "key, id, version, created_at, updated_at, status, archived, assistant, title, model, last, head"
+"""What a list shows of a conversation: not what may be large."""
+
+
 def _function_call(verb: str, arguments: Sequence[Any]) -> str:
     # The verb is a name in our own code; what comes from outside goes in the arguments.
     places = ", ".join(
         f"threadkeep.moment() + ${number}::interval" if isinstance(argument, FromNow) else f"${number}"
         for number, argument in enumerate(arguments, 1)
     )
-    return f"SELECT * FROM threadkeep.{verb}({places})"
+    return f"SELECT {_LISTED if verb == 'list' else '*'} FROM threadkeep.{verb}({places})"
 
 
 class Pool:

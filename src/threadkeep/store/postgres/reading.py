@@ -133,7 +133,7 @@ def _before(activity: int, key: int) -> tuple[datetime, int]:
 
 def _page(whose: Scope | str, found: Sequence[tuple[Scope, Columns]], limit: int) -> ConversationPage:
     """Return a page of conversations, of which one more than the page holds was looked for."""
-    items = tuple(to_conversation(scope, row) for scope, row in found[:limit])
+    items = tuple(to_conversation(scope, row, is_listed=True) for scope, row in found[:limit])
     if len(found) <= limit:
         return ConversationPage(items=items)
     _, last = found[limit - 1]

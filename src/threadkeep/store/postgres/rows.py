@@ -92,16 +92,16 @@ class Translator:
         )
 
 
-def to_conversation(scope: Scope, row: Columns) -> Conversation:
-    """Return a conversation as it is now."""
+def to_conversation(scope: Scope, row: Columns, *, is_listed: bool = False) -> Conversation:
+    """Return a conversation as it is now, or as a list shows it."""
     return Conversation.model_construct(
         scope=scope,
         id=decode_id(row["id"]),
         assistant=row["assistant"],
         title=_text(row["title"]),
-        system=_text(row["system"]),
+        system=None if is_listed else _text(row["system"]),
         model=_text(row["model"]),
-        metadata=load(row["metadata"]) if row["metadata"] else {},
+        metadata={} if is_listed or not row["metadata"] else load(row["metadata"]),
         status=Status(row["status"]),
         archived=row["archived"],
         version=row["version"],

@@ -27,7 +27,7 @@ from threadkeep.store.base import (
     Statistics,
     Store,
 )
-from threadkeep.store.checks import check_limit
+from threadkeep.store.checks import check_limit, check_new, check_update
 from threadkeep.store.postgres.chunks import ChunkWriter
 from threadkeep.store.postgres.database import Database
 from threadkeep.store.postgres.deletion import Deletion
@@ -77,6 +77,7 @@ class PostgresStore(Store):
     # Conversations
 
     async def create(self, scope: Scope, new: NewConversation, *, key: IdempotencyKey | None = None) -> Created:
+        check_new(new)
         return await self._log.create(scope, new, key)
 
     async def get(self, scope: Scope, conversation: str) -> Conversation:
@@ -96,6 +97,7 @@ class PostgresStore(Store):
     async def update(
         self, scope: Scope, conversation: str, change: Update, *, expected_version: int | None = None
     ) -> Conversation:
+        check_update(change)
         return await self._log.update(scope, conversation, change, expected_version)
 
     async def delete(self, scope: Scope, conversation: str) -> None:

@@ -31,6 +31,7 @@ _CONVERSATION = """
     SELECT c.key, c.tenant, c.id, c.version, c.created_at, c.updated_at, c.status, c.archived,
            c.assistant, c.title, c.model, c.metadata, c.system FROM conversation c
 """
+_LISTED = _CONVERSATION.replace("c.metadata, c.system", "NULL, NULL")
 _TURN = "SELECT number, state, owner, until, fence, taken FROM turn"
 
 
@@ -118,7 +119,7 @@ class Reader:
         if keys is None:
             return []
         rows = self.db.rows(
-            f"{_CONVERSATION} WHERE c.tenant = ? AND c.user = ? AND c.id IS NOT NULL "
+            f"{_LISTED} WHERE c.tenant = ? AND c.user = ? AND c.id IS NOT NULL "
             "AND (c.updated_at, c.key) < (?, ?) "
             "AND (?5 IS NULL OR c.assistant = ?5) AND (?6 IS NULL OR c.status = ?6) "
             "ORDER BY c.updated_at DESC, c.key DESC LIMIT ?7",
@@ -129,7 +130,7 @@ class Reader:
     def conversations_of_all(self, tenant: str, before: tuple[int, int], limit: int) -> list[tuple[Conversation, int]]:
         """Return the same of all users of a tenant."""
         rows = self.db.rows(
-            f"{_CONVERSATION} WHERE c.tenant = (SELECT key FROM tenant WHERE name = ?) AND c.id IS NOT NULL "
+            f"{_LISTED} WHERE c.tenant = (SELECT key FROM tenant WHERE name = ?) AND c.id IS NOT NULL "
             "AND (c.updated_at, c.key) < (?, ?) ORDER BY c.updated_at DESC, c.key DESC LIMIT ?",
             (tenant, *before, limit),
         )

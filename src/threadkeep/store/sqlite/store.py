@@ -33,7 +33,7 @@ from threadkeep.store.base import (
     LogPage,
     Statistics,
 )
-from threadkeep.store.checks import check_limit, check_position
+from threadkeep.store.checks import check_limit, check_new, check_position
 from threadkeep.store.moments import microseconds
 from threadkeep.store.paging import activity_after, activity_cursor
 from threadkeep.store.rights import warn_if_shared
@@ -97,6 +97,7 @@ class SqliteStore(RuledStore):
     # Conversations
 
     async def create(self, scope: Scope, new: NewConversation, *, key: IdempotencyKey | None = None) -> Created:
+        check_new(new)
         return await self._run(lambda: self._log.create(scope, new.id or self._ids(), new, key))
 
     async def get(self, scope: Scope, conversation: str) -> Conversation:

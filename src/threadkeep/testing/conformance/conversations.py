@@ -6,8 +6,16 @@ import pytest
 
 from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.entry import Status, Update
-from threadkeep.errors import AlreadyExists, ConversationNotFound, InvalidCursor, StaleVersion
+from threadkeep.errors import (
+    AlreadyExists,
+    ConversationNotFound,
+    InvalidCursor,
+    MetadataTooLarge,
+    StaleVersion,
+    SystemTooLarge,
+)
 from threadkeep.store.base import Append, Store
+from threadkeep.store.checks import MAX_METADATA_BYTES, MAX_SYSTEM_BYTES
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.conformance.refusal import refused
 from threadkeep.testing.samples import ADA, BOB, EVE, asked, new, say
@@ -158,6 +166,27 @@ class TestConversations:
         assert (after.title, after.metadata) == ("new", {"b": "\x00"})
         assert (after.status, after.archived, after.model) == (Status.ABANDONED, True, "demo:two")
         assert (await store.update(ADA, "c", Update(archived=False))).archived is False
+
+    async def test_a_list_comes_without_what_may_be_large(self, store: Store) -> None:
+        large = NewConversation(system="s" * MAX_SYSTEM_BYTES, metadata={"m": "m" * (MAX_METADATA_BYTES - 9)})
+        whole = (await store.create(ADA, large)).conversation
+        await store.update(ADA, whole.id, Update(metadata={"n": 1}))
+        (listed,) = (await store.list(ADA)).items
+        (of_all,) = (await store.list_tenant(ADA.tenant)).items
+        assert (listed.system, listed.metadata) == (of_all.system, of_all.metadata) == (None, {})
+        found = await store.get(ADA, whole.id)
+        assert (found.system, found.metadata) == (large.system, {"n": 1})
+        assert listed == found.model_copy(update={"system": None, "metadata": {}})
+
+    async def test_instructions_and_metadata_have_a_limit(self, store: Store) -> None:
+        much = {"m": "ü" * (MAX_METADATA_BYTES // 2)}
+        with pytest.raises(MetadataTooLarge):
+            await store.create(ADA, NewConversation(metadata=much))
+        with pytest.raises(SystemTooLarge):
+            await store.create(ADA, NewConversation(system="ü" * (MAX_SYSTEM_BYTES // 2 + 1)))
+        name = await new(store)
+        async with refused(store, MetadataTooLarge):
+            await store.update(ADA, name, Update(metadata=much))
 
     async def test_an_update_that_expects_another_version_is_refused(self, store: Store) -> None:
         name = await new(store)
