@@ -20,7 +20,7 @@ own exceptions never leave `store/`.
     ├── Stopping                 this server stops, another one or a later one will do it
     ├── ModelError               the language model, not us
     │   └── ModelUnavailable, ModelRateLimited, ModelTimeout (each may be tried again), ModelRefused,
-    │       ContextTooLong, ModelNonsense, ScriptTimeout, UnknownModel
+    │       ContextTooLong, ModelNonsense, ScriptTimeout, PauseUnsupported, UnknownModel
     ├── RetrievalError           the documents that an assistant looks things up in
     │   └── IndexUnusable, WrongEmbeddings, EmbeddingFailed, PackageMissing
     └── StoreError               the storage, not the request
@@ -333,6 +333,12 @@ class ScriptTimeout(ModelError):
     """The script of the demo model did not come to an answer in time."""
 
     code = "script_timeout"
+
+
+class PauseUnsupported(ModelError):
+    """The graph paused for a person, which is not supported: ask by a tool that needs approval instead."""
+
+    code = "pause_unsupported"
 
 
 class UnknownModel(ModelError):

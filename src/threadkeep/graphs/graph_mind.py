@@ -4,6 +4,7 @@ The graph gets the history in `messages` and runs without a checkpointer: what i
 its nodes say is streamed; a tool call that it leaves unanswered at its end is stored and run by Threadkeep, and the
 graph is run again with the result in `messages`. In a node, `Runtime[GraphContext]` gives the model to use, and what is
 written to LangGraph's stream writer goes into the answer: a block is shown, an object with a `kind` goes on its trace.
+A graph that pauses (`interrupt()`) fails its turn: going on would need a checkpoint beside the log.
 """
 
 import json
@@ -18,7 +19,7 @@ from langgraph.errors import GraphRecursionError
 
 from threadkeep.conversation.blocks import Block
 from threadkeep.conversation.message import Message
-from threadkeep.errors import ModelRefused
+from threadkeep.errors import ModelRefused, PauseUnsupported
 from threadkeep.graphs.chat_model import KeptChatModel
 from threadkeep.llm.base import CallPart, Model, Stopped, Text, ToolSpec, Used
 from threadkeep.llm.langchain_chunks import Chunks
@@ -26,6 +27,8 @@ from threadkeep.llm.langchain_messages import to_langchain
 from threadkeep.turn.mind import Asked, Changed, Mind, Noted, Shown, Thought
 
 MODES = ["messages", "updates", "custom"]
+PAUSED = "__interrupt__"
+"""What LangGraph tells in place of a node that has called `interrupt()`, or stands behind `interrupt_before`."""
 MOST_STEPS = 100
 """Steps after which a graph is taken to run in circles."""
 
@@ -85,6 +88,8 @@ class GraphMind(Mind):
                 node = about.get("langgraph_node", "")
                 yield from heard.said(message, aloud=self._speakers is None or node in self._speakers)
             case "updates":
+                if PAUSED in part:
+                    raise PauseUnsupported
                 for node, update in part.items():
                     heard.updated(update)
                     yield self._step(node, update)

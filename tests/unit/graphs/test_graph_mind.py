@@ -8,6 +8,7 @@ from langgraph.config import get_stream_writer
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.runtime import Runtime
+from langgraph.types import interrupt
 
 import threadkeep
 from threadkeep.conversation.blocks import Citation
@@ -186,3 +187,26 @@ def test_a_node_that_is_not_asynchronous_can_ask_the_model_too() -> None:
 async def test_a_model_that_breaks_off_is_an_error_in_the_node() -> None:
     with pytest.raises(ModelUnavailable):
         await KeptChatModel(model=ScriptedModel([Text("Ha")])).ainvoke("Hi")
+
+
+def asks(state: State) -> State:
+    """Pause for a person."""
+    return {"route": interrupt("Really?")}
+
+
+def pausing_inside() -> Any:
+    """Return a graph that pauses, to be a node of another one."""
+    inner: StateGraph[State, GraphContext, State, State] = StateGraph(State, context_schema=GraphContext)
+    inner.add_node("asks", asks)
+    inner.add_edge(START, "asks")
+    return inner.compile()
+
+
+@pytest.mark.parametrize("node", [asks, pausing_inside()], ids=["in a node", "in a graph inside"])
+async def test_a_graph_that_pauses_fails_its_turn_and_says_why(node: Any) -> None:
+    assistant = Assistant(name="graph", mind=graph(speak=speak, asks=node))
+    async with threadkeep.open("memory:", [assistant], model=ScriptedModel(says("One moment."))) as keeper:
+        turn = await (await keeper.create(title="Kept")).send("What is new?")
+        end = [event async for event in turn.events()][-1]
+    assert (end.name, end.data["error"].partition(":")[0]) == ("turn.failed", "pause_unsupported")
+    assert "not supported" in end.data["error"]
