@@ -6,6 +6,7 @@ It imports nothing of ours. `marker` names a file that a call touches, so that a
 import asyncio
 import os
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,13 @@ async def hang(marker: str) -> str:
     """Touch a file and never return."""
     Path(marker).touch()
     await asyncio.Event().wait()
+    return "unreachable"
+
+
+@server.tool()
+async def freeze() -> str:
+    """Answer nobody any more."""
+    threading.Event().wait()
     return "unreachable"
 
 

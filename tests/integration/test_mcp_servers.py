@@ -15,6 +15,7 @@ import pytest
 from tests.integration.serving import serving
 from threadkeep.conversation.message import ToolCall
 from threadkeep.conversation.scope import LOCAL
+from threadkeep.tools import mcp_connection
 from threadkeep.tools.base import ToolContext, ToolOutcome
 from threadkeep.tools.mcp import McpServers
 from threadkeep.tools.mcp_config import McpServer
@@ -184,6 +185,20 @@ async def test_a_process_that_dies_in_a_call_is_told_and_started_again() -> None
         await eventually(lambda: "the server was told to die" in str(servers.states()[0].reason))
         await eventually(lambda: state_of(servers) is Connected.READY)
         assert (await call(servers, "double__add", a=1, b=2)).content == "3"
+
+
+async def test_a_process_that_hangs_is_ended_and_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcp_connection, "_LOOK_SECONDS", 0.5)
+    config = McpServer(command=sys.executable, args=(SERVER, "stdio"), timeout=0.5)
+    async with McpServers({"double": config}, QUICK) as servers:
+        await eventually(lambda: state_of(servers) is Connected.READY)
+        first = int((await call(servers, "double__process")).content)
+        hung = await call(servers, "double__freeze")
+        assert hung.error is not None
+        assert hung.error.startswith("tool_timeout: ")
+        await eventually(lambda: state_of(servers) is not Connected.READY)
+        await eventually(lambda: state_of(servers) is Connected.READY)
+        assert int((await call(servers, "double__process")).content) != first
 
 
 async def test_an_http_server_that_dies_while_nobody_calls_is_missed_and_found_again() -> None:

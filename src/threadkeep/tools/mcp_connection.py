@@ -1,7 +1,8 @@
 """The connection to one MCP server, owned by one task: it connects, lists the tools, and connects again when lost.
 
-Whatever may mean that the connection or the list of tools changed (a notice, a failed call, the end of the stream)
-wakes the owner, which lists the tools again; if that fails, the connection is gone. Calls come from any task.
+Whatever may mean that the connection or the list of tools changed (a notice, a call that failed or was given up, the
+end of the stream) wakes the owner, which lists the tools again; if that fails or takes too long, the connection is
+gone, and a process that was started for it is ended and started again. Calls come from any task.
 """
 
 import logging
@@ -30,6 +31,7 @@ from threadkeep.tools.outcome import failure
 
 _CONNECT_SECONDS = 30.0
 _GRACE_SECONDS = 5.0
+_LOOK_SECONDS = 15.0
 _MOST_PAGES = 100
 
 _log = logging.getLogger(__name__)
@@ -87,6 +89,9 @@ class Connection:
             # The tool's own limit ends first; this one makes sure that the session forgets the call.
             limit = self._config.timeout + _GRACE_SECONDS
             return outcome_from(await self._client.call_tool(tool, dict(args), read_timeout_seconds=limit))
+        except anyio.get_cancelled_exc_class():
+            self._wake.set()  # it may hang, and not only in this call
+            raise
         except MCPError as error:
             self._wake.set()
             if error.code == CONNECTION_CLOSED:
@@ -134,7 +139,9 @@ class Connection:
             try:
                 while True:
                     self._wake = anyio.Event()
-                    self.tools = tools_from(self._server, self._config, await _list(client), self.call)
+                    with anyio.fail_after(_LOOK_SECONDS if self._client else _CONNECT_SECONDS):
+                        listed = await _list(client)
+                    self.tools = tools_from(self._server, self._config, listed, self.call)
                     self._client = client
                     self._now(Connected.READY, None)
                     await self._wake.wait()
