@@ -10,6 +10,7 @@ from contextlib import aclosing
 from types import TracebackType
 from typing import Any, Self
 
+from threadkeep.conversation.arguments import checked
 from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.idempotency import IdempotencyKey
@@ -71,12 +72,14 @@ class Keeper:
         await self.mcp.settled(MCP_PATIENCE)
         await recover_turns(self.host, every)
 
+    @checked
     async def create(self, *, scope: Scope = LOCAL, key: IdempotencyKey | None = None, **fields: Any) -> "Chat":
         """Create a conversation; `fields` are those of `NewConversation`: assistant, title, system, model, id..."""
         created = await self.store.create(scope, NewConversation(**fields), key=key)
         logger.debug("conversation %s %s", created.conversation.id, "reused" if created.replayed else "created")
         return Chat(self, scope, created.conversation.id)
 
+    @checked
     async def get(self, conversation: str, *, scope: Scope = LOCAL) -> "Chat":
         """Return a handle on a conversation that exists."""
         found = await self.store.get(scope, conversation)
@@ -136,6 +139,7 @@ class Chat:
         self.scope = scope
         self.id = id
 
+    @checked
     async def send(
         self,
         content: str,
@@ -162,6 +166,7 @@ class Chat:
         )
         return SentTurn(self, await self._keeper.desk.send(self.scope, self.id, sending))
 
+    @checked
     async def regenerate(self, entry: int | None = None, *, key: str | None = None) -> "SentTurn":
         """Answer again beside the answer `entry` (none: the newest); with the same `key` only once."""
         named = self._key("regenerate", key, [entry])
@@ -171,6 +176,7 @@ class Chat:
         """Stop the running turn; what was said of the answer is kept and marked."""
         await self._keeper.desk.cancel(self.scope, self.id)
 
+    @checked
     async def approve(
         self, tool_call_id: str, *, approved: bool = True, reason: str | None = None, key: str | None = None
     ) -> None:
@@ -182,10 +188,12 @@ class Chat:
     def _key(self, verb: str, key: str | None, body: list[Any]) -> IdempotencyKey | None:
         return None if key is None else IdempotencyKey.of(f"{verb} {self.id}", key, body)
 
+    @checked
     def follow(self, after: Cursor | None = None) -> AsyncGenerator[Event, None]:
         """Yield every event behind the cursor (none: from now on; `Cursor()`: from the beginning), for ever."""
         return self._keeper.desk.follow(self.scope, self.id, after)
 
+    @checked
     async def messages(self, *, limit: int = 10, head: int | None = None) -> list[Message]:
         """Return the newest messages of a branch (none: the current one), oldest first."""
         entries = await self._keeper.store.newest(self.scope, self.id, limit=limit, head=head)

@@ -1,0 +1,57 @@
+"""Handles for Python programs: whatever a verb is called with, a wrong value is named and nothing is stored."""
+
+import inspect
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+import threadkeep
+from threadkeep.conversation.scope import LOCAL
+from threadkeep.errors import InvalidValue, ThreadkeepError
+from threadkeep.keeper import Chat, Keeper
+
+WRONG: list[Any] = [5, "text", b"bytes", object(), [], {}, 1.5, True]
+
+
+@pytest.fixture
+async def keeper() -> AsyncIterator[Keeper]:
+    async with threadkeep.open("memory:", model="demo") as keeper:
+        yield keeper
+
+
+async def _call(verb: Any, *given: Any, **named: Any) -> None:
+    """Call a verb; what is yielded is asked for once."""
+    called = verb(*given, **named)
+    if inspect.isasyncgen(called):
+        await called.aclose()
+    else:
+        await called
+
+
+async def test_a_key_that_is_only_text_is_refused_by_name_and_makes_no_conversation(keeper: Keeper) -> None:
+    with pytest.raises(InvalidValue, match="argument key of create"):
+        await keeper.create(key="text")  # type: ignore[arg-type]
+    assert (await keeper.store.list(LOCAL)).items == ()
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=repr)
+@pytest.mark.parametrize(
+    ("verb", "given", "name"),
+    [
+        *[("create", (), name) for name in ("key", "scope", "id", "title", "metadata", "assistant", "no_such_field")],
+        *[("get", ("c",), "scope"), ("get", (), "conversation")],
+        *[("send", ("hello",), name) for name in ("parent", "expected_head", "policy", "key")],
+        *[("send", (), "content"), ("follow", (), "after"), ("messages", (), "limit"), ("messages", (), "head")],
+        *[("regenerate", (), "entry"), ("regenerate", (), "key"), ("approve", (), "tool_call_id")],
+        *[("approve", ("call",), name) for name in ("approved", "reason", "key")],
+    ],
+)
+async def test_no_value_of_the_wrong_kind_causes_anything_but_an_error_of_ours(
+    keeper: Keeper, verb: str, given: tuple[str, ...], name: str, wrong: Any
+) -> None:
+    handle: Keeper | Chat = keeper if hasattr(keeper, verb) else await keeper.create(title="Kept")
+    try:
+        await _call(getattr(handle, verb), *given, **{name: wrong})
+    except ThreadkeepError as error:
+        assert str(error)  # noqa: PT017 - some values are right for some arguments
