@@ -23,6 +23,8 @@ from threadkeep_assistants.vocabulary.words import Text
 
 _AT_ONCE = 5
 """Companies that one answer looks at."""
+_LONGEST = 3
+"""Words of a name that is not known."""
 _RATES = "rate|rates|fed|central bank|central banks|borrowing cost*"
 _DOWN = "cut|cuts|cutting|lower*|low|fall*|drop*|declin*|down|reduc*|ease|eases|easing|decreas*|slash*"
 _UP = "hike|hikes|hiking|higher|high|rise|rises|rising|rais*|increas*|up|climb*|tighten*"
@@ -30,7 +32,7 @@ _NEAR = 5
 """How many words at most lie between a rate and where it goes."""
 _HARMED = "hurt*|harm*|suffer*|lose|loses|loser|losers|damage*|hit by|bad for|avoid"
 _CHAIN = "suppl*|suply*|sourc*|vendor*|logistics|risk*|factor*|depend*|expos*|safe*|region|regions"
-_SAFE = "safe*|lowest|least|robust|secure|low"
+_SAFE = "safe*|lowest|the least|robust|secure|low"
 _THEMES: tuple[tuple[Theme, str], ...] = (
     ("margins", "margin*|profitab*"),
     ("value", "cheap*|undervalued|bargain*|p e|pe|valuation*|expensive|best value|price|pric*"),
@@ -38,7 +40,7 @@ _THEMES: tuple[tuple[Theme, str], ...] = (
     ("dividends", "dividend*|yield*|payout*"),
     ("size", "bigger|biggest|larger|largest|smaller|smallest|revenue*|sales|turnover"),
 )
-_WORST = "lowest|smaller|smallest|worst|slowest|weakest|least|most expensive|more expensive|too expensive|pric*st"
+_WORST = "lowest|smaller|smallest|worst|slowest|weakest|the least|most expensive|more expensive|too expensive|pric*st"
 _METRICS: tuple[tuple[tuple[Metric, ...], str], ...] = (
     (("gross_margin",), "gross margin*"),
     (("operating_margin",), "operating margin*"),
@@ -83,6 +85,8 @@ class Question:
         self.without = next((sector for (_, sector), no in zip(sectors, refused, strict=True) if no), None)
         self.region = None if self.companies else region_in(text)
         self.kinds = {reference.kind for reference in references(text)}
+        if self.kinds == {"it"} and text.has("stocks|companies|firms|shares"):
+            self.kinds = set()
         self.theme = _theme(text)
         self.metrics = next((metrics for metrics, words in _METRICS if text.has(words)), ())
         self.is_comparison = text.has(_COMPARES) or self._is_choice_of_two()
@@ -178,7 +182,7 @@ def _two_sectors(asked: Question, past: Past) -> list[Call]:
 
 def _ranking(asked: Question, past: Past) -> list[Call]:
     """A theme, for all companies, for a sector, or for those that were shown."""
-    if asked.theme is None or asked.companies or asked.stranger or asked.points:
+    if asked.theme is None or asked.companies or asked.stranger or asked.points or asked.period:
         return []
     args: dict[str, Any] = {"theme": asked.theme} | asked.amount
     if not asked.sectors and asked.text.has("sector|sectors"):
@@ -224,9 +228,11 @@ def _same_again(asked: Question, past: Past) -> list[Call]:
         return [Call("rank_stocks", kept | {"sector": asked.sectors[0].key} | asked.amount | _among(asked, past))]
     if asked.sectors:
         return [Call("find_companies", {"text": asked.sectors[0].key})]
-    if before and "bounds" in asked.amount:
-        return [Call("rank_stocks", before | asked.amount)]
-    if before and asked.text.count is not None:
+    if before and (new := asked.amount.get("bounds")):
+        kept = before.get("bounds", {})
+        others = {name: kept[name] for name in kept if name in ("region", "without") or not asked.text.limits}
+        return [Call("rank_stocks", before | asked.amount | {"bounds": others | new})]
+    if before and few and asked.text.count is not None:
         return [Call("rank_stocks", before | asked.amount)]
     if before and few and asked.text.begins("more|show more|show me more|give me more|some more|a few more"):
         return [Call("rank_stocks", before | {"limit": 10})]
@@ -247,12 +253,14 @@ def _list_again(asked: Question, past: Past) -> list[Call]:
 
 def _of_companies(asked: Question, past: Past) -> list[Call]:
     """What is wanted of the companies that are named, meant, or were looked at last."""
-    meant = [each for each in past.shown.meant(asked.text) if not asked.sectors or each[1].sector in asked.sectors]
+    meant = past.shown.meant(asked.text) if asked.kinds else []
+    meant = [each for each in meant if not asked.sectors or each[1].sector in asked.sectors]
     found = _distinct(asked.companies or meant)
     wants = _wanted(asked)
     wants_peers = asked.text.has("competitor*|alternative*|peer*|rival*|similar companies|similar stocks")
     is_elsewhere = asked.points or asked.sectors or asked.stranger or asked.names_list or _unknown_name(asked)
-    if not found and (wants or wants_peers) and past.shown.newest and not is_elsewhere and not asked.chooses:
+    is_told = past.last_call is not None and past.last_call.name == "quarterly_figures" and asked.period
+    if not found and (wants or wants_peers or is_told) and past.shown.newest and not is_elsewhere and not asked.chooses:
         found = [past.shown.newest[0]]
     if not found:
         return [Call("describe_company", {"ticker": asked.stranger})] if asked.stranger else []
@@ -277,10 +285,17 @@ def _look_at(company: Company, asked: Question, past: Past, wants: str | None) -
         if company not in past.shown.newest:
             return Call("compare_companies", {"left": past.shown.newest[0].ticker, "right": company.ticker})
     elif wants is None and last and last.name in ("supply_chain", "quarterly_figures"):
-        return Call(last.name, last.args | args)
+        return Call(last.name, last.args | args | _period(asked, last))
     if wants == "quarterly_figures":
         return Call(wants, args | {"metrics": list(asked.metrics)} | asked.period)
     return Call(wants or "describe_company", args)
+
+
+def _period(asked: Question, last: Call) -> dict[str, str]:
+    """Return the quarter or the year that is named; the year may be that of the question before."""
+    named, year = asked.period.get("period", ""), str(last.args.get("period", ""))[:4]
+    has_year = any(1900 <= number.value < 2100 for number in asked.text.numbers)
+    return {"period": named if has_year or not year else f"{year}{named[4:]}"} if named else {}
 
 
 def _search(asked: Question, past: Past) -> list[Call]:
@@ -294,7 +309,8 @@ def _unknown_name(asked: Question) -> str | None:
         return None
     line = asked.text.line
     begin = max((each for each in _ASKS_ABOUT.split("|") if line.startswith(f" {each} ")), key=len)
-    return line.removeprefix(f" {begin} ").strip().removeprefix("the ") or None
+    name = line.removeprefix(f" {begin} ").strip().removeprefix("the ")
+    return name if 0 < len(name.split()) <= _LONGEST and "stock" not in name else None
 
 
 def _theme(text: Text) -> Theme | None:
@@ -303,7 +319,9 @@ def _theme(text: Text) -> Theme | None:
     is_down = text.has("cuts|dovish|monetary easing") or _is_near(rates, text.places(_DOWN))
     is_up = text.has("hikes|hawkish|monetary tightening") or _is_near(rates, text.places(_UP))
     if is_down or is_up:
-        return "rate_cuts" if is_down != text.has(_HARMED) else "rate_hikes"
+        harmed = text.places(_HARMED)
+        is_harm = bool(harmed) and not any(text.excluded([(place, place + 1) for place in harmed]))
+        return "rate_cuts" if is_down != is_harm else "rate_hikes"
     if text.has(_CHAIN):
         return "supply_chain_safety" if text.has(_SAFE) else "supply_chain_risk"
     return next((theme for theme, words in _THEMES if text.has(words)), None)

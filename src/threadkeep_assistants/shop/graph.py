@@ -34,7 +34,7 @@ MOST = 100
 TOOL_WORDS = (
     "price of", "how much is", "how much are", "how much does", "how much do", "how expensive", "what does it cost",
     "stock", "available", "availability", "sold out", "my order", "order status", "status of order", "track", "package",
-    "parcel", "arrive", "did i order", "where is order",
+    "parcel", "arrive", "did i order", "where is order", "are left", "is left",
 )  # fmt: skip
 PRODUCT_WORDS = ("tvs", "product", "catalogue", "recommend", "buy", "gb", "inch", "megapixel", "rated", "review")
 
@@ -84,7 +84,11 @@ class Shop:
             return chosen.route, chosen.why
         if meant.wishes.kind and meant.wishes.says_something:
             return "retrieve", f"it wishes for something: {meant.wishes.text}"
-        return ("retrieve", meant.why) if meant.is_certain or meant.is_choice else (chosen.route, chosen.why)
+        return (
+            ("retrieve", meant.why)
+            if meant.is_certain or meant.is_choice or meant.is_unclear
+            else (chosen.route, chosen.why)
+        )
 
     async def reformulate(self, state: ShopState, runtime: Runtime[GraphContext]) -> ShopState:
         """Make the question stand alone."""
@@ -149,12 +153,13 @@ class Shop:
             return by_names
         rewriter = Lookup(retriever=await self._opened()).rewriter(context.plain_model)
         rewrite = replace(await rewriter.rewrite(asked.text, asked.spoken), question=asked.written)
-        if rewrite.by == "model" or not meant.why:
+        if rewrite.by == "model":
             return rewrite
-        if names or meant.is_choice:
+        if names or meant.is_choice or meant.is_unclear:
             return by_names
-        words = rewrite.words or ((meant.wishes.kind,) if meant.wishes.kind else ())
-        return replace(rewrite, words=words, by="words" if words else "nothing", why=meant.why)
+        words = rewrite.words or ((meant.wishes.kind,) if meant.wishes.kind and meant.why else ())
+        by, why = "words" if words else "nothing", meant.why or rewrite.why
+        return replace(rewrite, text=asked.text, words=words, by=by, why=why)  # type: ignore[arg-type]
 
     async def _opened(self) -> Retriever:
         async with self._opening:

@@ -161,7 +161,10 @@ class _Reader:
     def _counts(self) -> bool:
         """Whether it asks how many products there are, and not how many cores or pieces."""
         is_asked = self.text.has("how many are there|how many do you have|how many did you find|how many in total")
-        return is_asked or bool(self.text.has("how many") and self.own.kind and not self.text.has(_STOCK))
+        is_wished = self.own.kind or self.own.says_something
+        return is_asked or bool(
+            self.text.has("how many") and is_wished and not self.refers and not self.text.has(_STOCK)
+        )
 
     def _list_of(self, kind: str) -> Group:
         return next((group for group in reversed(self.shown.lists) if group[0].kind == kind), ())
@@ -212,6 +215,8 @@ class _Reader:
             place = ORDINALS.get(self.text.at(order.at - 1), 0)
             best = [each.number(order.field) for each in left[place : place + 1]]
             left = left if order.degree == "plain" else tuple(e for e in left if e.number(order.field) in best)
+        if "it" in self.refers and self.text.has(_COMPARES):
+            left = (*self.shown.newest[:1], *left)
         names = " and ".join(product.name for product in left) or "none of them"
         return Meaning(products=left, wishes=own, is_choice=True, why=f"it chooses from what was shown: {names}")
 
@@ -240,13 +245,15 @@ class _Reader:
             return _pointed(found, is_certain=is_certain) if found else self._unclear()
         if self.own.kind:
             return None
+        if self.text.has(_WHICH) and self.shown.several:
+            return _pointed(self.shown.several)
         if self.text.has("tell me more|more details|more info"):
             return _pointed(self.shown.newest[:1])
         is_bare = len(self.text.words) <= _ALONE or self.text.begins(_ASKS)
         return _pointed(self.shown.newest) if is_bare and not self._adds() else None
 
     def _unclear(self) -> Meaning:
-        return Meaning(is_unclear=True, is_certain=True, why="it points at something that was not shown")
+        return Meaning(is_unclear=True, why="it points at something that was not shown")
 
     def _adds(self) -> bool:
         """Whether it adds a wish to those before; one word about one product asks if the product has it."""

@@ -13,7 +13,7 @@ from threadkeep.llm.general_script import GENERAL
 from threadkeep.llm.script import Reply, Result, Scene, Script
 from threadkeep_assistants.shop.catalogue import Product, corrected, kinds, products, units, words_of
 from threadkeep_assistants.shop.wishes import AMOUNTS, wishes_in
-from threadkeep_assistants.vocabulary.words import Text, word_set
+from threadkeep_assistants.vocabulary.words import GRAMMAR, Text, word_set
 
 _FOUND = "products found for the question below\n"
 _LOOKED_FOR = "looked for: "
@@ -36,7 +36,7 @@ _ASKING = word_set(
     " euro buck usd photo picture weigh customer complaint opinion star spec prefer versus else another anything next"
     " something nothing maximum minimum sorted similar looking life even only still tell show give find need want buy"
     " compare difference list runner first second third fourth fifth last top bottom detail info know like please say"
-    " thanks people come long much many sell offer supply describe"
+    " thanks people come long much many sell offer supply describe rating cost other rest previous runner"
 )
 """Words that ask, and name nothing that a catalogue could be silent about."""
 
@@ -92,18 +92,14 @@ def _unknown_words(text: Text, found: Sequence[Product]) -> list[str]:
     """Return the words of a question that name something which the catalogue never says of such products."""
     known = frozenset().union(*(_stems(product.kind) for product in found))
     graded = {each.at for each in text.graded(AMOUNTS)}
-    words = [
-        word.text
-        for at, word in enumerate(text.words)
-        if word.text.isalpha() and len(word.text) > 2 and at not in graded and word.text not in STOP_WORDS
-    ]
-    strange = [word for word in words if word not in _ASKING and stem(word) not in known | set(map(stem, _ASKING))]
-    return list(dict.fromkeys(strange))[:3]
+    words = [word.text for at, word in enumerate(text.words) if word.text.isalpha() and at not in graded]
+    strange = [word for word in words if len(word) > 2 and word not in STOP_WORDS and word not in GRAMMAR]
+    return list(dict.fromkeys(word for word in strange if stem(word) not in known and word[:-1] not in known))[:3]
 
 
 @cache
 def _stems(kind: str) -> frozenset[str]:
-    return frozenset(map(stem, words_of(kind)))
+    return frozenset(map(stem, words_of(kind) | _ASKING))
 
 
 def _aspect(product: Product, name: str) -> str:

@@ -69,15 +69,15 @@ def list_named(text: Text) -> str | int | None:
 
 
 def _references(text: Text) -> Iterator[Reference]:
-    is_short, at = len(text.words) <= 3, 0
+    at = 0
     while at < len(text.words):
-        found = _pointed(text, at, is_short=is_short) or _pronoun(text, at)
+        found = _pointed(text, at) or _pronoun(text, at)
         if found:
             yield found
         at += 1 if not found or found.kind in ("it", "them") else 3 if found.kind == "next" else 2
 
 
-def _pointed(text: Text, at: int, *, is_short: bool) -> Reference | None:
+def _pointed(text: Text, at: int) -> Reference | None:
     """Return the places that begin at a word."""
     word, before, behind = text.at(at), text.at(at - 1), text.at(at + 1)
     if behind in _LISTS or behind in _TIMES:
@@ -94,7 +94,7 @@ def _pointed(text: Text, at: int, *, is_short: bool) -> Reference | None:
         return Reference("place", at, int(number) - 1)
     if word == "runner" and behind == "up":
         return Reference("place", at, 1)
-    is_anchored = before in ("the", "your", "that", "my", "this", "and") or behind in _THINGS or is_short
+    is_anchored = before in ("", "the", "your", "that", "my", "this", "and") or behind in _THINGS
     if word in ORDINALS and is_anchored and not (behind.endswith("est") or behind in ("most", "least")):
         is_from_end = behind in ("last", "to") and text.at(at + 1 + (behind == "to")) == "last"
         return Reference("place", at, -1 - ORDINALS[word] if is_from_end else ORDINALS[word])
@@ -116,10 +116,10 @@ def _pronoun(text: Text, at: int) -> Reference | None:
     word, before, behind = text.at(at), text.at(at - 1), text.at(at + 1)
     if word == "both" or (word == "two" and before in ("the", "these", "those")) or f"{word} {behind}" == "each other":
         return Reference("two", at)
-    if word == "next" and (behind in _THINGS or (before == "the" and not behind)):
-        return Reference("next", at)
+    if word in ("next", "previous") and (behind in _THINGS or (before == "the" and not behind)):
+        return Reference("next", at, 1 if word == "next" else -1)
     if word == "one" and behind == "after":
-        return Reference("next", at)
+        return Reference("next", at, 1)
     if word == "other" and (behind in _THINGS or (before == "the" and not behind)):
         return Reference("other", at)
     if (word in ("others", "rest", "remaining") and before in ("the", "all")) or f"{word} {behind}" == "other ones":
@@ -191,7 +191,7 @@ class Shown(Generic[T]):
             case "span":
                 return newest[place:] if place < 0 else newest[:place]
             case "next" | "other":
-                return self._neighbour(newest, is_next=reference.kind == "next")
+                return self._neighbour(newest, place)
             case "two":
                 return self.two
             case "others":
@@ -202,12 +202,12 @@ class Shown(Generic[T]):
             case "it":
                 return self.newest[:1]
 
-    def _neighbour(self, group: tuple[T, ...], *, is_next: bool) -> tuple[T, ...]:
-        """Return what stands behind the one that was looked at, or the other one of two."""
+    def _neighbour(self, group: tuple[T, ...], step: int) -> tuple[T, ...]:
+        """Return what stands so many places behind the one that was looked at or, without a step, the other of two."""
         at = group.index(self.newest[0]) if self.newest and self.newest[0] in group else -1
-        if is_next or len(group) != 2:
-            return group[at + 1 : at + 2] if is_next else ()
-        return (group[1 - max(at, 0)],)
+        if step:
+            return group[at + step : at + step + 1] if at + step >= 0 else ()
+        return (group[1 - max(at, 0)],) if len(group) == 2 else ()
 
     def _since_list(self) -> list[tuple[T, ...]]:
         singles = list[tuple[T, ...]]()

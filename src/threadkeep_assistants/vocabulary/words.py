@@ -289,6 +289,13 @@ _COUNTED_BEHIND = word_set("top best first last bottom worst next show list give
 _REFUSING = word_set(
     "no not without except excluding exclude besides nor minus remove drop skip ignore non ohne sin sans"
 )
+GRAMMAR = frozenset(
+    word
+    for words in (_BEFORE, _BEHIND, _FILLERS, _COUNTED_BEHIND, _REFUSING, _SMALL, _SCALES, _MONEY)
+    for phrase in words
+    for word in phrase.split()
+) | {"hundred", "between"}
+"""The words that are read here, and so name nothing."""
 _REFUSING_PAIRS = frozenset(("other than", "anything but", "leave out", "rather than", "everything but", "all but"))
 _BETWEEN = word_set("the a an any from by of in with for or and nor all more")
 
