@@ -4,7 +4,6 @@ Results of tools tell it best. Where they were cut off, the short text of blocks
 or the words of an answer, which is all that a client without a memory here brings along.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +14,6 @@ from threadkeep_assistants.market.companies import Company, companies_in, market
 from threadkeep_assistants.vocabulary.references import Shown
 from threadkeep_assistants.vocabulary.words import Text
 
-_RECALLED = re.compile(r"^\(\d{4}-\d\d-\d\d \d\d:\d\d, (?P<role>assistant|tool result)\) (?P<text>.*)$", re.MULTILINE)
 _BEGINNING = 400
 """Characters of a result in which the tickers stand."""
 Group = tuple[tuple[Company, ...], Call | None]
@@ -50,10 +48,6 @@ class Past:
         calls = (call for _, call in reversed(self.groups))
         return next((call.args for call in calls if call and call.name == "rank_stocks"), {})
 
-    def call_of(self, companies: tuple[Company, ...]) -> Call | None:
-        """Return the newest call that showed these companies."""
-        return next((call for shown, call in reversed(self.groups) if shown == companies), None)
-
 
 def past_of(scene: Scene) -> Past:
     """Return what was shown before the question."""
@@ -61,7 +55,7 @@ def past_of(scene: Scene) -> Past:
     kept = [result.value for result in scene.results if result.tool == "earlier_lists"]
     if kept:
         return _completed(kept[-1] if isinstance(kept[-1], dict) else {}, visible)
-    return Past((*_recalled(scene), *visible), is_whole=scene.is_first)
+    return Past(visible, is_whole=scene.is_first)
 
 
 def _visible(scene: Scene) -> Iterator[Group]:
@@ -97,14 +91,6 @@ def _in_words(text: str) -> Iterator[Group]:
         companies = companies if is_list else companies[: 2 if is_pair else 1]
     if companies:
         yield companies, None
-
-
-def _recalled(scene: Scene) -> Iterator[Group]:
-    """Yield what recalled messages tell; they are older than all that is in the context."""
-    for note in scene.notes:
-        for match in _RECALLED.finditer(note):
-            is_result = match["role"] == "tool result"
-            yield from _in_result(match["text"], None) if is_result else _in_words(match["text"])
 
 
 def _completed(kept: dict[str, Any], visible: tuple[Group, ...]) -> Past:

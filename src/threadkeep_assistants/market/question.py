@@ -25,6 +25,8 @@ _AT_ONCE = 5
 """Companies that one answer looks at."""
 _LONGEST = 3
 """Words of a name that is not known."""
+_SEVERAL = frozenset({"two", "them", "others"})
+_RATE_THEMES = ("rate_cuts", "rate_hikes")
 _RATES = "rate|rates|fed|central bank|central banks|borrowing cost*"
 _DOWN = "cut|cuts|cutting|lower*|low|fall*|drop*|declin*|down|reduc*|ease|eases|easing|decreas*|slash*"
 _UP = "hike|hikes|hiking|higher|high|rise|rises|rising|rais*|increas*|up|climb*|tighten*"
@@ -95,6 +97,8 @@ class Question:
         self.names_list = list_named(text) is not None
         self.points = bool(self.kinds & {"place", "span", "next", "other"}) or ("it" in self.kinds and not self.chooses)
 
+        self.names_one = bool(self.companies or self.stranger or self.points or self.period)
+
     def _is_choice_of_two(self) -> bool:
         is_measured = any(self.text.at(at - 1).endswith("er") for at in self.text.places("than"))
         return (len(self.companies) == 2 and self.text.has("or")) or (bool(self.companies) and is_measured)
@@ -142,7 +146,7 @@ class Question:
 
 def calls_for(asked: Question, past: Past) -> list[Call]:
     """Return the calls that answer a question: the first way to understand it that leads anywhere."""
-    ways = (_catalogue, _comparison, _two_sectors, _ranking, _same_again, _list_again, _of_companies, _search)
+    ways = (_catalogue, _comparison, _ranking, _ranking_again, _list_again, _of_companies, _search)
     return next((calls for way in ways if (calls := way(asked, past))), [])
 
 
@@ -159,58 +163,53 @@ def _comparison(asked: Question, past: Past) -> list[Call]:
     """Two companies that are named, meant, or were shown last, side by side."""
     if not asked.is_comparison:
         return []
-    found = _distinct([*asked.companies, *past.shown.meant(asked.text)])
-    if len(found) == 1 and past.shown.newest and past.shown.newest[0] not in found:
-        found = [past.shown.newest[0], *found]
+    found, newest = _distinct([*asked.companies, *past.shown.meant(asked.text)]), past.shown.newest
+    if len(found) == 1 and newest and newest[0] not in found:
+        found = [newest[0], *found]
     if not asked.companies and not asked.stranger and not asked.sectors and len(found) < 2:
-        found = list((past.shown.two or past.shown.newest)[:2])
-    if len(found) == 1 and asked.stranger:
-        return [Call("compare_companies", {"left": found[0].ticker, "right": asked.stranger})]
-    most = _AT_ONCE if len(asked.companies) > 2 else 2
-    others = [other.ticker for other in found[1:most]]
+        found = list((past.shown.two or newest)[:2])
+    others = [other.ticker for other in found[1 : _AT_ONCE if len(asked.companies) > 2 else 2]]
+    others = others or [asked.stranger] * bool(asked.stranger and found)
     return [Call("compare_companies", {"left": found[0].ticker, "right": other}) for other in others]
 
 
-def _two_sectors(asked: Question, past: Past) -> list[Call]:
-    """Two sectors beside each other: the best of each."""
-    theme = asked.theme or past.ranking_before.get("theme", "margins")
-    if len(asked.sectors) < 2:
-        return []
-    named = asked.sectors[:2]
-    return [Call("rank_stocks", {"theme": theme, "sector": each.key, "limit": 3} | asked.amount) for each in named]
-
-
 def _ranking(asked: Question, past: Past) -> list[Call]:
-    """A theme, for all companies, for a sector, or for those that were shown."""
-    if asked.theme is None or asked.companies or asked.stranger or asked.points or asked.period:
+    """A theme, for all companies, for sectors, or for those that were shown."""
+    if asked.theme is None or asked.names_one:
         return []
-    args: dict[str, Any] = {"theme": asked.theme} | asked.amount
     if not asked.sectors and asked.text.has("sector|sectors"):
-        return [Call("rank_sectors", {"theme": asked.theme} | ({"reverse": True} if "reverse" in args else {}))]
+        is_worst = {"reverse": True} if "reverse" in asked.amount else {}
+        return [Call("rank_sectors", {"theme": asked.theme} | is_worst)]
     if asked.sectors:
-        return [Call("rank_stocks", args | {"sector": asked.sectors[0].key} | _among(asked, past))]
+        return _in_sectors(asked, past, {"theme": asked.theme})
+    args: dict[str, Any] = {"theme": asked.theme} | asked.amount
     if group := _group(asked, past):
-        is_told_by_company = asked.text.has("suppl*") and not asked.text.has("risk*|safe*|which|worst|best|chain*")
-        if is_told_by_company:
+        if asked.text.has("suppl*") and not asked.text.has("risk*|safe*|which|worst|best|chain*"):
             return [Call("supply_chain", {"ticker": each.ticker}) for each in group[:_AT_ONCE]]
         return [Call("rank_stocks", args | {"tickers": [company.ticker for company in group]})]
-    if asked.theme in ("rate_cuts", "rate_hikes"):
+    if asked.theme in _RATE_THEMES:
         kept = past.ranking_before if asked.text.begins(_GOES_ON) else {}
         return [Call("rank_stocks", args | {name: kept[name] for name in ("sector",) if name in kept})]
-    if asked.kinds & {"two", "them", "others"} or asked.names_list:
-        return []
-    is_wide = asked.is_about_many or "bounds" in args or not past.shown.groups
-    return [Call("rank_stocks", args)] if is_wide and "it" not in asked.kinds else []
+    is_wide = asked.is_about_many or "bounds" in args or not past.groups
+    return [Call("rank_stocks", args)] if is_wide and not asked.refers else []
+
+
+def _in_sectors(asked: Question, past: Past, ranking: dict[str, Any]) -> list[Call]:
+    """The ranking of one sector or of two beside each other: "which of those are banks?", "banks or utilities"."""
+    few = {"limit": 3} if len(asked.sectors) > 1 else {}
+    if asked.kinds & _SEVERAL:
+        few |= {"tickers": [company.ticker for company in _distinct(past.shown.meant(asked.text))]}
+    sectors = [each.key for each in asked.sectors[:2]]
+    return [Call("rank_stocks", ranking | few | {"sector": sector} | asked.amount) for sector in sectors]
 
 
 def _group(asked: Question, past: Past) -> tuple[Company, ...]:
     """Return the companies that are to be ranked among themselves; none where all of them are."""
-    meant = tuple(_distinct(past.shown.meant(asked.text)))
-    if asked.kinds & {"two", "them", "others"}:
-        return meant
+    if asked.kinds & _SEVERAL:
+        return tuple(_distinct(past.shown.meant(asked.text)))
     if asked.names_list:
         return past.shown.list_at(list_named(asked.text))
-    if asked.theme in ("rate_cuts", "rate_hikes"):
+    if asked.theme in _RATE_THEMES:
         return ()
     if asked.chooses:
         return past.shown.two or past.shown.several
@@ -218,27 +217,27 @@ def _group(asked: Question, past: Past) -> tuple[Company, ...]:
     return past.shown.newest if is_next else ()
 
 
-def _same_again(asked: Question, past: Past) -> list[Call]:
+def _ranking_again(asked: Question, past: Past) -> list[Call]:
     """The ranking before for a sector, with other limits, longer, or from its other end."""
-    before, few = past.ranking_before, len(asked.text.words) <= 5
-    if asked.theme or asked.companies or asked.stranger or asked.points or asked.names_list:
+    before, amount, few = past.ranking_before, asked.amount, len(asked.text.words) <= 5
+    if asked.theme or asked.names_one or asked.names_list:
         return []
-    if asked.sectors and before:
+    if asked.sectors and (before or len(asked.sectors) > 1):
         kept = {name: value for name, value in before.items() if name not in ("tickers", "sector", "bounds")}
-        return [Call("rank_stocks", kept | {"sector": asked.sectors[0].key} | asked.amount | _among(asked, past))]
+        return _in_sectors(asked, past, kept or {"theme": "margins"})
     if asked.sectors:
         return [Call("find_companies", {"text": asked.sectors[0].key})]
-    if before and (new := asked.amount.get("bounds")):
+    if not before:
+        return []
+    if bounds := amount.get("bounds"):
         kept = before.get("bounds", {})
         others = {name: kept[name] for name in kept if name in ("region", "without") or not asked.text.limits}
-        return [Call("rank_stocks", before | asked.amount | {"bounds": others | new})]
-    if before and few and asked.text.count is not None:
-        return [Call("rank_stocks", before | asked.amount)]
-    if before and few and asked.text.begins("more|show more|show me more|give me more|some more|a few more"):
-        return [Call("rank_stocks", before | {"limit": 10})]
-    if before and few and asked.text.has("worst|losers|least"):
-        return [Call("rank_stocks", before | {"reverse": not before.get("reverse", False)})]
-    return []
+        return [Call("rank_stocks", before | amount | {"bounds": others | bounds})]
+    is_longer = asked.text.begins("more|show more|show me more|give me more|some more|a few more")
+    if few and (is_longer or "limit" in amount):
+        return [Call("rank_stocks", before | {"limit": 10} | amount)]
+    is_worst = few and asked.text.has("worst|losers|least")
+    return [Call("rank_stocks", before | {"reverse": not before.get("reverse", False)})] if is_worst else []
 
 
 def _list_again(asked: Question, past: Past) -> list[Call]:
@@ -246,7 +245,7 @@ def _list_again(asked: Question, past: Past) -> list[Call]:
     if not asked.names_list or asked.points:
         return []
     shown = past.shown.list_at(list_named(asked.text))
-    call = past.call_of(shown)
+    call = next((call for companies, call in reversed(past.groups) if companies == shown), None)
     tickers = ", ".join(company.ticker for company in shown)
     return [call] if call else [Call("find_companies", {"text": tickers})] if tickers else []
 
@@ -273,7 +272,7 @@ def _wanted(asked: Question) -> str | None:
     """Return the tool that tells what is wanted of a company; None if only the conversation tells."""
     if asked.theme in ("supply_chain_risk", "supply_chain_safety") or asked.text.has("made"):
         return "supply_chain"
-    if asked.metrics and asked.theme not in ("rate_cuts", "rate_hikes", "value", "dividends"):
+    if asked.metrics and asked.theme not in (*_RATE_THEMES, "value", "dividends"):
         return "quarterly_figures"
     return "describe_company" if asked.theme or asked.text.has(_TELLS) else None
 
@@ -329,13 +328,6 @@ def _theme(text: Text) -> Theme | None:
 
 def _is_near(some: list[int], others: list[int]) -> bool:
     return any(abs(one - other) <= _NEAR for one in some for other in others)
-
-
-def _among(asked: Question, past: Past) -> dict[str, Any]:
-    """Return those that a choice is limited to: "which of those are banks?"."""
-    if not asked.kinds & {"them", "two", "others"}:
-        return {}
-    return {"tickers": [company.ticker for company in _distinct(past.shown.meant(asked.text))]}
 
 
 def _distinct(found: list[tuple[int, Company]]) -> list[Company]:

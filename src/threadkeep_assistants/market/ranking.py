@@ -16,57 +16,26 @@ Theme = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Yardstick:
-    """How a theme is measured: how a sentence about a list begins, also of the worst, the measure, and its unit."""
+    """How a theme is measured. With two sides a score below zero means the opposite."""
 
-    lead: str
-    reverse_lead: str
     measure: str
     unit: str
     score: Callable[[Company], float | None]
     lowest_first: bool = False
     has_two_sides: bool = False
-    """Whether a score below zero means the opposite."""
 
-
-_MOST, _LEAST = "These benefit most from rate {}", "These benefit least from rate {}"
-_RISKIEST, _SAFEST = "These have the riskiest supply chains", "These have the safest supply chains"
-_HIGHEST, _LOWEST = "These have the highest {}", "These have the lowest {}"
 
 YARDSTICKS: dict[Theme, Yardstick] = {
-    "rate_cuts": Yardstick(
-        _MOST.format("cuts"), _LEAST.format("cuts"), "gain from rate cuts", " of 100",
-        lambda company: company.rate_sensitivity, has_two_sides=True,
-    ),
-    "rate_hikes": Yardstick(
-        _MOST.format("hikes"), _LEAST.format("hikes"), "gain from rate hikes", " of 100",
-        lambda company: -company.rate_sensitivity, has_two_sides=True,
-    ),
-    "margins": Yardstick(
-        _HIGHEST.format("operating margins"), _LOWEST.format("operating margins"), "operating margin", "%",
-        lambda company: company.newest("operating_margin"),
-    ),
-    "growth": Yardstick(
-        "These grow fastest", "These grow slowest", "revenue growth over a year", "%", lambda company: company.growth
-    ),
-    "value": Yardstick(
-        "These are cheapest for what they earn", "These are the most expensive for what they earn",
-        "price to earnings", " times earnings", lambda company: company.price_to_earnings, lowest_first=True,
-    ),
-    "size": Yardstick(
-        _HIGHEST.format("revenue"), _LOWEST.format("revenue"), "revenue of the newest quarter", " billion dollars",
-        lambda company: company.newest("revenue"),
-    ),
-    "dividends": Yardstick(
-        "These pay the highest dividends", "These pay the lowest dividends", "dividend yield", "%",
-        lambda company: company.dividend_yield,
-    ),
-    "supply_chain_risk": Yardstick(
-        _RISKIEST, _SAFEST, "supply chain risk", " of 5", lambda company: company.supply_risk
-    ),
-    "supply_chain_safety": Yardstick(
-        _SAFEST, _RISKIEST, "supply chain risk", " of 5", lambda company: company.supply_risk, lowest_first=True
-    ),
-}  # fmt: skip
+    "rate_cuts": Yardstick("gain from rate cuts", " of 100", lambda it: it.rate_sensitivity, has_two_sides=True),
+    "rate_hikes": Yardstick("gain from rate hikes", " of 100", lambda it: -it.rate_sensitivity, has_two_sides=True),
+    "margins": Yardstick("operating margin", "%", lambda it: it.newest("operating_margin")),
+    "growth": Yardstick("revenue growth over a year", "%", lambda it: it.growth),
+    "value": Yardstick("price to earnings", " times earnings", lambda it: it.price_to_earnings, lowest_first=True),
+    "size": Yardstick("revenue of the newest quarter", " billion dollars", lambda it: it.newest("revenue")),
+    "dividends": Yardstick("dividend yield", "%", lambda it: it.dividend_yield),
+    "supply_chain_risk": Yardstick("supply chain risk", " of 5", lambda it: it.supply_risk),
+    "supply_chain_safety": Yardstick("supply chain risk", " of 5", lambda it: it.supply_risk, lowest_first=True),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +58,12 @@ class Bounds(BaseModel):
 
     def hold(self, found: Ranked) -> bool:
         """Whether a company meets all of it."""
-        regions = [region.lower() for region in found.company.regions]
         return (
             (self.above is None or found.score > self.above)
             and (self.below is None or found.score < self.below)
             and (self.at_least is None or found.score >= self.at_least)
             and (self.at_most is None or found.score <= self.at_most)
-            and (self.region is None or self.region.lower() in regions)
+            and (self.region is None or self.region.lower() in map(str.lower, found.company.regions))
             and found.company.sector.key != self.without
         )
 

@@ -5,7 +5,7 @@ was listed is kept in the state of the conversation too, because a context of 2,
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from statistics import fmean
 from typing import Annotated, Any
 
@@ -15,25 +15,13 @@ from threadkeep.conversation.blocks import Block, Chart, Narrative, RankedList, 
 from threadkeep.tools.base import ToolContext, ToolOutcome
 from threadkeep.tools.decorator import tool
 from threadkeep.tools.outcome import failure
-from threadkeep_assistants.market.companies import (
-    FICTION,
-    Company,
-    Metric,
-    Sector,
-    SectorKey,
-    close_to,
-    companies_in,
-    company_of,
-    market,
-    sectors_in,
-)
-from threadkeep_assistants.market.ranking import YARDSTICKS, Bounds, Ranked, Theme, Yardstick, ranked
+from threadkeep_assistants.market import companies
+from threadkeep_assistants.market.companies import FICTION, Company, Metric, Sector, SectorKey, company_of, market
+from threadkeep_assistants.market.ranking import YARDSTICKS, Bounds, Ranked, Theme, ranked
 from threadkeep_assistants.vocabulary.words import Text
 
-_LIST = "list "
-"""How the keys of kept lists begin; turn and call follow, so that they are in order and never the same."""
-_COMPANY = "company"
-"""The key of the company that was looked at last."""
+_LIST, _COMPANY = "list ", "company"
+"""Keys of the state: lists, with turn and call behind so that they are in order, and the company of the last call."""
 _RISKS = {1: "low", 2: "modest", 3: "medium", 4: "high", 5: "very high"}
 _LABELS: dict[Metric, tuple[str, str]] = {
     "revenue": ("revenue", " billion dollars"),
@@ -61,14 +49,8 @@ def describe_company(ticker: str) -> ToolOutcome:
         f"It trades at {company.price:g} dollars, {price}, and pays {company.dividend_yield:g}% in dividends. "
         f"Revenue was {_figure(company, 'revenue')} in {market().quarters[-1]}, {company.growth:+g}% over a year."
     )
-    return _told(
-        summary,
-        (company,),
-        _caption(f"{company}, {company.sector.name}: {company.description}"),
-        _chart(company, ("revenue",), market().quarters),
-        facts=_facts(company),
-        state={_COMPANY: company.ticker},
-    )
+    caption = f"{company}, {company.sector.name}: {company.description}"
+    return _told(summary, [company], caption, _chart(company, ["revenue"], market().quarters), facts=_facts(company))
 
 
 @tool(repeatable=True)
@@ -82,16 +64,14 @@ def supply_chain(ticker: str) -> ToolOutcome:
     if company is None:
         return _unknown(ticker)
     risk = f"{_RISKS[company.supply_risk]}, {company.supply_risk} of 5"
-    rows = [["Risk", risk], ["Suppliers", ", ".join(company.suppliers)], ["Regions", ", ".join(company.regions)]]
-    return _told(
+    summary = (
         f"The supply chain risk of {company} is {risk}. It depends on {_listed(company.suppliers)}, "
-        f"mostly in {_listed(company.regions)}. {company.supply_note}",
-        (company,),
-        _caption(f"Supply chain of {company}: risk {risk}. {company.supply_note}"),
-        Table(columns=["Supply chain", company.ticker], rows=rows),
-        facts={"risk": company.supply_risk, "suppliers": company.suppliers, "regions": company.regions},
-        state={_COMPANY: company.ticker},
+        f"mostly in {_listed(company.regions)}. {company.supply_note}"
     )
+    rows = [["Risk", risk], ["Suppliers", ", ".join(company.suppliers)], ["Regions", ", ".join(company.regions)]]
+    table = Table(columns=["Supply chain", company.ticker], rows=rows)
+    facts = {"risk": company.supply_risk, "suppliers": company.suppliers, "regions": company.regions}
+    return _told(summary, [company], f"Supply chain of {company}: risk {risk}.", table, facts=facts)
 
 
 @tool(repeatable=True)
@@ -110,30 +90,22 @@ def quarterly_figures(
         quarters: How many quarters, the newest last.
         period: One quarter such as 2024-Q3, or one year such as 2024, instead of the newest quarters.
     """
-    company, wanted, every = company_of(ticker), tuple(dict.fromkeys(metrics)), market().quarters
+    company, wanted, every = company_of(ticker), list(dict.fromkeys(metrics)), market().quarters
     if company is None:
         return _unknown(ticker)
     chosen = [each for each in every if each.startswith(period.upper())] if period else list(every[-quarters:])
     if not chosen:
         return failure(f"The data has no quarter {period!r}; it goes from {every[0]} to {every[-1]}.")
-    first, last = every.index(chosen[0]), every.index(chosen[-1])
-    if len(chosen) == 1:
-        parts = [f"its {_LABELS[metric][0]} was {_figure(company, metric, first)}" for metric in wanted]
-        summary = f"{company}: in {chosen[0]} {_listed(parts)}."
-    else:
-        parts = [
-            f"its {_LABELS[metric][0]} went from {_figure(company, metric, first)} to {_figure(company, metric, last)}"
-            for metric in wanted
-        ]
-        summary = f"{company}: between {chosen[0]} and {chosen[-1]} {_listed(parts)}."
-    return _told(
-        summary,
-        (company,),
-        _caption(f"Quarterly {_listed([_LABELS[metric][0] for metric in wanted])} of {company}."),
-        _chart(company, wanted, chosen),
-        facts={"first": chosen[0], **{metric: company.figures[metric][first : last + 1] for metric in wanted}},
-        state={_COMPANY: company.ticker},
-    )
+    first, last, is_one = every.index(chosen[0]), every.index(chosen[-1]), len(chosen) == 1
+    told = []
+    for metric in wanted:
+        begin, end = _figure(company, metric, first), _figure(company, metric, last)
+        told.append(f"its {_LABELS[metric][0]} {f'was {begin}' if is_one else f'went from {begin} to {end}'}")
+    when = f"in {chosen[0]}" if is_one else f"between {chosen[0]} and {chosen[-1]}"
+    caption = f"Quarterly {_listed([_LABELS[metric][0] for metric in wanted])} of {company}."
+    facts = {"first": chosen[0], **{metric: company.figures[metric][first : last + 1] for metric in wanted}}
+    summary, chart = f"{company}: {when} {_listed(told)}.", _chart(company, wanted, chosen)
+    return _told(summary, [company], caption, chart, facts=facts)
 
 
 @tool(repeatable=True)
@@ -149,18 +121,12 @@ def compare_companies(left: str, right: str) -> ToolOutcome:
         return _unknown(left if one is None else right)
     if one is other:
         return failure(f"{one} cannot be compared with itself; name another company.")
-    left_facts, right_facts = _facts(one), _facts(other)
-    parts = [
-        f"{name.lower()} {left_facts[name]} against {right_facts[name]}" for name in left_facts if name != "Sector"
-    ]
-    return _told(
-        f"Compared {one} vs {other}: {_listed(parts)}.",
-        (one, other),
-        SplitCompare(leftTitle=str(one), rightTitle=str(other), left=left_facts, right=right_facts),
-        _caption(f"{one.name} beside {other.name}."),
-        facts={one.ticker: left_facts, other.ticker: right_facts},
-        state={_COMPANY: one.ticker},
-    )
+    sides = _facts(one), _facts(other)
+    parts = [f"{name.lower()} {sides[0][name]} against {sides[1][name]}" for name in sides[0] if name != "Sector"]
+    block = SplitCompare(leftTitle=str(one), rightTitle=str(other), left=sides[0], right=sides[1])
+    facts = {one.ticker: sides[0], other.ticker: sides[1]}
+    summary = f"Compared {one} vs {other}: {_listed(parts)}."
+    return _told(summary, [one, other], f"{one.name} beside {other.name}.", block, facts=facts, is_first=True)
 
 
 @tool(repeatable=True)
@@ -190,54 +156,48 @@ def rank_stocks(
     kept = [each for each in chosen if each and sector in (None, each.sector.key)]
     best = [each for each in ranked(kept, theme, reverse=reverse) if bounds is None or bounds.hold(each)][:limit]
     if not best:
-        return _told("No company in the data fits.", ())
-    yardstick = YARDSTICKS[theme]
-    title = _title(yardstick, market().sectors[sector] if sector else None, best, reverse=reverse)
+        return _told("No company in the data fits.", [])
+    title = _title(theme, best, reverse=reverse)
+    title += f" among {market().sectors[sector].name}" if sector else ""
     title += f" of those that depend on {bounds.region}" if bounds and bounds.region else ""
     asked: dict[str, Any] = {"theme": theme, "sector": sector, "tickers": tickers, "limit": limit, "reverse": reverse}
     asked["bounds"] = bounds.model_dump(exclude_none=True) if bounds else None
-    rows: list[dict[str, Any]] = [
+    rows = [
         {"rank": place, "ticker": each.company.ticker, "name": each.company.name, "score": each.score}
         | {"sector": each.company.sector.name, "industry": each.company.industry}
         for place, each in enumerate(best, 1)
     ]
-    extra: dict[str, Any] = {"title": title, "measure": yardstick.measure, "unit": yardstick.unit.strip()}
+    measure, shown = YARDSTICKS[theme].measure, [each.company for each in best]
+    extra: dict[str, Any] = {"title": title, "measure": measure, "unit": YARDSTICKS[theme].unit.strip()}
     return _told(
-        _sentence(title, yardstick, best),
-        [each.company for each in best],
+        _sentence(title, theme, best),
+        shown,
+        f"Ordered by {measure}.",
         RankedList(rows=rows, **extra),
-        _caption(f"Ordered by {yardstick.measure}."),
         facts={"rows": [[each.company.ticker, each.company.name, each.score] for each in best]},
-        state=_kept(context, {name: value for name, value in asked.items() if value}, [e.company for e in best]),
+        state=_kept(context, {name: value for name, value in asked.items() if value}, shown),
+        is_first=True,
     )
 
 
 @tool(repeatable=True)
 def rank_sectors(context: ToolContext, theme: Theme, reverse: bool = False) -> ToolOutcome:
-    """Rank whole sectors by the average of their companies, and name the best company of each. Shows a table.
+    """Rank whole sectors by the average of their companies, and name the first company of each. Shows a table.
 
     Args:
         theme: What to rank by.
         reverse: Worst first.
     """
-    yardstick, sign = YARDSTICKS[theme], 1 if YARDSTICKS[theme].lowest_first != reverse else -1
     groups = [ranked(_companies_of(sector), theme, reverse=reverse) for sector in market().sectors.values()]
-    means = sorted(((round(fmean(e.score for e in group), 1), group[0].company) for group in groups if group),
-                   key=lambda pair: sign * pair[0])  # fmt: skip
-    best, first = [company for _, company in means], means[0][1].sector
-    listed = ", ".join(
-        f"{place}. {company.sector.name} ({mean:g})" for place, (mean, company) in enumerate(means[:5], 1)
-    )
-    return _told(
-        f"Sectors by their average {yardstick.measure}{' (worst first)' if reverse else ''}: {listed}. {first.rates}",
-        best[:5],
-        _caption(f"Sectors ordered by their average {yardstick.measure}."),
-        Table(
-            columns=["Sector", f"Average {yardstick.measure}", "First of it"],
-            rows=[[company.sector.name, mean, str(company)] for mean, company in means],
-        ),
-        state=_kept(context, {"text": "sectors"}, best[:5]),
-    )
+    means = [Ranked(group[0].company, round(fmean(each.score for each in group), 1)) for group in groups if group]
+    means.sort(key=lambda each: each.score if YARDSTICKS[theme].lowest_first != reverse else -each.score)
+    shown, measure = [each.company for each in means[:5]], f"average {YARDSTICKS[theme].measure}"
+    listed = _numbered([f"{each.company.sector.name} ({each.score:g})" for each in means[:5]])
+    rows = [[each.company.sector.name, each.score, str(each.company)] for each in means]
+    table = Table(columns=["Sector", measure.capitalize(), "First of it"], rows=rows)
+    summary = f"Sectors by their {measure}{', worst first' if reverse else ''}: {listed}. {shown[0].sector.rates}"
+    state = _kept(context, {"text": "sectors"}, shown)
+    return _told(summary, shown, f"Sectors ordered by their {measure}.", table, state=state)
 
 
 @tool(repeatable=True)
@@ -248,22 +208,24 @@ def find_companies(context: ToolContext, text: str = "") -> ToolOutcome:
     Args:
         text: A name, a ticker, a sector or an industry.
     """
-    if not text.strip():
-        return _catalogue()
-    found, asked = _found(text), text.strip()[:100]
+    words, asked, sectors = Text(text), text.strip()[:100], market().sectors.values()
+    if not asked:
+        rows = [[each.name, ", ".join(company.ticker for company in _companies_of(each))] for each in sectors]
+        count = f"{len(market().companies)} companies in {len(rows)} sectors"
+        summary = f"I know {count}: {', '.join(each.name for each in sectors)}."
+        return _told(summary, [], f"{count}.", Table(columns=["Sector", "Tickers"], rows=rows))
+    found = [company for _, company in companies.companies_in(words)]
+    found = found or [company for _, sector in companies.sectors_in(words)[:1] for company in _companies_of(sector)]
+    industry = words.line.strip()
+    found = found or [each for each in market().companies.values() if industry and industry in each.industry]
+    found = found or companies.close_to(text)
     if not found:
-        return _told(f"Nothing in the data is called {asked!r}. Ask for the sectors to see what there is.", ())
-    listed = ", ".join(f"{place}. {company}" for place, company in enumerate(found, 1))
-    return _told(
-        f"I know {listed}." if len(found) > 1 else f"I know {found[0]}: {found[0].description}",
-        found,
-        _caption(f"Found for {asked!r}: {', '.join(str(each) for each in found[:5])}."),
-        Table(
-            columns=["Ticker", "Name", "Sector", "Industry"],
-            rows=[[each.ticker, each.name, each.sector.name, each.industry] for each in found],
-        ),
-        state=_kept(context, {"text": asked}, found),
-    )
+        return _told(f"Nothing in the data is called {asked!r}. Ask for the sectors to see what there is.", [])
+    known = _numbered(list(map(str, found))) if len(found) > 1 else f"{found[0]}: {found[0].description.rstrip('.')}"
+    rows = [[each.ticker, each.name, each.sector.name, each.industry] for each in found]
+    caption = f"Found for {asked!r}: {', '.join(str(each) for each in found[:5])}."
+    table = Table(columns=["Ticker", "Name", "Sector", "Industry"], rows=rows)
+    return _told(f"I know {known}.", found, caption, table, state=_kept(context, {"text": asked}, found))
 
 
 @tool(repeatable=True)
@@ -274,80 +236,62 @@ def earlier_lists(context: ToolContext) -> ToolOutcome:
     lists = [values[key] for key in sorted(values) if key.startswith(_LIST)]
     named = "; ".join(f"{place}. {', '.join(each['shown'])}" for place, each in enumerate(lists, 1))
     summary = f"The lists of this conversation: {named}." if lists else "No list was shown yet."
-    return _told(summary, (), facts={"lists": lists, _COMPANY: values.get(_COMPANY)})
+    return _told(summary, [], facts={"lists": lists, _COMPANY: values.get(_COMPANY)})
 
 
 def _told(
     summary: str,
-    shown: Iterable[Company],
-    *blocks: Block,
+    shown: Sequence[Company],
+    caption: str = "",
+    block: Block | None = None,
+    *,
     facts: dict[str, Any] | None = None,
     state: dict[str, Any] | None = None,
+    is_first: bool = False,
 ) -> ToolOutcome:
-    """Return what a tool found; `summary` can be read out as it is."""
+    """Return what a tool found. `summary` can be read out; the caption stands for an old answer, behind the block or
+    before it."""
     value = {"shown": [company.ticker for company in shown], "summary": summary, **(facts or {}), "note": FICTION}
     content = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return ToolOutcome(content=content, blocks=blocks, state=state or {})
+    blocks: list[Block] = [Narrative(text=f"{caption} {FICTION}"), block] if block else []
+    looked_at = {_COMPANY: shown[0].ticker} if shown else {}
+    return ToolOutcome(
+        content=content, blocks=tuple(blocks[::-1] if is_first else blocks), state=looked_at | (state or {})
+    )
 
 
 def _kept(context: ToolContext, args: dict[str, Any], shown: Sequence[Company]) -> dict[str, Any]:
     """Return what the state keeps of a list."""
-    entry = {"args": args, "shown": [each.ticker for each in shown]}
-    return {f"{_LIST}{context.turn:09d} {context.call_id}": entry, _COMPANY: shown[0].ticker}
-
-
-def _caption(text: str) -> Narrative:
-    """Return the words beside lists and charts: they stand for an old answer, and say what the figures are."""
-    return Narrative(text=f"{text} {FICTION}")
+    key = f"{_LIST}{context.turn:09d} {context.call_id}"
+    return {key: {"args": args, "shown": [each.ticker for each in shown]}}
 
 
 def _unknown(text: str) -> ToolOutcome:
     """Return the failure of a call that names a company which is not in the data, with the closest ones that are."""
-    close = " or ".join(str(each) for each in close_to(text))
+    close = " or ".join(str(each) for each in companies.close_to(text))
     meant = f"Did you mean {close}?" if close else "find_companies lists those that are."
     return failure(f"{text.strip()[:100]!r} is not in the data. {meant}")
-
-
-def _found(text: str) -> list[Company]:
-    words = Text(text)
-    if named := [company for _, company in companies_in(words)]:
-        return named
-    if sectors := sectors_in(words):
-        return _companies_of(sectors[0][1])
-    industry = words.line.strip()
-    return [e for e in market().companies.values() if industry and industry in e.industry] or close_to(text)
-
-
-def _catalogue() -> ToolOutcome:
-    sectors, count = market().sectors.values(), len(market().companies)
-    rows = [[sector.name, ", ".join(company.ticker for company in _companies_of(sector))] for sector in sectors]
-    return _told(
-        f"I know {count} companies in {len(rows)} sectors: {', '.join(sector.name for sector in sectors)}.",
-        (),
-        _caption(f"{count} companies in {len(rows)} sectors."),
-        Table(columns=["Sector", "Tickers"], rows=rows),
-    )
 
 
 def _companies_of(sector: Sector) -> list[Company]:
     return [company for company in market().companies.values() if company.sector == sector]
 
 
-def _title(yardstick: Yardstick, sector: Sector | None, best: list[Ranked], *, reverse: bool) -> str:
-    lead = yardstick.reverse_lead if reverse else yardstick.lead
+def _title(theme: Theme, best: list[Ranked], *, reverse: bool) -> str:
+    yardstick = YARDSTICKS[theme]
     if yardstick.has_two_sides and not reverse and best[0].score <= 0:
-        lead = f"None has a {yardstick.measure}; these lose least"
-    return f"{lead} among {sector.name}" if sector else lead
+        return f"None has a {yardstick.measure}; these lose least"
+    return f"The {'lowest' if yardstick.lowest_first != reverse else 'highest'} {yardstick.measure}"
 
 
-def _sentence(title: str, yardstick: Yardstick, best: list[Ranked]) -> str:
-    listed = ", ".join(f"{place}. {each.company}" for place, each in enumerate(best, 1))
-    first = best[0].company
+def _sentence(title: str, theme: Theme, best: list[Ranked]) -> str:
+    yardstick, first = YARDSTICKS[theme], best[0].company
     why = f" {first.sector.rates}" if yardstick.has_two_sides else ""
     why = f" {first.supply_note}" if "supply chain" in yardstick.measure else why
     equals = [each.company.name for each in best if each.score == best[0].score]
     place = f"{first.name} comes first" if len(equals) == 1 else f"{_listed(equals)} share the first place"
-    return f"{title}: {listed}. {place} with {best[0].score:g}{yardstick.unit} ({yardstick.measure}).{why}"
+    listed = _numbered([str(each.company) for each in best])
+    return f"{title}: {listed}. {place} with {best[0].score:g}{yardstick.unit}.{why}"
 
 
 def _facts(company: Company) -> dict[str, str]:
@@ -375,17 +319,18 @@ def _listed(words: Sequence[str]) -> str:
     return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
 
 
-def _chart(company: Company, metrics: tuple[Metric, ...], quarters: Sequence[str]) -> Chart:
+def _numbered(words: Sequence[str]) -> str:
+    return ", ".join(f"{place}. {word}" for place, word in enumerate(words, 1))
+
+
+def _chart(company: Company, metrics: Sequence[Metric], quarters: Sequence[str]) -> Chart:
     """Return a line for each metric over some quarters."""
-    figures = {metric: dict(zip(market().quarters, company.figures[metric], strict=True)) for metric in metrics}
-    series: list[dict[str, Any]] = [
-        {
-            "name": f"{company.ticker} {_LABELS[metric][0]}",
-            "unit": _LABELS[metric][1].strip(),
-            "points": [{"x": name, "y": figures[metric][name]} for name in quarters],
-        }
-        for metric in metrics
-    ]
-    units = dict.fromkeys(_LABELS[metric][1].strip() for metric in metrics)
-    extra: dict[str, Any] = {"title": f"{company}, by quarter", "unit": ", ".join(units)}
+    series: list[dict[str, Any]] = []
+    for metric in metrics:
+        figures = dict(zip(market().quarters, company.figures[metric], strict=True))
+        points = [{"x": name, "y": figures[name]} for name in quarters]
+        name, unit = f"{company.ticker} {_LABELS[metric][0]}", _LABELS[metric][1].strip()
+        series.append({"name": name, "unit": unit, "points": points})
+    units = ", ".join(dict.fromkeys(each["unit"] for each in series))
+    extra: dict[str, Any] = {"title": f"{company}, by quarter", "unit": units}
     return Chart(chart="line", series=series, **extra)

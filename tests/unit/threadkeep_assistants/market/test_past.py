@@ -5,7 +5,6 @@ import json
 import pytest
 
 from threadkeep.context.excerpt import OLD, ends
-from threadkeep.context.marks import note
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.llm.base import Request
 from threadkeep.llm.script import Scene
@@ -63,20 +62,6 @@ def test_words_that_name_nothing_show_nothing(text: str) -> None:
 
 def test_a_call_that_failed_showed_nothing() -> None:
     assert told(past(user("?"), says("", CALL), result("no", error="no"), says("Sorry."), user("it?"))) == []
-
-
-def test_recalled_messages_are_older_than_the_context() -> None:
-    recalled = note(
-        "from earlier in this conversation, because it may matter now:\n"
-        f"(2026-01-01 10:00, user) List?\n(2026-01-01 10:00, tool result) {RANKED}\n"
-        "(2026-01-01 10:01, assistant) Lennar (LEN) builds homes."
-    )
-    read = past(user("Hi"), says("Apple (AAPL) makes phones."), user(f"{recalled}\n\nand the second one?"))
-    assert told(read) == [
-        ["DHI", "LEN", "NEE"],
-        ["LEN"],
-        ["AAPL"],
-    ]
 
 
 def test_kept_lists_complete_a_context_that_lost_its_beginning() -> None:
