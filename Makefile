@@ -59,17 +59,17 @@ $(BIN)/pip:
 
 .venv/.run-stamp: pyproject.toml requirements/run.txt | $(BIN)/pip
 	@echo "Installing what running needs ..."
-	@$(PIP) install -r requirements/run.txt
+	@$(PIP) install --require-hashes -r requirements/run.txt
 	@$(PIP) install --no-deps -e .
 	@touch $@
 
 .venv/.test-stamp: .venv/.run-stamp requirements/test.txt requirements/local.txt
 	@echo "Installing what the tests need ..."
-	@$(PIP) install -r requirements/test.txt
-	@$(PIP) install --no-deps -r requirements/local.txt
+	@$(PIP) install --require-hashes -r requirements/test.txt
+	@$(PIP) install --require-hashes --no-deps -r requirements/local.txt
 	@touch $@
 
 .venv/.dev-stamp: .venv/.test-stamp requirements/dev.txt
 	@echo "Installing what the checks need ..."
-	@$(PIP) install -r requirements/dev.txt
+	@$(PIP) install --require-hashes -r requirements/dev.txt
 	@touch $@
