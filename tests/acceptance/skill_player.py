@@ -25,7 +25,7 @@ from threadkeep.store.base import Store
 from threadkeep.testing.clock import FakeClock
 from threadkeep.turn.assistant import Assistant
 from threadkeep_assistants.skill_creator import skill_creator
-from threadkeep_assistants.skill_creator.mind import SkillCreator
+from threadkeep_assistants.skill_creator.agent import SkillCreator
 
 TALK = (
     "I want a skill that turns meeting notes into action items. It needs a script to parse dates.",

@@ -21,7 +21,7 @@ from threadkeep.settings import Settings
 from threadkeep.testing import openai_answers as answers
 from threadkeep.testing.openai_server import OpenAiServer, Played, openai_server
 from threadkeep_assistants.skill_creator import skill_creator
-from threadkeep_assistants.skill_creator.validation import errors_in
+from threadkeep_assistants.skill_creator.document import errors_in
 
 ROOT = Path(__file__).parents[2]
 TALK = (

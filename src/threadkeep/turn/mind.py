@@ -9,10 +9,11 @@ again when the result is there.
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 from threadkeep.conversation.blocks import Block
-from threadkeep.conversation.message import Message
+from threadkeep.conversation.message import Message, Role
 from threadkeep.llm.base import Delta, Model, Request
 
 
@@ -56,6 +57,24 @@ class Asked:
     model: Model
     state: Mapping[str, Any]
     messages: tuple[Message, ...]
+
+    def task(self, system: str, task: str) -> Request:
+        """Return a request of the mind's own: the conversation, newest first within a quarter of the model's window,
+        and a task behind it. What one side said in a row is one message and tools are left out, for every provider."""
+        own = [message.content for message in self.request.messages if message.role is Role.SYSTEM]
+        said, size = [(Role.USER, task)], 0
+        for message in reversed(self.request.messages):
+            # Four characters are about a token.
+            size += len(message.content)
+            if size > self.model.window:
+                break
+            if message.role in (Role.USER, Role.ASSISTANT) and message.content:
+                said.append((message.role, message.content))
+        while said[-1][0] is Role.ASSISTANT:
+            said.pop()
+        runs = groupby(reversed(said), key=lambda pair: pair[0])
+        shown = [Message(role=role, content="\n\n".join(text for _, text in run)) for role, run in runs]
+        return Request(messages=(Message(role=Role.SYSTEM, content="\n\n".join([*own, system])), *shown))
 
 
 class Mind(ABC):

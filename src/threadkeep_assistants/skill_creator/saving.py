@@ -1,174 +1,161 @@
 """Saving a skill's folder: whole or not at all, under one configured folder and never outside it.
 
-The way down is walked folder by folder without following a link, each step relative to the one before, so that nothing
-that somebody puts in between leads elsewhere. The folder is written beside its place and renamed to it.
+On the way down no link is followed. The folder is written beside its place and renamed to it. Who saved a shared skill
+is recorded beside it (`.name.owner`): nobody replaces the skill of somebody else.
 """
 
 import errno
+import fcntl
+import hashlib
 import os
 import shutil
-import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from threadkeep.conversation.scope import Scope
-from threadkeep.errors import AlreadyExists, InvalidValue
-from threadkeep_assistants.skill_creator.naming import name_error
-from threadkeep_assistants.skill_creator.validation import MAIN, path_error
+from threadkeep.errors import AlreadyExists, InvalidValue, NotAllowed
+from threadkeep.tools.base import ToolContext, ToolOutcome
+from threadkeep.tools.decorator import FunctionTool, tool
+from threadkeep.tools.outcome import canonical
+from threadkeep_assistants.skill_creator.document import MAIN, errors_in, path_error
+from threadkeep_assistants.skill_creator.fields import name_error
 
-LAYERS = ("personal", "shared")
-"""Who sees a skill: its user alone, or everybody of the tenant."""
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+Layer = Annotated[Literal["personal", "shared"], Field(description="personal: for me alone; shared: for my tenant")]
+Place = tuple[Path, Scope, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where a skill goes: below `root`, to a layer of a tenant."""
+def saving_tool(root: Path) -> FunctionTool:
+    """Return the tool that saves into a folder what the conversation's state holds."""
 
-    root: Path
-    scope: Scope
-    layer: str
+    @tool(repeatable=True)
+    def save_skill(name: str, layer: Layer, context: ToolContext, replace: bool = False) -> ToolOutcome:
+        """Save the skill that was written in this conversation."""
+        values = context.state.values
+        files = {MAIN: str(values.get("generated_content") or ""), **(values.get("resources") or {})}
+        if wrong := errors_in(files):
+            return _failed("failed", " ".join(wrong))
+        mark = hashlib.sha256(context.call_id.encode()).hexdigest()[:12]
+        try:
+            saved = save((root, context.scope, layer), name, files, mark=mark, replace=replace)
+        except NotAllowed as error:
+            return _failed("owned", str(error))
+        except AlreadyExists as error:
+            return _failed("taken", str(error))
+        except (InvalidValue, OSError) as error:
+            return _failed("failed", f"The skill could not be saved: {getattr(error, 'strerror', None) or error}")
+        # An absolute path would tell other people how this machine is laid out.
+        shown = saved if root.is_absolute() else f"{root.as_posix()}/{saved}"
+        return ToolOutcome(content=canonical({"saved_to": shown, "files": sorted(files)}))
 
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """The folders below the root. Tenants and users are ids, which are harmless in paths."""
-        if self.layer not in LAYERS:
-            raise InvalidValue(f"A skill is saved as one of {', '.join(LAYERS)}.")
-        own = (self.scope.user,) if self.layer == "personal" else ()
-        return (self.scope.tenant, self.layer, *own)
+    return save_skill
+
+
+def _failed(problem: str, detail: str) -> ToolOutcome:
+    return ToolOutcome(content=canonical({"problem": problem, "detail": detail}), error=detail)
 
 
 def save(place: Place, name: str, files: Mapping[str, str], *, mark: str, replace: bool = False) -> str:
     """Save the files of a skill and return where, relative to the root. The same files once more change nothing.
 
-    `mark` tells attempts apart; one that is made again after a crash with the same mark clears away what it left.
-    Raises AlreadyExists if another skill has the name and shall not be replaced, InvalidValue for a name or path that
-    leads elsewhere, and OSError.
+    `place` is the root, whose skill it is, and who sees it. `mark` tells attempts apart; one that is made again after
+    a crash with the same mark clears away what it left. Raises AlreadyExists if another skill has the name and shall
+    not be replaced, NotAllowed if it is somebody else's, InvalidValue for a path that leads elsewhere, and OSError.
     """
-    _check(name, files)
+    root, scope, layer = place
+    wrong = [name_error(name), *(path_error(path) for path in files if path != MAIN)]
+    wrong += [] if layer in ("personal", "shared") else ["A skill is saved as one of personal, shared."]
+    if MAIN not in files or any(wrong):
+        raise InvalidValue(next(filter(None, wrong), f"There is no {MAIN}."))
     contents = {path: text.encode() for path, text in files.items()}
-    with _walked(place) as folder:
-        if _stored(folder, name) != contents:
+    # Tenants and users are ids, which are harmless in paths.
+    parts = (scope.tenant, layer, *([scope.user] if layer == "personal" else []))
+    with _locked(root, parts) as folder:
+        stored = _stored(folder / name)
+        if stored != contents:
+            if layer == "shared":
+                _claim(folder / f".{name}.owner", scope.user, is_taken=stored is not None)
             _put(folder, name, contents, mark, replace=replace)
-        _clear(folder, _aside(name, mark))
-    return "/".join((*place.parts, name))
-
-
-def _check(name: str, files: Mapping[str, str]) -> None:
-    if error := name_error(name):
-        raise InvalidValue(error)
-    wrong = [error for path in files if path != MAIN and (error := path_error(path))]
-    if wrong or MAIN not in files:
-        raise InvalidValue(wrong[0] if wrong else f"There is no {MAIN}.")
+        shutil.rmtree(folder / f".{name}.{mark}.old", ignore_errors=True)
+    return "/".join((*parts, name))
 
 
 @contextmanager
-def _walked(place: Place) -> Iterator[int]:
-    """Open the folder of a place, made if need be."""
-    place.root.mkdir(parents=True, exist_ok=True)
-    folder = os.open(place.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+def _locked(folder: Path, parts: tuple[str, ...]) -> Iterator[Path]:
+    """Make the folder of a place, without following a link; one saves there at a time."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for part in parts:
+        folder /= part
+        if not _is_there(folder):
+            folder.mkdir(exist_ok=True)
+            _sync(folder.parent)
+    lock = os.open(folder, os.O_RDONLY)
     try:
-        for part in place.parts:
-            below = _entered(folder, part)
-            os.close(folder)
-            folder = below
+        fcntl.flock(lock, fcntl.LOCK_EX)
         yield folder
     finally:
-        os.close(folder)
+        os.close(lock)
 
 
-def _entered(folder: int, name: str) -> int:
-    with suppress(FileExistsError):
-        os.mkdir(name, dir_fd=folder)
-        os.fsync(folder)
-    try:
-        return os.open(name, _FOLDER, dir_fd=folder)
-    except OSError as error:
-        raise InvalidValue(f"{name} is a link or a file where a folder should be; nothing was saved.") from error
+def _is_there(folder: Path) -> bool:
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise InvalidValue(f"{folder.name} is a link or a file where a folder should be; nothing was saved.")
+    return folder.exists()
 
 
-def _stored(folder: int, name: str) -> dict[str, bytes] | None:
+def _stored(skill: Path) -> dict[str, bytes] | None:
     """Return the files of a skill that is there, with whatever else lies in its folder; None if there is none."""
-    try:
-        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except FileNotFoundError:
+    if not _is_there(skill):
         return None
-    if not stat.S_ISDIR(found.st_mode):
-        raise InvalidValue(f"{name} is a link or a file where a folder should be; nothing was saved.")
-    files: dict[str, bytes] = {}
-    for path, _, names, inside in os.fwalk(name, dir_fd=folder, follow_symlinks=False):
-        for file in names:
-            files[os.path.relpath(os.path.join(path, file), name)] = _read(file, inside)
-    return files
+    found = [path for path in skill.rglob("*") if path.is_symlink() or not path.is_dir()]
+    return {path.relative_to(skill).as_posix(): path.read_bytes() if path.is_file() else b"" for path in found}
 
 
-def _read(name: str, folder: int) -> bytes:
-    """Return the bytes of a file; of anything else, something that no file of ours holds."""
-    try:
-        file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
-    except OSError:
-        return b"\xff no file"
-    with os.fdopen(file, "rb") as opened:
-        return opened.read()
+def _claim(record: Path, user: str, *, is_taken: bool) -> None:
+    """Record who saves a shared skill. Raises NotAllowed if it is there and somebody else's, or nobody's we know."""
+    if not is_taken:
+        _write(record, user.encode())
+    elif not record.is_file() or record.read_text() != user:
+        raise NotAllowed("There is a shared skill of that name already, and it belongs to somebody else.")
 
 
-def _aside(name: str, mark: str) -> str:
-    """Return the name that a skill has while another takes its place."""
-    return f".{name}.{mark}.old"
-
-
-def _clear(folder: int, name: str) -> None:
-    with suppress(FileNotFoundError):
-        shutil.rmtree(name, dir_fd=folder)
-
-
-def _put(folder: int, name: str, contents: Mapping[str, bytes], mark: str, *, replace: bool) -> None:
-    new = f".{name}.{mark}.new"
-    _clear(folder, new)
-    try:
-        _write(folder, new, contents)
-        if replace:
-            with suppress(FileNotFoundError):
-                os.rename(name, _aside(name, mark), src_dir_fd=folder, dst_dir_fd=folder)
-        os.rename(new, name, src_dir_fd=folder, dst_dir_fd=folder)
-    except OSError as error:
-        _clear(folder, new)
-        if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
-            raise AlreadyExists(f"There is another skill named {name} here already.") from None
-        if _stored(folder, name) is None:
-            with suppress(FileNotFoundError):
-                os.rename(_aside(name, mark), name, src_dir_fd=folder, dst_dir_fd=folder)
-        raise
-    os.fsync(folder)
-
-
-def _write(folder: int, name: str, contents: Mapping[str, bytes]) -> None:
-    """Write a folder that nobody looks into yet, and wait until the disk has it."""
-    os.mkdir(name, dir_fd=folder)
-    top = os.open(name, _FOLDER, dir_fd=folder)
+def _put(folder: Path, name: str, contents: Mapping[str, bytes], mark: str, *, replace: bool) -> None:
+    target, new, old = folder / name, folder / f".{name}.{mark}.new", folder / f".{name}.{mark}.old"
+    shutil.rmtree(new, ignore_errors=True)
     try:
         for path, data in contents.items():
-            _write_file(top, path, data)
-        os.fsync(top)
+            _write(new / path, data)
+        for written in (new, *(path for path in new.rglob("*") if path.is_dir())):
+            _sync(written)
+        if replace and target.exists():
+            os.rename(target, old)
+        os.rename(new, target)
+    except OSError as error:
+        shutil.rmtree(new, ignore_errors=True)
+        if old.exists() and not target.exists():
+            os.rename(old, target)
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+            raise AlreadyExists(f"There is another skill named {name} here already.") from None
+        raise
+    _sync(folder)
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    if path.suffix == ".sh":
+        path.chmod(path.stat().st_mode | 0o111)
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
     finally:
-        os.close(top)
-
-
-def _write_file(folder: int, path: str, data: bytes) -> None:
-    head, _, rest = path.partition("/")
-    if rest:
-        below = _entered(folder, head)
-        try:
-            _write_file(below, rest, data)
-            os.fsync(below)
-        finally:
-            os.close(below)
-        return
-    mode = 0o777 if path.endswith(".sh") else 0o666
-    file = os.open(head, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=folder)
-    with os.fdopen(file, "wb") as opened:
-        opened.write(data)
-        opened.flush()
-        os.fsync(opened.fileno())
+        os.close(descriptor)

@@ -12,7 +12,7 @@ from threadkeep.conversation.blocks import Block
 from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.conversation.state import State, StateChange
 from threadkeep.errors import ContentTooLarge, ModelError, ModelTimeout, ModelUnavailable
-from threadkeep.llm.base import Request, Text
+from threadkeep.llm.base import Delta, Model, Request, Text
 from threadkeep.turn.collected import Collected
 from threadkeep.turn.decision import flaw_item
 from threadkeep.turn.mind import Asked, Changed, Thought
@@ -74,6 +74,20 @@ def _tell(running: Running, request: Request) -> None:
     for index, message in enumerate(request.messages):
         has = "with" if message.tool_calls else "without"
         logger.debug("%s: %s, %s characters, %s tool calls", index, message.role, len(message.content), has)
+
+
+class _LoggedModel(Model):
+    """The model as a mind uses it: what it asks on its own is logged like any other request."""
+
+    def __init__(self, running: Running) -> None:
+        self._running = running
+        self.name, self.window = running.model.name, running.model.window
+        self.is_scripted = running.model.is_scripted
+
+    def stream(self, request: Request) -> AsyncIterator[Delta]:
+        """Log the request and answer it."""
+        _tell(self._running, request)
+        return self._running.model.stream(request)
 
 
 async def _stopped_within(running: Running, seconds: float) -> bool:
@@ -182,7 +196,7 @@ class Hearing:
             return running.model.stream(self._request)
         self._state = await read_state(running)
         said = tuple(entry.body for entry in self._context.entries if isinstance(entry.body, Message))
-        asked = Asked(request=self._request, model=running.model, state=self._state.values, messages=said)
+        asked = Asked(request=self._request, model=_LoggedModel(running), state=self._state.values, messages=said)
         return mind.think(asked)
 
     async def _take(self, thought: Thought) -> None:

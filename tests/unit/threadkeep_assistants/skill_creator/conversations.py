@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from threadkeep.conversation.message import Message
+from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.keeper import Chat, Keeper
 from threadkeep.llm.base import Model
 from threadkeep.runtime import open_keeper
 from threadkeep.settings import Settings
 from threadkeep.testing.scripted_model import ScriptedModel
 from threadkeep_assistants.skill_creator import skill_creator
-from threadkeep_assistants.skill_creator.listening import Limits
-from threadkeep_assistants.skill_creator.mind import SkillCreator
+from threadkeep_assistants.skill_creator.agent import SkillCreator
+from threadkeep_assistants.skill_creator.generation import Limits
 
 IDEA = "I want a skill that turns meeting notes into action items"
 QUICK = Limits(silence=5.0, seconds=20.0, characters=60_000, pauses=(0.0,))
@@ -61,13 +62,13 @@ class Conversation:
 
 @asynccontextmanager
 async def conversation(
-    folder: Path, model: str | Model = "demo", limits: Limits = QUICK, store: str = "memory:"
+    folder: Path, model: str | Model = "demo", limits: Limits = QUICK, scope: Scope = LOCAL
 ) -> AsyncIterator[Conversation]:
     """Begin a conversation."""
     assistant = replace(skill_creator(Settings(skills_dir=str(folder))), mind=SkillCreator(limits))
-    keeper = await open_keeper(store, [assistant], model=model, pace=0)
+    keeper = await open_keeper("memory:", [assistant], model=model, pace=0)
     try:
-        yield Conversation(keeper, await keeper.create(title="A skill"), folder)
+        yield Conversation(keeper, await keeper.create(title="A skill", scope=scope), folder)
     finally:
         await keeper.close()
     if isinstance(model, Thinking):

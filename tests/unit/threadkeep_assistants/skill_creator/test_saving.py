@@ -8,11 +8,10 @@ import pytest
 
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.state import State
-from threadkeep.errors import AlreadyExists, InvalidValue
+from threadkeep.errors import AlreadyExists, InvalidValue, NotAllowed
 from threadkeep.tools.base import ToolContext, ToolOutcome
-from threadkeep_assistants.skill_creator.saving import Place, save
-from threadkeep_assistants.skill_creator.template import templated_body, templated_resources, written
-from threadkeep_assistants.skill_creator.tools import saving_tool
+from threadkeep_assistants.skill_creator.document import document, templated_body, templated_resources
+from threadkeep_assistants.skill_creator.saving import Place, save, saving_tool
 
 FILES = {"SKILL.md": "---\nname: a\n---\nBody\n", "references/a.md": "A\n", "scripts/a.sh": "#!/bin/sh\n"}
 VALUES: dict[str, Any] = {
@@ -24,7 +23,7 @@ VALUES: dict[str, Any] = {
 
 
 def place(root: Path, scope: Scope = LOCAL, layer: str = "personal") -> Place:
-    return Place(root=root, scope=scope, layer=layer)
+    return root, scope, layer
 
 
 def stored(root: Path) -> dict[str, str]:
@@ -87,7 +86,7 @@ def test_tenants_and_users_have_folders_of_their_own_and_share_only_what_is_shar
         for scope in scopes:
             files = {"SKILL.md": scope.tenant if layer == "shared" else f"{scope.tenant} {scope.user}"}
             save(place(tmp_path, scope, layer), "notes", files, mark="1")
-    assert stored(tmp_path) == {
+    assert {path: text for path, text in stored(tmp_path).items() if not path.endswith(".owner")} == {
         "acme/personal/ann/notes/SKILL.md": "acme ann",
         "acme/personal/bob/notes/SKILL.md": "acme bob",
         "acme/shared/notes/SKILL.md": "acme",
@@ -95,6 +94,29 @@ def test_tenants_and_users_have_folders_of_their_own_and_share_only_what_is_shar
         "other/personal/bob/notes/SKILL.md": "other bob",
         "other/shared/notes/SKILL.md": "other",
     }
+
+
+def test_a_shared_skill_is_replaced_only_by_who_saved_it(tmp_path: Path) -> None:
+    ann, bob = (place(tmp_path, Scope(tenant="acme", user=user), "shared") for user in ("ann", "bob"))
+    save(ann, "notes", {"SKILL.md": "of ann"}, mark="1")
+    for replace in (False, True):
+        with pytest.raises(NotAllowed, match="belongs to somebody else"):
+            save(bob, "notes", {"SKILL.md": "of bob"}, mark="2", replace=replace)
+    assert save(bob, "notes", {"SKILL.md": "of ann"}, mark="3"), "the same files change nothing"
+    with pytest.raises(AlreadyExists):
+        save(ann, "notes", {"SKILL.md": "new of ann"}, mark="4")
+    save(ann, "notes", {"SKILL.md": "new of ann"}, mark="4", replace=True)
+    assert (tmp_path / "acme/shared/notes/SKILL.md").read_text() == "new of ann"
+    assert sorted(os.listdir(tmp_path / "acme/shared")) == [".notes.owner", "notes"]
+
+
+def test_a_shared_skill_of_an_unknown_owner_stays(tmp_path: Path) -> None:
+    skill = tmp_path / "local/shared/notes"
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text("older")
+    with pytest.raises(NotAllowed):
+        save(place(tmp_path, layer="shared"), "notes", FILES, mark="1", replace=True)
+    assert stored(skill) == {"SKILL.md": "older"}
 
 
 def test_a_layer_is_one_of_two(tmp_path: Path) -> None:
@@ -152,7 +174,7 @@ async def _call(root: Path, values: dict[str, Any], call: str = "call_1", **args
 
 
 def _written() -> dict[str, Any]:
-    content = written(VALUES, templated_body(VALUES))
+    content = document(VALUES, templated_body(VALUES))
     return {**VALUES, "generated_content": content, "resources": templated_resources(VALUES)}
 
 
@@ -166,12 +188,12 @@ async def test_the_tool_saves_what_the_state_holds_and_may_run_again(tmp_path: P
 
 
 async def test_the_tool_tells_what_is_wrong(tmp_path: Path) -> None:
-    assert '"problem":"invalid"' in (await _call(tmp_path, {})).content
+    assert '"problem":"failed"' in (await _call(tmp_path, {})).content
     await _call(tmp_path, _written())
     other = _written()
     other["resources"] = {"references/folders.md": "other"}
-    assert '"problem":"exists"' in (await _call(tmp_path, other)).content
+    assert '"problem":"taken"' in (await _call(tmp_path, other)).content
     assert (await _call(tmp_path, other, replace=True)).error is None
     (tmp_path / "file").write_text("x")
-    assert '"problem":"disk"' in (await _call(tmp_path / "file", _written())).content
+    assert '"problem":"failed"' in (await _call(tmp_path / "file", _written())).content
     assert (await _call(tmp_path, _written(), layer="elsewhere")).error is not None

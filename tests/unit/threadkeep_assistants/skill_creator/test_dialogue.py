@@ -9,12 +9,13 @@ import pytest
 from tests.unit.threadkeep_assistants.skill_creator.conversations import IDEA, conversation
 from threadkeep.conversation.blocks import Table
 from threadkeep.conversation.entry import Status
+from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import StateChange
 from threadkeep.llm.general_script import NOTICE
 from threadkeep.store.codec import Packer
 from threadkeep.testing.stores import whole_log
+from threadkeep_assistants.skill_creator.document import errors_in
 from threadkeep_assistants.skill_creator.fields import BY_KEY
-from threadkeep_assistants.skill_creator.validation import errors_in
 
 ANSWERS = (
     "find tasks: owner, due date; write a summary",
@@ -45,7 +46,7 @@ async def test_a_whole_skill_is_made_one_question_at_a_time(tmp_path: Path) -> N
         assert set(files) == {"SKILL.md", "references/date-formats.md", "scripts/parses_dates.py"}
         assert errors_in(files) == []
         assert files["SKILL.md"] == state["generated_content"]
-        assert "Owner" in files["SKILL.md"]
+        assert "  - owner" in files["SKILL.md"]
 
 
 async def test_the_state_holds_everything_after_every_exchange_and_only_changes_are_written(tmp_path: Path) -> None:
@@ -65,10 +66,10 @@ async def test_the_state_holds_everything_after_every_exchange_and_only_changes_
         assert state["storage_layer"] == "shared"
         assert state["validation_attempts"] == 1
         assert state["validation_errors"] == []
-        assert state["questions_asked"][:3] == ["confirm", "capabilities", "workflow_steps"]
+        assert state["questions_asked"][:3] == ["capabilities", "workflow_steps", "examples"]
         entries, _ = await whole_log(talk.keeper.store, talk.chat.scope, talk.chat.id)
         changes = [set(entry.body.set) for entry in entries if isinstance(entry.body, StateChange)]
-        assert {"state", "capabilities", "open_question", "questions_asked"} in changes
+        assert {"state", "capabilities", "open_question", "questions_asked", "progress"} in changes
         assert sum("generated_content" in change for change in changes) == 1
 
 
@@ -90,18 +91,16 @@ async def test_the_demo_says_at_the_beginning_that_it_is_scripted_and_only_there
         "We need a skill to turn meeting notes into action items!",
     ],
 )
-async def test_an_idea_is_understood_however_it_is_put_and_shown_for_confirmation(tmp_path: Path, text: str) -> None:
+async def test_an_idea_is_understood_however_it_is_put_and_told_back(tmp_path: Path, text: str) -> None:
     async with conversation(tmp_path) as talk:
         answer = await talk.say(text)
         assert "**Purpose**: turn meeting notes into action items\n" in answer
-        assert "Is that right?" in answer
-        assert "purpose" not in await talk.state(), "what was inferred is not known before somebody confirmed it"
-        await talk.say("yep, that's right")
+        assert "What exactly should it be able to do?" in answer
         assert (await talk.state())["purpose"] == "turn meeting notes into action items"
 
 
 @pytest.mark.parametrize(
-    "text", ["", "???", "hi", "asdf", "you decide", "skip", "yes", "no", "write it", "go back", "🙂"]
+    "text", ["", "???", "hi", "asdf", "you decide", "yes", "no", "write it", "go back", "what is a skill?", "🙂"]
 )
 async def test_without_an_idea_it_asks_for_one_politely(tmp_path: Path, text: str) -> None:
     async with conversation(tmp_path) as talk:
@@ -109,45 +108,28 @@ async def test_without_an_idea_it_asks_for_one_politely(tmp_path: Path, text: st
         assert "**Purpose**" in await talk.say(IDEA)
 
 
-async def test_a_correction_in_place_of_a_yes_is_taken_up(tmp_path: Path) -> None:
+async def test_a_correction_of_what_was_understood_is_taken_up(tmp_path: Path) -> None:
     async with conversation(tmp_path) as talk:
         answer = await talk.say(IDEA, "no, it should translate long emails into German")
         assert "**Purpose**: translate long emails into German" in answer
-        assert "meeting" not in answer, "what was made of the old idea must go with it"
-        answer = await talk.say("it also keeps the tone")
-        assert "**Capabilities**: translate long emails into German; keep the tone" in answer
-        answer = await talk.say("yes, but change the name to Mail Translator")
-        assert "**Name**: mail-translator" in answer
-        assert (await talk.state())["skill_name"] == "mail-translator"
-
-
-async def test_a_no_is_asked_about_and_a_second_one_begins_again(tmp_path: Path) -> None:
-    async with conversation(tmp_path) as talk:
-        assert "What should be different?" in await talk.say(IDEA, "no")
-        assert "What should the skill do?" in await talk.say("no")
-        assert "**Purpose**: sort mail" in await talk.say("sort mail by sender")
-
-
-async def test_what_is_left_to_us_is_proposed_and_confirmed(tmp_path: Path) -> None:
-    async with conversation(tmp_path) as talk:
-        answer = await talk.say(IDEA, "yes", "you decide")
-        assert answer.startswith("I would put:")
-        assert "capabilities" not in await talk.state()
-        await talk.say("ok")
-        assert [part["name"] for part in (await talk.state())["capabilities"]] == [
-            "turn meeting notes into action items"
-        ]
+        assert "meeting" not in answer.split("What exactly")[0], "what was made of the old idea must go with it"
+        assert "What should the skill do? (Now it is: turn meeting notes" in await talk.say("start over", IDEA, "no")
+        assert (await talk.say("sort mail by sender")).startswith("**Purpose**: sort mail by sender.")
+        assert (await talk.state())["skill_name"] == "sort-mail-sender"
+        await talk.say("yes, but change the name to Mail Sorter")
+        assert (await talk.state())["skill_name"] == "mail-sorter"
 
 
 async def test_everything_can_be_left_to_us(tmp_path: Path) -> None:
     async with conversation(tmp_path) as talk:
-        await talk.say(IDEA, "you decide everything", "yes", "yes", "you decide")
+        assert "I leave the rest to the writing" in await talk.say(IDEA, "you decide", "you decide everything")
+        await talk.say("yes", "you decide")
         assert (await talk.state())["state"] == "completed"
 
 
 async def test_every_optional_question_can_be_skipped(tmp_path: Path) -> None:
     async with conversation(tmp_path) as talk:
-        await talk.say(IDEA, "yes", "skip", "no", "none", "no thanks", "not needed", "no scripts")
+        await talk.say(IDEA, "skip", "no", "none", "no thanks", "not needed", "no scripts")
         answer = await talk.say("nope")
         assert "Shall I write the skill?" in answer
         await talk.say("go ahead", "just me")
@@ -189,10 +171,39 @@ async def test_anything_can_be_changed_before_and_after_it_is_written(
 async def test_a_change_in_the_middle_returns_to_the_question_that_was_open(tmp_path: Path) -> None:
     async with conversation(tmp_path) as talk:
         answer = await talk.say(IDEA, "yes", ANSWERS[0], "change the description")
-        assert "Now it is: Turns meeting notes" in answer
+        assert "Now it is: Turn meeting notes" in answer
         answer = await talk.say("It lists tasks. Use it after a meeting")
         assert "**Description**: It lists tasks. Use it after a meeting." in answer
         assert "Which steps should it follow" in answer
+
+
+async def test_a_diverted_question_is_asked_again_however_often_and_never_closed_in_silence(tmp_path: Path) -> None:
+    async with conversation(tmp_path) as talk:
+        await talk.say(IDEA)
+        for text in (
+            "change the name to a-b",
+            "what is a skill?",
+            "???!",
+            "....",
+            "/status",
+            "add an example: Sort this",
+            "no scripts",
+            "yes",
+            "change the name to Claude",
+        ):
+            assert "What exactly should it be able to do?" in await talk.say(text), text
+        await talk.say("change the description")
+        assert "How would you describe it" in await talk.say("change the name to c-d")
+        await talk.say("It sorts. Use it often")
+        state = await talk.state()
+        assert (state["skill_name"], "capabilities" in state) == ("c-d", False)
+
+
+async def test_what_is_not_understood_is_said_to_be_so(tmp_path: Path) -> None:
+    async with conversation(tmp_path) as talk:
+        answer = await talk.say(IDEA, "you decide everything", "the moon is made of cheese")
+        assert "scripted, and I did not understand that" in answer
+        assert "Shall I write the skill?" in answer
 
 
 async def test_a_description_that_was_made_of_the_purpose_follows_it_and_one_that_was_given_stays(
@@ -200,65 +211,44 @@ async def test_a_description_that_was_made_of_the_purpose_follows_it_and_one_tha
 ) -> None:
     async with conversation(tmp_path) as talk:
         await talk.say(IDEA, "yes", "change the purpose to sort mail by sender")
-        assert (await talk.state())["description"].startswith("Sorts mail by sender.")
+        assert (await talk.state())["description"].startswith("Sort mail by sender.")
         await talk.say("change the description to My very own words", "change the purpose to read all the mail")
         assert (await talk.state())["description"] == "My very own words."
 
 
 async def test_going_back_leads_through_all_questions_and_loses_nothing(tmp_path: Path) -> None:
     async with conversation(tmp_path) as talk:
-        await talk.say(IDEA, "yes", *ANSWERS)
+        await talk.say(IDEA, *ANSWERS)
         before = await talk.state()
         answers = [await talk.say("go back") for _ in range(10)]
-        assert "Should it be limited to certain tools? Now it is: Read; Bash." in answers[0]
-        assert "What should the skill do? Now it is:" in answers[-1]
+        assert "Should it be limited to certain tools? (Now it is: Read; Bash." in answers[0]
+        assert "What should the skill do? (Now it is:" in answers[-1]
         await talk.say("skip")
         after = await talk.state()
-        assert {key: after[key] for key in before if key not in ("questions_asked",)} == {
-            key: value for key, value in before.items() if key not in ("questions_asked",)
-        }
+        assert {key: after[key] for key in BY_KEY} == {key: before[key] for key in BY_KEY}
 
 
-async def test_status_tells_what_is_known_and_missing_and_shows_a_table_and_changes_nothing(tmp_path: Path) -> None:
+async def test_status_tells_how_far_it_is_and_what_is_missing_and_shows_a_table_and_changes_nothing(
+    tmp_path: Path,
+) -> None:
     async with conversation(tmp_path) as talk:
-        await talk.say(IDEA, "yes")
+        await talk.say(IDEA)
         before = await talk.state()
         answer = await talk.hear("/status")
-        assert "**Name**: turn-meeting-notes" in answer.content
+        assert "The skill is 18 % done; state: gathering details." in answer.content
         assert "Missing: capabilities, steps, examples, triggers, references, scripts, tools." in answer.content
         (table,) = answer.blocks
         assert isinstance(table, Table)
-        assert ["Name", "turn-meeting-notes", "known"] in table.rows
-        assert ["Scripts", "not known yet", "optional"] in table.rows
-        assert await talk.state() == before
+        assert ["Name", "turn-meeting-notes"] in table.rows
+        assert ["Scripts", "not known yet"] in table.rows
+        assert await talk.state() == {**before, "unconfirmed": True} or await talk.state() == before
+        await talk.say(*ANSWERS[:-1])
+        assert "The skill is 54 % done" in await talk.say("/status")
 
 
-async def test_what_is_no_answer_is_asked_again_and_an_optional_question_not_for_ever(tmp_path: Path) -> None:
+async def test_starting_over_keeps_nothing_of_the_skill(tmp_path: Path) -> None:
     async with conversation(tmp_path) as talk:
-        answer = await talk.say(IDEA, "yes", "???!")
-        assert "What exactly should it be able to do?" in answer
-        answer = await talk.say("....", "....")
-        assert "I leave that out for now" in answer
-        assert "Which steps should it follow" in answer
-        assert (await talk.state())["purpose"] == "turn meeting notes into action items"
-
-
-async def test_cancelling_keeps_everything_and_continuing_repeats_the_question(tmp_path: Path) -> None:
-    async with conversation(tmp_path) as talk:
-        await talk.say(IDEA, "yes")
-        before = await talk.state()
-        assert "Everything is kept" in await talk.say("cancel")
-        assert await talk.state() == before
-        assert "What exactly should it be able to do?" in await talk.say("continue")
-
-
-async def test_starting_over_is_confirmed_first(tmp_path: Path) -> None:
-    async with conversation(tmp_path) as talk:
-        await talk.say(IDEA, "yes")
-        assert "Are you sure?" in await talk.say("start over")
-        assert "everything stays" in await talk.say("no")
-        assert (await talk.state())["skill_name"] == "turn-meeting-notes"
-        await talk.say("start over", "yes")
+        await talk.say(IDEA, "find tasks", "start over")
         state = await talk.state()
         assert (state["state"], state["progress"]) == ("gathering_purpose", 0)
         assert "skill_name" not in state
@@ -270,7 +260,7 @@ async def test_a_name_that_is_not_legal_is_refused_with_the_reason_and_asked_for
     tmp_path: Path, text: str
 ) -> None:
     async with conversation(tmp_path) as talk:
-        await talk.say(IDEA, "yes", "change the name")
+        await talk.say(IDEA, "change the name")
         assert "What should the skill be called?" in await talk.say(text)
         assert (await talk.state())["skill_name"] == "turn-meeting-notes"
         await talk.say("notes")
@@ -299,10 +289,10 @@ async def test_where_to_save_is_understood(tmp_path: Path, text: str, layer: str
 async def test_where_it_is_not_clear_where_to_save_it_is_asked_again(tmp_path: Path) -> None:
     async with conversation(tmp_path) as talk:
         await talk.say(IDEA, "write it")
-        for text in ("on the moon", "", "me and the team"):
+        for text in ("on the moon", "", "me and the team", "no", "not for everyone", "who sees it?", "don't save it"):
             assert "Where shall I save it" in await talk.say(text)
-        assert "name: turn-meeting-notes" in await talk.say("show me the skill")
-        assert "It stays unsaved" in await talk.say("no")
+        assert talk.saved() == {}
+        assert "Shall I write the skill?" in await talk.say("change the steps to read; sort")
         assert (await talk.state())["state"] == "gathering_details"
 
 
@@ -321,85 +311,34 @@ async def test_a_name_that_is_taken_is_asked_about_and_another_can_be_chosen(tmp
         assert (await talk.state())["state"] == "completed"
         other = talk.saved()["local/personal/local/other-notes/SKILL.md"]
         assert other.startswith("---\nname: other-notes\n")
-        assert "# Other Notes" in other
-        assert "reads mail" in talk.saved()["local/personal/local/notes/SKILL.md"]
+        assert "read mail" in talk.saved()["local/personal/local/notes/SKILL.md"]
 
 
-@pytest.mark.parametrize(
-    ("said", "told"),
-    [
-        (["what is a skill?"], "a folder with instructions"),
-        ([IDEA, "is my data safe?"], "kept with this conversation"),
-        ([IDEA, "yes", "how long will this take?"], "So many questions are left: 7."),
-        ([IDEA, "yes", "what are triggers?"], "**Triggers** answers this: When should it be used"),
-        ([IDEA, "yes", "what was the purpose again?"], "Now it is: turn meeting notes into action items."),
-        ([IDEA, "yes", "I don't understand"], "A few words are enough"),
-        ([IDEA, "yes", "who won the world cup?"], "That I cannot answer"),
-        ([IDEA, "yes", "hold on"], "Take your time."),
-    ],
-)
-async def test_a_question_in_the_middle_is_answered_and_ours_asked_again(
-    tmp_path: Path, said: list[str], told: str
-) -> None:
+async def test_a_skill_is_not_replaced_by_words_that_only_mention_it(tmp_path: Path) -> None:
+    await _taken(tmp_path)
     async with conversation(tmp_path) as talk:
-        before = await talk.say(*said[:-1]) if said[1:] else ""
-        known = {key: value for key, value in (await talk.state()).items() if key in BY_KEY}
-        answer = await talk.say(said[-1])
-        assert told in answer
-        assert answer.rsplit("\n\n", 1)[-1] in (before or answer)
-        assert {key: value for key, value in (await talk.state()).items() if key in BY_KEY} == known
-
-
-@pytest.mark.parametrize(
-    ("said", "key", "value"),
-    [
-        ("find tasks, and the examples are: sort this", "examples", ["sort this"]),
-        ("the triggers are: notes are pasted", "triggers", ["notes are pasted"]),
-        ("rename it to Größe", "skill_name", "grosse"),
-        ("change the name to a-b and the description to It sorts mail.", "description", "It sorts mail."),
-    ],
-)
-async def test_parts_that_nobody_asked_for_are_taken_along(tmp_path: Path, said: str, key: str, value: Any) -> None:
-    async with conversation(tmp_path) as talk:
-        await talk.say(IDEA, "yes", said)
-        assert (await talk.state())[key] == value
-
-
-async def test_what_belongs_to_another_part_is_noted_there(tmp_path: Path) -> None:
-    async with conversation(tmp_path) as talk:
-        await talk.say(IDEA, "yes", "find tasks", "and it should also find dates", "skip", "Can you sort this?", "skip")
-        answer = await talk.say("it's when notes are pasted")
-        state = await talk.state()
-        assert [capability["name"] for capability in state["capabilities"]] == ["find tasks", "find dates"]
-        assert (state["examples"], state["triggers"]) == (["Can you sort this?"], ["notes are pasted"])
-        assert answer.endswith("*skip*.)")
-
-
-async def test_a_description_is_made_shorter_by_its_first_sentence(tmp_path: Path) -> None:
-    async with conversation(tmp_path) as talk:
-        await talk.say(IDEA, "no, shorter")
-        assert (await talk.state())["unconfirmed"]["description"] == "Turns meeting notes into action items."
-        assert "in your own words" in await talk.say("shorter")
-
-
-async def test_whoever_had_it_written_is_not_asked_for_the_rest(tmp_path: Path) -> None:
-    async with conversation(tmp_path) as talk:
-        assert "Shall I write the skill?" in await talk.say(IDEA, "write it", "no", "change the steps to read; sort")
-
-
-async def test_what_is_not_to_be_saved_or_replaced_is_not(tmp_path: Path) -> None:
-    async with conversation(tmp_path) as talk:
-        await talk.say(IDEA, "write it")
-        for text in ("not for everyone", "who can see shared skills?", "don't save it for the team"):
-            assert "Where shall I save it" in await talk.say(text)
-        assert talk.saved() == {}
-        await talk.say("personal")
-    before = talk.saved()
-    async with conversation(tmp_path) as talk:
-        await talk.say(IDEA, "yes", "find tasks", "write it", "personal")
+        before = talk.saved()
+        await talk.say(IDEA, "call it notes", "write it", "personal")
         for text in ("no replace", "please don't overwrite it", "will replacing it delete the old one?"):
             assert "Say *replace*" in await talk.say(text)
         assert talk.saved() == before
+
+
+async def test_a_shared_skill_of_somebody_else_is_never_replaced(tmp_path: Path) -> None:
+    ann, bob = Scope(tenant="acme", user="ann"), Scope(tenant="acme", user="bob")
+    async with conversation(tmp_path, scope=ann) as talk:
+        await talk.say("I want a skill that reads mail", "call it notes", "write it", "shared")
+    async with conversation(tmp_path, scope=bob) as talk:
+        answer = await talk.say(IDEA, "call it notes", "write it", "shared")
+        assert "belongs to somebody else" in answer
+        for text in ("replace", "yes", "overwrite it"):
+            assert "belongs to somebody else" in await talk.say(text)
+        assert "read mail" in talk.saved()["acme/shared/notes/SKILL.md"]
+        await talk.say("my notes")
+        assert "meeting notes" in talk.saved()["acme/shared/my-notes/SKILL.md"]
+    async with conversation(tmp_path, scope=ann) as talk:
+        await talk.say("I want a skill that sorts mail", "call it notes", "write it", "shared", "replace it")
+        assert "sort mail" in talk.saved()["acme/shared/notes/SKILL.md"]
 
 
 async def test_a_skill_is_replaced_only_if_somebody_says_so(tmp_path: Path) -> None:
@@ -417,7 +356,7 @@ async def test_a_folder_that_cannot_be_written_is_told_and_tried_again(tmp_path:
         answer = await talk.say(IDEA, "write it", "personal")
         assert "could not be saved" in answer
         assert (await talk.state())["state"] == "error"
-        assert "try again" in await talk.say("what?")
+        assert "Where shall I save it" in await talk.say("what?")
         blocked.unlink()
         await talk.say("try again")
         assert (await talk.state())["state"] == "completed"
@@ -429,7 +368,6 @@ async def test_a_finished_conversation_stays_finished(tmp_path: Path) -> None:
         before = await talk.state()
         for text in ("thanks", "change the name to x", "/status", "start over", "write it"):
             assert "saved" in (await talk.say(text)).lower()
-        assert "name: turn-meeting-notes" in await talk.say("show it")
         assert await talk.state() == before
 
 

@@ -6,11 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.unit.threadkeep_assistants.long_inputs import slow_inputs
 from threadkeep.errors import InvalidValue, ModelNonsense
-from threadkeep_assistants.skill_creator.front_matter import parted, with_front_matter
-from threadkeep_assistants.skill_creator.generation import files_of, mended
-from threadkeep_assistants.skill_creator.template import MAIN, templated_body, templated_resources, written
-from threadkeep_assistants.skill_creator.validation import MOST_LINES, errors_in, path_error
+from threadkeep_assistants.skill_creator.document import (
+    MAIN,
+    MAX_FRONT_MATTER,
+    MAX_LINES,
+    derived,
+    document,
+    errors_in,
+    mended,
+    parted,
+    path_error,
+    templated_body,
+    templated_resources,
+)
+from threadkeep_assistants.skill_creator.generation import files_of
 
 VALUES: dict[str, Any] = {
     "purpose": "turn meeting notes into action items",
@@ -24,12 +35,12 @@ VALUES: dict[str, Any] = {
 
 
 def files(body: str = "# Notes\n\nDo it.", **others: str) -> dict[str, str]:
-    return {MAIN: with_front_matter({"name": "notes", "description": "Does it."}, body), **others}
+    return {MAIN: document({"skill_name": "notes", "description": "Does it."}, body), **others}
 
 
 def test_the_template_makes_a_valid_skill_with_everything_that_was_said() -> None:
     resources = templated_resources(VALUES)
-    made = {MAIN: written(VALUES, templated_body(VALUES)), **resources}
+    made = {MAIN: document(VALUES, templated_body(VALUES)), **resources}
     assert errors_in(made) == []
     assert set(resources) == {"references/date-formats.md", "scripts/parse_dates.py", "scripts/clean.sh"}
     fields, body = parted(made[MAIN])
@@ -38,18 +49,18 @@ def test_the_template_makes_a_valid_skill_with_everything_that_was_said() -> Non
         "description": VALUES["description"],
         "allowed-tools": "Read, Bash(git:*)",
     }
-    assert "  - Owner." in body
+    assert "  - owner" in body
     compile(resources["scripts/parse_dates.py"], "parse_dates.py", "exec")
 
 
 def test_the_template_needs_no_more_than_purpose_name_and_description() -> None:
     values = {key: VALUES[key] for key in ("purpose", "skill_name", "description")}
-    assert errors_in({MAIN: written(values, templated_body(values))}) == []
+    assert errors_in({MAIN: document(values, templated_body(values))}) == []
 
 
 @given(st.text(max_size=200).filter(lambda text: text == text.strip()))
 def test_every_text_reads_back_from_the_front_matter_as_it_was_written(text: str) -> None:
-    fields, body = parted(with_front_matter({"name": "a", "description": text}, "Body"))
+    fields, body = parted(document({"skill_name": "a", "description": text}, "Body"))
     assert fields["description"] == text
     assert body == "Body"
 
@@ -58,25 +69,25 @@ def test_the_front_matter_that_other_programs_write_is_read_too() -> None:
     document = (
         "---\n# a remark\nname: 'it''s'\ndescription: >\n  two\n  lines\nallowed-tools:\n  - Read\n  - Grep\n---\nBody"
     )
-    assert parted(document)[0] == {"name": "it's", "description": "two lines", "allowed-tools": ["Read", "Grep"]}
+    assert parted(document)[0] == {"name": "it's", "description": "two lines\n", "allowed-tools": ["Read", "Grep"]}
 
 
 @pytest.mark.parametrize(
-    ("document", "why"),
+    ("front", "why"),
     [
-        ("# No front matter", "first line"),
-        ("---\nname: a", "no end"),
-        ("---\nname a\n---", "key: value"),
+        ("# No front matter", "between a first line"),
+        ("---\nname: a", "between a first line"),
         ("---\nname: a\nname: b\n---", "twice"),
-        ('---\nname: "a\n---', "do not match"),
-        ("---\nname: a: b\n---", "quotation marks"),
-        ("---\nname: [a]\n---", "quotation marks"),
-        ("---\nname: a\n  b: c\n---", "do not belong"),
+        ('---\nname: "a\n---', "not YAML"),
+        ("---\nname: a: b\n---", "not YAML"),
+        ("---\nname: &a x\ndescription: *a\n---", "anchors or aliases"),
+        (f"---\nname: {'x' * MAX_FRONT_MATTER}\n---", "over 8,000 characters"),
+        (f"---\nname: {'[' * 5000}\n---", "100 brackets"),
     ],
 )
-def test_front_matter_that_is_none_is_refused_with_the_reason(document: str, why: str) -> None:
+def test_front_matter_that_is_none_is_refused_with_the_reason(front: str, why: str) -> None:
     with pytest.raises(InvalidValue, match=why):
-        parted(document)
+        parted(front)
 
 
 @pytest.mark.parametrize(
@@ -84,6 +95,8 @@ def test_front_matter_that_is_none_is_refused_with_the_reason(document: str, why
     [
         ({}, "no SKILL.md"),
         ({MAIN: "no front matter"}, "first line"),
+        ({MAIN: "---\n? [a]\n: b\n---\nBody"}, "no name"),
+        ({MAIN: "---\njust words\n---\nBody"}, "no name"),
         ({MAIN: "---\ndescription: x\n---\nBody"}, "no name"),
         ({MAIN: "---\nname: Bad Name\ndescription: x\n---\nBody"}, "not legal"),
         ({MAIN: "---\nname: a\n---\nBody"}, "no description"),
@@ -91,22 +104,21 @@ def test_front_matter_that_is_none_is_refused_with_the_reason(document: str, why
         ({MAIN: '---\nname: a\ndescription: "a <b>tag</b>"\n---\nBody'}, "tags"),
         ({MAIN: "---\nname: a\ndescription: b\nevil: c\n---\nBody"}, "unknown key"),
         ({MAIN: "---\nname: a\ndescription: b\n---\n"}, "nothing below"),
-        (files("line\n" * (MOST_LINES + 1)), "lines"),
-        (files("x" * 50_000), "characters"),
+        (files("line\n" * (MAX_LINES + 1)), "too long"),
+        (files("x" * 50_000), "too long"),
         (files("```\nno end"), "has no end"),
         (files("[a](references/missing.md)"), "leads to no file"),
         (files("[a](../../etc/passwd)"), "out of the skill"),
         (files("[a](/etc/passwd)"), "out of the skill"),
         (files("[a](file:///etc/passwd)"), "out of the skill"),
-        (files("[a](#nowhere)"), "no headline"),
-        (files("[a]()"), "no target"),
+        (files("[a]()"), "leads to no file"),
         (files("Run `python scripts/missing.py`."), "no such file"),
         (files("See `../scripts/missing.py`."), "no such file"),
         (files(**{"references/a.md": "[b](b.md)"}), "leads to no file"),
         (files(**{"../evil.md": "x"}), "no path"),
         (files(**{"references/../../evil.md": "x"}), "no path"),
         (files(**{"/etc/evil.md": "x"}), "no path"),
-        (files(**{"bin/evil.md": "x"}), "not in one of the folders"),
+        (files(**{"bin/evil.md": "x"}), "no path"),
         (files(**{"references/a.md": " "}), "is empty"),
         (files(**{"references/a.md": "x", "references/A.md": "x"}), "upper and lower case"),
         (files(**{f"references/{number}.md": "x" for number in range(80)}), "at most 60 files"),
@@ -161,6 +173,24 @@ def test_what_leads_nowhere_can_be_mended() -> None:
         "# A\n\n[x](references/made-up.md), [y](references/a.md) and `scripts/made_up.py`.\n```\ncode",
         **{"references/a.md": "x"},
     )
-    content, resources = mended(made.pop(MAIN), made)
-    assert errors_in({MAIN: content, **resources}) == []
-    assert "x, [y](references/a.md) and made_up.py" in content
+    clean = mended(made)
+    assert errors_in(clean) == []
+    assert "x, [y](references/a.md) and made_up.py" in clean[MAIN]
+
+
+def test_name_and_description_are_made_of_the_purpose() -> None:
+    assert derived("sort mail by sender") == {
+        "skill_name": "sort-mail-sender",
+        "description": "Sort mail by sender. Use it when the user wants to sort mail by sender.",
+    }
+    assert derived("") == {}
+
+
+def test_long_documents_of_any_kind_are_checked_and_mended_quickly() -> None:
+    def checked(text: str) -> None:
+        fronts = [{MAIN: text}, {MAIN: f"---\n{text[: MAX_FRONT_MATTER - 2]}\n---\n{text}"}]
+        for made in (*fronts, files(text), files("# A", **{"references/a.md": text})):
+            errors_in(made)
+            mended(made)
+
+    assert slow_inputs(checked) == []

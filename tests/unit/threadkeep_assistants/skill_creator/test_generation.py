@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from tests.unit.threadkeep_assistants.skill_creator.conversations import Conversation, Thinking, conversation
-from tests.unit.turn.keepers import called, ended, seen
+from tests.unit.turn.keepers import called, ended
+from threadkeep.conversation.message import Role
 from threadkeep.errors import ModelNonsense, ModelRefused, ModelUnavailable
 from threadkeep.llm.base import Stopped, Text
 from threadkeep.testing.scripted_model import Step, says
-from threadkeep_assistants.skill_creator.inference import checked
-from threadkeep_assistants.skill_creator.listening import Limits, json_in
-from threadkeep_assistants.skill_creator.validation import errors_in
+from threadkeep_assistants.skill_creator.document import errors_in
+from threadkeep_assistants.skill_creator.generation import Limits, checked_facts, json_in
 
 SAID = (
     "We lose track after meetings. I want something for our notes that finds tasks with owner and due date, "
@@ -46,14 +46,12 @@ async def test_a_model_understands_more_and_what_it_understood_is_confirmed(tmp_
         answer = await talk.hear(SAID)
         assert "**Capabilities**: find tasks (owner, due date)" in answer.content
         assert "**References**: date formats" in answer.content
-        assert "Is that right?" in answer.content
-        await talk.say("yes")
         state = await talk.state()
         assert state["triggers"] == ["somebody pastes notes"]
         assert state["inference_attempts"] == 1
         assert {"kind": "inference", "attempt": 1, "by": "model", "found": sorted(UNDERSTOOD)} in answer.tool_trace
         assert answer.usage is not None
-    assert SAID in model.requests[0].messages[1].content
+    assert SAID in model.requests[0].messages[-1].content
 
 
 async def test_a_model_writes_the_body_and_the_files_and_the_front_matter_is_ours(tmp_path: Path) -> None:
@@ -74,7 +72,7 @@ async def test_what_is_wrong_goes_back_to_the_model(tmp_path: Path) -> None:
     async with conversation(tmp_path, model) as talk:
         assert "at attempt 2" in await written_by(talk)
         assert (await talk.state())["validation_attempts"] == 2
-    assert "made-up.md leads to no file" in model.requests[2].messages[1].content
+    assert "made-up.md leads to no file" in model.requests[2].messages[-1].content
 
 
 async def test_what_stays_wrong_is_mended_after_the_last_attempt_and_told(tmp_path: Path) -> None:
@@ -93,12 +91,12 @@ async def test_what_cannot_be_mended_returns_to_the_details_with_the_errors_and_
     model = Thinking(answers(UNDERSTOOD), *[answers(endless)] * 3)
     async with conversation(tmp_path, model) as talk:
         answer = await written_by(talk)
-        assert "500 is the most" in answer
+        assert "500 lines" in answer
         assert "Nothing is lost" in answer
         state = await talk.state()
         assert (state["state"], state["purpose"]) == ("gathering_details", UNDERSTOOD["purpose"])
         assert state["capabilities"] == UNDERSTOOD["capabilities"]
-        assert "500 is the most" in await talk.say("/status")
+        assert "500 lines" in await talk.say("/status")
         assert "The skill is written." in await talk.say("use the template")
         await talk.say("personal")
         assert (await talk.state())["state"] == "completed"
@@ -180,7 +178,44 @@ async def test_an_answer_to_one_question_that_tells_about_another_part_too_is_ta
         answer = await talk.say(SAID, "yes", "it should list tasks, and a script that parses dates is needed")
         assert "**Capabilities**: list tasks" in answer
         assert "**Scripts**: parses_dates.py" in answer
-        assert "Is that right?" in answer
+
+
+async def test_a_clarification_that_fits_no_part_reaches_the_model_after_a_failure(tmp_path: Path) -> None:
+    clarified = "mind that our notes are always written in the dialect of Bern"
+    model = Thinking(answers(UNDERSTOOD), [ModelRefused("no key")], answers({"none": 1}), answers(SKILL))
+    async with conversation(tmp_path, model) as talk:
+        assert "Nothing is lost" in await talk.say(SAID, "write it")
+        assert "the model will see it" in await talk.say(clarified)
+        assert "The skill is written." in await talk.say("try again")
+    asked = model.requests[-1].messages
+    assert any(clarified in message.content for message in asked if message.role is Role.USER)
+    assert any(SAID in message.content for message in asked), "every call sees the conversation"
+    assert '"purpose": "find tasks in notes after meetings"' in asked[-1].content
+    for request in model.requests:
+        roles = [message.role for message in request.messages]
+        assert roles == [Role.SYSTEM, *([Role.USER, Role.ASSISTANT] * 9)[: len(roles) - 1]], "every provider accepts it"
+
+
+async def test_what_a_model_sees_is_bounded_and_the_task_is_always_there(tmp_path: Path) -> None:
+    model = Thinking(answers(UNDERSTOOD), answers(SKILL))
+    model.window = 600
+    async with conversation(tmp_path, model) as talk:
+        await talk.say(SAID, "/status", "write it")
+    assert SAID not in str(model.requests[1].messages)
+    assert "Write the skill." in model.requests[1].messages[-1].content
+
+
+async def test_what_the_creator_asks_the_model_is_in_the_debug_log_without_its_content(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG", "threadkeep.turn.steps.generate")
+    model = Thinking(answers(UNDERSTOOD), answers(SKILL))
+    async with conversation(tmp_path, model) as talk:
+        await talk.say(SAID, "write it")
+    for request in model.requests:
+        assert f"system, {len(request.messages[0].content)} characters" in caplog.text
+        assert f"user, {len(request.messages[-1].content)} characters" in caplog.text
+    assert "lose track" not in caplog.text
 
 
 async def test_short_answers_are_not_given_to_a_model(tmp_path: Path) -> None:
@@ -203,19 +238,6 @@ async def test_what_was_stopped_while_it_was_written_goes_on_from_the_details(tm
         assert "The writing was stopped" in answer
         assert "state: gathering details" in answer
         assert "The skill is written." in await talk.say("write it")
-
-
-async def test_readers_see_the_progress_while_a_model_writes(tmp_path: Path) -> None:
-    gate = asyncio.Event()
-    model = Thinking(answers(UNDERSTOOD), [Text("x" * 4_500), gate, *answers(SKILL)])
-    async with conversation(tmp_path, model) as talk:
-        await talk.say(SAID, "yes")
-        turn = await talk.chat.send("write it")
-        event = await seen(talk.chat, "state.changed", lambda event: event.data["set"].get("progress", 0) > 60)
-        assert event.data["set"]["progress"] == 62
-        gate.set()
-        await ended(turn)
-        assert (await talk.state())["progress"] == 90
 
 
 @pytest.mark.parametrize(
@@ -242,12 +264,12 @@ async def test_readers_see_the_progress_while_a_model_writes(tmp_path: Path) -> 
 def test_of_what_a_model_understood_only_what_was_said_and_is_legal_is_kept(
     found: dict[str, Any], kept: dict[str, Any]
 ) -> None:
-    assert checked(found, SAID) == kept
+    assert checked_facts(found, SAID) == kept
 
 
 def test_json_is_found_in_whatever_stands_around_it() -> None:
-    assert json_in('Sure! {"a": 1} Anything else? {"b": "longer than the first"}') == {"b": "longer than the first"}
+    assert json_in('Sure! {"a": 1} Anything else?') == {"a": 1}
     assert json_in('```json\n{"a": "two\nlines"}\n```') == {"a": "two\nlines"}
-    for text in ("", "no", "{", "{}", "[1]", "{" * 10_000, '{"a":' * 5_000):
+    for text in ("", "no", "{", "[1]", "{" * 10_000, '{"a":' * 5_000):
         with pytest.raises(ModelNonsense):
             json_in(text)
