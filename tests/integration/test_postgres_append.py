@@ -1,4 +1,4 @@
-"""The plain append in PostgreSQL: it relies on what the store remembers, and notices when that is not so any more."""
+"""Appending in PostgreSQL: it relies on the end that the store remembers, and notices when that has moved."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -48,7 +48,7 @@ async def test_the_next_message_is_one_statement(stores: tuple[Store, Store], ca
     calls.clear()
     await say(store, name, "2")
     await say(store, name, "3", "4")
-    assert calls == ["append_one", "append_two"]
+    assert calls == ["commit", "commit"]
     assert texts_of(await store.newest(ADA, name)) == ["1", "2", "3", "4"]
     entries, _ = await whole_log(store, ADA, name)
     assert [(entry.seq, entry.parent) for entry in entries] == [(1, None), (2, 1), (3, 2), (4, 3)]

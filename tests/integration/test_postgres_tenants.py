@@ -11,10 +11,9 @@ import pytest_asyncio
 from tests.postgres_server import SERVER, PostgresServer, Urls
 from threadkeep.conversation.conversation import NewConversation
 from threadkeep.runtime import open_store
-from threadkeep.store.placement import MILESTONE
 from threadkeep.testing.samples import ADA, EVE, key, new, running, say
 
-CONTENT = ("person", "conversation", "entry", "jump", "milestone", "chunk", "key")
+CONTENT = ("person", "conversation", "entry", "jump", "chunk", "key")
 
 Connection = Any
 
@@ -24,7 +23,7 @@ async def stored(postgres_database: Urls) -> Urls:
     """A database in which two tenants have stored something of every kind."""
     store = await open_store(postgres_database.server)
     for scope in (ADA, EVE):
-        name = await new(store, scope, "one", "two", *["more"] * MILESTONE)
+        name = await new(store, scope, "one", "two")
         await say(store, name, "beside", scope=scope, parent=1)
         await store.create(scope, NewConversation(), key=key("k"))
         await store.write(await running(store, name, scope=scope), "m1", 0, "text")
@@ -134,3 +133,22 @@ async def test_a_role_that_could_get_around_the_wall_is_told_of(
             caplog.clear()
             await (await open_store(url)).close()
             assert "row-level security" in caplog.text
+
+
+async def test_every_key_of_a_table_contains_the_tenant(stored: Urls) -> None:
+    """So that the same schema can be distributed by tenant. What is looked up before a tenant is known is exempt."""
+    connection = await asyncpg.connect(stored.owner)
+    keys = await connection.fetch(
+        "SELECT c.relname AS table, i.relname AS key, array_agg(a.attname::text) AS columns FROM pg_index x "
+        "JOIN pg_class c ON c.oid = x.indrelid JOIN pg_class i ON i.oid = x.indexrelid "
+        "JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY (x.indkey) "
+        "WHERE c.relnamespace = 'threadkeep'::regnamespace AND x.indisunique GROUP BY 1, 2"
+    )
+    foreign = await connection.fetchval(
+        "SELECT count(*) FROM pg_constraint WHERE contype = 'f' AND connamespace = 'threadkeep'::regnamespace"
+    )
+    await connection.close()
+    without = {row["table"] for row in keys if "tenant" not in row["columns"]}
+    assert without == {"tenant", "migration", "api_key"}
+    assert {"entry", "conversation", "person", "turn", "chunk", "key", "jump"} <= {row["table"] for row in keys}
+    assert foreign == 0

@@ -4,25 +4,22 @@ from typing import Any
 
 import asyncpg
 
-from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.scope import Scope
-from threadkeep.conversation.turn import Lease, Turn
-from threadkeep.errors import ConversationNotFound, LeaseLost
-from threadkeep.store.postgres.ends import REMEMBERED, Ends
+from threadkeep.errors import ConversationNotFound
+from threadkeep.store.codec import encode_id
 from threadkeep.store.postgres.pool import Pool
 from threadkeep.store.postgres.rows import Place, Translator, refusal
 
+REMEMBERED = 10_000
+
 
 class Database:
-    """A pool, what is remembered of the database, the clock and the limit for one entry."""
+    """A pool, and the keys of tenants, users and conversations."""
 
-    def __init__(self, pool: Pool, clock: Clock, max_bytes: int) -> None:
+    def __init__(self, pool: Pool) -> None:
         self.pool = pool
-        self.clock = clock
-        self.max_bytes = max_bytes
         self.translator = Translator()
-        self.ends = Ends()
         self._scopes: dict[tuple[str, str], tuple[int, int]] = {}
         self._places: dict[tuple[str, str, str], Place] = {}
 
@@ -59,15 +56,8 @@ class Database:
                 raise ConversationNotFound
             if len(self._places) >= REMEMBERED:
                 self._places.clear()
-            place = self._places[names] = Place.of(keys, conversation)
+            place = self._places[names] = Place(*keys, encode_id(conversation))
         return place
-
-    async def place_of(self, held: Lease | Turn) -> Place:
-        """Return where a turn would be; when the conversation is gone, so is the lease."""
-        try:
-            return await self.place(held.scope, held.conversation)
-        except ConversationNotFound:
-            raise LeaseLost from None
 
     async def ask(self, verb: str, *arguments: Any) -> asyncpg.Record:
         """Call a function that returns one row, and raise what it refuses."""

@@ -7,6 +7,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.store.postgres.database import Database
 from threadkeep.store.postgres.pool import FromNow
 from threadkeep.store.postgres.rows import to_conversation
+from threadkeep.store.postgres.writing import Log
 
 STEP = 5000
 """How many entries one step of a purge removes."""
@@ -15,19 +16,20 @@ STEP = 5000
 class Deletion:
     """The conversations of a database, to be deleted."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, log: Log) -> None:
         self._db = database
+        self._log = log
 
     async def hide(self, scope: Scope, conversation: str) -> None:
         """Make a conversation unreachable."""
         place = await self._db.place(scope, conversation)
-        self._db.ends.forget(place)
+        self._log.forget(place)
         await self._db.ask("hide", *place, FromNow())
 
     async def restore(self, scope: Scope, conversation: str) -> Conversation:
         """Bring back the one that was hidden last."""
         place = await self._db.place(scope, conversation)
-        self._db.ends.forget(place)
+        self._log.forget(place)
         row = await self._db.ask("restore", *place)
         return to_conversation(scope, row["now"])
 

@@ -13,6 +13,11 @@ from threadkeep.errors import (
     StoreUnavailable,
 )
 
+
+class MovedError(Exception):
+    """Somebody else was faster: what a write was decided upon is not so any more. Nothing was written."""
+
+
 FAULTS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError)
 """Everything that the driver raises."""
 

@@ -10,24 +10,19 @@ import re
 from collections import deque
 from collections.abc import Sequence
 from datetime import timedelta
-from importlib.resources import files
 from time import monotonic
 from typing import Any, Self
 
 import asyncpg
 
 from threadkeep.errors import InvalidStoreUrl, StoreBusy, StoreUnavailable
-from threadkeep.store.postgres.faults import FAULTS, is_too_many, is_transient, spoils, translate
+from threadkeep.store.postgres.faults import FAULTS, MovedError, is_too_many, is_transient, spoils, translate
 
 POOL_SIZE = 32
 """How many connections are opened at most, when they are needed, unless the URL says `pool_size=...`."""
 CONNECT_SECONDS = 10
 CALL_SECONDS = 60
 ATTEMPTS = 10
-_PLAIN_APPENDS = {
-    name: files("threadkeep.store.postgres").joinpath(f"{name}.sql").read_text(encoding="utf-8")
-    for name in ("append_one", "append_two")
-}
 _POOL_SIZE = re.compile(r"([?&])pool_size=([^&]*)&?")
 _SETTINGS = {"application_name": "threadkeep", "synchronous_commit": "on", "lock_timeout": "10s", "jit": "off"}
 
@@ -69,13 +64,13 @@ class _Link:
         self.busy_since = 0.0
         self._statements: dict[str, Any] = {}
 
-    async def call(self, verb: str, arguments: Sequence[Any]) -> tuple[list[asyncpg.Record], str]:
-        """Return the rows of an answer and its status."""
+    async def call(self, verb: str, arguments: Sequence[Any]) -> list[asyncpg.Record]:
+        """Return the rows of an answer."""
         statement: Any = self._statements.get(verb)
         if statement is None:
-            sql = _PLAIN_APPENDS.get(verb) or _function_call(verb, arguments)
-            statement = self._statements[verb] = await self.connection.prepare(sql)
-        return await statement.fetch(*arguments), statement.get_statusmsg()
+            statement = self._statements[verb] = await self.connection.prepare(_function_call(verb, arguments))
+        rows: list[asyncpg.Record] = await statement.fetch(*arguments)
+        return rows
 
 
 _LISTED = "key, id, version, created_at, updated_at, status, archived, assistant, title, model, last, head"
@@ -123,26 +118,26 @@ class Pool:
         """Call a function and return its rows. When two transactions met, the call is made again."""
         for _ in range(ATTEMPTS):
             try:
-                return (await self._call(verb, arguments))[0]
+                return await self._call(verb, arguments)
             except FAULTS as error:
                 if not is_transient(error):
                     raise translate(error) from error
         raise StoreBusy
 
-    async def append_plainly(self, messages: int, arguments: Sequence[Any]) -> bool:
-        """Append one or two messages as `append_one.sql` and `append_two.sql` say; return whether it took place."""
+    async def write(self, verb: str, *arguments: Any) -> None:
+        """Call a function that writes; `MovedError` if somebody else was faster, and nothing was written."""
         try:
-            return (await self._call("append_one" if messages == 1 else "append_two", arguments))[1] != "INSERT 0 0"
+            await self._call(verb, arguments)
         except FAULTS as error:
             if is_transient(error):
-                return False
+                raise MovedError from error
             raise translate(error) from error
 
     async def one(self, verb: str, *arguments: Any) -> asyncpg.Record:
         """Call a function that returns one row."""
         return (await self.call(verb, *arguments))[0]
 
-    async def _call(self, verb: str, arguments: Sequence[Any]) -> tuple[list[asyncpg.Record], str]:
+    async def _call(self, verb: str, arguments: Sequence[Any]) -> list[asyncpg.Record]:
         link = self._idle.pop() if self._idle and not self._closed else await self._link()
         self._busy.add(link)
         link.busy_since = monotonic()

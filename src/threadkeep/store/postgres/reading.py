@@ -9,12 +9,14 @@ from threadkeep.conversation.entry import Entry, Status
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State, StateChange, fold
 from threadkeep.conversation.tree import Tree
+from threadkeep.conversation.turn import Turn
 from threadkeep.errors import ConversationNotFound
 from threadkeep.store.base import ConversationPage, Draft, LogPage, Statistics
 from threadkeep.store.codec import decode_id, encode_id
 from threadkeep.store.paging import activity_after, activity_cursor
 from threadkeep.store.postgres.database import Database
-from threadkeep.store.postgres.rows import Columns, number, optional, to_conversation, to_tree
+from threadkeep.store.postgres.pool import FromNow
+from threadkeep.store.postgres.rows import Columns, number, optional, to_conversation, to_tree, to_turn
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FAR = datetime(9999, 12, 31, tzinfo=UTC)
@@ -31,7 +33,7 @@ class Reader:
     async def conversation(self, scope: Scope, conversation: str) -> Conversation:
         """Return a conversation as it is now."""
         place = await self._db.place(scope, conversation)
-        rows = await self._db.pool.call("get", *place[:3])
+        rows = await self._db.pool.call("get", *place)
         if not rows:
             raise ConversationNotFound
         return to_conversation(scope, rows[0])
@@ -61,7 +63,7 @@ class Reader:
     async def tree(self, scope: Scope, conversation: str) -> Tree:
         """Return the shape of the tree."""
         place = await self._db.place(scope, conversation)
-        row = await self._db.ask("tree", *place[:3])
+        row = await self._db.ask("tree", *place)
         return to_tree(row["head"], row["newest"], row["jumps"])
 
     async def entry(self, scope: Scope, conversation: str, seq: int) -> Entry:
@@ -83,7 +85,7 @@ class Reader:
     async def count(self, scope: Scope, conversation: str, head: int | None, after: int) -> int:
         """Return how many messages follow an entry on a branch."""
         place = await self._db.place(scope, conversation)
-        row = await self._db.ask("count", *place[:3], optional(head), number(after))
+        row = await self._db.ask("count", *place, optional(head), number(after))
         return int(row["messages"])
 
     async def state(self, scope: Scope, conversation: str, at: int | None) -> State:
@@ -100,7 +102,7 @@ class Reader:
         """Return what the log holds after a cursor."""
         place = await self._db.place(scope, conversation)
         message = None if after.message is None else encode_id(after.message)
-        lines = await self._db.lines("log", *place[:3], after.seq, message, after.offset, limit)
+        lines = await self._db.lines("log", *place, after.seq, message, after.offset, limit)
         draft = None
         if lines and lines[-1]["kind"] == _DRAFT:
             line = lines.pop()
@@ -120,9 +122,22 @@ class Reader:
         row = await self._db.pool.one("statistics", tenant, user)
         return Statistics(conversations=row["conversations"], entries=row["entries"], bytes=row["bytes"])
 
+    async def turns(self, scope: Scope, conversation: str) -> tuple[Turn, ...]:
+        """Return the open turns of a conversation, oldest first."""
+        place = await self._db.place(scope, conversation)
+        return tuple(to_turn(scope, conversation, row) for row in await self._db.lines("turns", *place))
+
+    async def expired(self, lease_for: timedelta, limit: int) -> tuple[Turn, ...]:
+        """Return the turns of all tenants that nobody sees to."""
+        rows = await self._db.pool.call("expired", FromNow(), FromNow.of(2 * lease_for), limit)
+        return tuple(
+            to_turn(Scope(tenant=row["tenant"], user=row["user_name"]), decode_id(row["conversation"]), row)
+            for row in rows
+        )
+
     async def _entries(self, verb: str, scope: Scope, conversation: str, *arguments: int | None) -> tuple[Entry, ...]:
         place = await self._db.place(scope, conversation)
-        lines = await self._db.lines(verb, *place[:3], *arguments)
+        lines = await self._db.lines(verb, *place, *arguments)
         return tuple(self._db.translator.entry(conversation, line) for line in lines)
 
 

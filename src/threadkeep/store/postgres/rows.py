@@ -2,7 +2,6 @@
 
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
-from zlib import crc32
 
 from threadkeep import errors
 from threadkeep.conversation.conversation import Conversation
@@ -12,7 +11,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Jump, Tree
 from threadkeep.conversation.turn import Turn, TurnState
 from threadkeep.errors import StaleHead, StaleVersion, ThreadkeepError
-from threadkeep.store.codec import Packer, Row, decode, decode_id, encode_id
+from threadkeep.store.codec import Packer, Row, decode, decode_id
 from threadkeep.store.postgres.jsonb import dump_text, load, load_text, restore
 
 _CODES = {
@@ -30,19 +29,11 @@ class Columns(Protocol):
 
 
 class Place(NamedTuple):
-    """Where a conversation is looked for: the keys of tenant and owner, its id, and the lock of its writers."""
+    """Where a conversation is looked for: the keys of tenant and owner, and its id."""
 
     tenant: int
     owner: int
     id: bytes
-    lock: int
-
-    @classmethod
-    def of(cls, keys: tuple[int, int], conversation: str) -> "Place":
-        """Return the place of a conversation of this tenant and owner."""
-        raw = encode_id(conversation)
-        # Two conversations may have one lock, and then wait for each other.
-        return cls(*keys, raw, keys[0] << 32 | crc32(raw))
 
 
 def number(seq: int) -> int:
@@ -70,10 +61,9 @@ class Translator:
     def __init__(self) -> None:
         self._packer = Packer()
 
-    def body(self, row: Row) -> tuple[Any, ...]:
-        """Return a body as the composite type `threadkeep.body`."""
-        kind, id_, tokens, content, parts = row
-        return kind, id_, tokens, self._packer.pack(content), dump_text(parts), row.size, len(content)
+    def packed(self, row: Row) -> tuple[bytes | None, str | None]:
+        """Return content and parts of a body as the database keeps them."""
+        return self._packer.pack(row.content), dump_text(row.parts)
 
     def row(self, line: Columns) -> Row:
         """Return the columns of a body."""

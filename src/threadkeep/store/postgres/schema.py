@@ -1,14 +1,16 @@
-"""The schema in PostgreSQL: numbered migrations, applied by an owner, and the check that a server makes on open."""
+"""The schema in PostgreSQL: migrations of tables, functions that are made anew when they change, both applied by an
+owner, and the check that a server makes on open."""
 
 import logging
+from hashlib import blake2b
 from importlib.resources import files
 from typing import Any
 
 import asyncpg
 
-from threadkeep.errors import StoreNotMigrated, StoreTooNew
-from threadkeep.store.postgres.faults import FAULTS, translate
-from threadkeep.store.postgres.pool import CONNECT_SECONDS, connect, split_url
+from threadkeep.errors import StoreBusy, StoreNotMigrated, StoreTooNew
+from threadkeep.store.postgres.faults import FAULTS, is_transient, translate
+from threadkeep.store.postgres.pool import ATTEMPTS, CONNECT_SECONDS, connect, split_url
 
 logger = logging.getLogger(__name__)
 
@@ -22,35 +24,58 @@ def migrations() -> list[tuple[int, str, str]]:
     return [(int(name[:4]), name, sql) for name, sql in named]
 
 
+def _functions() -> str:
+    """Return the SQL of all functions."""
+    found = sorted(_FOLDER.joinpath("functions").iterdir(), key=lambda path: path.name)
+    return "\n".join([*(path.read_text(encoding="utf-8") for path in found), _sql("grant_functions")])
+
+
+def _sql(name: str) -> str:
+    return _FOLDER.joinpath(f"{name}.sql").read_text(encoding="utf-8")
+
+
 async def migrate(url: str) -> list[str]:
     """Apply what is missing and return its names. Several may try at once: each migration is applied once."""
     connection = await connect(split_url(url)[0])
     try:
-        return [name for number, name, sql in migrations() if await _apply(connection, number, name, sql)]
-    except FAULTS as error:
-        raise translate(error) from error
+        for _ in range(ATTEMPTS):
+            try:
+                return await _migrate(connection)
+            except FAULTS as error:
+                if not is_transient(error):
+                    raise translate(error) from error
+        raise StoreBusy
     finally:
         await connection.close(timeout=CONNECT_SECONDS)
 
 
-async def _apply(connection: "asyncpg.Connection[Any]", number: int, name: str, sql: str) -> bool:
+async def _migrate(connection: "asyncpg.Connection[Any]") -> list[str]:
+    """Apply missing migrations and make the functions anew if they have changed, all in one transaction."""
+    known, functions = migrations(), _functions()
+    digest = blake2b(functions.encode(), digest_size=16).hexdigest()
     async with connection.transaction():
-        await connection.execute(_FOLDER.joinpath("prepare.sql").read_text(encoding="utf-8"))
+        await connection.execute(_sql("prepare"))
         newest = await connection.fetchval("SELECT coalesce(max(number), 0) FROM threadkeep.migration")
-        if newest > migrations()[-1][0]:
+        if newest > known[-1][0]:
             raise StoreTooNew
-        if newest >= number:
-            return False
-        await connection.execute(sql)
-        await connection.execute("INSERT INTO threadkeep.migration (number, name) VALUES ($1, $2)", number, name)
-        return True
+        missing = [(number, name, sql) for number, name, sql in known if number > newest]
+        if not missing and await connection.fetchval("SELECT digest FROM threadkeep.definition") == digest:
+            return []
+        await connection.execute(_sql("drop_functions"))
+        for number, name, sql in missing:
+            await connection.execute(sql)
+            await connection.execute("INSERT INTO threadkeep.migration (number, name) VALUES ($1, $2)", number, name)
+        await connection.execute(functions)
+        await connection.execute("DELETE FROM threadkeep.definition")
+        await connection.execute("INSERT INTO threadkeep.definition VALUES ($1)", digest)
+    return [name for _, name, _ in missing]
 
 
 async def check(url: str) -> None:
     """Raise unless the schema is the one that this release works with; warn if row-level security cannot help."""
     connection = await connect(split_url(url)[0])
     try:
-        found = await connection.fetchrow(_FOLDER.joinpath("check.sql").read_text(encoding="utf-8"))
+        found = await connection.fetchrow(_sql("check"))
     except FAULTS as error:
         raise translate(error) from error
     finally:

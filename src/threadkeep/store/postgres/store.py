@@ -1,34 +1,28 @@
-"""The PostgreSQL store: every verb is one call of a function in the schema `threadkeep`, which is one transaction."""
+"""The PostgreSQL store: the rules decide what is written, commits are shared, and every read is one call."""
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Self
+from typing import Self, TypeVar
 
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.cursor import Cursor
-from threadkeep.conversation.entry import Entry, Status, Update
+from threadkeep.conversation.entry import Entry, Status
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import IdSource, check_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State
 from threadkeep.conversation.tree import Tree
-from threadkeep.conversation.turn import Lease, Turn
+from threadkeep.conversation.turn import Turn
 from threadkeep.store.base import (
     ROOT,
-    Append,
-    Appended,
-    Begin,
-    Begun,
     ConversationPage,
     Created,
     HitPage,
     LogPage,
     Statistics,
-    Store,
 )
-from threadkeep.store.checks import check_limit, check_new, check_update
-from threadkeep.store.postgres.chunks import ChunkWriter
+from threadkeep.store.checks import check_limit, check_new
 from threadkeep.store.postgres.database import Database
 from threadkeep.store.postgres.deletion import Deletion
 from threadkeep.store.postgres.index import Index
@@ -37,23 +31,25 @@ from threadkeep.store.postgres.pool import Pool
 from threadkeep.store.postgres.reading import Reader
 from threadkeep.store.postgres.schema import check
 from threadkeep.store.postgres.searching import Searcher
-from threadkeep.store.postgres.turns import Turns
 from threadkeep.store.postgres.wire import PostgresWire
 from threadkeep.store.postgres.writing import Log
+from threadkeep.store.ruled import RuledStore
+from threadkeep.store.rules import Verb
+
+T = TypeVar("T")
 
 
-class PostgresStore(Store):
+class PostgresStore(RuledStore):
     """Conversations in a PostgreSQL database."""
 
     def __init__(self, pool: Pool, clock: Clock, ids: IdSource, max_bytes: int) -> None:
+        super().__init__(clock, ids, max_bytes)
         self._pool = pool
         self.keyring = PostgresKeyRing(pool)
-        database = Database(pool, clock, max_bytes)
+        database = Database(pool)
         self._reader = Reader(database)
-        self._log = Log(database, self._reader, ids)
-        self._deletion = Deletion(database)
-        self._turns = Turns(database, self._log)
-        self._chunks = ChunkWriter(database)
+        self._log = Log(database, self._reader, clock, ids)
+        self._deletion = Deletion(database, self._log)
         self._index = Index(database)
         self._searcher = Searcher(database, self._index)
 
@@ -64,7 +60,7 @@ class PostgresStore(Store):
         return cls(Pool(url), clock, ids, max_bytes)
 
     async def close(self) -> None:
-        await self._chunks.close()
+        await self._log.close()
         await self._index.close()
         await self._pool.close()
 
@@ -73,6 +69,12 @@ class PostgresStore(Store):
 
     def wire(self) -> PostgresWire:
         return PostgresWire(self._pool.url)
+
+    async def _write(self, scope: Scope, conversation: str, verb: Verb[T]) -> T:
+        answer, entries = await self._log.write(scope, conversation, verb)
+        if entries:
+            self._index.note(entries)
+        return answer
 
     # Conversations
 
@@ -94,12 +96,6 @@ class PostgresStore(Store):
     ) -> ConversationPage:
         return await self._reader.page(scope, assistant, status, check_limit(limit), after)
 
-    async def update(
-        self, scope: Scope, conversation: str, change: Update, *, expected_version: int | None = None
-    ) -> Conversation:
-        check_update(change)
-        return await self._log.update(scope, conversation, change, expected_version)
-
     async def delete(self, scope: Scope, conversation: str) -> None:
         await self._deletion.hide(scope, conversation)
 
@@ -110,16 +106,6 @@ class PostgresStore(Store):
         return await self._deletion.purge(kept_for)
 
     # The log and its tree
-
-    async def append(self, scope: Scope, conversation: str, append: Append) -> Appended:
-        appended = await self._log.append(scope, conversation, append)
-        self._index.note(len(appended.entries))
-        return appended
-
-    async def choose_head(
-        self, scope: Scope, conversation: str, head: int, *, expected_version: int | None = None
-    ) -> Conversation:
-        return await self._log.choose_head(scope, conversation, head, expected_version)
 
     async def tree(self, scope: Scope, conversation: str) -> Tree:
         return await self._reader.tree(scope, conversation)
@@ -154,28 +140,11 @@ class PostgresStore(Store):
 
     # Turns
 
-    async def begin(self, scope: Scope, conversation: str, begin: Begin) -> Begun:
-        begun = await self._turns.begin(scope, conversation, begin)
-        self._index.note(len(begun.entries))
-        return begun
-
-    async def start(self, scope: Scope, conversation: str, owner: str, lease_for: timedelta) -> Begun | None:
-        return await self._turns.start(scope, conversation, owner, lease_for)
-
-    async def take(self, turn: Turn, owner: str, lease_for: timedelta) -> Lease:
-        return await self._turns.take(turn, owner, lease_for)
-
-    async def extend(self, lease: Lease, lease_for: timedelta) -> None:
-        await self._turns.extend(lease, lease_for)
-
     async def turns(self, scope: Scope, conversation: str) -> tuple[Turn, ...]:
-        return await self._turns.open_turns(scope, conversation)
+        return await self._reader.turns(scope, conversation)
 
     async def expired(self, lease_for: timedelta, *, limit: int = 100) -> tuple[Turn, ...]:
-        return await self._turns.expired(lease_for, check_limit(limit))
-
-    async def write(self, lease: Lease, message: str, offset: int, text: str) -> None:
-        await self._chunks.write(lease, message, offset, text)
+        return await self._reader.expired(lease_for, check_limit(limit))
 
     # Across conversations
 

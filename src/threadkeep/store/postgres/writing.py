@@ -1,194 +1,132 @@
-"""Writing conversations and their logs: what the functions of the database need to know, in one call each."""
+"""Writing: the end of a log is read or remembered, the rules decide, the commit tells whether it was still the end."""
 
-from collections.abc import Sequence
+import asyncio
 from datetime import datetime
-from typing import Any
+from random import random
+from typing import TypeVar
+from weakref import WeakValueDictionary
 
+from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import Conversation, NewConversation
-from threadkeep.conversation.entry import Body, Entry, HeadChoice, Update
+from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import IdSource
 from threadkeep.conversation.scope import Scope
-from threadkeep.conversation.turn import Lease
-from threadkeep.store.base import Append, Appended, Created
-from threadkeep.store.checks import check_append, encode_within
-from threadkeep.store.codec import STATE, Row, decode_id, encode, encode_id
-from threadkeep.store.placement import Tip, milestones, place, stamper
+from threadkeep.errors import AlreadyExists, StoreBusy, ThreadkeepError
+from threadkeep.store.base import Created
+from threadkeep.store.codec import decode_id, encode_id
+from threadkeep.store.postgres.commits import Committer, escaped, to_commit
 from threadkeep.store.postgres.database import Database
-from threadkeep.store.postgres.ends import End
-from threadkeep.store.postgres.jsonb import dump, escape
+from threadkeep.store.postgres.ends import Asked, Ends, MissingError, PostgresEnd
+from threadkeep.store.postgres.faults import MovedError
+from threadkeep.store.postgres.jsonb import dump
+from threadkeep.store.postgres.pool import ATTEMPTS
 from threadkeep.store.postgres.reading import Reader
-from threadkeep.store.postgres.rows import Place, number, optional, refusal, to_conversation
+from threadkeep.store.postgres.rows import Place
+from threadkeep.store.rules import Replay, Verb, entries_of, key_use
 
-REPLAYED = "replayed"
+T = TypeVar("T")
+
+MOST_MOVES = 100
+"""How often an end may move before a writer gives up."""
 
 
 class Log:
     """The log, to be written."""
 
-    def __init__(self, database: Database, reader: Reader, ids: IdSource) -> None:
+    def __init__(self, database: Database, reader: Reader, clock: Clock, ids: IdSource) -> None:
         self._db = database
         self._reader = reader
+        self._clock = clock
         self._ids = ids
+        self._ends = Ends(database.pool)
+        self._committer = Committer(database.pool)
+        self._locks: WeakValueDictionary[Place, asyncio.Lock] = WeakValueDictionary()
+        self._writers: set[asyncio.Future[None]] = set()
+
+    async def close(self) -> None:
+        """Wait until everything that was accepted is stored."""
+        while self._writers:
+            await asyncio.wait(self._writers)
+
+    def forget(self, where: Place) -> None:
+        """Remember nothing of a conversation that is deleted or comes back."""
+        self._ends.forget(where)
 
     async def create(self, scope: Scope, new: NewConversation, key: IdempotencyKey | None) -> Created:
         """Create a conversation, or find it by its key."""
-        name, now = new.id or self._ids(), self._db.clock()
-        row = await self._db.pool.one(
-            "create_conversation",
-            *await self._db.enter(scope),
-            encode_id(name),
-            now,
-            *named(scope, key),
-            new.assistant,
-            *(escaped(text) for text in (new.title, new.model)),
-            dump(new.metadata) if new.metadata else None,
-            escaped(new.system),
-        )
-        if row["refused"] == REPLAYED:
-            return Created(conversation=await self._reader.conversation(scope, decode_id(row["id"])), replayed=True)
-        if row["refused"] is not None:
-            raise refusal(row["refused"])
-        return Created(conversation=_new_conversation(scope, name, new, now))
+        use, now, name = key_use(scope, key), self._clock(), new.id or self._ids()
+        tenant, owner = await self._db.enter(scope)
+        named = (bytes.fromhex(use.name), bytes.fromhex(use.digest)) if use else (None, None)
+        for _ in range(ATTEMPTS):
+            if use and (rows := await self._db.pool.call("made_by", tenant, named[0])):
+                entries_of(Replay(rows[0]["digest"].hex(), rows[0]["first"], rows[0]["last"]), use)
+                found = await self._reader.conversation(scope, decode_id(rows[0]["id"]))
+                return Created(conversation=found, replayed=True)
+            try:
+                await self._db.pool.write(
+                    "create_conversation",
+                    tenant,
+                    owner,
+                    encode_id(name),
+                    now,
+                    *named,
+                    new.assistant,
+                    *(escaped(text) for text in (new.title, new.model)),
+                    dump(new.metadata) if new.metadata else None,
+                    escaped(new.system),
+                )
+            except MovedError:
+                if await self._db.pool.call("is_taken", tenant, encode_id(name)):
+                    raise AlreadyExists from None
+            else:
+                return Created(conversation=_new_conversation(scope, name, new, now))
+        raise StoreBusy
 
-    async def update(
-        self, scope: Scope, conversation: str, change: Update, expected_version: int | None
-    ) -> Conversation:
-        """Change a conversation as a whole."""
-        place = await self._db.place(scope, conversation)
-        self._db.ends.forget(place)
-        row = await self._db.ask(
-            "update_conversation",
-            *place,
-            self._db.clock(),
-            optional(expected_version),
-            self._db.translator.body(encode_within(change, self._db.max_bytes)),
-            escaped(change.title),
-            None if change.metadata is None else dump(change.metadata),
-            change.status,
-            change.archived,
-            escaped(change.model),
-        )
-        return to_conversation(scope, row["now"])
+    async def write(self, scope: Scope, conversation: str, verb: Verb[T]) -> tuple[T, int]:
+        """Commit what is decided about the end of a log; return the answer, and how many entries were made."""
+        writer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._writers.add(writer)
+        try:
+            where = await self._db.place(scope, conversation)
+            async with self._locks.setdefault(where, asyncio.Lock()):
+                return await self._write(scope, conversation, where, verb)
+        finally:
+            self._writers.discard(writer)
+            writer.set_result(None)
 
-    async def choose_head(
-        self, scope: Scope, conversation: str, head: int, expected_version: int | None
-    ) -> Conversation:
-        """Make another entry the head."""
-        place = await self._db.place(scope, conversation)
-        self._db.ends.forget(place)
-        body = self._db.translator.body(encode(HeadChoice()))
-        row = await self._db.ask(
-            "choose_head", *place, self._db.clock(), optional(expected_version), body, number(head)
-        )
-        return to_conversation(scope, row["now"])
+    async def _write(self, scope: Scope, conversation: str, where: Place, verb: Verb[T]) -> tuple[T, int]:
+        use = key_use(scope, verb.key)
+        asked = Asked(key=use.name if use else None)
+        for attempt in range(MOST_MOVES):
+            known = self._ends.get(where) if attempt == 0 else None
+            end = known or await self._ends.read(scope, conversation, where, asked)
+            self._ends.forget(where)
+            try:
+                decision = verb.decide(end)
+                if decision.record is not None:
+                    commit = to_commit(where, end, decision.record, decision.rows, self._db.translator)
+                    await self._committer.add(where.tenant, commit)
+                    self._ends.set(where, commit.end)
+                    return decision.answer(commit.entries_made), len(commit.entries_made)
+                if known is None:
+                    return decision.answer(await self._between(where, end, decision.again)), 0
+            except MissingError as missing:
+                asked = missing.asked._replace(key=asked.key)
+            except MovedError:
+                await asyncio.sleep(random() * 0.001 * attempt)  # noqa: S311 - so that two do not meet again and again
+            except ThreadkeepError:
+                # What was remembered may be old: a refusal counts only if the end was just read.
+                if known is None:
+                    raise
+        raise StoreBusy
 
-    async def append(self, scope: Scope, conversation: str, append: Append) -> Appended:
-        """Append entries: in the plain way if that can be, else by the function that knows all cases."""
-        rows = check_append(append, self._db.max_bytes)
-        where, now = await self._db.place(scope, conversation), self._db.clock()
-        end = self._db.ends.get(where)
-        if end is not None and _is_plain(append, rows, end) and await self._append_plainly(where, end, rows, now):
-            return Appended(entries=_continued(conversation, append.bodies, end, now))
-        bodies: tuple[Body, ...] = append.bodies
-        if append.settle is not None:
-            rows, bodies = [*rows, encode(append.settle)], (*bodies, append.settle)
-        row = await self._db.pool.one(
-            "append",
-            *where,
-            now,
-            [self._db.translator.body(row) for row in rows],
-            append.parent,
-            optional(append.expected_head),
-            optional(append.expected_version),
-            *named(scope, append.key),
-            *leased(append.lease, scope, conversation),
-            append.settle and append.settle.state.value,
-        )
-        if row["refused"] == REPLAYED:
-            return Appended(entries=await self.between(where.tenant, conversation, row), replayed=True)
-        if row["refused"] is not None:
-            raise refusal(row["refused"], row["number"])
-        self._db.ends.set(where, End(*(row[name] for name in End._fields)))
-        turn = append.lease.turn if append.lease else None
-        return Appended(entries=placed(conversation, bodies, row["first"], row["parent"], turn, now))
-
-    async def _append_plainly(self, where: Place, end: End, rows: Sequence[Row], now: datetime) -> bool:
-        """Append one or two messages behind the end that is remembered; return whether that was still the end."""
-        key, last, _, newest, total = end
-        arguments: list[Any] = [where.tenant, where.owner, key, last, newest, now]
-        for row in rows:
-            *message, size, _ = self._db.translator.body(row)
-            total += size
-            arguments += (*message, total)
-        if not await self._db.pool.append_plainly(len(rows), arguments):
-            return False
-        last += len(rows)
-        self._db.ends.set(where, End(key, last, last, last, total))
-        return True
-
-    async def between(self, tenant: int, conversation: str, row: Any) -> tuple[Entry, ...]:
-        """Return the entries that a repeated key made: those from `first` to `number`."""
-        lines = await self._db.pool.call("entries_between", tenant, row["conversation"], row["first"], row["number"])
-        return tuple(self._db.translator.entry(conversation, line) for line in lines)
-
-
-def _is_plain(append: Append, rows: Sequence[Row], end: End) -> bool:
-    """Whether nothing is asked but to add one or two messages at the end of the newest branch, short of a milestone."""
-    return (
-        len(rows) <= 2
-        and append.key is None
-        and append.lease is None
-        and append.expected_version is None
-        and append.parent in (None, end.head)
-        and append.expected_head in (None, end.head)
-        and end.head == end.newest
-        and all(row.kind < STATE for row in rows)
-        and not milestones(end.last, end.last + len(rows))
-    )
-
-
-def _continued(conversation: str, bodies: Sequence[Body], end: End, now: datetime) -> tuple[Entry, ...]:
-    """Return messages as entries that continue the newest branch."""
-    entries, parent, seq = [], end.newest or None, end.last
-    for body in bodies:
-        seq += 1
-        entries.append(
-            Entry.trusted(conversation=conversation, seq=seq, parent=parent, turn=None, created_at=now, body=body)
-        )
-        parent = seq
-    return tuple(entries)
-
-
-def placed(
-    conversation: str, bodies: Sequence[Body], first: int, parent: int, turn: int | None, now: datetime
-) -> tuple[Entry, ...]:
-    """Return the entries as the database has placed them."""
-    tip = Tip(first - 1, parent, parent)
-    return place(tip, bodies, parent, stamper(conversation, turn, now), lambda _: 0).entries
-
-
-def named(scope: Scope, key: IdempotencyKey | None) -> tuple[bytes | None, bytes | None]:
-    """Return name and digest of a key."""
-    return (None, None) if key is None else (key.name(scope), key.digest)
-
-
-def leased(lease: Lease | None, scope: Scope, conversation: str) -> tuple[int | None, int | None, str | None]:
-    """Return turn, fence and holder of a lease; a lease for another conversation is none of any turn."""
-    if lease is None:
-        return None, None, None
-    turn, fence, holder = held(lease)
-    return turn if (lease.scope, lease.conversation) == (scope, conversation) else -1, fence, holder
-
-
-def held(lease: Lease) -> tuple[int, int, str]:
-    """Return turn, fence and holder of a lease."""
-    return number(lease.turn), number(lease.fence), escape(lease.owner)
-
-
-def escaped(text: str | None) -> str | None:
-    """Return text that a column can keep."""
-    return None if text is None else escape(text)
+    async def _between(self, where: Place, end: PostgresEnd, again: tuple[int, int] | None) -> tuple[Entry, ...]:
+        """Return the entries that a repeated key made."""
+        if again is None:
+            return ()
+        lines = await self._db.pool.call("entries_between", where.tenant, end.conversation, *again)
+        return tuple(self._db.translator.entry(end.id, line) for line in lines)
 
 
 def _new_conversation(scope: Scope, name: str, new: NewConversation, now: datetime) -> Conversation:

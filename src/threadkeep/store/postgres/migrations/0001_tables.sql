@@ -1,5 +1,6 @@
--- The log and what is derived from it. Tenants, people and conversations have small integer keys, because they stand in
--- every row; every key begins with the tenant. Text that a client sends has no U+0000 here: see jsonb.py.
+-- The tables of release 0.1.0, which made them in fourteen steps: the log and what is derived from it. Tenants, people and
+-- conversations have small integer keys, because they stand in every row; every key begins with the tenant. Text that a client
+-- sends has no U+0000 here: see jsonb.py.
 
 CREATE TABLE threadkeep.tenant (
     key integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -13,8 +14,9 @@ CREATE TABLE threadkeep.person (
     PRIMARY KEY (tenant, name)
 );
 
--- `id` is null once the conversation is deleted and waits to be purged. `updated_at` is the time of entry number `indexed`,
--- up to which the words are indexed as well; where later entries exist, the conversation is in `behind`.
+-- A deleted conversation has no `id`; it had `deleted_id`, and can be restored until a purge begins. `updated_at` is the time
+-- of entry number `indexed`, up to which the words are indexed as well; where later entries exist, the conversation is in
+-- `behind`.
 CREATE TABLE threadkeep.conversation (
     key bigint GENERATED ALWAYS AS IDENTITY,
     created_at timestamptz NOT NULL,
@@ -31,10 +33,14 @@ CREATE TABLE threadkeep.conversation (
     model text,
     metadata jsonb,
     system text,
+    deleted_id bytea,
     PRIMARY KEY (tenant, key),
     UNIQUE (tenant, id)
 ) WITH (fillfactor = 80);
 CREATE INDEX conversation_by_activity ON threadkeep.conversation (tenant, owner, updated_at, key) WHERE id IS NOT NULL;
+CREATE INDEX conversation_by_deleted_id ON threadkeep.conversation (tenant, deleted_id) WHERE deleted_id IS NOT NULL;
+-- For administrators of a tenant.
+CREATE INDEX conversation_by_activity_of_all ON threadkeep.conversation (tenant, updated_at, key) WHERE id IS NOT NULL;
 
 -- `kind` is as in store/codec.py: up to 8 an entry continues a branch; above it is a remark and carries the head and the
 -- newest entry of any branch as they are after it. `total` counts the bytes of the conversation's text up to here. The
@@ -142,8 +148,10 @@ CREATE TABLE threadkeep.behind (
 CREATE TABLE threadkeep.removal (
     conversation bigint NOT NULL,
     tenant integer NOT NULL,
+    deleted_at timestamptz NOT NULL,
     PRIMARY KEY (tenant, conversation)
 );
+CREATE INDEX removal_by_time ON threadkeep.removal (deleted_at);
 
 -- One row that is touched to learn whether writing works.
 CREATE TABLE threadkeep.pulse (at timestamptz NOT NULL);
@@ -162,13 +170,74 @@ LEFT JOIN LATERAL (
 ) e ON true
 WHERE c.id IS NOT NULL;
 
--- What an entry says, without its place. `characters` is the length of a message's content.
-CREATE TYPE threadkeep.body AS (
-    kind smallint, id bytea, tokens integer, content bytea, parts jsonb, size integer, characters integer
+-- An entry as it is read, or why it is not.
+CREATE TYPE threadkeep.line AS (
+    refused text, seq integer, parent integer, kind smallint, turn integer, created_at timestamptz,
+    id bytea, tokens integer, content bytea, parts jsonb
 );
 
--- A conversation while it is written: its keys, whether it is in `behind`, and the end of its log.
-CREATE TYPE threadkeep.place AS (
-    tenant integer, owner integer, conversation bigint, is_behind boolean, version integer,
-    last integer, head integer, newest integer, total bigint
+-- Digests of API keys, by which the server finds out for whom a request acts. They are looked up before any tenant is
+-- known and hold no content, hence no row-level security.
+CREATE TABLE threadkeep.api_key (
+    created_at timestamptz NOT NULL,
+    revoked_at timestamptz,
+    id text COLLATE "C" NOT NULL UNIQUE,
+    digest bytea NOT NULL PRIMARY KEY,
+    hint text NOT NULL,
+    tenant text COLLATE "C" NOT NULL,
+    person text COLLATE "C" NOT NULL,
+    role text NOT NULL
 );
+
+-- Row-level security: the second wall between tenants. A function of ours says first for which tenant it works; without
+-- that, or with another tenant, every table with content is empty. The setting is '' after a transaction that had set it.
+
+CREATE FUNCTION threadkeep.present_tenant() RETURNS integer LANGUAGE sql STABLE PARALLEL SAFE
+RETURN nullif(current_setting('threadkeep.tenant', true), '')::integer;
+
+ALTER TABLE threadkeep.person ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+ALTER TABLE threadkeep.conversation ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+ALTER TABLE threadkeep.entry ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+ALTER TABLE threadkeep.jump ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+ALTER TABLE threadkeep.chunk ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+ALTER TABLE threadkeep.key ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;
+-- Not forced: the operator @@ may not use an index under a policy, so that the owner's function `candidates`, which
+-- names tenant and user itself, must be free of it.
+ALTER TABLE threadkeep.word ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY tenant ON threadkeep.person USING (tenant = threadkeep.present_tenant());
+CREATE POLICY tenant ON threadkeep.conversation USING (tenant = threadkeep.present_tenant());
+CREATE POLICY tenant ON threadkeep.entry USING (tenant = threadkeep.present_tenant());
+CREATE POLICY tenant ON threadkeep.jump USING (tenant = threadkeep.present_tenant());
+CREATE POLICY tenant ON threadkeep.chunk USING (tenant = threadkeep.present_tenant());
+CREATE POLICY tenant ON threadkeep.key USING (tenant = threadkeep.present_tenant());
+CREATE POLICY tenant ON threadkeep.word USING (tenant = threadkeep.present_tenant());
+
+-- The server's role: it owns nothing, cannot change an entry, and everything it does passes through row-level security.
+
+DO $$
+BEGIN
+    IF to_regrole('threadkeep_server') IS NULL THEN
+        CREATE ROLE threadkeep_server NOLOGIN;
+    END IF;
+EXCEPTION
+    WHEN duplicate_object OR unique_violation THEN
+        NULL; -- Somebody who migrates another database was faster.
+    WHEN insufficient_privilege THEN
+        RAISE insufficient_privilege USING MESSAGE =
+            'the role threadkeep_server is missing and may not be created by this user: '
+            'run CREATE ROLE threadkeep_server NOLOGIN as an administrator first';
+END $$;
+
+GRANT USAGE ON SCHEMA threadkeep TO threadkeep_server;
+GRANT SELECT ON threadkeep.migration, threadkeep.conversation_now TO threadkeep_server;
+GRANT SELECT, INSERT ON threadkeep.tenant, threadkeep.person TO threadkeep_server;
+GRANT SELECT, INSERT, DELETE ON
+    threadkeep.entry, threadkeep.jump, threadkeep.chunk, threadkeep.removal
+TO threadkeep_server;
+GRANT INSERT ON threadkeep.word TO threadkeep_server;
+GRANT SELECT, INSERT, UPDATE, DELETE ON
+    threadkeep.conversation, threadkeep.turn, threadkeep.key, threadkeep.behind
+TO threadkeep_server;
+GRANT SELECT, UPDATE ON threadkeep.pulse TO threadkeep_server;
+GRANT SELECT, INSERT, UPDATE ON threadkeep.api_key TO threadkeep_server;

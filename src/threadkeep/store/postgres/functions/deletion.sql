@@ -1,41 +1,31 @@
 -- Deleting: a hidden conversation has no `id` and keeps everything, its turns too. It had `deleted_id` and can be restored
 -- until a purge begins, which takes that away. `removal` says when it was deleted; nothing there is content, so that a
 -- purge sees what was deleted in all tenants.
-ALTER TABLE threadkeep.conversation ADD COLUMN deleted_id bytea;
-CREATE INDEX conversation_by_deleted_id ON threadkeep.conversation (tenant, deleted_id) WHERE deleted_id IS NOT NULL;
-ALTER TABLE threadkeep.removal ADD COLUMN deleted_at timestamptz NOT NULL DEFAULT '-infinity';
-ALTER TABLE threadkeep.removal ALTER COLUMN deleted_at DROP DEFAULT;
-CREATE INDEX removal_by_time ON threadkeep.removal (deleted_at);
-
-DROP FUNCTION threadkeep.hide, threadkeep.purge, threadkeep.removals;
 
 -- Make a conversation unreachable at once.
-CREATE FUNCTION threadkeep.hide(
-    p_tenant integer, p_owner integer, p_id bytea, p_lock bigint, p_now timestamptz, OUT refused text
-) LANGUAGE plpgsql AS $$
-DECLARE here threadkeep.place := threadkeep.hold(p_tenant, p_owner, p_id, p_lock);
+CREATE FUNCTION threadkeep.hide(p_tenant integer, p_owner integer, p_id bytea, p_now timestamptz, OUT refused text)
+LANGUAGE plpgsql AS $$
+DECLARE hidden bigint;
 BEGIN
-    IF here.conversation IS NULL THEN
+    PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
+    UPDATE threadkeep.conversation c SET id = NULL, deleted_id = p_id
+    WHERE c.tenant = p_tenant AND c.id = p_id AND c.owner = p_owner RETURNING c.key INTO hidden;
+    IF NOT FOUND THEN
         refused := 'conversation_not_found';
         RETURN;
     END IF;
-    UPDATE threadkeep.conversation c SET id = NULL, deleted_id = p_id
-    WHERE c.tenant = here.tenant AND c.key = here.conversation;
     -- Without this row nothing is appended or indexed.
-    DELETE FROM threadkeep.behind b
-    WHERE b.tenant = here.tenant AND b.owner = here.owner AND b.conversation = here.conversation;
-    INSERT INTO threadkeep.removal (tenant, conversation, deleted_at)
-    VALUES (here.tenant, here.conversation, p_now);
+    DELETE FROM threadkeep.behind b WHERE b.tenant = p_tenant AND b.owner = p_owner AND b.conversation = hidden;
+    INSERT INTO threadkeep.removal (tenant, conversation, deleted_at) VALUES (p_tenant, hidden, p_now);
 END $$;
 
 -- Bring back the conversation that was hidden last under this id.
 CREATE FUNCTION threadkeep.restore(
-    p_tenant integer, p_owner integer, p_id bytea, p_lock bigint,
-    OUT refused text, OUT now threadkeep.conversation_now
+    p_tenant integer, p_owner integer, p_id bytea, OUT refused text, OUT now threadkeep.conversation_now
 ) LANGUAGE plpgsql AS $$
 DECLARE restored bigint;
 BEGIN
-    PERFORM pg_advisory_xact_lock(p_lock), set_config('threadkeep.tenant', p_tenant::text, true);
+    PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
     SELECT c.key INTO restored FROM threadkeep.conversation c
     WHERE c.tenant = p_tenant AND c.deleted_id = p_id AND c.owner = p_owner ORDER BY c.key DESC LIMIT 1;
     IF NOT FOUND THEN
@@ -64,7 +54,7 @@ LANGUAGE plpgsql AS $$
 BEGIN
     LOOP
         SELECT r.tenant, r.conversation INTO tenant, conversation FROM threadkeep.removal r
-        WHERE r.deleted_at < p_before ORDER BY r.deleted_at LIMIT 1;
+        WHERE r.deleted_at <= p_before ORDER BY r.deleted_at LIMIT 1;
         EXIT WHEN NOT FOUND;
         PERFORM threadkeep.work_for(tenant);
         UPDATE threadkeep.conversation c SET deleted_id = NULL
@@ -100,28 +90,3 @@ BEGIN
         is_removed := FOUND;
     END IF;
 END $$;
-
--- As in 0011, without the turns of hidden conversations.
-CREATE OR REPLACE FUNCTION threadkeep.expired(p_now timestamptz, p_limit integer)
-RETURNS TABLE (
-    tenant text, user_name text, conversation bytea, number integer, state text, owner text, fence integer,
-    taken integer, until timestamptz
-) LANGUAGE sql STABLE AS $$
-    SELECT t.tenant_name, t.user_name, t.conversation_id, t.number, t.state, t.owner, t.fence, t.taken, t.until
-    FROM threadkeep.turn t
-    WHERE (t.state = 'running' AND t.until < p_now
-       OR t.state = 'queued' AND NOT EXISTS (
-           SELECT FROM threadkeep.turn o
-           WHERE o.tenant = t.tenant AND o.conversation = t.conversation
-             AND (o.state <> 'queued' OR o.number < t.number)
-       ))
-      AND NOT EXISTS (
-           SELECT FROM threadkeep.removal r WHERE r.tenant = t.tenant AND r.conversation = t.conversation
-       )
-    ORDER BY t.until NULLS LAST LIMIT p_limit
-$$;
-
-REVOKE ALL ON FUNCTION threadkeep.hide, threadkeep.restore, threadkeep.next_removal, threadkeep.purge FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION
-    threadkeep.hide, threadkeep.restore, threadkeep.next_removal, threadkeep.purge
-TO threadkeep_server;

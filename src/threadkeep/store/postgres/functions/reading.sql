@@ -1,11 +1,6 @@
 -- Reading. Every function is STABLE: all its statements see the database as of one moment. A refusal comes as a row of its
 -- own, with a code of errors.py in `refused`.
 
-CREATE TYPE threadkeep.line AS (
-    refused text, seq integer, parent integer, kind smallint, turn integer, created_at timestamptz,
-    id bytea, tokens integer, content bytea, parts jsonb
-);
-
 -- The key of a conversation of this owner and its head; null if there is none.
 CREATE FUNCTION threadkeep.find(
     p_tenant integer, p_owner integer, p_id bytea, OUT key bigint, OUT last integer, OUT head integer, OUT newest integer
@@ -55,6 +50,58 @@ BEGIN
         UNION ALL
         SELECT n.* FROM calm JOIN threadkeep.conversation_now n ON n.tenant = p_tenant AND n.key = calm.key
     ) both_kinds ORDER BY updated_at DESC, key DESC LIMIT p_limit;
+END $$;
+
+-- As `list`, of all users of a tenant.
+CREATE FUNCTION threadkeep.list_tenant(p_tenant text, p_before timestamptz, p_key bigint, p_limit integer)
+RETURNS TABLE (user_name text, now threadkeep.conversation_now) LANGUAGE plpgsql STABLE AS $$
+DECLARE here integer;
+BEGIN
+    SELECT s.tenant INTO here FROM threadkeep.scope(p_tenant, NULL) s;
+    RETURN QUERY
+    WITH late AS (
+        SELECT n.* FROM threadkeep.behind b
+        JOIN threadkeep.conversation_now n ON n.tenant = b.tenant AND n.key = b.conversation
+        WHERE b.tenant = here AND (n.updated_at, n.key) < (p_before, p_key)
+        ORDER BY n.updated_at DESC, n.key DESC LIMIT p_limit
+    ), calm AS (
+        SELECT c.key FROM threadkeep.conversation c
+        WHERE c.tenant = here AND c.id IS NOT NULL AND (c.updated_at, c.key) < (p_before, p_key)
+          AND coalesce((
+              SELECT false FROM threadkeep.behind b
+              WHERE b.tenant = here AND b.owner = c.owner AND b.conversation = c.key
+          ), true)
+        ORDER BY c.updated_at DESC, c.key DESC LIMIT p_limit
+    ), page AS (
+        SELECT * FROM (
+            SELECT * FROM late
+            UNION ALL
+            SELECT n.* FROM calm JOIN threadkeep.conversation_now n ON n.tenant = here AND n.key = calm.key
+        ) both_kinds ORDER BY updated_at DESC, key DESC LIMIT p_limit
+    )
+    SELECT p.name, page::threadkeep.conversation_now FROM page
+    JOIN threadkeep.person p ON p.tenant = here AND p.key = page.owner
+    ORDER BY page.updated_at DESC, page.key DESC;
+END $$;
+
+CREATE FUNCTION threadkeep.users(p_tenant text) RETURNS TABLE (name text) LANGUAGE plpgsql STABLE AS $$
+DECLARE here integer;
+BEGIN
+    SELECT s.tenant INTO here FROM threadkeep.scope(p_tenant, NULL) s;
+    RETURN QUERY SELECT p.name FROM threadkeep.person p
+    WHERE p.tenant = here AND EXISTS (
+        SELECT FROM threadkeep.conversation c WHERE c.tenant = here AND c.owner = p.key AND c.id IS NOT NULL
+    ) ORDER BY p.name;
+END $$;
+
+-- Whether this is the number of an entry that continues a branch.
+CREATE FUNCTION threadkeep.is_on_branch(p_tenant integer, p_conversation bigint, p_seq bigint)
+RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM threadkeep.entry e
+        WHERE e.tenant = p_tenant AND e.conversation = p_conversation AND e.seq = p_seq AND e.kind <= 8
+    );
 END $$;
 
 CREATE FUNCTION threadkeep.tree(
@@ -210,6 +257,44 @@ BEGIN
     END LOOP;
 END $$;
 
+-- The messages up to entry `p_seq`, of all branches.
+CREATE FUNCTION threadkeep.messages_up_to(p_tenant integer, p_conversation bigint, p_seq integer)
+RETURNS integer LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN coalesce((
+        SELECT e.messages FROM threadkeep.entry e
+        WHERE e.tenant = p_tenant AND e.conversation = p_conversation AND e.seq = p_seq
+    ), 0);
+END $$;
+
+-- How many messages follow `p_after` (0: the root) on the branch that ends in `p_head` (null: the current one).
+CREATE FUNCTION threadkeep.count(
+    p_tenant integer, p_owner integer, p_id bytea, p_head bigint, p_after bigint, OUT refused text, OUT messages integer
+) LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    here record;
+    path record;
+BEGIN
+    SELECT * INTO here FROM threadkeep.find(p_tenant, p_owner, p_id);
+    IF here.key IS NULL OR (p_head IS NOT NULL AND NOT threadkeep.is_on_branch(p_tenant, here.key, p_head)) THEN
+        refused := (threadkeep.refusal(here.key)).refused;
+        RETURN;
+    END IF;
+    SELECT * INTO path FROM threadkeep.path(p_tenant, here.key, coalesce(p_head, here.head)::integer, p_after);
+    IF p_after <> 0 AND (
+        NOT threadkeep.is_on_branch(p_tenant, here.key, p_after)
+        OR path.firsts IS NULL OR p_after NOT BETWEEN path.firsts[1] AND path.lasts[1]
+    ) THEN
+        refused := (threadkeep.refusal(here.key)).refused;
+        RETURN;
+    END IF;
+    messages := 0;
+    FOR i IN 1 .. coalesce(cardinality(path.firsts), 0) LOOP
+        messages := messages + threadkeep.messages_up_to(p_tenant, here.key, path.lasts[i])
+                  - threadkeep.messages_up_to(p_tenant, here.key, greatest(path.firsts[i] - 1, p_after)::integer);
+    END LOOP;
+END $$;
+
 -- What the log holds after `p_seq`, and a line of kind -1 with the text being written if that reaches the end of the log: from a
 -- piece on that holds character `p_offset` if it is the message `p_message`; `seq` is the first character's number.
 CREATE FUNCTION threadkeep.log(
@@ -232,7 +317,7 @@ BEGIN
         RETURN;
     END IF;
     SELECT c.message, c.turn, c.started_at INTO line.id, line.turn, line.created_at
-    FROM threadkeep.chunk c WHERE c.tenant = p_tenant AND c.conversation = here.key ORDER BY c.number DESC LIMIT 1;
+    FROM threadkeep.chunk c WHERE c.tenant = p_tenant AND c.conversation = here.key ORDER BY c.number LIMIT 1;
     IF NOT FOUND THEN
         RETURN;
     END IF;
@@ -305,3 +390,39 @@ BEGIN
     FROM threadkeep.conversation_now c
     WHERE c.tenant = here.tenant AND (p_user IS NULL OR c.owner = here.owner);
 END $$;
+
+CREATE FUNCTION threadkeep.turns(p_tenant integer, p_owner integer, p_id bytea)
+RETURNS TABLE (refused text, number integer, state text, owner text, fence integer, taken integer, until timestamptz)
+LANGUAGE plpgsql STABLE AS $$
+DECLARE found_key bigint;
+BEGIN
+    PERFORM threadkeep.work_for(p_tenant);
+    SELECT c.key INTO found_key FROM threadkeep.conversation c
+    WHERE c.tenant = p_tenant AND c.id = p_id AND c.owner = p_owner;
+    IF NOT FOUND THEN
+        refused := 'conversation_not_found';
+        RETURN NEXT;
+        RETURN;
+    END IF;
+    RETURN QUERY SELECT NULL, t.number, t.state, t.owner, t.fence, t.taken, t.until FROM threadkeep.turn t
+    WHERE t.tenant = p_tenant AND t.conversation = found_key ORDER BY t.number;
+END $$;
+
+CREATE FUNCTION threadkeep.expired(p_now timestamptz, p_latest timestamptz, p_limit integer)
+RETURNS TABLE (
+    tenant text, user_name text, conversation bytea, number integer, state text, owner text, fence integer,
+    taken integer, until timestamptz
+) LANGUAGE sql STABLE AS $$
+    SELECT t.tenant_name, t.user_name, t.conversation_id, t.number, t.state, t.owner, t.fence, t.taken, t.until
+    FROM threadkeep.turn t
+    WHERE (t.state = 'running' AND (t.until < p_now OR t.until > p_latest)
+       OR t.state = 'queued' AND NOT EXISTS (
+           SELECT FROM threadkeep.turn o
+           WHERE o.tenant = t.tenant AND o.conversation = t.conversation
+             AND (o.state <> 'queued' OR o.number < t.number)
+       ))
+      AND NOT EXISTS (
+           SELECT FROM threadkeep.removal r WHERE r.tenant = t.tenant AND r.conversation = t.conversation
+       )
+    ORDER BY t.until NULLS LAST LIMIT p_limit
+$$;

@@ -1,15 +1,4 @@
--- Digests of API keys, by which the server finds out for whom a request acts. They are looked up before any tenant is
--- known and hold no content, hence no row-level security.
-CREATE TABLE threadkeep.api_key (
-    created_at timestamptz NOT NULL,
-    revoked_at timestamptz,
-    id text COLLATE "C" NOT NULL UNIQUE,
-    digest bytea NOT NULL PRIMARY KEY,
-    hint text NOT NULL,
-    tenant text COLLATE "C" NOT NULL,
-    person text COLLATE "C" NOT NULL,
-    role text NOT NULL
-);
+-- API keys are looked up before any tenant is known.
 
 CREATE FUNCTION threadkeep.add_api_key(
     p_id text, p_digest bytea, p_hint text, p_tenant text, p_person text, p_role text, p_created_at timestamptz
@@ -31,10 +20,3 @@ $$;
 CREATE FUNCTION threadkeep.revoke_api_key(p_id text, p_at timestamptz) RETURNS SETOF threadkeep.api_key LANGUAGE sql AS $$
     UPDATE threadkeep.api_key k SET revoked_at = coalesce(k.revoked_at, p_at) WHERE k.id = p_id RETURNING *
 $$;
-
-REVOKE ALL ON FUNCTION
-    threadkeep.add_api_key, threadkeep.find_api_key, threadkeep.api_keys, threadkeep.revoke_api_key FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION
-    threadkeep.add_api_key, threadkeep.find_api_key, threadkeep.api_keys, threadkeep.revoke_api_key
-TO threadkeep_server;
-GRANT SELECT, INSERT, UPDATE ON threadkeep.api_key TO threadkeep_server;

@@ -52,9 +52,9 @@ CREATE FUNCTION threadkeep.index_words(
 DECLARE done integer;
 BEGIN
     PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
-    -- The key of the row is shared, so that nobody can delete the conversation in between.
+    -- The row is held, so that nobody can delete the conversation in between, or index the same entries.
     SELECT c.indexed INTO done FROM threadkeep.conversation c
-    WHERE c.tenant = p_tenant AND c.key = p_conversation AND c.id IS NOT NULL FOR KEY SHARE;
+    WHERE c.tenant = p_tenant AND c.key = p_conversation AND c.id IS NOT NULL FOR NO KEY UPDATE;
     IF NOT FOUND THEN
         RETURN;
     END IF;
@@ -80,19 +80,15 @@ BEGIN
 END $$;
 
 -- The same for many conversations in one commit; `p_of` says for each element of `p_words` which conversation it belongs to.
--- One at a time does this for a tenant, so that nothing is indexed twice.
+-- Conversations come in one order, so that two who index never wait for each other.
 CREATE FUNCTION threadkeep.catch_up(
     p_tenants integer[], p_owners integer[], p_conversations bigint[],
     p_upto integer[], p_of bigint[], p_seqs integer[], p_words text[]
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    held integer;
     seqs integer[];
     words text[];
 BEGIN
-    FOR held IN SELECT DISTINCT t FROM unnest(p_tenants) t ORDER BY t LOOP
-        PERFORM pg_advisory_xact_lock(1953002091, held);
-    END LOOP;
     FOR i IN 1 .. cardinality(p_conversations) LOOP
         SELECT array_agg(w.seq ORDER BY w.seq), array_agg(w.words ORDER BY w.seq) INTO seqs, words
         FROM unnest(p_of, p_seqs, p_words) w (conversation, seq, words) WHERE w.conversation = p_conversations[i];
@@ -178,4 +174,53 @@ BEGIN
     JOIN threadkeep.conversation_now n ON n.tenant = p_tenant AND n.key = k.conversation
     JOIN threadkeep.entry e ON e.tenant = p_tenant AND e.conversation = k.conversation AND e.seq = k.seq
     ORDER BY k.place;
+END $$;
+
+-- Where the newest messages before an entry are that hold a word. Runs as the owner, like `candidates`, and for the same reason.
+CREATE FUNCTION threadkeep.holding(
+    p_tenant integer, p_owner integer, p_conversation bigint, p_word tsquery, p_before integer, p_limit integer
+) RETURNS TABLE (seq integer)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+BEGIN
+    RETURN QUERY SELECT w.seq FROM threadkeep.word w
+    WHERE array_to_tsvector(string_to_array(w.words, ' ')) @@ (
+        p_word && quote_literal('¤u' || p_owner)::tsquery && quote_literal('¤c' || p_conversation)::tsquery
+    ) AND w.tenant = p_tenant AND w.tenant = threadkeep.present_tenant() AND w.conversation = p_conversation
+      AND w.seq < p_before
+    ORDER BY w.seq DESC LIMIT p_limit;
+END $$;
+
+CREATE FUNCTION threadkeep.related(
+    p_tenant integer, p_owner integer, p_id bytea, p_words text[], p_before integer,
+    p_each integer, p_limit integer, p_caught_up boolean
+) RETURNS TABLE (
+    refused text, seq integer, parent integer, kind smallint, turn integer, created_at timestamptz,
+    id bytea, tokens integer, content bytea, parts jsonb
+) LANGUAGE plpgsql STABLE AS $$
+DECLARE here bigint;
+BEGIN
+    PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
+    SELECT c.key INTO here FROM threadkeep.conversation c
+    WHERE c.tenant = p_tenant AND c.id = p_id AND c.owner = p_owner;
+    IF here IS NULL THEN
+        refused := 'conversation_not_found';
+    ELSIF NOT p_caught_up AND threadkeep.is_behind(p_tenant, p_owner) THEN
+        refused := 'behind';
+    END IF;
+    IF refused IS NOT NULL THEN
+        RETURN NEXT;
+        RETURN;
+    END IF;
+    RETURN QUERY
+    WITH hit AS (
+        SELECT k.seq, count(*) OVER (PARTITION BY said.word) AS often
+        FROM unnest(p_words) said (word),
+             LATERAL threadkeep.holding(p_tenant, p_owner, here, said.word::tsquery, p_before, p_each) k
+    ), best AS (
+        SELECT hit.seq, sum(ln(1 + p_each::float8 / hit.often)) AS score
+        FROM hit GROUP BY hit.seq ORDER BY score DESC, hit.seq DESC LIMIT p_limit
+    )
+    SELECT NULL::text, e.seq, e.parent, e.kind, e.turn, e.created_at, e.id, e.tokens, e.content, e.parts
+    FROM best JOIN threadkeep.entry e ON e.tenant = p_tenant AND e.conversation = here AND e.seq = best.seq
+    ORDER BY best.score DESC, best.seq DESC;
 END $$;
