@@ -1,14 +1,17 @@
 """Migrations of PostgreSQL: applied once and in order by whoever comes, and checked by every server that opens."""
 
 import asyncio
+import gzip
+from pathlib import Path
 
 import pytest
 
 from tests.postgres_server import OWNER, PostgresServer, Urls
+from threadkeep.conversation.cursor import Cursor
 from threadkeep.errors import StoreDenied, StoreNotMigrated, StoreTooNew
 from threadkeep.runtime import migrate, open_store
 from threadkeep.store.postgres.schema import migrations
-from threadkeep.testing.samples import ADA, new, texts_of
+from threadkeep.testing.samples import ADA, EVE, new, say, texts_of
 
 NAMES = [name for _, name, _ in migrations()]
 
@@ -88,3 +91,35 @@ async def test_the_servers_role_owns_nothing(postgres_server: PostgresServer, po
         postgres_server.as_admin(postgres_database),
     )
     assert owners == [(OWNER,)]
+
+
+async def test_a_database_of_release_0_1_0_is_migrated_with_all_that_it_holds(
+    postgres_server: PostgresServer, unmigrated: Urls
+) -> None:
+    dump = gzip.decompress(Path(__file__).parents[1].joinpath("data", "postgres-0.1.0.sql.gz").read_bytes())
+    postgres_server.execute(dump.decode(), unmigrated.owner)
+    assert await migrate(unmigrated.owner) == NAMES[1:]
+    store = await open_store(unmigrated.server)
+    for scope in (ADA, EVE):
+        assert texts_of(await store.newest(scope, "c-ada")) == ["m0", "m1", "m2", "m3", "m4", "branch", "hello"]
+        assert await store.count(scope, "c-ada") == 7
+        assert await store.count(scope, "c-ada", head=40) == 40
+        (turn,) = await store.turns(scope, "c-ada")
+        draft = (await store.log(scope, "c-ada", Cursor(seq=43))).draft
+        assert draft is not None
+        assert (draft.turn, draft.text) == (turn.number, "half an ans")
+        assert len((await store.search(scope, "branch")).items) == 1
+        await say(store, "c-ada", "one more", scope=scope)
+        assert await store.count(scope, "c-ada") == 8
+    await store.close()
+
+
+async def test_functions_are_made_anew_when_they_have_changed(
+    postgres_server: PostgresServer, postgres_database: Urls
+) -> None:
+    admin = postgres_server.as_admin(postgres_database)
+    postgres_server.execute("DROP FUNCTION threadkeep.ping; UPDATE threadkeep.definition SET digest = 'older'", admin)
+    assert await migrate(postgres_database.owner) == []
+    store = await open_store(postgres_database.server)
+    await store.ping()
+    await store.close()

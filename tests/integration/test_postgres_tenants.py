@@ -145,10 +145,11 @@ async def test_every_key_of_a_table_contains_the_tenant(stored: Urls) -> None:
         "WHERE c.relnamespace = 'threadkeep'::regnamespace AND x.indisunique GROUP BY 1, 2"
     )
     foreign = await connection.fetchval(
-        "SELECT count(*) FROM pg_constraint WHERE contype = 'f' AND connamespace = 'threadkeep'::regnamespace"
+        "SELECT array_agg(conname::text) FROM pg_constraint "
+        "WHERE contype = 'f' AND connamespace = 'threadkeep'::regnamespace"
     )
     await connection.close()
     without = {row["table"] for row in keys if "tenant" not in row["columns"]}
-    assert without == {"tenant", "migration", "api_key"}
+    assert without == {"tenant", "migration", "api_key", "login"}
     assert {"entry", "conversation", "person", "turn", "chunk", "key", "jump"} <= {row["table"] for row in keys}
-    assert foreign == 0
+    assert foreign == ["login_key_fkey"]

@@ -10,6 +10,7 @@ import pytest_asyncio
 
 from tests.postgres_server import PostgresServer, Urls
 from tests.unit.turn.keepers import PATIENCE, Keepers, Silent, called, hung_up, new_chat, until
+from threadkeep import supervision
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.errors import StoreUnavailable
 from threadkeep.keeper import Chat, Keeper
@@ -19,7 +20,7 @@ from threadkeep.store.base import Store
 from threadkeep.store.postgres.wire import PostgresWire
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.scripted_model import ScriptedModel, says
-from threadkeep.turn import follow, relay
+from threadkeep.turn import follow
 
 LISTENING = "SELECT pid FROM pg_stat_activity WHERE datname = '{}' AND query LIKE 'LISTEN%'"
 
@@ -31,7 +32,7 @@ async def instances(
     """Opens keepers on one database whose readers never look by themselves."""
     monkeypatch.setattr(follow, "LOOK_EVERY", 3600.0)
     monkeypatch.setattr(follow, "LOOK_EVERY_RELAYED", 3600.0)
-    monkeypatch.setattr(relay, "AGAIN", 0.01)
+    monkeypatch.setattr(supervision, "FIRST_PAUSE", 0.01)
 
     async def open_one() -> Store:
         return await open_store(postgres_database.server, clock=clock)
