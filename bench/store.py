@@ -31,6 +31,7 @@ from threadkeep.conversation.scope import LOCAL
 from threadkeep.runtime import open_store
 from threadkeep.store.base import Append, Store
 from threadkeep.store.codec import Packer
+from threadkeep.store.sqlite.store import SqliteStore
 
 LENGTHS = (10, 100, 1_000, 10_000, 100_000)
 CONVERSATIONS = 32
@@ -52,6 +53,8 @@ async def fill(store: Store, conversation: str, entries: int, report: Report) ->
 
 async def settle(store: Store) -> None:
     """Have everything made up for that follows the log when writing pauses: the search index, the order of the list."""
+    if isinstance(store, SqliteStore):
+        await store.upkeep.catch_up()
     await store.list(LOCAL)
     await store.search(LOCAL, "settle")
 

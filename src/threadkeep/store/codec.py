@@ -20,6 +20,7 @@ from threadkeep.conversation.turn import TurnChange
 from threadkeep.errors import InvalidInput, StoreCorrupt
 
 _ROLES = tuple(Role)
+_STATUSES = (MessageStatus.COMPLETE, MessageStatus.INTERRUPTED)
 STATE, SUMMARY, APPROVAL, UPDATE, TURN, HEAD = range(8, 14)
 """Kinds from 0 to 7 are messages: two for each role, complete and interrupted. Kinds above STATE are remarks."""
 
@@ -149,17 +150,18 @@ def _decode(row: Row) -> Body:
         if row.kind == SUMMARY:
             parts = {"content": row.content, "tokens": row.tokens}
         return _BODY.validate_python(parts | {"kind": _NAMES[row.kind]})
-    fields: dict[str, Any] = {
-        "kind": "message",
-        "id": decode_id(row.id or b""),
-        "role": _ROLES[row.kind // 2],
-        "content": row.content,
-        "tokens": row.tokens,
-        "status": MessageStatus.INTERRUPTED if row.kind % 2 else MessageStatus.COMPLETE,
-    }
     # What we have written ourselves in the usual shape needs no second check; everything else goes through the models.
-    known = _known_parts(parts)
-    return Message.model_validate(fields | parts) if known is None else Message.trusted(**fields, **known)
+    known = _known_parts(parts) if parts else _BARE
+    message = Message.trusted(
+        kind="message",
+        id=decode_id(row.id or b""),
+        role=_ROLES[row.kind // 2],
+        content=row.content,
+        tokens=row.tokens,
+        status=_STATUSES[row.kind % 2],
+        **(known or {}),
+    )
+    return message if known else Message.model_validate(message.__dict__ | parts)
 
 
 def _known_parts(parts: dict[str, Any]) -> dict[str, Any] | None:

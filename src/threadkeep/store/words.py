@@ -133,6 +133,11 @@ class Query:
         if len(self.required) > MAX_QUERY_WORDS:
             raise InvalidSearch(f"A search has at most {MAX_QUERY_WORDS} words.")
 
+    def fits(self, words: set[str]) -> bool:
+        """Whether a text with these words may be what is looked for; phrases are not looked at."""
+        begun = self.prefix
+        return words.issuperset(self.required) and (begun is None or any(word.startswith(begun) for word in words))
+
     def matches(self, word: str) -> bool:
         """Whether an indexed word is one that is looked for."""
         return word in self.required or (self.prefix is not None and word.startswith(self.prefix))

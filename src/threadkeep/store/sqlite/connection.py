@@ -86,6 +86,7 @@ def connect(path: Path) -> Database:
             "wal_autocheckpoint = 0",
             "temp_store = memory",
             "cache_size = -32768",
+            "secure_delete = on",
         ):
             connection.pragma(*pragma.split(" = "))
         return connection

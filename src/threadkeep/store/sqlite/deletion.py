@@ -11,10 +11,11 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.errors import AlreadyExists, ConversationNotFound
 from threadkeep.store.codec import encode_id
 from threadkeep.store.moments import microseconds
-from threadkeep.store.sqlite.reading import Place
+from threadkeep.store.sqlite import index
+from threadkeep.store.sqlite.place import Place
 from threadkeep.store.sqlite.writing import Log
 
-STEP = 2000
+STEP = 200
 """How many entries, and how many keys, one step of a purge removes."""
 _HERE = "WHERE tenant = ? AND conversation = ?"
 
@@ -75,7 +76,8 @@ class Deletion:
         """Remove the first entries, their words, jumps and milestones; return whether more may be left."""
         rows = self.db.rows(f"SELECT position, seq FROM entry {_HERE} ORDER BY seq LIMIT {STEP}", here)
         positions = [row[:1] for row in rows]
-        self.db.executemany("DELETE FROM word WHERE rowid = ?", positions)
+        user = self.db.value("SELECT user FROM conversation WHERE key = ?", here[1:])
+        index.remove(self.log.reader, user, here, (position for (position,) in positions))
         self.db.executemany("DELETE FROM entry WHERE position = ?", positions)
         if rows:
             self.db.execute(f"DELETE FROM jump {_HERE} AND first <= ?", (*here, rows[-1][1]))

@@ -1,68 +1,145 @@
 """What is derived from the log in SQLite: the words for search, and each conversation's last activity and size.
 
-An append writes the log only. The rest follows in batches when writing pauses, and always before it is read, so that it
-is exact for every reader and costs little for every writer.
+An append writes the log only. The rest follows in batches when writing pauses. A reader adds what has not followed yet,
+so that it is exact for every reader, costs little for every writer, and nobody who reads waits for who writes.
 """
 
-from collections.abc import Iterable
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
+from threadkeep.conversation.cursor import MAX_SEQ
 from threadkeep.conversation.scope import Scope
+from threadkeep.errors import StoreCorrupt
 from threadkeep.store import words
-from threadkeep.store.codec import Row, decode
-from threadkeep.store.sqlite.connection import Database
-from threadkeep.store.sqlite.reading import Place, Reader
+from threadkeep.store.codec import STATE, Row, decode
+from threadkeep.store.sqlite.place import Place
+from threadkeep.store.sqlite.reading import Reader
+
+logger = logging.getLogger(__name__)
 
 IDLE_SECONDS = 0.1
 """How long nothing must have been written before the log is caught up with unasked."""
-LARGEST_LAG = 16_384
+LARGEST_LAG = 4096
 """How many entries may wait to be caught up with while writing goes on."""
+
+_LAGGING = (
+    "FROM entry e JOIN conversation c ON c.key = e.conversation WHERE e.position > (SELECT position FROM caught_up)"
+)
+
+
+_OF = "c.tenant = ?1 AND (?2 IS NULL OR c.user = ?2) AND c.id IS NOT NULL"
+
+
+def lag(reader: Reader) -> int:
+    """Return how many entries are not derived from yet."""
+    return int(reader.db.value("SELECT coalesce(max(position), 0) - (SELECT position FROM caught_up) FROM entry"))
 
 
 def catch_up(reader: Reader, limit: int = 256) -> bool:
     """Take up to `limit` entries that are not derived from yet; return whether there may be more."""
     db = reader.db
-    reached = db.value("SELECT position FROM caught_up")
     rows = db.rows(
-        "SELECT e.position, e.conversation, c.user, e.created_at, e.kind, e.tokens, e.content, e.parts "
-        "FROM entry e JOIN conversation c ON c.key = e.conversation WHERE e.position > ? ORDER BY e.position LIMIT ?",
-        (reached, limit),
+        "SELECT e.position, e.conversation, c.user, e.seq, e.created_at, e.kind, e.tokens, e.content, e.parts "
+        f"{_LAGGING} ORDER BY e.position LIMIT ?",
+        (limit,),
     )
-    activity: dict[int, tuple[int, int]] = {}
-    for position, conversation, user, created_at, kind, tokens, content, parts in rows:
-        row = Row(kind, None, tokens, reader.packer.unpack(content), reader.packer.unpack(parts))
-        activity[conversation] = (created_at, activity.get(conversation, (0, 0))[1] + row.size)
-        _add_words(db, position, user, conversation, row)
+    activity: dict[int, tuple[int, int, int]] = {}
+    for position, conversation, user, seq, created_at, *columns in rows:
+        row = _unpacked(reader, position, columns)
+        activity[conversation] = (created_at, activity.get(conversation, (0, 0))[1] + row.size, seq)
+        if found := _indexed(user, conversation, row):
+            db.execute("INSERT INTO word (rowid, words) VALUES (?, ?)", (position, found))
     db.executemany(
-        "UPDATE conversation SET updated_at = ?, bytes = bytes + ? WHERE key = ?",
-        [(updated_at, size, key) for key, (updated_at, size) in activity.items()],
+        "UPDATE conversation SET updated_at = ?, bytes = bytes + ?, entries = ? WHERE key = ?",
+        [(*derived, key) for key, derived in activity.items()],
     )
     if rows:
         db.execute("UPDATE caught_up SET position = ?", (rows[-1][0],))
     return len(rows) == limit
 
 
-def _add_words(db: Database, position: int, user: int, conversation: int, row: Row) -> None:
+def remove(reader: Reader, user: int, place: tuple[int, int], positions: Iterable[int]) -> None:
+    """Remove the words of entries, as far as they are indexed."""
+    reached = reader.db.value("SELECT position FROM caught_up")
+    for position in positions:
+        columns = reader.db.row("SELECT kind, tokens, content, parts FROM entry WHERE position = ?", (position,))
+        found = _indexed(user, place[1], _unpacked(reader, position, columns))
+        if found and position <= reached:
+            reader.db.execute("INSERT INTO word (word, rowid, words) VALUES ('delete', ?, ?)", (position, found))
+
+
+def _unpacked(reader: Reader, position: int, columns: Any) -> Row:
+    """Return a row; one that is damaged counts as empty here, and is refused to who reads it."""
+    kind, tokens, content, parts = columns
+    try:
+        return Row(kind, None, tokens, reader.packer.unpack(content), reader.packer.unpack(parts))
+    except StoreCorrupt as error:
+        logger.warning("entry %s of the SQLite file cannot be found by its words: %s", position, error)
+        return Row(kind, None, tokens, "", None)
+
+
+def _text(row: Row) -> str:
+    if row.kind >= STATE:
+        return ""
     text = row.content if not row.parts else words.searchable(decode(row._replace(id=bytes(16))))
-    if row.kind < 8 and text:
-        found = " ".join(words.words(text[: words.INDEXED_CHARACTERS]))
-        db.execute("INSERT INTO word (rowid, words) VALUES (?, ?)", (position, f"¤u{user} ¤c{conversation} {found}"))
+    return text[: words.INDEXED_CHARACTERS]
 
 
-def related(reader: Reader, place: Place, terms: Iterable[str], before: int) -> list[list[int]]:
+def _indexed(user: int, conversation: int, row: Row) -> str:
+    """Return the words of a row as the index has them, sorted: they must be the same when they are removed."""
+    text = _text(row)
+    return f"¤u{user} ¤c{conversation} {' '.join(sorted(words.words(text)))}" if text else ""
+
+
+# What has not followed yet
+
+
+def late_activity(reader: Reader, tenant: int, user: int | None) -> dict[int, int]:
+    """Return the conversations whose last activity is not derived yet, and when that was."""
+    sql = f"SELECT e.conversation, e.created_at {_LAGGING} AND {_OF} ORDER BY e.position"
+    return dict(reader.db.execute(sql, (tenant, user)))
+
+
+def late_size(reader: Reader, tenant: int, user: int | None) -> tuple[int, int]:
+    """Return how many entries are not counted yet, and how large they are."""
+    sql = f"SELECT e.position, e.kind, e.tokens, e.content, e.parts {_LAGGING} AND {_OF}"
+    sizes = [_unpacked(reader, position, row).size for position, *row in reader.db.execute(sql, (tenant, user))]
+    return len(sizes), sum(sizes)
+
+
+def _late_words(reader: Reader, tenant: int, user: int | None, bound: int) -> Iterator[tuple[int, int, int, set[str]]]:
+    """Yield position, conversation, seq and words of the messages that are not indexed yet, the newest first."""
+    sql = (
+        f"SELECT e.position, e.conversation, e.seq, e.kind, e.tokens, e.content, e.parts {_LAGGING} AND {_OF} "
+        "AND e.position <= ?3 ORDER BY e.position DESC"
+    )
+    for position, conversation, seq, *columns in reader.db.execute(sql, (tenant, user, bound)):
+        if text := _text(_unpacked(reader, position, columns)):
+            yield position, conversation, seq, words.words(text)
+
+
+# Looking up
+
+
+def related(reader: Reader, place: Place, terms: Sequence[str], before: int) -> list[list[int]]:
     """Return for each word the newest entries of a conversation before an entry that hold it."""
-    # CROSS keeps the planner from asking the words about each entry of the conversation, one by one.
-    return [
-        [
-            row[0]
-            for row in reader.db.execute(
-                "SELECT e.seq FROM word CROSS JOIN entry e ON e.position = word.rowid "
-                "WHERE word MATCH ? AND e.tenant = ? AND e.conversation = ? AND e.seq < ? "
-                "ORDER BY word.rowid DESC LIMIT ?",
-                (f'"¤c{place.conversation}" AND "{term}"', *place[:2], before, words.RELATED),
-            )
-        ]
-        for term in terms
+    late = [
+        (seq, found)
+        for _, conversation, seq, found in _late_words(reader, place.tenant, None, MAX_SEQ)
+        if conversation == place.conversation and seq < before
     ]
+    # CROSS keeps the planner from asking the words about each entry of the conversation, one by one.
+    sql = (
+        "SELECT e.seq FROM word CROSS JOIN entry e ON e.position = word.rowid "
+        "WHERE word MATCH ? AND e.tenant = ? AND e.conversation = ? AND e.seq < ? ORDER BY word.rowid DESC LIMIT ?"
+    )
+    holding = []
+    for term in terms:
+        match = f'"¤c{place.conversation}" AND "{term}"'
+        old = reader.db.execute(sql, (match, *place[:2], before, words.RELATED))
+        holding.append(([seq for seq, found in late if term in found] + [seq for (seq,) in old])[: words.RELATED])
+    return holding
 
 
 def candidates(
@@ -72,13 +149,19 @@ def candidates(
     keys = reader.scope(scope)
     if keys is None:
         return []
+    late = [
+        (position, where)
+        for position, where, _, found in _late_words(reader, *keys, bound)
+        if conversation in (None, where) and query.fits(found)
+    ]
     terms = [f"¤u{keys[1]}" if conversation is None else f"¤c{conversation}", *query.required]
     match = " AND ".join(f'"{term}"' for term in terms)
     if query.prefix:
         match += f' AND "{query.prefix}" *'
-    return reader.db.rows(
+    old = reader.db.rows(
         "SELECT word.rowid, e.conversation FROM word JOIN entry e ON e.position = word.rowid "
         "CROSS JOIN conversation c ON c.key = e.conversation "
         "WHERE word MATCH ? AND word.rowid <= ? AND e.tenant = ? AND c.id IS NOT NULL ORDER BY word.rowid DESC LIMIT ?",
         (match, bound, keys[0], words.CANDIDATES),
     )
+    return [*late, *old][: words.CANDIDATES]

@@ -7,7 +7,8 @@ older release has written, makes counting slower there, not wrong.
 from threadkeep.store.codec import STATE
 from threadkeep.store.placement import MILESTONE, milestones
 from threadkeep.store.sqlite.connection import Database
-from threadkeep.store.sqlite.reading import Place, Reader
+from threadkeep.store.sqlite.place import Place
+from threadkeep.store.sqlite.reading import Reader
 
 _HERE = "WHERE tenant = ? AND conversation = ?"
 

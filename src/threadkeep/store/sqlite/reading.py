@@ -7,41 +7,32 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import MAX_SEQ
 from threadkeep.conversation.entry import Entry, Status
 from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.scope import Scope
-from threadkeep.conversation.tree import Jump, Run, Tree
+from threadkeep.conversation.tree import Run, Tree
 from threadkeep.conversation.turn import Turn, TurnState
-from threadkeep.errors import ConversationNotFound, EntryNotFound
+from threadkeep.errors import ConversationNotFound, EntryNotFound, StoreCorrupt
 from threadkeep.store.base import ROOT, Draft
 from threadkeep.store.codec import STATE, SUMMARY, Packer, Row, decode, decode_id, encode_id
 from threadkeep.store.moments import microseconds, moment
 from threadkeep.store.placement import Tip
 from threadkeep.store.record import OpenTurn
 from threadkeep.store.rules import DraftEnd, Replay
+from threadkeep.store.sqlite.checksums import CONVERSATION, SETTINGS, checksum
 from threadkeep.store.sqlite.connection import Database
+from threadkeep.store.sqlite.place import Place, check_chain, check_entry, gap, read_jump
 
-_ENTRY = "SELECT seq, parent, kind, turn, created_at, id, tokens, content, parts FROM entry"
+_ENTRY = "SELECT seq, parent, kind, turn, created_at, id, tokens, head, newest, content, parts, crc FROM entry"
+_JUMP = 'SELECT first, parent, "left", beside, crc FROM jump'
 _PLACE = "WHERE tenant = ? AND conversation = ?"
-_CONVERSATION = """
-    SELECT c.key, c.tenant, c.id, c.version, c.created_at, c.updated_at, c.status, c.archived,
-           c.assistant, c.title, c.model, c.metadata, c.system FROM conversation c
-"""
-_LISTED = _CONVERSATION.replace("c.metadata, c.system", "NULL, NULL")
+_CONVERSATION = f"SELECT {CONVERSATION}, crc, entries, updated_at, {SETTINGS}, settings_crc FROM conversation c"
+_LISTED = f"SELECT {CONVERSATION}, crc, entries, updated_at, NULL, NULL, NULL FROM conversation c"
 _TURN = "SELECT number, state, owner, until, fence, taken FROM turn"
-
-
-class Place(NamedTuple):
-    """A conversation found for its owner: the keys that its rows begin with, its id and its version."""
-
-    tenant: int
-    conversation: int
-    id: str
-    version: int
 
 
 class Reader:
@@ -90,19 +81,22 @@ class Reader:
         keys = self.scope(scope)
         if keys is not None:
             found = self.db.row(
-                "SELECT key, version FROM conversation WHERE tenant = ? AND id = ? AND user = ?",
+                "SELECT key, version, entries FROM conversation WHERE tenant = ? AND id = ? AND user = ?",
                 (keys[0], encode_id(conversation), keys[1]),
             )
             if found is not None:
-                return Place(keys[0], found[0], conversation, found[1])
+                return Place(keys[0], found[0], conversation, *found[1:])
         raise ConversationNotFound
 
     def tip(self, place: Place) -> Tip:
         """Return the end of the log, which its last entry alone tells."""
-        last = self.db.row(f"SELECT seq, kind, head, newest FROM entry {_PLACE} ORDER BY seq DESC LIMIT 1", place[:2])
+        last = self.db.row(f"{_ENTRY} {_PLACE} ORDER BY seq DESC LIMIT 1", place[:2])
+        if (last[0] if last else 0) < place.entries:
+            raise StoreCorrupt(f"The end of conversation {place.id} is damaged.")
         if last is None:
             return Tip()
-        seq, kind, head, newest = last
+        check_entry(place, last)
+        seq, kind, head, newest = last[0], last[2], last[7], last[8]
         return Tip(seq, seq, seq) if kind <= STATE else Tip(seq, head, newest)
 
     # Conversations
@@ -114,7 +108,7 @@ class Reader:
     def conversations(
         self, scope: Scope, before: tuple[int, int], assistant: str | None, status: str | None, limit: int
     ) -> list[tuple[Conversation, int]]:
-        """Return conversations and their keys, the last active first, from before that activity and key."""
+        """Return conversations and their keys, by the last activity that is derived, from before that one and key."""
         keys = self.scope(scope)
         if keys is None:
             return []
@@ -136,6 +130,10 @@ class Reader:
         )
         return [(self._conversation(self._owner(tenant, row[0]), row), row[0]) for row in rows]
 
+    def listed(self, tenant: str, key: int) -> Conversation:
+        """Return the conversation with this key, of any user, as a list shows it."""
+        return self._conversation(self._owner(tenant, key), self.db.row(f"{_LISTED} WHERE c.key = ?", (key,)))
+
     def _owner(self, tenant: str, conversation: int) -> Scope:
         user = self.db.value(
             "SELECT name FROM user WHERE key = (SELECT user FROM conversation WHERE key = ?)", (conversation,)
@@ -153,14 +151,17 @@ class Reader:
         return tuple(name for (name,) in rows)
 
     def _conversation(self, scope: Scope, row: Sequence[Any]) -> Conversation:
-        key, tenant, id, version, created, updated, status, archived, assistant, title, model, metadata, system = row
-        place = Place(tenant, key, "", version)
+        *columns, crc, entries, updated, metadata, system, settings_crc = row
+        key, tenant, _, id, version, created, status, archived, assistant, title, model = columns
+        if crc != checksum(*columns) or settings_crc not in (None, checksum(key, metadata, system)):
+            raise StoreCorrupt("A conversation is damaged.")
+        place = Place(tenant, key, decode_id(id), version, entries)
         tip = self.tip(place)
         if tip.last:
             updated = self.db.value(f"SELECT created_at FROM entry {_PLACE} AND seq = ?", (*place[:2], tip.last))
         return Conversation.trusted(
             scope=scope,
-            id=decode_id(id),
+            id=place.id,
             assistant=assistant,
             title=title,
             system=system,
@@ -178,13 +179,15 @@ class Reader:
     def key(self, tenant: int, name: bytes) -> tuple[Place, Replay] | None:
         """Return what an idempotency key made, and in which conversation."""
         found = self.db.row(
-            "SELECT c.key, c.id, c.version, k.digest, k.first, k.last FROM key k "
+            "SELECT c.id, c.version, k.digest, k.conversation, k.first, k.last, k.crc FROM key k "
             "JOIN conversation c ON c.key = k.conversation WHERE k.tenant = ? AND k.name = ? AND c.id IS NOT NULL",
             (tenant, name),
         )
         if found is None:
             return None
-        key, id, version, digest, first, last = found
+        id, version, digest, key, first, last, crc = found
+        if crc != checksum(tenant, name, digest, key, first, last):
+            raise StoreCorrupt("An idempotency key is damaged.")
         return Place(tenant, key, decode_id(id), version), Replay(digest.hex(), first, last)
 
     # Entries
@@ -198,7 +201,9 @@ class Reader:
 
     def entries(self, place: Place, after: int, limit: int) -> tuple[Entry, ...]:
         """Return entries of all branches and remarks in the order of the log."""
-        rows = self.db.execute(f"{_ENTRY} {_PLACE} AND seq > ? ORDER BY seq LIMIT ?", (*place[:2], after, limit))
+        rows = self.db.rows(f"{_ENTRY} {_PLACE} AND seq > ? ORDER BY seq LIMIT ?", (*place[:2], after, limit))
+        if any(row[0] != after + number for number, row in enumerate(rows, 1)):
+            raise gap(place)
         return tuple(self._entry(place, row) for row in rows)
 
     def between(self, place: Place, first: int, last: int) -> tuple[Entry, ...]:
@@ -229,7 +234,10 @@ class Reader:
             )
             if len(rows) >= limit:
                 break
-        return tuple(self._entry(place, row) for row in reversed(rows))
+        entries = tuple(self._entry(place, row) for row in reversed(rows))
+        first = ROOT if len(rows) < limit or not entries else entries[0].parent or ROOT
+        check_chain(place, first, entries, head)
+        return entries
 
     def forwards(self, place: Place, seq: int, head: int, limit: int) -> tuple[Entry, ...]:
         """Return the entries that follow `seq` on the branch that ends in `head`, oldest first."""
@@ -241,7 +249,9 @@ class Reader:
             )
             if len(rows) >= limit:
                 break
-        return tuple(self._entry(place, row) for row in rows)
+        entries = tuple(self._entry(place, row) for row in rows)
+        check_chain(place, seq, entries, head if len(rows) < limit else None)
+        return entries
 
     def stretches(self, place: Place, seq: int, head: int) -> list[tuple[int, int]]:
         """Return the first and the last number of what each run of the branch that ends in `head` adds behind `seq`,
@@ -260,20 +270,17 @@ class Reader:
     def path(self, place: Place, head: int) -> Iterator[Run]:
         """Yield the runs of the branch that ends in `head`, the newest first."""
         while head:
-            found = self.db.row(
-                f"SELECT parent, first FROM jump {_PLACE} AND first <= ? ORDER BY first DESC LIMIT 1",
-                (*place[:2], head),
-            )
-            parent, first = found or (0, 1)
+            found = self.db.row(f"{_JUMP} {_PLACE} AND first <= ? ORDER BY first DESC LIMIT 1", (*place[:2], head))
+            jump = read_jump(place, found) if found else None
+            parent, first = (jump.parent, jump.first) if jump else (0, 1)
             yield Run.trusted(parent=parent, first=first, last=head)
             head = parent
 
     def tree(self, place: Place) -> Tree:
         """Return the shape of the tree."""
         tip = self.tip(place)
-        rows = self.db.execute(f'SELECT first, parent, "left", beside FROM jump {_PLACE} ORDER BY first', place[:2])
-        jumps = (Jump.trusted(first=a, parent=b, left=c, beside=d) for a, b, c, d in rows)
-        return Tree(jumps=tuple(jumps), newest=tip.newest, head=tip.head)
+        rows = self.db.execute(f"{_JUMP} {_PLACE} ORDER BY first", place[:2])
+        return Tree(jumps=tuple(read_jump(place, row) for row in rows), newest=tip.newest, head=tip.head)
 
     def follower(self, place: Place, parent: int) -> int:
         """Return the entry that continued `parent` in its own run, or 0."""
@@ -302,7 +309,8 @@ class Reader:
         return None
 
     def _entry(self, place: Place, row: Sequence[Any]) -> Entry:
-        seq, parent, kind, turn, created_at, id, tokens, content, parts = row
+        check_entry(place, row)
+        seq, parent, kind, turn, created_at, id, tokens, _, _, content, parts, _ = row
         unpack = self.packer.unpack
         return Entry.trusted(
             conversation=place.id,
@@ -357,9 +365,12 @@ class Reader:
             return None
         start = offset if found[0] == message else 0
         chunks = self.db.rows(
-            f'SELECT "offset", text FROM chunk {_PLACE} AND "end" > ? ORDER BY "offset"', (*place[:2], start)
+            f'SELECT "offset", "end", bytes, text, crc FROM chunk {_PLACE} AND "end" > ? ORDER BY "offset"',
+            (*place[:2], start),
         )
-        text = "".join(text for _, text in chunks)[start - chunks[0][0] if chunks else 0 :]
+        if any(crc != checksum(*place[:2], *columns) for *columns, crc in chunks):
+            raise StoreCorrupt(f"What is being written in conversation {place.id} is damaged.")
+        text = "".join(row[3] for row in chunks)[start - chunks[0][0] if chunks else 0 :]
         return Draft(message=found[0], turn=found[1], started_at=moment(found[2]), offset=start, text=text)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import apsw
 
 from threadkeep.errors import StoreCorrupt, StoreTooNew
+from threadkeep.store.sqlite.checksums import register
 from threadkeep.store.sqlite.connection import Database, connect, translated
 
 APPLICATION = 0x7468726B
@@ -42,6 +43,7 @@ def pending(path: Path) -> list[str]:
 def apply(connection: Database) -> list[str]:
     """Apply what is missing, one starter at a time; refuse a file of a newer release or of another program."""
     known = migrations()
+    register(connection)
     with translated(connection):
         if connection.pragma("user_version") == known[-1][0] and connection.pragma("application_id") == APPLICATION:
             return []

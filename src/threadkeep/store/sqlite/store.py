@@ -6,7 +6,8 @@ a search, which may read much, is made in a thread.
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Self, TypeVar
@@ -34,17 +35,17 @@ from threadkeep.store.base import (
     Statistics,
 )
 from threadkeep.store.checks import check_limit, check_new, check_position
-from threadkeep.store.moments import microseconds
-from threadkeep.store.paging import activity_after, activity_cursor
 from threadkeep.store.rights import warn_if_shared
 from threadkeep.store.ruled import RuledStore
 from threadkeep.store.rules import Verb
-from threadkeep.store.sqlite import index
+from threadkeep.store.sqlite import index, listing
 from threadkeep.store.sqlite.connection import Database, connect, translated
 from threadkeep.store.sqlite.deletion import Deletion
 from threadkeep.store.sqlite.keyring import SqliteKeyRing
 from threadkeep.store.sqlite.milestones import count_messages
-from threadkeep.store.sqlite.reading import Place, Reader
+from threadkeep.store.sqlite.place import Place
+from threadkeep.store.sqlite.pulse import Pulse
+from threadkeep.store.sqlite.reading import Reader
 from threadkeep.store.sqlite.schema import apply
 from threadkeep.store.sqlite.searching import search
 from threadkeep.store.sqlite.upkeep import Upkeep
@@ -70,7 +71,8 @@ class SqliteStore(RuledStore):
         self._searcher = Reader(connect(path))
         self.keyring = SqliteKeyRing(self.writer, self._reader.db)
         self._searching = asyncio.Lock()
-        self._upkeep = Upkeep(self.writer, self._log)
+        self._pulse = Pulse(path, self.writer)
+        self.upkeep = Upkeep(self.writer, self._log)
         self._closed = False
 
     @classmethod
@@ -79,20 +81,25 @@ class SqliteStore(RuledStore):
         with os_errors.translated():
             store = cls(path, clock, ids, max_bytes)
             warn_if_shared(path)
+        try:
+            await store.upkeep.begin()
+        except BaseException:
+            await store.close()
+            raise
         return store
 
     async def close(self) -> None:
         if self._closed:
             return
         self._closed = True
-        await self._upkeep.close()
+        await self.upkeep.close()
         await self.writer.close()
         async with self._searching:
             self._reader.db.close()
             self._searcher.db.close()
 
     async def ping(self) -> None:
-        await self._run(lambda: self._log.db.rows("UPDATE caught_up SET position = position"))
+        await self._pulse.beat()
 
     # Conversations
 
@@ -113,11 +120,8 @@ class SqliteStore(RuledStore):
         after: str | None = None,
     ) -> ConversationPage:
         check_limit(limit)
-        before = activity_after(scope, after)
-        await self._upkeep.catch_up()
-        with translated(self._reader.db):
-            found = self._reader.conversations(scope, before, assistant, status, limit + 1)
-        return _page(scope, found, limit)
+        with self._snapshot():
+            return listing.list_user(self._reader, scope, assistant, status, limit, after)
 
     async def delete(self, scope: Scope, conversation: str) -> None:
         await self._run(lambda: self._deletion.hide(scope, conversation))
@@ -129,6 +133,9 @@ class SqliteStore(RuledStore):
         removed, moment = 0, self._clock() - kept_for
         while (finished := await self._run(lambda: self._deletion.purge(moment))) is not None:
             removed += finished
+        if removed:
+            self.writer.checkpoints.empty()
+            await self.writer.run(lambda: None)
         return removed
 
     # The log and its tree
@@ -218,7 +225,6 @@ class SqliteStore(RuledStore):
         after: str | None = None,
     ) -> HitPage:
         check_limit(limit)
-        await self._upkeep.catch_up()
         async with self._searching:
             return await asyncio.to_thread(search, self._searcher, scope, text, conversation, limit, after)
 
@@ -227,7 +233,6 @@ class SqliteStore(RuledStore):
     ) -> tuple[Entry, ...]:
         check_limit(limit)
         terms = query_words(words)
-        await self._upkeep.catch_up()
 
         def read(here: Place) -> tuple[Entry, ...]:
             found = relate(index.related(self._reader, here, terms, min(before, MAX_SEQ)), limit)
@@ -236,25 +241,15 @@ class SqliteStore(RuledStore):
         return self._read(scope, conversation, read)
 
     async def statistics(self, tenant: str, *, user: str | None = None) -> Statistics:
-        await self._upkeep.catch_up()
-        with translated(self._reader.db):
-            conversations, entries, size = self._reader.db.row(
-                "SELECT count(*), coalesce(sum((SELECT max(seq) FROM entry e "
-                "WHERE e.tenant = c.tenant AND e.conversation = c.key)), 0), coalesce(sum(c.bytes), 0) "
-                "FROM conversation c JOIN tenant t ON t.key = c.tenant JOIN user u ON u.key = c.user "
-                "WHERE t.name = ?1 AND (?2 IS NULL OR u.name = ?2) AND c.id IS NOT NULL",
-                (tenant, user),
-            )
-        return Statistics(conversations=conversations, entries=entries, bytes=size)
+        with self._snapshot():
+            return listing.count(self._reader, tenant, user)
 
     # For administrators of a tenant
 
     async def list_tenant(self, tenant: str, *, limit: int = 20, after: str | None = None) -> ConversationPage:
         check_limit(limit)
-        before = activity_after(check_id(tenant), after)
-        await self._upkeep.catch_up()
-        with translated(self._reader.db):
-            return _page(tenant, self._reader.conversations_of_all(tenant, before, limit + 1), limit)
+        with self._snapshot():
+            return listing.list_tenant(self._reader, check_id(tenant), limit, after)
 
     async def users(self, tenant: str) -> tuple[str, ...]:
         with translated(self._reader.db):
@@ -263,11 +258,16 @@ class SqliteStore(RuledStore):
     # Seams
 
     def _read(self, scope: Scope, conversation: str, read: Callable[[Place], T]) -> T:
+        with self._snapshot():
+            return read(self._reader.place(scope, conversation))
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[None]:
         """Read as of one moment."""
         if self._closed:
             raise StoreUnavailable("The store is closed.")
         with translated(self._reader.db), self._reader.snapshot():
-            return read(self._reader.place(scope, conversation))
+            yield
 
     async def _write(self, scope: Scope, conversation: str, verb: Verb[T]) -> T:
         return await self._run(lambda: self._log.write(scope, conversation, verb), patient=verb.patient)
@@ -275,7 +275,7 @@ class SqliteStore(RuledStore):
     async def _run(self, work: Callable[[], T], *, patient: bool = False) -> T:
         """Do work in a transaction."""
         result = await self.writer.run(work, patient=patient)
-        self._upkeep.stir()
+        self.upkeep.stir()
         return result
 
 
@@ -296,12 +296,3 @@ def _open(path: Path) -> Database:
         connection.close()
         raise
     return connection
-
-
-def _page(whose: Scope | str, found: Sequence[tuple[Conversation, int]], limit: int) -> ConversationPage:
-    """Return a page of conversations, of which one more than the page holds was looked for."""
-    items = tuple(conversation for conversation, _ in found[:limit])
-    if len(found) <= limit:
-        return ConversationPage(items=items)
-    last, key = found[limit - 1]
-    return ConversationPage(items=items, next=activity_cursor(whose, microseconds(last.updated_at), key))

@@ -5,8 +5,11 @@ nobody writes, and every few minutes if somebody always does.
 """
 
 import asyncio
+from contextlib import suppress
 
+from threadkeep.errors import StoreError
 from threadkeep.store.sqlite import index
+from threadkeep.store.sqlite.connection import translated
 from threadkeep.store.sqlite.writer import Writer
 from threadkeep.store.sqlite.writing import Log
 from threadkeep.supervision import supervised
@@ -27,6 +30,15 @@ class Upkeep:
         self._task: asyncio.Task[None] | None = None
         self._closed = False
 
+    async def begin(self) -> None:
+        """Derive what an earlier process did not come to, at once if it is much: readers would do it each time."""
+        with translated(self._log.db):
+            self._log.added = index.lag(self._log.reader)
+        if self._log.added > index.LARGEST_LAG:
+            await self.catch_up()
+        elif self._log.added:
+            self.stir()
+
     def stir(self) -> None:
         """Hear that something was written."""
         self._written = self._loop.time()
@@ -38,11 +50,14 @@ class Upkeep:
         self._task = None
 
     async def close(self) -> None:
-        """End the task."""
+        """End the task, and let the index follow; if that fails, the next process does it."""
         self._closed = True
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
+        if self._log.added:
+            with suppress(StoreError):
+                await self.catch_up()
 
     async def catch_up(self) -> None:
         """Derive everything that is derived from the log."""

@@ -21,17 +21,15 @@ from threadkeep.store.moments import microseconds
 from threadkeep.store.placement import Tip, place, stamper
 from threadkeep.store.record import Chunk, KeyUse, OpenTurn, Record
 from threadkeep.store.rules import DraftEnd, Replay, Verb, entries_of, finishes, key_use, raises_version
+from threadkeep.store.sqlite.checksums import CONVERSATION, ENTRY, SETTINGS, checksum, entry_checksum
 from threadkeep.store.sqlite.milestones import set_milestones
-from threadkeep.store.sqlite.reading import Place, Reader
+from threadkeep.store.sqlite.place import Place
+from threadkeep.store.sqlite.reading import Reader
 
 T = TypeVar("T")
 REMEMBERED = 10_000
 _HERE = "WHERE tenant = ? AND conversation = ?"
-_INSERT = """
-    INSERT INTO entry
-        (tenant, conversation, seq, parent, kind, turn, created_at, id, tokens, head, newest, content, parts)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-"""
+_INSERT = f"INSERT INTO entry ({ENTRY}, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 @dataclass(slots=True)
@@ -121,6 +119,7 @@ class Log:
             ),
         )
         here = Place(tenant, self.db.last_insert_rowid(), id, 1)
+        self._seal(here)
         if use:
             self._keep_key(here, use, 0, 0)
         return Created(conversation=self.reader.conversation(scope, here))
@@ -180,8 +179,9 @@ class Log:
             self._insert(end.place, entry, row, tip)
         end.tip = placed.tip
         if placed.jump is not None:
-            jump = (placed.jump.first, placed.jump.parent, placed.jump.left, placed.jump.beside)
-            self.db.execute("INSERT INTO jump VALUES (?, ?, ?, ?, ?, ?)", (*end.place[:2], *jump))
+            jump = placed.jump
+            columns = (*end.place[:2], jump.first, jump.parent, jump.left, jump.beside)
+            self.db.execute("INSERT INTO jump VALUES (?, ?, ?, ?, ?, ?, ?)", (*columns, checksum(*columns)))
         if raises_version(record.bodies):
             self._change(end, record)
         if record.open_turn is not None:
@@ -201,25 +201,25 @@ class Log:
     def _insert(self, here: Place, entry: Entry, row: Row, tip: Tip) -> None:
         around = (None, None) if entry.continues_branch else (tip.head, tip.newest)
         pack = self.reader.packer.pack
-        self.db.execute(
-            _INSERT,
-            (
-                *here[:2],
-                entry.seq,
-                entry.parent or 0,
-                row.kind,
-                entry.turn,
-                microseconds(entry.created_at),
-                row.id,
-                row.tokens,
-                *around,
-                pack(row.content),
-                pack(row.parts or ""),
-            ),
+        columns = (
+            *here[:2],
+            entry.seq,
+            entry.parent or 0,
+            row.kind,
+            entry.turn,
+            microseconds(entry.created_at),
+            row.id,
+            row.tokens,
+            *around,
+            pack(row.content),
+            pack(row.parts or ""),
         )
+        self.db.execute(_INSERT, (*columns, entry_checksum(*columns)))
 
     def _change(self, end: SqliteEnd, record: Record) -> None:
         """Raise the version, and change the conversation as a whole as the record says."""
+        # What is damaged must not be sealed anew.
+        self.reader.conversation(end.scope, end.place)
         end.version += 1
         self.db.execute("UPDATE conversation SET version = ? WHERE key = ?", (end.version, end.place.conversation))
         for change in (body for body in record.bodies if isinstance(body, Update)):
@@ -236,6 +236,15 @@ class Log:
                     end.place.conversation,
                 ),
             )
+        self._seal(end.place)
+
+    def _seal(self, here: Place) -> None:
+        """Keep the checksum of a conversation that was changed."""
+        self.db.execute(
+            f"UPDATE conversation SET crc = checksum({CONVERSATION}), settings_crc = checksum(key, {SETTINGS}) "
+            "WHERE key = ?",
+            here[1:2],
+        )
 
     def _keep_turn(self, end: SqliteEnd, turn: OpenTurn) -> None:
         if not turn.state.is_open:
@@ -258,17 +267,13 @@ class Log:
                 (*end.place[:2], chunk.turn, chunk.message, microseconds(record.at)),
             )
         characters, size = draft.characters + len(chunk.text), draft.bytes + len(chunk.text.encode())
-        self.db.execute(
-            "INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?)",
-            (*end.place[:2], draft.characters, characters, size, chunk.text),
-        )
+        columns = (*end.place[:2], draft.characters, characters, size, chunk.text)
+        self.db.execute("INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?, ?)", (*columns, checksum(*columns)))
         end.draft = DraftEnd(chunk.message, chunk.turn, characters, size)
 
     def _keep_key(self, here: Place, key: KeyUse, first: int, last: int) -> None:
-        self.db.execute(
-            "INSERT OR REPLACE INTO key VALUES (?, ?, ?, ?, ?, ?)",
-            (here.tenant, bytes.fromhex(key.name), bytes.fromhex(key.digest), here.conversation, first, last),
-        )
+        columns = (here.tenant, bytes.fromhex(key.name), bytes.fromhex(key.digest), here.conversation, first, last)
+        self.db.execute("INSERT OR REPLACE INTO key VALUES (?, ?, ?, ?, ?, ?, ?)", (*columns, checksum(*columns)))
 
 
 def _json(value: object) -> str:

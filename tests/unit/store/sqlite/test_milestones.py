@@ -12,6 +12,7 @@ from threadkeep.errors import StaleVersion
 from threadkeep.store.base import MAX_BYTES, Append
 from threadkeep.store.rules import Rules, Verb
 from threadkeep.store.sqlite.connection import Database
+from threadkeep.store.sqlite.schema import APPLICATION, migrations
 from threadkeep.store.sqlite.store import SqliteStore
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import ADA, EVE, NO_TIME, asked, new, say
@@ -32,6 +33,20 @@ async def _open(folder: Path, clock: FakeClock) -> SqliteStore:
 
 def _db(store: SqliteStore) -> Database:
     return store.writer.connection
+
+
+def _write_old(source: Path, path: Path) -> None:
+    """Write a file as the releases before milestones did, with the log of another."""
+    old = Database(str(path))
+    for _, _, sql in migrations()[:3]:
+        old.execute(sql)
+    old.pragma("user_version", 3)
+    old.pragma("application_id", APPLICATION)
+    old.execute("ATTACH ? AS new", (str(source),))
+    for table in ("tenant", "user", "conversation", "entry", "jump"):
+        columns = ", ".join(f'"{row[1]}"' for row in old.rows(f"PRAGMA main.table_info({table})"))
+        old.execute(f"INSERT INTO main.{table} ({columns}) SELECT {columns} FROM new.{table}")
+    old.close()
 
 
 async def _remark(store: SqliteStore, name: str) -> None:
@@ -91,10 +106,10 @@ async def test_a_file_of_an_older_release_gets_its_milestones_when_it_is_opened(
     await new(store, EVE, "too short for one")
     await new(store, EVE, *["x"] * 512)
     expected = _db(store).rows(ALL)
-    _db(store).execute("DROP TABLE milestone")
-    _db(store).pragma("user_version", 3)
     await store.close()
-    store = await _open(tmp_path, clock)
+    (tmp_path / "old").mkdir()
+    _write_old(tmp_path / "t.db", tmp_path / "old" / "t.db")
+    store = await _open(tmp_path / "old", clock)
     assert _db(store).rows(ALL) == expected
     assert len(expected) == 8
     assert [await store.count(*name) for name in names] == [507] * 3

@@ -122,8 +122,8 @@ async def test_the_file_alone_has_everything_when_nobody_has_written_for_a_while
     store = await _open(tmp_path, clock)
     await new(store, LOCAL, "question", "answer", name="kept")
     async with asyncio.timeout(30):
-        assert store._upkeep._task is not None
-        await store._upkeep._task
+        assert store.upkeep._task is not None
+        await store.upkeep._task
     (tmp_path / "alone").mkdir()
     shutil.copy(tmp_path / "t.db", tmp_path / "alone" / "t.db")
     await store.close()

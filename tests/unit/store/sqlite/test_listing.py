@@ -1,0 +1,67 @@
+"""Lists, searches and counts are exact while the index lags behind, and wait for nobody who writes."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from threadkeep.conversation.ids import new_id
+from threadkeep.store.base import MAX_BYTES
+from threadkeep.store.sqlite import index
+from threadkeep.store.sqlite.store import SqliteStore
+from threadkeep.testing.clock import FakeClock
+from threadkeep.testing.samples import ADA, BOB, new, say, texts_of
+
+
+@pytest.fixture
+async def store(tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[SqliteStore]:
+    """A store whose index never follows by itself, with another process that holds the write lock for ever."""
+    monkeypatch.setattr(index, "IDLE_SECONDS", 3600.0)
+    store = await SqliteStore.open(tmp_path / "t.db", clock, new_id, MAX_BYTES)
+    for name in ("first", "second", "third"):
+        clock.advance(1)
+        await new(store, ADA, f"{name} otters", name=name)
+    await store.upkeep.catch_up()
+    clock.advance(1)
+    await say(store, "first", "late otters and seals")
+    clock.advance(1)
+    await new(store, BOB, "the otters of another user")
+    holder = apsw.Connection(str(tmp_path / "t.db"))
+    holder.execute("BEGIN IMMEDIATE")
+    yield store
+    holder.execute("ROLLBACK")
+    holder.close()
+    await store.close()
+
+
+async def test_a_list_shows_the_newest_activity_first_page_by_page(store: SqliteStore) -> None:
+    async with asyncio.timeout(5):
+        whole = await store.list(ADA)
+        first = await store.list(ADA, limit=1)
+        rest = await store.list(ADA, limit=2, after=first.next)
+        tenant = await store.list_tenant(ADA.tenant)
+    assert [found.id for found in whole.items] == ["first", "third", "second"]
+    assert (*first.items, *rest.items) == whole.items
+    assert rest.next is None
+    assert [found.scope for found in tenant.items] == [BOB, ADA, ADA, ADA]
+
+
+async def test_a_search_finds_what_is_not_indexed_yet(store: SqliteStore) -> None:
+    async with asyncio.timeout(5):
+        assert len((await store.search(ADA, "otters")).items) == 4
+        assert [hit.seq for hit in (await store.search(ADA, "seal")).items] == [2]
+        assert (await store.search(ADA, "another")).items == ()
+        assert len((await store.search(ADA, "otters", conversation="first")).items) == 2
+        assert texts_of(await store.related(ADA, "first", ["otters"], before=9)) == [
+            "late otters and seals",
+            "first otters",
+        ]
+
+
+async def test_what_is_stored_is_counted_at_once(store: SqliteStore) -> None:
+    async with asyncio.timeout(5):
+        found = await store.statistics(ADA.tenant, user=ADA.user)
+    assert (found.conversations, found.entries) == (3, 4)
+    assert found.bytes == len("first otterssecond ottersthird otterslate otters and seals")
