@@ -113,3 +113,16 @@ async def test_a_wire_says_that_it_is_cut(postgres_server: PostgresServer, postg
     await wire.close()
     with pytest.raises(StoreUnavailable):
         await wire.send(["too late"])
+
+
+async def test_readers_at_both_instances_are_counted_together(instances: Keepers) -> None:
+    one, two = [await instances.open(ScriptedModel()) for _ in "ab"]
+    chat = await new_chat(one)
+    async with asyncio.timeout(PATIENCE), aclosing(one.desk.follow(chat.scope, chat.id, presence=True)) as first:
+        assert (await anext(first)).data == {"readers": 1}
+        async with aclosing(two.desk.follow(chat.scope, chat.id, presence=True)) as second:
+            told = [(await anext(second)).data["readers"]]
+            while told[-1] != 2:
+                told.append((await anext(second)).data["readers"])
+            assert (await anext(first)).data == {"readers": 2}
+        assert (await anext(first)).data == {"readers": 1}

@@ -13,6 +13,8 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import NewType
 
+from threadkeep.turn.presence import Presence
+
 MOST_WAITING = 256
 """How much news a slow reader may leave lying before it is only told to look into the log."""
 
@@ -32,6 +34,8 @@ class News:
 
 
 LOOK = News()
+READERS = News(message="")
+"""There may be more or fewer readers; the log has not grown."""
 
 Topic = NewType("Topic", bytes)
 """What news is about: a conversation, or the list of a user's conversations, as a digest that tells neither."""
@@ -109,6 +113,7 @@ class Bus:
     def __init__(self) -> None:
         self._readers: dict[Topic, set[Subscription]] = defaultdict(set)
         self._relays: list[Callable[[Topic], None]] = []
+        self.presence: Presence[Topic] = Presence(lambda topic: self.tell(topic, READERS))
 
     def publish(self, tenant: str, conversation: str, news: News = LOOK) -> None:
         """Tell every reader of the conversation."""
@@ -144,10 +149,12 @@ class Bus:
         return bool(self._relays)
 
     @contextmanager
-    def subscribed(self, tenant: str, conversation: str) -> Iterator[Subscription]:
-        """Be told about a conversation for a while."""
+    def subscribed(self, tenant: str, conversation: str, *, presence: bool = False) -> Iterator[Subscription]:
+        """Be told about a conversation for a while; with presence, count as one of its readers."""
         topic, subscription = topic_of(tenant, conversation), Subscription()
         self._readers[topic].add(subscription)
+        if presence:
+            self.presence.enter(topic)
         try:
             yield subscription
         finally:
@@ -155,6 +162,8 @@ class Bus:
             self._readers[topic].discard(subscription)
             if not self._readers[topic]:
                 del self._readers[topic]
+            if presence:
+                self.presence.leave(topic)
 
     def readers(self, tenant: str, conversation: str) -> int:
         """Return how many readers a conversation has here."""

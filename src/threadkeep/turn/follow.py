@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.scope import Scope
 from threadkeep.store.base import Store
-from threadkeep.turn.bus import LOOK, Bus, News
+from threadkeep.turn.bus import LOOK, READERS, Bus, News, topic_of
 from threadkeep.turn.events import Event, events, text_event
 
 LOOK_EVERY = 1.0
@@ -14,7 +14,7 @@ LOOK_EVERY_RELAYED = 5.0
 """The same where other processes tell us: then only news that was lost is waited for."""
 PAGE = 100
 PRESENCE = "presence"
-"""An event that is in no log: so many readers follow the conversation in this process."""
+"""An event that is in no log: so many readers follow the conversation, in all processes that tell each other."""
 
 
 async def follow(
@@ -28,14 +28,17 @@ async def follow(
 ) -> AsyncGenerator[Event, None]:
     """Yield every event behind the cursor (none: from now on), for ever.
 
-    Those who ask for it are also told how many readers there are here.
+    Those who ask for it count as readers, and are told how many there are.
     """
-    with bus.subscribed(scope.tenant, conversation) as subscription:
+    topic = topic_of(scope.tenant, conversation)
+    with bus.subscribed(scope.tenant, conversation, presence=presence) as subscription:
         cursor = await _present(store, scope, conversation) if after is None else after
         news = [LOOK]
         readers = 0
         while True:
             for item in news:
+                if item is READERS:
+                    continue
                 if item.message is not None and item.message == cursor.message and item.offset == cursor.offset:
                     event = text_event(item.message, item.text, cursor)
                     cursor = event.cursor
@@ -44,7 +47,7 @@ async def follow(
                     async for event in _catch_up(store, scope, conversation, cursor):
                         cursor = event.cursor
                         yield event
-            if presence and readers != (readers := bus.readers(scope.tenant, conversation)):
+            if presence and readers != (readers := bus.presence.count(topic)):
                 yield Event(PRESENCE, {"readers": readers}, cursor)
             news = await subscription.get(LOOK_EVERY_RELAYED if bus.is_relayed else LOOK_EVERY) or [LOOK]
 

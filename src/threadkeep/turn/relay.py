@@ -5,17 +5,25 @@ are. The relay may lose anything, as the bus may: readers also look by themselve
 """
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from secrets import token_hex
 
 from threadkeep.store.wire import MOST_BYTES, Wire
 from threadkeep.turn.bus import TOPIC_BYTES, Bus, Topic
+from threadkeep.turn.presence import TOLD_EVERY
 
 GATHER = 0.1
 """Seconds between two sendings: what happens meanwhile is told together, so readers elsewhere read as often at most."""
-QUIET = 30.0
-"""Seconds without news after which it is tried whether the wire still carries."""
+QUIET = TOLD_EVERY
+"""Seconds after which readers are told of again, by which it is tried whether the wire still carries."""
 MOST_TOPICS = (MOST_BYTES - 100) // (2 * TOPIC_BYTES)
+READERS = "readers "
+"""What a word begins with that tells how many readers topics have here; it is no digest."""
+COUNT_BYTES = 2
+MOST_READERS = 2 ** (8 * COUNT_BYTES) - 1
+MOST_COUNTS = (MOST_BYTES - 100) // (2 * (TOPIC_BYTES + COUNT_BYTES))
 
 
 class Relay:
@@ -29,24 +37,38 @@ class Relay:
         self._outgoing: set[Topic] = set()
         self._incoming: set[Topic] = set()
         self._woken = asyncio.Event()
+        self._present: set[Topic] = set()
+        self._told_all = 0.0
 
     async def run(self) -> None:
         """Carry news until the wire breaks; run supervised, which opens it again."""
         try:
             await self._wire.open(self._hear)
+            self._told_all = 0.0
+            self._bus.presence.relay(self._note_readers)
             with self._bus.relayed(self._note):
                 await self._carry()
         finally:
+            self._bus.presence.relay(None)
+            self._present.clear()
             await self._wire.close()
 
     def _note(self, topic: Topic) -> None:
         self._outgoing.add(topic)
         self._woken.set()
 
+    def _note_readers(self, topic: Topic) -> None:
+        self._present.add(topic)
+        self._woken.set()
+
     def _hear(self, word: str) -> None:
         """Pass a word on to readers here. What we sent ourselves, and what is none of ours, means nothing."""
         sender, _, names = word.partition(" ")
         if sender == self._sender:
+            return
+        if names.startswith(READERS):
+            for topic, count in _counts(names.removeprefix(READERS)):
+                self._bus.presence.hear(sender, topic, count)
             return
         for topic in _topics(names):
             self._bus.tell(topic)
@@ -55,12 +77,12 @@ class Relay:
 
     async def _carry(self) -> None:
         while True:
-            try:
+            with suppress(TimeoutError):
                 async with asyncio.timeout(QUIET):
                     await self._woken.wait()
-            except TimeoutError:
-                await self._wire.send(())
-                continue
+            if not self._woken.is_set() or time.monotonic() - self._told_all >= QUIET:
+                self._told_all = time.monotonic()
+                await self._wire.send(self._reader_words(self._bus.presence.here()))
             self._woken.clear()
             outgoing, self._outgoing = self._outgoing, set()
             incoming, self._incoming = frozenset(self._incoming), set()
@@ -68,17 +90,34 @@ class Relay:
                 await self._wire.send(self._words(list(outgoing)))
             if incoming:
                 await self._changed(incoming)
+            if self._present:
+                present, self._present = self._present, set()
+                await self._wire.send(self._reader_words(self._bus.presence.here(present)))
             await asyncio.sleep(GATHER)
 
     def _words(self, topics: list[Topic]) -> list[str]:
         shares = (topics[first : first + MOST_TOPICS] for first in range(0, len(topics), MOST_TOPICS))
         return [f"{self._sender} {b''.join(share).hex()}" for share in shares]
 
+    def _reader_words(self, readers: dict[Topic, int]) -> list[str]:
+        told = [topic + min(count, MOST_READERS).to_bytes(COUNT_BYTES) for topic, count in readers.items()]
+        shares = (told[first : first + MOST_COUNTS] for first in range(0, len(told), MOST_COUNTS))
+        return [f"{self._sender} {READERS}{b''.join(share).hex()}" for share in shares]
+
 
 def _topics(names: str) -> list[Topic]:
     """Return the topics of a word; of one that another program sent, none."""
+    return [Topic(each) for each in _parts(names, TOPIC_BYTES)]
+
+
+def _counts(told: str) -> list[tuple[Topic, int]]:
+    parts = _parts(told, TOPIC_BYTES + COUNT_BYTES)
+    return [(Topic(each[:TOPIC_BYTES]), int.from_bytes(each[TOPIC_BYTES:])) for each in parts]
+
+
+def _parts(told: str, size: int) -> list[bytes]:
     try:
-        digests = bytes.fromhex(names)
+        raw = bytes.fromhex(told)
     except ValueError:
         return []
-    return [Topic(digests[first : first + TOPIC_BYTES]) for first in range(0, len(digests), TOPIC_BYTES)]
+    return [raw[first : first + size] for first in range(0, len(raw), size)]

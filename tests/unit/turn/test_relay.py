@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
 import pytest
@@ -14,7 +14,7 @@ from threadkeep.store.wire import MOST_BYTES, Wire
 from threadkeep.supervision import supervised
 from threadkeep.turn import relay
 from threadkeep.turn.bus import LOOK, Bus, News, Topic, topic_of
-from threadkeep.turn.relay import MOST_TOPICS, Relay
+from threadkeep.turn.relay import MOST_COUNTS, MOST_TOPICS, Relay
 
 
 @dataclass
@@ -148,7 +148,45 @@ async def test_a_wire_that_is_quiet_is_tried_now_and_then(monkeypatch: pytest.Mo
         await until(lambda: len(cable.listeners) == 1)
 
 
-@pytest.mark.parametrize("word", ["", "x", "other nothex", "other abc", "\x00 \x00"])
+async def test_readers_are_counted_in_all_processes_and_no_longer_when_one_of_them_goes() -> None:
+    cable, here, there = Cable(), Process(), Process()
+    topic = topic_of("acme", "c")
+
+    def counts() -> tuple[int, int]:
+        return here.bus.presence.count(topic), there.bus.presence.count(topic)
+
+    async with joined(cable, here, there):
+        with here.bus.subscribed("acme", "c", presence=True), here.bus.subscribed("acme", "c"):
+            with there.bus.subscribed("acme", "c", presence=True), there.bus.subscribed("acme", "c", presence=True):
+                await until(lambda: counts() == (3, 3))
+            await until(lambda: counts() == (1, 0))
+    assert not any("acme" in word for word in cable.sent)
+
+
+async def test_a_process_that_comes_later_is_told_who_is_there() -> None:
+    cable, here, there = Cable(), Process(), Process()
+    topic = topic_of("acme", "c")
+    with here.bus.subscribed("acme", "c", presence=True), there.bus.subscribed("acme", "c", presence=True):
+        async with joined(cable, here, there):
+            await until(lambda: here.bus.presence.count(topic) == there.bus.presence.count(topic) == 2)
+
+
+async def test_the_readers_of_very_many_conversations_are_told_in_several_words() -> None:
+    cable, here, there = Cable(), Process(), Process()
+    ids = [f"c{number}" for number in range(MOST_COUNTS * 2 + 1)]
+    with ExitStack() as stack:
+        for each in ids:
+            stack.enter_context(here.bus.subscribed("acme", each, presence=True))
+            stack.enter_context(there.bus.subscribed("acme", each, presence=True))
+        async with joined(cable, here, there):
+            await until(lambda: all(there.bus.presence.count(topic_of("acme", each)) == 2 for each in ids))
+    assert max(map(len, cable.sent)) <= MOST_BYTES
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["", "x", "other readers", "other readers x", "other readers abcd", "other nothex", "other abc", "\x00 \x00"],
+)
 async def test_words_of_other_programs_mean_nothing(word: str) -> None:
     cable, here = Cable(), Process()
     async with joined(cable, here):
