@@ -257,6 +257,10 @@ async def test_an_answer_is_made_again_beside_the_first_and_either_can_be_chosen
             page = (await server.client.get(path, params={"around": 1, "limit": limit})).json()["messages"]
             assert [message["seq"] for message in page] == [1, first["seq"]][:limit]
         assert (await server.client.put(f"{path}/head", json={"head": 999})).status_code in (400, 404)
+        for number in (-1, 0, 2**53 + 1, 10**30):
+            for wrong in ({"before": 1, "head": number}, {"before": number}, {"around": number}):
+                assert_problem(await server.client.get(path, params=wrong), 422, "invalid_request")
+            assert_problem(await server.client.get(f"{path}/export", params={"head": number}), 422, "invalid_request")
 
 
 @pytest.mark.parametrize("approved", [True, False])

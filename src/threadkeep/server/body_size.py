@@ -1,4 +1,7 @@
-"""How large the body of a request may be. A larger one is refused before it is read, or as soon as it is too large."""
+"""How much the body of a request may hold: bytes and, if it is JSON, values: each costs far more than its bytes.
+
+A body that declares too much is refused before it is read, any other as soon as it has too much.
+"""
 
 from contextlib import suppress
 
@@ -7,6 +10,12 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from threadkeep.server.problems import problem
+
+MOST_VALUES = 50_000
+"""How many values JSON may hold: more would keep everybody waiting while they are parsed and checked."""
+CLOSE = {"Connection": "close"}
+"""The rest of a body that is refused is never read, so the connection cannot be used again."""
+FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
 class BodySize:
@@ -18,45 +27,72 @@ class BodySize:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or refuse it."""
-        if scope["type"] != "http" or not self.most:
+        if scope["type"] != "http":
             await self.app(scope, receive, send)
-        elif _declared(Headers(scope=scope)) > self.most:
-            await self._refusal()(scope, receive, send)
+        elif 0 < self.most < _declared(Headers(scope=scope)):
+            await self._too_large()(scope, receive, send)
         else:
             await self._watch(scope, receive, send)
 
     async def _watch(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Count what arrives. The application is left with a broken body, and its answer to that is not sent."""
         arrived, has_answered = 0, False
+        refusal: Response | None = None
+        is_form = Headers(scope=scope).get("content-type", "").lower().startswith(FORMS)
+        values = None if is_form else ValueCount()
 
         async def receive_counting() -> Message:
-            nonlocal arrived
+            nonlocal arrived, refusal
             message = await receive()
-            arrived += len(message.get("body", b""))
-            if arrived > self.most:
-                raise _TooLargeError
+            body = message.get("body", b"")
+            arrived += len(body)
+            if 0 < self.most < arrived:
+                refusal = self._too_large()
+            elif values is not None and values.add(body) > MOST_VALUES:
+                detail = f"The JSON of a body has at most {MOST_VALUES} values."
+                refusal = problem(413, "too_many_values", detail, CLOSE, most=MOST_VALUES)
+            if refusal is not None:
+                raise _RefusedError
             return message
 
         async def send_unless_refused(message: Message) -> None:
             nonlocal has_answered
-            if arrived <= self.most or has_answered:
+            if refusal is None or has_answered:
                 has_answered = True
                 await send(message)
 
-        with suppress(_TooLargeError):
+        with suppress(_RefusedError):
             await self.app(scope, receive_counting, send_unless_refused)
-        if arrived > self.most and not has_answered:
-            await self._refusal()(scope, receive, send)
+        if refusal is not None and not has_answered:
+            await refusal(scope, receive, send)
 
-    def _refusal(self) -> Response:
-        # The rest of the body is never read, so the connection cannot be used again.
-        return problem(
-            413, "body_too_large", f"A body has at most {self.most} bytes.", {"Connection": "close"}, most=self.most
-        )
+    def _too_large(self) -> Response:
+        return problem(413, "body_too_large", f"A body has at most {self.most} bytes.", CLOSE, most=self.most)
 
 
-class _TooLargeError(Exception):
-    """The body is larger than it may be."""
+class ValueCount:
+    """Counts the values of JSON that arrives in pieces, without parsing it: strings, and what stands between them."""
+
+    def __init__(self) -> None:
+        self._is_text = False
+        self._escape = b""
+        self.count = 0
+
+    def add(self, piece: bytes) -> int:
+        """Take in a piece and return how many values there are by now, or a few more."""
+        piece = (self._escape + piece).replace(rb"\\", b"")
+        self._escape = piece[-1:] if piece.endswith(b"\\") else b""
+        for part in piece.replace(rb"\"", b"").split(b'"'):
+            if not self._is_text:
+                self.count += 1 + sum(part.count(sign) for sign in (b",", b"[", b"{"))
+            self._is_text = not self._is_text
+        # The last part goes on in the next piece.
+        self._is_text = not self._is_text
+        return self.count
+
+
+class _RefusedError(Exception):
+    """The body holds more than it may."""
 
 
 def _declared(headers: Headers) -> int:

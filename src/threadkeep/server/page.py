@@ -9,6 +9,7 @@ import gzip
 import hashlib
 import json
 import mimetypes
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,7 +65,7 @@ class PageFiles:
 
     def __init__(self, folder: Path = WEB) -> None:
         self._folder = folder.resolve()
-        self._read: dict[str, tuple[object, Packed]] = {}
+        self._read: dict[Path | str, tuple[object, Packed]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one file."""
@@ -84,22 +85,31 @@ class PageFiles:
                 raise HTTPException(404)
         except (OSError, ValueError):
             raise HTTPException(404) from None
-        known = self._read.get(name)
-        if known is None or known[0] != changed:
-            known = self._read[name] = (changed, Packed.of(path.read_bytes(), name))
+        # By file, not by name: a file has any number of names, such as a/../b.
+        return self._kept(path, changed, lambda: Packed.of(path.read_bytes(), path.name))
+
+    def _kept(self, of: Path | str, state: object, make: Callable[[], Packed]) -> Packed:
+        """Return what was made before, or make it anew if what it is made of has changed."""
+        known = self._read.get(of)
+        if known is None or known[0] != state:
+            known = self._read[of] = (state, make())
         return known[1]
+
+    def _state(self) -> dict[str, int]:
+        """Return all files by name, and when each of them was changed."""
+        found = sorted(path for path in self._folder.rglob("*") if path.is_file())
+        return {path.relative_to(self._folder).as_posix(): path.stat().st_mtime_ns for path in found}
 
     def whole(self) -> Packed:
         """Return all modules that the page needs at once, as one."""
-        state = [(name, self.file(name).etag) for name in order(FIRST, self._text)]
-        known = self._read.get(WHOLE)
-        if known is None or known[0] != state:
-            known = self._read[WHOLE] = (state, Packed.of(assemble(FIRST, self._text).encode(), WHOLE))
-        return known[1]
+        return self._kept(WHOLE, self._state(), lambda: Packed.of(assemble(FIRST, self._text).encode(), WHOLE))
 
     def worker(self) -> Packed:
         """Return the service worker with the list of what it keeps; it changes when any of it does."""
-        names = sorted(path.relative_to(self._folder).as_posix() for path in self._folder.rglob("*") if path.is_file())
+        state = self._state()
+        return self._kept(WORKER, state, lambda: self._worker(list(state)))
+
+    def _worker(self, names: list[str]) -> Packed:
         apart = {*order(FIRST, self._text), WORKER}
         kept = [name for name in names if name.endswith(_KEPT) and name not in apart]
         etags = [self.whole().etag, *(self.file(name).etag for name in [DOCUMENT, WORKER, *kept])]

@@ -1,11 +1,13 @@
 """Large bodies: refused before they are read, or as soon as they get too large."""
 
+import json
 from collections.abc import AsyncIterator
 
 import httpx
 import pytest
 
 from tests.unit.server.serving import served
+from threadkeep.server.body_size import MOST_VALUES, ValueCount
 from threadkeep.settings import Settings
 
 SMALL = Settings(max_body_bytes=1000)
@@ -57,3 +59,22 @@ async def test_a_body_that_fits_arrives_whole(size: int) -> None:
 async def test_zero_is_no_limit() -> None:
     async with served(Settings(max_body_bytes=0)) as client:
         assert (await client.post("/v1/conversations", json={"title": "x" * 5000})).json()["code"] == "invalid_request"
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 1000])
+def test_values_are_counted_outside_of_text_however_the_pieces_are_cut(size: int) -> None:
+    text = json.dumps({"a": ['[{,"\\', '\\"', "", {}, 1, [[]]], "\\": "\\\\"}).encode()
+    count = ValueCount()
+    for start in range(0, len(text), size):
+        count.add(text[start : start + size])
+    assert count.count - len(range(0, len(text), size)) <= 22
+    assert count.count >= 12
+
+
+async def test_json_of_very_many_values_is_refused_and_long_text_is_not() -> None:
+    async with served() as client:
+        for values in ("[" + "[]," * MOST_VALUES + "[]]", "[" + '"",' * MOST_VALUES + "1]"):
+            body = '{"metadata": {"a": ' + values + "}}"
+            answer = await client.post("/v1/conversations", content=body, headers={"Content-Type": "application/json"})
+            assert (answer.status_code, answer.json()["code"]) == (413, "too_many_values")
+        assert (await client.post("/v1/conversations", json={"system": '1,[2,{"3"' * 10_000})).status_code == 201

@@ -72,6 +72,14 @@ async def test_anything_else_is_not_found(client: httpx.AsyncClient, path: str) 
     assert (await client.get(path)).status_code == 404
 
 
+async def test_a_file_is_kept_once_under_whatever_name_it_is_asked_for(folder: Path) -> None:
+    files = PageFiles(folder)
+    assert len({id(files.file(f"{'parts/../' * times}b.js")) for times in range(50)}) == 1
+    assert len(files._read) == 1
+    assert files.worker() is files.worker()
+    assert files.whole() is files.whole()
+
+
 async def test_files_cannot_be_written(client: httpx.AsyncClient) -> None:
     answer = await client.post("/static/c.js")
     assert (answer.status_code, answer.headers["allow"]) == (405, "GET, HEAD")

@@ -23,7 +23,7 @@ def _assert_says(answer: httpx.Response, status: int, code: str, words: str) -> 
         (b"[]", 422, "should be a JSON object"),
         (b'"text"', 422, "should be a JSON object"),
         (b'{"title": "\xff"}', 422, "not JSON in UTF-8"),
-        (b"[" * 100_000, 422, "nested too deeply"),
+        (b"[" * 40_000, 422, "nested too deeply"),
         (b'{"metadata": {"a": ' + b"9" * 5000 + b"}}", 422, "not JSON in UTF-8"),
         (b'{"titel": "a"}', 422, "body.titel"),
         (b'{"title": "' + b"x" * 501 + b'"}', 422, "at most 500 characters"),
@@ -81,3 +81,15 @@ async def test_a_search_in_what_can_be_no_conversation_finds_none() -> None:
     async with served() as client:
         answer = await client.get("/v1/search", params={"q": "word", "conversation": "no id"})
         _assert_says(answer, 404, "conversation_not_found", "no such")
+
+
+async def test_a_body_that_there_is_no_memory_for_is_not_the_clients_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(text: bytes) -> None:
+        raise MemoryError
+
+    async with served() as client:
+        monkeypatch.setattr("starlette.requests.json.loads", full)
+        answer = await client.post(CREATE, content=b"{}", headers=JSON)
+        monkeypatch.undo()
+        _assert_says(answer, 503, "out_of_memory", "memory")
+        assert answer.headers["retry-after"] == "1"

@@ -1,10 +1,13 @@
-"""A body that is JSON or a form: the same fields either way. Files in a form are not looked at."""
+"""A body that is JSON or a form: the same fields either way. Files in a form are not looked at.
 
+A form has few fields and short heads, so that reading it takes no longer than its size allows; a large one is read in a
+thread.
+"""
+
+import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from email import message_from_bytes
-from email.message import EmailMessage
-from email.policy import HTTP
+from email.message import Message
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
@@ -19,6 +22,9 @@ T = TypeVar("T", bound=BaseModel)
 URL_ENCODED = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
 MOST_FIELDS = 100
+MOST_HEAD = 1000
+"""How long the description of a field, or of the whole form, may be."""
+MANY_BYTES = 64 * 1024
 
 
 def body_reader(kind: type[T]) -> Callable[[Request], Awaitable[T]]:
@@ -26,7 +32,11 @@ def body_reader(kind: type[T]) -> Callable[[Request], Awaitable[T]]:
 
     async def read(request: Request) -> T:
         content_type = request.headers.get("content-type", "")
-        fields = _fields(content_type, await request.body())
+        body = await request.body()
+        if len(body) > MANY_BYTES:
+            fields = await asyncio.to_thread(_fields, content_type, body)
+        else:
+            fields = _fields(content_type, body)
         try:
             return kind.model_validate(fields)
         except ValidationError as error:
@@ -56,15 +66,34 @@ def _fields(content_type: str, body: bytes) -> Any:
 
 
 def _parts(content_type: str, body: bytes) -> dict[str, str]:
-    # A form in parts is MIME, which the standard library reads.
-    head = f"Content-Type: {content_type}\r\n\r\n".encode("latin-1")
-    whole = message_from_bytes(head + body, _class=EmailMessage, policy=HTTP)
-    if whole.defects:
-        raise ValueError("a form without its end, or without parts")
+    boundary = _parameter(content_type, "boundary")
+    if not boundary:
+        raise ValueError("a form in parts says how they are divided")
+    _, *parts = (b"\r\n" + body).split(b"\r\n--" + boundary.encode(), MOST_FIELDS + 1)
+    if not parts or not parts[-1].startswith(b"--"):
+        raise ValueError("a form without its end, or with too many parts")
     found = {}
-    for part in list(whole.iter_parts())[:MOST_FIELDS]:
-        name = part.get_param("name", header="content-disposition")
-        if isinstance(name, str) and part.get_filename() is None:
-            content = part.get_payload(decode=True)
-            found[name] = content.decode() if isinstance(content, bytes) else ""
+    for part in parts[:-1]:
+        head, _, content = part.partition(b"\r\n\r\n")
+        described = _disposition(head)
+        name = _parameter(described, "name")
+        if name is not None and _parameter(described, "filename") is None:
+            found[name] = content.decode()
     return found
+
+
+def _disposition(head: bytes) -> str:
+    if len(head) > MOST_HEAD:
+        raise ValueError("the head of a part is too long")
+    lines = (line.partition(":") for line in head.decode().split("\r\n"))
+    return next((value.strip() for name, _, value in lines if name.strip().lower() == "content-disposition"), "")
+
+
+def _parameter(header: str, name: str) -> str | None:
+    """Return a parameter of a header, such as the `b` of `a; name="b"`."""
+    if len(header) > MOST_HEAD:
+        raise ValueError("the head of a form is too long")
+    message = Message()
+    message["Content-Type"] = header
+    found = message.get_param(name)
+    return found if isinstance(found, str) else None

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Header, Query, Response
 
 from threadkeep.conversation.conversation import Conversation, NewConversation
-from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.cursor import MAX_SEQ, Cursor
 from threadkeep.conversation.entry import Entry, Status, Update
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
@@ -33,6 +33,7 @@ TRIES = 5
 REMARKS = 50
 """How many entries behind the newest message are looked through for the end of its turn."""
 Limit = Annotated[int, Query(ge=1, le=200, description="How many at most.")]
+Place = Annotated[int | None, Query(ge=1, le=MAX_SEQ, description="The number of an entry.")]
 IfMatch = Annotated[str | None, Header(description="The version that the change is meant for, as in ETag.")]
 
 
@@ -69,9 +70,9 @@ def conversation_routes(keeper: Keeper) -> APIRouter:
         id: ConversationId,
         response: Response,
         limit: Limit = 50,
-        before: int | None = None,
-        head: int | None = None,
-        around: int | None = None,
+        before: Place = None,
+        head: Place = None,
+        around: Place = None,
     ) -> WholeConversation:
         tries = 0
         while True:

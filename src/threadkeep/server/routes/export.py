@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response, StreamingResponse
 
 from threadkeep.conversation.conversation import Conversation
-from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.cursor import MAX_SEQ, Cursor
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.export import export_text
 from threadkeep.conversation.markdown import to_markdown
@@ -35,7 +35,9 @@ _TYPES = {Format.JSON: "application/json", Format.MARKDOWN: "text/markdown", For
 _ENDINGS = {Format.JSON: "json", Format.MARKDOWN: "md", Format.HTML: "html"}
 _FILES: dict[int | str, dict[str, Any]] = {200: {"content": {kind: {} for kind in _TYPES.values()}}}
 Chosen = Annotated[Format, Query(alias="format", description="`json` is lossless, the others show one branch.")]
-Head = Annotated[int | None, Query(ge=1, description="The branch that Markdown and HTML show; else the current one.")]
+Head = Annotated[
+    int | None, Query(ge=1, le=MAX_SEQ, description="The branch that Markdown and HTML show; else the current one.")
+]
 
 
 def export_routes(keeper: Keeper) -> APIRouter:
