@@ -51,6 +51,31 @@ def asks_for(*centers: str, gate: asyncio.Event | None = None) -> ScriptedModel:
     return ScriptedModel(wants(*calls), [begins, *([gate] if gate else []), *ends])
 
 
+async def test_the_trace_of_an_answer_names_the_tools_that_were_called_for_it(keepers: Keepers) -> None:
+    long = {"text": "x" * 5_000}
+
+    @tool(repeatable=True)
+    async def read(text: str) -> str:
+        """Read a text, in vain."""
+        raise ValueError("too long")
+
+    calls = wants(("c1", "get_budget", {"cost_center": "CC-1"})), wants(("c1", "get_budget", {"cost_center": "CC-2"}))
+    model = ScriptedModel(*calls, wants(("c2", "read", long)), says("Done."))
+    chat = await new_chat(await keepers.open(model, get_budget, read))
+    await ended(await chat.send("Look everywhere"))
+    *earlier, answer = await chat.messages()
+    assert not any(item["kind"] == "tool" for message in earlier for item in message.tool_trace)
+    traced = [item for item in answer.tool_trace if item["kind"] == "tool"]
+    assert [(item["name"], item["outcome"], item["result"]) for item in traced] == [
+        ("get_budget", "ok", "CC-1: 50000, spent 35000"),
+        ("get_budget", "ok", "CC-2: 50000, spent 35000"),
+        ("read", "failed", "ValueError: too long"),
+    ]
+    assert [item["arguments"] for item in traced[:2]] == [{"cost_center": "CC-1"}, {"cost_center": "CC-2"}]
+    assert len(str(traced[2]["arguments"])) < 1_100
+    assert all(isinstance(item["duration_ms"], int) for item in traced)
+
+
 async def test_every_step_of_a_turn_with_tools_is_part_of_the_stored_history(keepers: Keepers) -> None:
     model = asks_for("CC-1001")
     keeper = await keepers.open(model, get_budget)

@@ -19,6 +19,7 @@ from threadkeep.turn.mind import Asked, Changed, Thought
 from threadkeep.turn.pen import Pen
 from threadkeep.turn.running import STORE_PATIENCE, Running
 from threadkeep.turn.states import after, read_state, state_change
+from threadkeep.turn.steps.run_tools import traced_calls
 
 logger = logging.getLogger(__name__)
 
@@ -132,6 +133,7 @@ async def _attempt(running: Running, request: Request, context: Context, closing
         blocks=blocks,
         tool_calls=calls,
         tool_trace=(
+            *(() if calls else traced_calls(running.entries)),
             *context.trace,
             *hearing.collected.notes,
             *(flaw_item(*flaw) for flaw in answer.flaws.items()),

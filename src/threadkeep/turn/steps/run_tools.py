@@ -1,12 +1,15 @@
 """Running tools: the calls are stored before this step begins; each result is stored as soon as it is there."""
 
 import asyncio
+import json
 from collections.abc import Sequence
 from contextlib import aclosing
 
+from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.ids import IdSource
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.conversation.state import State, StateChange
+from threadkeep.conversation.value import JsonObject
 from threadkeep.errors import ContentTooLarge, IllegalTransition
 from threadkeep.store.base import Appendable
 from threadkeep.tools.archive import Archive
@@ -20,6 +23,8 @@ from threadkeep.turn.states import after, read_state, state_change
 UNKNOWN = "outcome unknown: the process stopped while this call may have been running; it was not run again"
 REFUSED = "refused: a person did not allow this call"
 SMALL = 10_000
+MOST_TRACED, MOST_ARGUMENTS, MOST_RESULT = 100, 1_000, 200
+"""How many calls the trace of an answer tells of, and how many characters of their arguments and results."""
 
 
 async def run_tools(running: Running, step: RunTools) -> None:
@@ -102,3 +107,29 @@ async def _store(running: Running, call: ToolCall, outcome: ToolOutcome, state: 
 def _result(ids: IdSource, call: ToolCall, outcome: ToolOutcome) -> Message:
     result = ToolResult(tool_call_id=call.id, duration_ms=outcome.duration_ms, error=outcome.error)
     return Message(id=ids(), role=Role.TOOL, content=outcome.content, blocks=outcome.blocks, tool_result=result)
+
+
+def traced_calls(entries: Sequence[Entry]) -> tuple[JsonObject, ...]:
+    """Return what the trace of an answer tells of the tools that were called for it: the beginnings, so that it stays
+    small; the calls and their results are entries of their own."""
+    traced: list[JsonObject] = []
+    calls: dict[str, ToolCall] = {}
+    for message in (entry.body for entry in entries if isinstance(entry.body, Message)):
+        calls |= {call.id: call for call in message.tool_calls}
+        result = message.tool_result
+        if result is not None and result.tool_call_id in calls:
+            traced.append(_traced(calls[result.tool_call_id], result, message.content))
+    return tuple(traced[:MOST_TRACED])
+
+
+def _traced(call: ToolCall, result: ToolResult, content: str) -> JsonObject:
+    arguments = json.dumps(call.args, ensure_ascii=False)
+    return {
+        "kind": "tool",
+        "call": call.id,
+        "name": call.name,
+        "arguments": call.args if len(arguments) <= MOST_ARGUMENTS else {"shortened": arguments[:MOST_ARGUMENTS]},
+        "outcome": "failed" if result.error else "ok",
+        "result": content[:MOST_RESULT],
+        "duration_ms": result.duration_ms,
+    }
