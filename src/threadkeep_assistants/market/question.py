@@ -7,15 +7,8 @@ script says so. A real model needs none of this.
 from typing import Any
 
 from threadkeep.llm.script import Call
-from threadkeep_assistants.market.companies import (
-    Company,
-    Metric,
-    companies_in,
-    market,
-    region_in,
-    sectors_in,
-    unknown_ticker_in,
-)
+from threadkeep_assistants.market import companies
+from threadkeep_assistants.market.companies import Company, Metric, market
 from threadkeep_assistants.market.past import Past
 from threadkeep_assistants.market.ranking import Theme
 from threadkeep_assistants.vocabulary.references import list_named, references
@@ -79,13 +72,13 @@ class Question:
 
     def __init__(self, question: str) -> None:
         text = self.text = Text(question)
-        self.companies = companies_in(text)
-        self.stranger = unknown_ticker_in(text)
-        sectors = [] if self.companies else sectors_in(text)
+        self.companies = companies.companies_in(text)
+        self.stranger = companies.unknown_ticker_in(text)
+        sectors = [] if self.companies else companies.sectors_in(text)
         refused = text.excluded([(at, at + 1) for at, _ in sectors])
         self.sectors = [sector for (_, sector), no in zip(sectors, refused, strict=True) if not no]
         self.without = next((sector for (_, sector), no in zip(sectors, refused, strict=True) if no), None)
-        self.region = None if self.companies else region_in(text)
+        self.region = None if self.companies else companies.region_in(text)
         self.kinds = {reference.kind for reference in references(text)}
         if self.kinds == {"it"} and text.has("stocks|companies|firms|shares"):
             self.kinds = set()
@@ -96,7 +89,6 @@ class Question:
         self.is_about_many = text.has(_MANY) or text.count is not None
         self.names_list = list_named(text) is not None
         self.points = bool(self.kinds & {"place", "span", "next", "other"}) or ("it" in self.kinds and not self.chooses)
-
         self.names_one = bool(self.companies or self.stranger or self.points or self.period)
 
     def _is_choice_of_two(self) -> bool:
@@ -108,6 +100,11 @@ class Question:
         """Whether it is not about stocks: "thanks, that helps", "what is my name?"."""
         is_talk = self.text.begins(_TALK) or self.text.has("my name|who am i|who are you|about me")
         return is_talk and not self.companies and not self.theme and not self.sectors
+
+    @property
+    def is_beyond_data(self) -> bool:
+        """Whether it sets a limit in money, which no ranking but that by revenue knows: "stocks under $50"."""
+        return self.theme != "size" and any(limit.number.is_money for limit in self.text.limits)
 
     @property
     def refers(self) -> bool:
@@ -146,6 +143,8 @@ class Question:
 
 def calls_for(asked: Question, past: Past) -> list[Call]:
     """Return the calls that answer a question: the first way to understand it that leads anywhere."""
+    if asked.is_beyond_data:
+        return []
     ways = (_catalogue, _comparison, _ranking, _ranking_again, _list_again, _of_companies, _search)
     return next((calls for way in ways if (calls := way(asked, past))), [])
 
@@ -169,7 +168,7 @@ def _comparison(asked: Question, past: Past) -> list[Call]:
     if not asked.companies and not asked.stranger and not asked.sectors and len(found) < 2:
         found = list((past.shown.two or newest)[:2])
     others = [other.ticker for other in found[1 : _AT_ONCE if len(asked.companies) > 2 else 2]]
-    others = others or [asked.stranger] * bool(asked.stranger and found)
+    others = others or ([asked.stranger] if asked.stranger and found else [])
     return [Call("compare_companies", {"left": found[0].ticker, "right": other}) for other in others]
 
 
@@ -196,7 +195,7 @@ def _ranking(asked: Question, past: Past) -> list[Call]:
 
 def _in_sectors(asked: Question, past: Past, ranking: dict[str, Any]) -> list[Call]:
     """The ranking of one sector or of two beside each other: "which of those are banks?", "banks or utilities"."""
-    few = {"limit": 3} if len(asked.sectors) > 1 else {}
+    few: dict[str, Any] = {"limit": 3} if len(asked.sectors) > 1 else {}
     if asked.kinds & _SEVERAL:
         few |= {"tickers": [company.ticker for company in _distinct(past.shown.meant(asked.text))]}
     sectors = [each.key for each in asked.sectors[:2]]
@@ -245,7 +244,7 @@ def _list_again(asked: Question, past: Past) -> list[Call]:
     if not asked.names_list or asked.points:
         return []
     shown = past.shown.list_at(list_named(asked.text))
-    call = next((call for companies, call in reversed(past.groups) if companies == shown), None)
+    call = next((call for group, call in reversed(past.groups) if group == shown), None)
     tickers = ", ".join(company.ticker for company in shown)
     return [call] if call else [Call("find_companies", {"text": tickers})] if tickers else []
 

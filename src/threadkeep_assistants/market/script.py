@@ -36,7 +36,7 @@ def tell(scene: Scene) -> Reply | None:
 def look_up(scene: Scene) -> Reply | None:
     """Call the tools that answer a question, or ask what it means."""
     asked, past = Question(scene.question), past_of(scene)
-    if asked.is_talk:
+    if asked.is_talk or asked.is_beyond_data:
         return None
     needs_lists = not past.is_whole and list_named(asked.text) not in (None, "newest")
     if asked.wants_lists or needs_lists:

@@ -70,7 +70,7 @@ def supply_chain(ticker: str) -> ToolOutcome:
     )
     rows = [["Risk", risk], ["Suppliers", ", ".join(company.suppliers)], ["Regions", ", ".join(company.regions)]]
     table = Table(columns=["Supply chain", company.ticker], rows=rows)
-    facts = {"risk": company.supply_risk, "suppliers": company.suppliers, "regions": company.regions}
+    facts: dict[str, Any] = {"risk": company.supply_risk, "suppliers": company.suppliers, "regions": company.regions}
     return _told(summary, [company], f"Supply chain of {company}: risk {risk}.", table, facts=facts)
 
 
@@ -103,7 +103,10 @@ def quarterly_figures(
         told.append(f"its {_LABELS[metric][0]} {f'was {begin}' if is_one else f'went from {begin} to {end}'}")
     when = f"in {chosen[0]}" if is_one else f"between {chosen[0]} and {chosen[-1]}"
     caption = f"Quarterly {_listed([_LABELS[metric][0] for metric in wanted])} of {company}."
-    facts = {"first": chosen[0], **{metric: company.figures[metric][first : last + 1] for metric in wanted}}
+    facts: dict[str, Any] = {
+        "first": chosen[0],
+        **{metric: company.figures[metric][first : last + 1] for metric in wanted},
+    }
     summary, chart = f"{company}: {when} {_listed(told)}.", _chart(company, wanted, chosen)
     return _told(summary, [company], caption, chart, facts=facts)
 
@@ -124,7 +127,7 @@ def compare_companies(left: str, right: str) -> ToolOutcome:
     sides = _facts(one), _facts(other)
     parts = [f"{name.lower()} {sides[0][name]} against {sides[1][name]}" for name in sides[0] if name != "Sector"]
     block = SplitCompare(leftTitle=str(one), rightTitle=str(other), left=sides[0], right=sides[1])
-    facts = {one.ticker: sides[0], other.ticker: sides[1]}
+    facts: dict[str, Any] = {one.ticker: sides[0], other.ticker: sides[1]}
     summary = f"Compared {one} vs {other}: {_listed(parts)}."
     return _told(summary, [one, other], f"{one.name} beside {other.name}.", block, facts=facts, is_first=True)
 

@@ -75,27 +75,21 @@ class Shop:
         """Return the way that the words ask for (R-E5); an order's number and a wish say it as well as words do."""
         if asked.order:
             return "tool", "it names an order"
-        if asked.is_personal:
+        if asked.words.has("my name|who am i|who are you|about me|remember"):
             return "respond", "it is about the person"
         chosen, meant = self._router.route(asked.text, asked.spoken), meaning(asked)
-        if chosen.route == "tool" and meant.is_count and not asked.is_about_stock:
+        if chosen.route == "tool" and meant.how == "count" and not asked.is_about_stock:
             return "retrieve", "it asks how many there are"
         if chosen.route != "respond":
             return chosen.route, chosen.why
         if meant.wishes.kind and meant.wishes.says_something:
             return "retrieve", f"it wishes for something: {meant.wishes.text}"
-        return (
-            ("retrieve", meant.why)
-            if meant.is_certain or meant.is_choice or meant.is_unclear
-            else (chosen.route, chosen.why)
-        )
+        is_meant = meant.is_certain or meant.how != "search"
+        return ("retrieve", meant.why) if is_meant else (chosen.route, chosen.why)
 
     async def reformulate(self, state: ShopState, runtime: Runtime[GraphContext]) -> ShopState:
         """Make the question stand alone."""
-        asked = Question.of(runtime.context.messages)
-        rewrite = await self._rewrite(asked, meaning(asked), runtime.context)
-        get_stream_writer()(_told(rewrite))
-        return {"reformulated_query": " ".join((rewrite.text, *rewrite.words))}
+        return {"reformulated_query": await self._query(Question.of(runtime.context.messages), runtime.context)}
 
     async def retrieve(self, state: ShopState, runtime: Runtime[GraphContext]) -> ShopState:
         """Find the products that answer it."""
@@ -109,9 +103,7 @@ class Shop:
         asked = Question.of(runtime.context.messages)
         if (order := asked.order) is not None:
             return _call(asked, "order_status", [{"order": order}])
-        rewrite = await self._rewrite(asked, meaning(asked), runtime.context)
-        get_stream_writer()(_told(rewrite))
-        meant, found = await self._find(asked, " ".join((rewrite.text, *rewrite.words)))
+        meant, found = await self._find(asked, await self._query(asked, runtime.context))
         if not (meant.products or meant.wishes.kind or meant.wishes.brands):
             found = []
         elif meant.wishes.order and meant.wishes.order.degree == "most":
@@ -134,7 +126,7 @@ class Shop:
         """
         stands_alone = not query.startswith(asked.text)
         meant = meaning(Question(written=query)) if stands_alone else meaning(asked)
-        if meant.products or meant.is_choice or meant.is_unclear:
+        if meant.products or meant.how in ("choice", "unclear"):
             return meant, list(meant.products)
         text, words = (query, ()) if stands_alone else (asked.text, tuple(query.removeprefix(asked.text).split()))
         if (kind := meant.wishes.kind) and kind not in text.lower():
@@ -143,6 +135,13 @@ class Shop:
         passages = await index.search(Query(text=text, words=words, where=meant.where), limit=MOST if order else FOUND)
         found = [products()[passage.id] for passage in passages]
         return meant, (order.applied(found) if order else found)[:FOUND]
+
+    async def _query(self, asked: Question, context: GraphContext) -> str:
+        """Return the query that the question becomes, and put it on the trace of the answer with its reason."""
+        made = await self._rewrite(asked, meaning(asked), context)
+        told = {"rewritten": made.text, "words": list(made.words), "by": made.by, "why": made.why}
+        get_stream_writer()({"kind": "query", "question": made.question, **told})
+        return " ".join((made.text, *made.words))
 
     async def _rewrite(self, asked: Question, meant: Meaning, context: GraphContext) -> Rewrite:
         """Return the question as it is looked up: what is certain needs no model, everything else may ask one."""
@@ -155,7 +154,7 @@ class Shop:
         rewrite = replace(await rewriter.rewrite(asked.text, asked.spoken), question=asked.written)
         if rewrite.by == "model":
             return rewrite
-        if names or meant.is_choice or meant.is_unclear:
+        if names or meant.how in ("choice", "unclear"):
             return by_names
         words = rewrite.words or ((meant.wishes.kind,) if meant.wishes.kind and meant.why else ())
         by, why = "words" if words else "nothing", meant.why or rewrite.why
@@ -180,9 +179,7 @@ async def indexed() -> HybridIndex:
 def mind() -> GraphMind:
     """Return the graph as a mind: the generator speaks, the others are seen at work."""
     shop = Shop()
-    graph: StateGraph[ShopState, GraphContext, ShopState, ShopState] = StateGraph(
-        ShopState, context_schema=GraphContext
-    )
+    graph = StateGraph[ShopState, GraphContext, ShopState, ShopState](ShopState, context_schema=GraphContext)
     graph.add_node("router", shop.route)
     graph.add_node("reformulator", shop.reformulate)
     graph.add_node("retriever", shop.retrieve)
@@ -203,38 +200,22 @@ def _way(state: ShopState) -> str:
 
 
 def _call(asked: Question, tool: str, wanted: list[dict[str, str]]) -> ShopState:
-    calls = [
-        call
-        for place, args in enumerate(wanted)
-        for call in call_message(tool, args, f"call_{asked.id}_{place}").tool_calls
-    ]
-    return {"messages": [AIMessage(content="", tool_calls=calls)]}
+    made = [call_message(tool, args, f"call_{asked.id}_{place}") for place, args in enumerate(wanted)]
+    return {"messages": [AIMessage(content="", tool_calls=[call for each in made for call in each.tool_calls])]}
 
 
 def _heading(meant: Meaning, found: list[Product]) -> str:
     """Return what was looked for, so that an answer can say it, above all if nothing was found or understood."""
     wanted = meant.wishes.text or "what was asked for"
-    if meant.is_unclear:
+    if meant.how == "unclear":
         return f"unclear: {meant.why}"
-    if meant.is_count:
+    if meant.how == "count":
         count = sum(all(map(product.fits, meant.where)) for product in products().values())
         return f"counted: {count} in the catalogue fit: {wanted}"
     if not found:
         return f"nothing{' else' if meant.excluded else ''} fits: {wanted}"
     aside = f" ({meant.why})" if meant.why.startswith("none") else ""
     return meant.why if meant.products else f"looked for: {meant.wishes.text or 'anything that fits'}{aside}"
-
-
-def _told(rewrite: Rewrite) -> dict[str, object]:
-    """Return what was looked for and why, for the trace of the answer."""
-    return {
-        "kind": "query",
-        "question": rewrite.question,
-        "rewritten": rewrite.text,
-        "words": list(rewrite.words),
-        "by": rewrite.by,
-        "why": rewrite.why,
-    }
 
 
 def _with_context(state: ShopState) -> list[AnyMessage]:

@@ -7,12 +7,13 @@ Everything else is a search, with what was wished for before where the question 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Literal
 
 from threadkeep.conversation.blocks import Citation
 from threadkeep.conversation.message import Message, Role
 from threadkeep.retrieval.base import Filter
 from threadkeep_assistants.shop.catalogue import Product, brands_in, corrected, kind_words, named_in, products
-from threadkeep_assistants.shop.wishes import Wishes, folded, wishes_in
+from threadkeep_assistants.shop.wishes import Wishes, wishes_in
 from threadkeep_assistants.vocabulary.references import ORDINALS, Shown, list_named, references
 from threadkeep_assistants.vocabulary.words import Text
 
@@ -22,7 +23,6 @@ _ALONE = 4
 """A question of so few words that names nothing is about what was talked about: "any reviews?"."""
 _STOCK = "stock|available|availability|in store|left|have it|have them|sold out|pieces"
 _ABOUT_ORDER = "order|orders|ordered|arrive|arrives|package|parcel|delivered|shipped|where is my|track"
-_PERSONAL = "my name|who am i|who are you|about me|remember"
 _WHICH = "which one|which ones|which is|which are|which has|which have|which do|which does|which of|which can"
 _MORE = (
     "alternative|alternatives|any others|other options|other models|other choices|another one|another option"
@@ -31,14 +31,15 @@ _MORE = (
 _OTHER_BRAND = "other brand|other brands|another brand|different brand|other maker|another maker"
 _SOME = "something|anything|any|is there|are there|have|show|even|still|nothing|one with|one that|ones|a|an"
 _ASKS = "what|how|does|do|is|are|has|have|who|where|why|can|will|and|but|so"
-_GOES_ON = "and|or|but|ok|then|what about|how about|with|for|under|from|only|just|same|now"
+_ADDS = "ok|then|with|for|under|from|only|just|same|now"
 _SAME = "and|what about|how about|the same|same|now|und"
 _COMPARES = "compar*|versus|vs|than|difference*"
+_SEVERAL = frozenset({"them", "two", "others"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """The newest question with slips put right, as it was written, its message's id, and the messages before it."""
+    """The newest question as it was written, its message's id, and the messages before it."""
 
     id: str = "none"
     written: str = ""
@@ -47,11 +48,10 @@ class Question:
     @classmethod
     def of(cls, messages: Sequence[Message]) -> "Question":
         """Take the newest question out of a branch; an empty one if nobody asked anything."""
-        asked = [index for index, message in enumerate(messages) if message.role is Role.USER]
-        if not asked:
+        at = max((index for index, message in enumerate(messages) if message.role is Role.USER), default=-1)
+        if at < 0:
             return cls(history=tuple(messages))
-        message = messages[asked[-1]]
-        return cls(id=message.id, written=message.content, history=tuple(messages[: asked[-1]]))
+        return cls(id=messages[at].id, written=messages[at].content, history=tuple(messages[:at]))
 
     @cached_property
     def text(self) -> str:
@@ -69,11 +69,6 @@ class Question:
         return tuple(message for message in self.history if message.role is not Role.ASSISTANT or cited(message))
 
     @property
-    def is_personal(self) -> bool:
-        """Whether it is about the person who asks and not about products."""
-        return self.words.has(_PERSONAL)
-
-    @property
     def is_about_stock(self) -> bool:
         """Whether somebody wants to know if something is there."""
         return self.words.has(_STOCK)
@@ -81,10 +76,8 @@ class Question:
     @property
     def order(self) -> str | None:
         """The order that is asked about: named here, or named before and meant here; "" if it is not named at all."""
-        if found := _order_in(self.words):
+        if (found := _order_in(self.words)) or not self.words.has(_ABOUT_ORDER):
             return found
-        if not self.words.has(_ABOUT_ORDER):
-            return None
         number = next((f"{number.value:g}" for number in self.words.numbers if number.value >= 100), "")
         earlier = (_order_in(Text(each.content)) for each in reversed(self.history) if each.role is Role.USER)
         return number or next((found for found in earlier if found), "")
@@ -92,20 +85,18 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meaning:
-    """`products` are meant, or else `wishes` are to be looked for, without those that are `excluded`."""
+    """What is meant: `products`, or else `wishes` to look for without those that are `excluded`.
+
+    A choice is made from what was shown, and may leave none; a count is of all that fit; where it is unclear, something
+    was pointed at that was not shown. What is certain is named, so that nobody has to guess.
+    """
 
     products: Group = ()
     wishes: Wishes = field(default_factory=Wishes)
     excluded: Group = ()
     why: str = ""
     is_certain: bool = False
-    """Whether it names products, places or another kind, so that nobody has to guess."""
-    is_choice: bool = False
-    """Whether products were to be chosen from those that were shown; none may be left."""
-    is_count: bool = False
-    """Whether it asks how many products fit."""
-    is_unclear: bool = False
-    """Whether it points at something that was not shown."""
+    how: Literal["search", "choice", "count", "unclear"] = "search"
 
     @property
     def where(self) -> tuple[Filter, ...]:
@@ -134,29 +125,32 @@ class _Reader:
         self.before = _wished(asked.history)
         self.kind = self.shown.newest[0].kind if self.shown.newest else self.before.kind
         self.own = wishes_in(self.text, self.kind)
+        self.has_limits = any(not isinstance(each.value, bool) for each in self.own.conditions)
         self.refers = {reference.kind for reference in references(self.text)}
 
     def read(self) -> Meaning:
+        own = self.own.kind
         if named := self._named():
             return named
         if self._counts():
-            return replace(self._search(), is_count=True)
-        if self.own.kind and self.text.has("back to|return to|again") and (back := self._list_of(self.own.kind)):
-            return _pointed(back, is_certain=True)
-        if self.own.kind and self.own.kind != self.kind:
-            return self._of_another_kind()
+            return replace(self._search(), how="count")
+        if own and own != self.kind:
+            back = self._list_of(own) if self.text.has("back to|return to|again") else ()
+            return _pointed(back, is_certain=True) if back else self._of_another_kind(own)
         if not self.shown.newest:
             return self._search()
         return self._relative() or self._choice() or self._by_brand() or self._referred() or self._search()
 
+    def _beside(self, found: Group) -> Group:
+        """Return products, behind the one that they are compared with: "compare it to the Sony Onyx S 9"."""
+        return (*(self.shown.newest[:1] if "it" in self.refers and self.text.has(_COMPARES) else ()), *found)
+
     def _named(self) -> Meaning | None:
-        """Products that it names, and "it" beside them: "compare it to the Sony Onyx S 9"."""
         named = named_in(self.line)
         if named and self.own.kind and self.own.order and self.text.has("than"):
             self.shown, self.kind, self.own = Shown((named,)), named[0].kind, replace(self.own, brands=())
             return None
-        others = self.shown.newest[:1] if "it" in self.refers and self.text.has(_COMPARES) else ()
-        return _pointed((*others, *named), is_certain=True) if named else None
+        return _pointed(self._beside(named), is_certain=True) if named else None
 
     def _counts(self) -> bool:
         """Whether it asks how many products there are, and not how many cores or pieces."""
@@ -169,8 +163,7 @@ class _Reader:
     def _list_of(self, kind: str) -> Group:
         return next((group for group in reversed(self.shown.lists) if group[0].kind == kind), ())
 
-    def _of_another_kind(self) -> Meaning:
-        kind = str(self.own.kind)
+    def _of_another_kind(self, kind: str) -> Meaning:
         if self.kind and self.text.begins(_SAME) and not self.own.says_something and len(self.text.words) <= _ALONE:
             kept = self.before.for_kind(kind)
             return Meaning(wishes=kept, is_certain=True, why=f"it wants the same of another kind: {kept.text}")
@@ -182,12 +175,12 @@ class _Reader:
         order, newest, excluded = self.own.order, self.shown.newest, self.shown.newest
         wanted = self.before.refined(replace(self.own, order=None))
         is_new = self.text.has(_SOME) or len(self.text.words) == 1
-        is_choice = self.text.has(_WHICH) or bool(self.refers & {"them", "two", "others", "place"})
+        is_choice = self.text.has(_WHICH) or bool(self.refers & (_SEVERAL | {"place"}))
         if order and order.degree == "more" and is_new and not is_choice:
             numbers = [number for each in newest if (number := each.number(order.field)) is not None]
             best = (max if order.is_most_first else min)(numbers, default=0)
             limit = Filter(order.field, ">" if order.is_most_first else "<", best)
-            wanted = wanted.refined(Wishes(limits=(limit,), order=order))
+            wanted = wanted.refined(Wishes(conditions=(limit,), order=order))
         elif self.text.has(_OTHER_BRAND):
             wanted = wanted.refined(Wishes(unwanted=tuple(sorted({product.brand for product in newest}))))
         elif self.text.has(_MORE) or self.text.line in (" more ", " show more ", " show me more ", " others "):
@@ -199,50 +192,45 @@ class _Reader:
 
     def _choice(self) -> Meaning | None:
         """Some of those that were shown: the lightest, those with 128 GB, the cheaper of the two."""
-        own, order = self.own, self.own.order
-        is_among = bool(self.refers & {"them", "two", "others"}) or self.text.has(_WHICH)
+        own, order, named = self.own, self.own.order, self.refers & _SEVERAL
         is_best = order is not None and order.degree != "plain" and not self.text.begins(_SOME)
-        if own.kind or not (own.limits or own.features or order) or not (is_among or is_best):
+        if own.kind or not (own.conditions or order) or not (named or self.text.has(_WHICH) or is_best):
             return None
-        group = tuple(dict.fromkeys(each for _, each in self.shown.meant(self.text)))
-        if not self.refers & {"them", "two", "others"}:
+        group = tuple(dict.fromkeys(each for _, each in self.shown.meant(self.text))) if named else ()
+        if not named:
             group = (self.shown.two if order and order.degree == "more" else ()) or self.shown.several
         if not group:
-            return self._unclear() if "two" in self.refers else None
-        left = tuple(each for each in group if all(map(each.fits, (*own.limits, *own.features))))
+            return _UNCLEAR if "two" in named else None
+        left = tuple(each for each in group if all(map(each.fits, own.conditions)))
         if order:
-            left = tuple(order.applied(left))
-            place = ORDINALS.get(self.text.at(order.at - 1), 0)
+            left, place = tuple(order.applied(left)), ORDINALS.get(self.text.at(order.at - 1), 0)
             best = [each.number(order.field) for each in left[place : place + 1]]
             left = left if order.degree == "plain" else tuple(e for e in left if e.number(order.field) in best)
-        if "it" in self.refers and self.text.has(_COMPARES):
-            left = (*self.shown.newest[:1], *left)
+        left = self._beside(left)
         names = " and ".join(product.name for product in left) or "none of them"
-        return Meaning(products=left, wishes=own, is_choice=True, why=f"it chooses from what was shown: {names}")
+        return Meaning(products=left, wishes=own, how="choice", why=f"it chooses from what was shown: {names}")
 
     def _by_brand(self) -> Meaning | None:
         """The one of a brand, of those that were shown; where none is of it, a search for the brand."""
         near = [(self.text.at(at - 1), self.text.at(at + 1)) for at, _ in brands_in(self.text)[0]]
         is_one = any(before in ("the", "that", "this") or behind == "one" for before, behind in near)
-        if not is_one or self.own.limits or _is_plural(self.text, self.own.kind):
+        if not is_one or self.has_limits or _is_plural(self.text, self.own.kind):
             return None
         lists = (self.shown.newest, *reversed(self.shown.lists))
         found = (tuple(each for each in group if each.brand in self.own.brands) for group in lists)
-        meant = next((group for group in found if group), ())
-        if not meant:
-            return replace(self._search(), why=f"none of those shown is from {' or '.join(self.own.brands)}")
-        others = self.shown.newest[:1] if "it" in self.refers and self.text.has(_COMPARES) else ()
-        return _pointed((*others, *meant), is_certain=True)
+        if meant := next((group for group in found if group), ()):
+            return _pointed(self._beside(meant), is_certain=True)
+        return replace(self._search(), why=f"none of those shown is from {' or '.join(self.own.brands)}")
 
     def _referred(self) -> Meaning | None:
         if (which := list_named(self.text)) is not None and not self.refers & {"place", "span"}:
             group = self.shown.list_at(which)
-            return _pointed(group, is_certain=True) if group else self._unclear()
-        is_new = bool(self.own.kind and (self.own.order or _is_plural(self.text, self.own.kind))) or self.own.limits
-        if self.refers and not is_new:
+            return _pointed(group, is_certain=True) if group else _UNCLEAR
+        is_new = self.own.kind and (self.own.order or _is_plural(self.text, self.own.kind))
+        if self.refers and not is_new and not self.has_limits:
             found = tuple(each for _, each in self.shown.meant(self.text))
             is_certain = bool(self.refers & {"place", "span", "next", "other", "others"})
-            return _pointed(found, is_certain=is_certain) if found else self._unclear()
+            return _pointed(found, is_certain=is_certain) if found else _UNCLEAR
         if self.own.kind:
             return None
         if self.text.has(_WHICH) and self.shown.several:
@@ -252,15 +240,11 @@ class _Reader:
         is_bare = len(self.text.words) <= _ALONE or self.text.begins(_ASKS)
         return _pointed(self.shown.newest) if is_bare and not self._adds() else None
 
-    def _unclear(self) -> Meaning:
-        return Meaning(is_unclear=True, why="it points at something that was not shown")
-
     def _adds(self) -> bool:
         """Whether it adds a wish to those before; one word about one product asks if the product has it."""
-        goes_on = self.text.begins(_GOES_ON) and not self.text.begins("and|what about|how about|but|or")
-        if len(self.shown.newest) == 1 and self.own.features and not self.own.limits:
-            return goes_on
-        return self.own.says_something or goes_on
+        if len(self.shown.newest) == 1 and self.own.conditions and not self.has_limits:
+            return self.text.begins(_ADDS)
+        return self.own.says_something or self.text.begins(_ADDS)
 
     def _search(self) -> Meaning:
         if self.own.kind or not self.kind or (self.shown.newest and not self._adds() and not self._counts()):
@@ -270,6 +254,9 @@ class _Reader:
         return Meaning(wishes=wanted, why=f"it goes on with what was wished for: {wanted.text}")
 
 
+_UNCLEAR = Meaning(how="unclear", why="it points at something that was not shown")
+
+
 def _pointed(found: Group, *, is_certain: bool = False) -> Meaning:
     each = tuple(dict.fromkeys(found))
     why = f"it means {' and '.join(product.name for product in each)}"
@@ -277,20 +264,20 @@ def _pointed(found: Group, *, is_certain: bool = False) -> Meaning:
 
 
 def _wished(history: Sequence[Message]) -> Wishes:
-    """Return what the questions before wished for. One that was answered with one product was about that product."""
-    searches, kind = list[Wishes](), None
-    exchanges = list[tuple[str, Group]]()
-    for message in history:
+    """Return what the questions before wished for: another kind begins anew, and a question that was answered with one
+    product was about that product."""
+    wished, kind, asked = Wishes(), None, Wishes()
+    for message in (*history, Message(role=Role.USER, content="")):
         if message.role is Role.USER:
-            exchanges.append((message.content, ()))
-        elif message.role is Role.ASSISTANT and exchanges and (group := cited(message)):
-            exchanges[-1] = (exchanges[-1][0], group)
-    for question, shown in exchanges:
-        wishes = wishes_in(Text(corrected(question)), kind)
-        if len(shown) != 1 or (wishes.kind and wishes.limits):
-            searches.append(wishes if wishes.kind or not kind else replace(wishes, kind=kind))
-        kind = shown[0].kind if shown else wishes.kind or kind
-    return folded(searches)
+            wished = asked if asked.kind and asked.kind != wished.kind else wished.refined(asked)
+            asked = wishes_in(Text(corrected(message.content)), kind)
+            kind = asked.kind or kind
+            asked = replace(asked, kind=kind)
+        elif message.role is Role.ASSISTANT and (shown := cited(message)):
+            kind = shown[0].kind
+            is_search = len(shown) > 1 or (asked.kind and asked.conditions)
+            asked = asked if is_search else Wishes()
+    return wished
 
 
 def _is_plural(text: Text, kind: str | None) -> bool:

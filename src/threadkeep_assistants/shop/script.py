@@ -67,25 +67,31 @@ def _answer(text: Text, found: Sequence[Product], heading: str) -> str:
     if len(found) > 1 and (text.has("compar*|versus|vs|difference*|beside|side by side") or is_choice):
         return _compared(found)
     if len(found) == 1:
-        return _told_about(found[0], wanted) if wanted and is_meant else _described(found[0])
-    beside = [name for name in wanted if is_meant or name not in ("price", "rating", "reviews")]
-    lines = [f"{place}. {_line(product, beside)}" for place, product in enumerate(found, 1)]
+        one, told = found[0], "; ".join(_aspect(found[0], name) for name in wanted)
+        return f"**{one.name}** [{one.id}], {one.kind}: {told}" if told and is_meant else _described(one)
+    beside = [name for name in wanted if name not in ("price", "rating") and (is_meant or name != "reviews")]
+    lines = [
+        f"{place}. {'; '.join([each.line, *(_aspect(each, name) for name in beside)])} [{each.id}]"
+        for place, each in enumerate(found, 1)
+    ]
     lead = "Here they are:" if is_meant else f"This is what I would look at ({heading.removeprefix(_LOOKED_FOR)}):"
     return "\n".join([lead, "", *lines])
 
 
 def _aspects(text: Text, product: Product) -> list[str]:
     """Return what a question asks about products: names of specifications, "price", "rating" or "reviews"."""
-    named = [name for name in product.specs if text.has(name.replace("_", " "))]
-    said = [name for name, phrases in _ASPECTS.items() if text.has(phrases)]
     wishes = wishes_in(text, product.kind)
-    features = [feature.field.removeprefix("has ") for feature in wishes.features]
-    held = [spec for spec, value in product.specs.items() for name in features if name in (spec, value.lower())]
-    counted = [limit.field for limit in wishes.limits] + ([wishes.order.field] if wishes.order else [])
-    if text.has("how many"):
-        counted += [name for name, (unit, _, _) in units(product.kind).items() if text.has(f"{unit}|{unit}s")]
-    every = dict.fromkeys([*named, *said, *held, *(name.replace(" ", "_") for name in counted)])
-    return [name for name in every if name in ("price", "rating", "reviews") or name in product.specs]
+    wished = {each.field.removeprefix("has ") for each in wishes.conditions} | {
+        wishes.order.field if wishes.order else ""
+    }
+    said = [name for name, phrases in _ASPECTS.items() if text.has(phrases)]
+    for name, value in product.specs.items():
+        spec = name.replace("_", " ")
+        unit = units(product.kind).get(spec, ("", 0, 0))[0]
+        is_counted = unit and text.has("how many") and text.has(f"{unit}|{unit}s")
+        said += [name] if text.has(spec) or {spec, value.lower()} & wished or is_counted else []
+    said += [name for name in ("price", "rating") if name in wished]
+    return [name for name in dict.fromkeys(said) if name in ("price", "rating", "reviews", *product.specs)]
 
 
 def _unknown_words(text: Text, found: Sequence[Product]) -> list[str]:
@@ -104,22 +110,9 @@ def _stems(kind: str) -> frozenset[str]:
 
 def _aspect(product: Product, name: str) -> str:
     """Return what the catalogue says about one aspect of a product."""
-    if name == "price":
-        return f"${product.price}"
-    if name == "rating":
-        return f"rated {product.rating} of 5"
-    if name == "reviews":
-        return "reviews: " + " ".join(f"“{review}”" for review in product.reviews)
-    return f"{name.replace('_', ' ')}: {product.specs.get(name, 'not said')}"
-
-
-def _line(product: Product, wanted: Sequence[str]) -> str:
-    told = [_aspect(product, name) for name in wanted if name not in ("price", "rating")]
-    return f"{'; '.join([product.line, *told])} [{product.id}]"
-
-
-def _told_about(product: Product, wanted: Sequence[str]) -> str:
-    return f"**{product.name}** [{product.id}], {product.kind}: {'; '.join(_aspect(product, name) for name in wanted)}"
+    reviews = " ".join(f"“{review}”" for review in product.reviews)
+    said = {"price": f"${product.price}", "rating": f"rated {product.rating} of 5", "reviews": f"reviews: {reviews}"}
+    return said.get(name) or f"{name.replace('_', ' ')}: {product.specs.get(name, 'not said')}"
 
 
 def _described(product: Product) -> str:

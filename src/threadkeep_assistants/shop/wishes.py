@@ -4,7 +4,7 @@ It becomes filters of a search. What a follow-up does not say again is taken fro
 $500", then "from Sony?".
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from threadkeep.retrieval.base import Filter
@@ -59,61 +59,55 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wishes:
-    """What is wished for; nothing of it has to be."""
+    """What is wished for; nothing of it has to be. `conditions` are limits of numbers, and features to have or lack."""
 
     kind: str | None = None
     brands: tuple[str, ...] = ()
     unwanted: tuple[str, ...] = ()
-    limits: tuple[Filter, ...] = ()
-    features: tuple[Filter, ...] = ()
+    conditions: tuple[Filter, ...] = ()
     order: Order | None = None
 
     @property
     def says_something(self) -> bool:
         """Whether it says more than a kind."""
-        return bool(self.brands or self.unwanted or self.limits or self.features or self.order)
+        return bool(self.brands or self.unwanted or self.conditions or self.order)
 
     def refined(self, newer: "Wishes") -> "Wishes":
         """Return these wishes with newer ones beside them; what both speak of is as the newer ones say."""
-        fields = {each.field for each in (*newer.limits, *newer.features)}
-        has_brand = bool(newer.brands or newer.unwanted)
+        fields = {each.field for each in newer.conditions}
+        brands = newer if newer.brands or newer.unwanted else self
         return Wishes(
             kind=newer.kind or self.kind,
-            brands=newer.brands if has_brand else self.brands,
-            unwanted=newer.unwanted if has_brand else self.unwanted,
-            limits=(*(limit for limit in self.limits if limit.field not in fields), *newer.limits),
-            features=(*(each for each in self.features if each.field not in fields), *newer.features),
+            brands=brands.brands,
+            unwanted=brands.unwanted,
+            conditions=(*(each for each in self.conditions if each.field not in fields), *newer.conditions),
             order=newer.order or self.order,
         )
 
     def for_kind(self, kind: str) -> "Wishes":
         """Return what of these wishes can be wished of another kind: a price, a rating, a brand that makes it."""
         made = {product.brand for product in products().values() if product.kind == kind}
-        general = ("price", "rating")
-        return Wishes(
-            kind=kind,
-            brands=tuple(brand for brand in self.brands if brand in made),
-            unwanted=self.unwanted,
-            limits=tuple(limit for limit in self.limits if limit.field in general),
-            order=self.order if self.order and self.order.field in general else None,
-        )
+        general = tuple(each for each in self.conditions if each.field in ("price", "rating"))
+        order = self.order if self.order and self.order.field in ("price", "rating") else None
+        brands = tuple(brand for brand in self.brands if brand in made)
+        return replace(self, kind=kind, brands=brands, conditions=general, order=order)
 
     @property
     def where(self) -> tuple[Filter, ...]:
         """The wishes as filters. One of several brands is none of the others."""
         kind = (Filter("kind", "=", self.kind),) if self.kind else ()
-        refused = self.unwanted
-        if len(self.brands) > 1:
-            refused = tuple(sorted({each.brand for each in products().values()} - set(self.brands)))
-        brand = tuple(Filter("brand", "=", brand) for brand in self.brands) if len(self.brands) == 1 else ()
-        return (*kind, *brand, *(Filter("brand", "!=", each) for each in refused), *self.limits, *self.features)
+        brand = (Filter("brand", "=", self.brands[0]),) if len(self.brands) == 1 else ()
+        others = {each.brand for each in products().values()} - set(self.brands) if len(self.brands) > 1 else set()
+        refused = (Filter("brand", "!=", each) for each in sorted(others | set(self.unwanted)))
+        return (*kind, *brand, *refused, *self.conditions)
 
     @property
     def text(self) -> str:
         """The wishes in words: "phone, price < 500"."""
         parts = [self.kind or "", " or ".join(self.brands), *(f"not {brand}" for brand in self.unwanted)]
-        parts += [f"{each.field} {each.operator} {each.value:g}" for each in self.limits]
-        parts += [each.field.replace("has ", "" if each.value else "without ") for each in self.features]
+        for each in self.conditions:
+            has = each.field.replace("has ", "" if each.value else "without ")
+            parts.append(has if isinstance(each.value, bool) else f"{each.field} {each.operator} {each.value:g}")
         return ", ".join(part for part in (*parts, self.order.text if self.order else "") if part)
 
 
@@ -124,24 +118,16 @@ def wishes_in(text: Text, before: str | None = None) -> Wishes:
     about = kind or (None if kinds else before)
     wanted, unwanted = brands_in(text)
     named = features_in(text, about) if about else {}
-    refused = dict(zip(named, text.excluded([(at, at + 1) for at in named.values()]), strict=True))
+    refused = text.excluded([(at, at + 1) for at in named.values()])
+    features = [Filter(f"has {name}", "=", not no) for name, no in zip(named, refused, strict=True)]
     limits = tuple(_limits(text, about, set(named.values())))
     return Wishes(
         kind=kind,
         brands=tuple(brand for _, brand in wanted),
         unwanted=unwanted,
-        limits=limits,
-        features=tuple(Filter(f"has {name}", "=", not refused[name]) for name in sorted(named)),
-        order=_order(text, about, limits),
+        conditions=(*limits, *features),
+        order=_order(text, about, {limit.field for limit in limits}),
     )
-
-
-def folded(searches: Sequence[Wishes]) -> Wishes:
-    """Return what is wished for after several questions, oldest first: another kind begins anew."""
-    kept = Wishes()
-    for wishes in searches:
-        kept = wishes if wishes.kind and wishes.kind != kept.kind else kept.refined(wishes)
-    return kept
 
 
 def _limits(text: Text, kind: str | None, features: set[int]) -> Iterator[Filter]:
@@ -150,7 +136,8 @@ def _limits(text: Text, kind: str | None, features: set[int]) -> Iterator[Filter
     for number in text.numbers:
         if number.at in features:
             continue
-        limit, value = by_number.get(number), _plain(number)
+        limit = by_number.get(number)
+        value = int(number.value) if number.value.is_integer() else number.value
         near = {text.at(number.at - 1), text.at(number.at - 2), text.at(number.at - 3), number.unit}
         if "rating" in {_NAMES.get(word, word) for word in near} or number.unit.startswith("star"):
             yield Filter("rating", limit.operator if limit else ">=", value)
@@ -158,10 +145,6 @@ def _limits(text: Text, kind: str | None, features: set[int]) -> Iterator[Filter
             yield Filter(spec, limit.operator if limit else "=", value)
         elif number.is_money or (limit and value >= _LEAST_PRICE and number.unit not in _UNITS):
             yield Filter("price", limit.operator if limit else "<=", value)
-
-
-def _plain(number: Number) -> int | float:
-    return int(number.value) if number.value.is_integer() else number.value
 
 
 def _spec(text: Text, number: Number, kind: str | None) -> str | None:
@@ -175,15 +158,15 @@ def _spec(text: Text, number: Number, kind: str | None) -> str | None:
     return max(fitting)[2] if fitting else None
 
 
-def _order(text: Text, kind: str | None, limits: Sequence[Filter]) -> Order | None:
+def _order(text: Text, kind: str | None, limited: set[str]) -> Order | None:
     """Return what products of a kind should be put in order by; "cheaper than 500" is a limit and no order."""
     known = {"price", "rating", *(units(kind) if kind else ())}
-    for at in text.places("sorted by|sort by|sort them by|order by|ordered by|rank by|ranked by"):
+    for at in text.places("sorted by|sort by|sort them by|ordered by|ranked by"):
         names = [_NAMES.get(text.at(place), text.at(place)) for place in range(at + 2, at + 5)]
         if field := next((name for name in names if name in known), None):
             return Order(field, field != "price", "plain", at)
     found = next(_by_name(text, known), None) or next(_by_adjective(text, known), None)
-    if found is None or (found.degree == "more" and any(limit.field == found.field for limit in limits)):
+    if found is None or (found.degree == "more" and found.field in limited):
         return None
     return replace(found, degree="plain") if text.at(len(text.words) - 1) == "first" else found
 

@@ -58,7 +58,7 @@ async def test_a_list_that_left_the_context_is_found_again() -> None:
         await talk.ask(LISTED)
         for ticker in list(market().companies)[10:34]:
             await talk.ask(f"tell me about {ticker}")
-        trace = (await talk.chat.messages())[-1].tool_trace
+        trace = (await talk.chat.messages(limit=100))[-1].tool_trace
         assert [item["dropped"] for item in trace if item["kind"] == "context"] == [True]
         assert (await talk.ask("the second one"))[0] == [("describe_company", {"ticker": "LEN"})]
         assert (await talk.ask("and its margins?"))[0][0][1]["ticker"] == "LEN"
@@ -137,7 +137,15 @@ async def test_equals_share_the_first_place() -> None:
 
 
 @pytest.mark.parametrize(
-    "question", ["market cap?", "which one has the lowest debt?", "tell me a joke", "sell?", "asdfgh qwerty"]
+    "question",
+    [
+        "market cap?",
+        "which one has the lowest debt?",
+        "tell me a joke",
+        "sell?",
+        "asdfgh qwerty",
+        "cheap stocks under $50",
+    ],
 )
 async def test_what_the_data_does_not_tell_is_said(question: str) -> None:
     async with talking() as talk:

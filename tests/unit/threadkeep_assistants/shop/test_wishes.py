@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from threadkeep.retrieval.base import Filter
-from threadkeep_assistants.shop.wishes import Order, Wishes, folded, wishes_in
+from threadkeep_assistants.shop.wishes import Order, wishes_in
 from threadkeep_assistants.vocabulary.words import Text
 
 PHONE = Filter("kind", "=", "phone")
@@ -75,9 +75,9 @@ def test_words_become_an_order(question: str, kind: str | None, order: Order | N
 
 
 def test_what_a_number_speaks_of_depends_on_the_kind() -> None:
-    assert wishes_in(Text("which have 128 GB?"), "phone").limits == (Filter("storage", "=", 128),)
-    assert wishes_in(Text("with 32 GB of memory"), "laptop").limits == (Filter("memory", "=", 32),)
-    assert wishes_in(Text("with 32 GB of memory")).limits == ()
+    assert wishes_in(Text("which have 128 GB?"), "phone").conditions == (Filter("storage", "=", 128),)
+    assert wishes_in(Text("with 32 GB of memory"), "laptop").conditions == (Filter("memory", "=", 32),)
+    assert wishes_in(Text("with 32 GB of memory")).conditions == ()
 
 
 def test_a_follow_up_adds_to_the_wishes_before_and_replaces_what_both_speak_of() -> None:
@@ -90,14 +90,3 @@ def test_another_kind_keeps_what_it_can_have() -> None:
     before = wishes_in(Text("Samsung phones under $500 with 5G and 128 GB"))
     assert before.for_kind("tablet").text == "tablet, Samsung, price < 500"
     assert before.for_kind("keyboard").text == "keyboard, price < 500"
-
-
-def test_another_kind_begins_anew_where_questions_are_put_together() -> None:
-    asked = [
-        wishes_in(Text("phones under $500")),
-        wishes_in(Text("from Sony"), "phone"),
-        wishes_in(Text("tablets")),
-        Wishes(),
-    ]
-    assert folded(asked[:2]).text == "phone, Sony, price < 500"
-    assert folded(asked).text == "tablet"
