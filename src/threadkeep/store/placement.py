@@ -1,9 +1,4 @@
-"""Where new entries go in the log: their numbers, their parents, whether the tree makes a jump or the log passes a
-milestone. No I/O.
-
-SQLite, files and memory use this; PostgreSQL does the same inside its `append` function, and the conformance suite
-holds the two together.
-"""
+"""Where new entries go in the log: their numbers, their parents, and whether the tree makes a jump. No I/O."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -12,11 +7,6 @@ from typing import NamedTuple
 from threadkeep.conversation.entry import Body, Entry, PathBody
 from threadkeep.conversation.tree import Jump
 from threadkeep.store.base import ROOT
-
-MILESTONE = 256
-"""At every so many entries a database notes how many messages the log holds, so that they need not all be counted.
-
-The migrations and functions of the databases have this number too."""
 
 
 class Tip(NamedTuple):
@@ -57,11 +47,6 @@ def place(
                 jump = Jump(first=last, parent=at, left=newest, beside=follower(at))
             at = head = newest = last
     return Placed(tuple(entries), jump, Tip(last, head, newest))
-
-
-def milestones(before: int, last: int) -> range:
-    """Return the milestones that a log passes when it grows from the entry `before` to the entry `last`."""
-    return range((before // MILESTONE + 1) * MILESTONE, last + 1, MILESTONE)
 
 
 def stamper(conversation: str, turn: int | None, now: datetime) -> Callable[[int, int, Body], Entry]:

@@ -8,7 +8,7 @@ from threadkeep.conversation.entry import Approval, Body, Summary
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.tree import Jump
-from threadkeep.store.placement import Placed, Tip, milestones, place, stamper
+from threadkeep.store.placement import Placed, Tip, place, stamper
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SAID, CHANGED, REMARKED = Message(id="m", role=Role.USER), StateChange(), Summary(content="s")
@@ -62,11 +62,3 @@ def test_a_remark_before_a_branch_hangs_on_the_parent() -> None:
 def test_entries_carry_their_conversation_turn_and_moment() -> None:
     (entry,) = place(Tip(), [SAID], 0, stamper("c", 7, NOW), _never).entries
     assert (entry.conversation, entry.turn, entry.created_at, entry.body) == ("c", 7, NOW, SAID)
-
-
-@pytest.mark.parametrize(
-    ("before", "last", "passed"),
-    [(0, 255, []), (0, 256, [256]), (255, 257, [256]), (256, 511, []), (256, 512, [512]), (200, 800, [256, 512, 768])],
-)
-def test_a_log_passes_a_milestone_at_every_256th_entry(before: int, last: int, passed: list[int]) -> None:
-    assert list(milestones(before, last)) == passed

@@ -67,13 +67,13 @@ class Deletion:
         if self._remove_entries(found) or self._remove_keys(found):
             self.db.execute("UPDATE conversation SET deleted_id = NULL WHERE key = ?", found[1:])
             return 0
-        for table in ("jump", "milestone", "turn", "draft", "chunk"):
+        for table in ("jump", "turn", "draft", "chunk"):
             self.db.execute(f"DELETE FROM {table} {_HERE}", found)
         self.db.execute("DELETE FROM conversation WHERE key = ?", found[1:])
         return 1
 
     def _remove_entries(self, here: tuple[int, int]) -> bool:
-        """Remove the first entries, their words, jumps and milestones; return whether more may be left."""
+        """Remove the first entries, their words and jumps; return whether more may be left."""
         rows = self.db.rows(f"SELECT position, seq FROM entry {_HERE} ORDER BY seq LIMIT {STEP}", here)
         positions = [row[:1] for row in rows]
         user = self.db.value("SELECT user FROM conversation WHERE key = ?", here[1:])
@@ -81,7 +81,6 @@ class Deletion:
         self.db.executemany("DELETE FROM entry WHERE position = ?", positions)
         if rows:
             self.db.execute(f"DELETE FROM jump {_HERE} AND first <= ?", (*here, rows[-1][1]))
-            self.db.execute(f"DELETE FROM milestone {_HERE} AND seq <= ?", (*here, rows[-1][1]))
         # Positions at the end of the table are given again, and must be indexed again then.
         self.db.execute("UPDATE caught_up SET position = min(position, (SELECT coalesce(max(position), 0) FROM entry))")
         return len(rows) == STEP

@@ -267,6 +267,17 @@ class Reader:
             raise EntryNotFound
         return [(max(run.first, seq + 1), run.last) for run in reversed(runs)]
 
+    def count(self, place: Place, seq: int, head: int) -> int:
+        """Return how many messages follow `seq` on the branch that ends in `head`."""
+        return sum(
+            self.messages_up_to(place, last) - self.messages_up_to(place, first - 1)
+            for first, last in self.stretches(place, seq, head)
+        )
+
+    def messages_up_to(self, place: Place, seq: int) -> int:
+        """Return how many messages the log holds up to an entry, of all branches."""
+        return self.db.value(f"SELECT messages FROM entry {_PLACE} AND seq = ?", (*place[:2], seq)) or 0
+
     def path(self, place: Place, head: int) -> Iterator[Run]:
         """Yield the runs of the branch that ends in `head`, the newest first."""
         while head:

@@ -42,7 +42,6 @@ from threadkeep.store.sqlite import index, listing
 from threadkeep.store.sqlite.connection import Database, connect, translated
 from threadkeep.store.sqlite.deletion import Deletion
 from threadkeep.store.sqlite.keyring import SqliteKeyRing
-from threadkeep.store.sqlite.milestones import count_messages
 from threadkeep.store.sqlite.place import Place
 from threadkeep.store.sqlite.pulse import Pulse
 from threadkeep.store.sqlite.reading import Reader
@@ -170,9 +169,7 @@ class SqliteStore(RuledStore):
         )
 
     async def count(self, scope: Scope, conversation: str, *, head: int | None = None, after: int = ROOT) -> int:
-        return self._read(
-            scope, conversation, lambda here: count_messages(self._reader, here, after, self._head(here, head))
-        )
+        return self._read(scope, conversation, lambda here: self._reader.count(here, after, self._head(here, head)))
 
     async def log(self, scope: Scope, conversation: str, after: Cursor, *, limit: int = 100) -> LogPage:
         check_limit(limit)

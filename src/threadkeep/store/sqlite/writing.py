@@ -16,23 +16,22 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnChange
 from threadkeep.errors import AlreadyExists, StoreCorrupt
 from threadkeep.store.base import Created
-from threadkeep.store.codec import Row, encode_id
+from threadkeep.store.codec import STATE, Row, encode_id
 from threadkeep.store.moments import microseconds
 from threadkeep.store.placement import Tip, place, stamper
 from threadkeep.store.record import Chunk, KeyUse, OpenTurn, Record
 from threadkeep.store.rules import DraftEnd, Replay, Verb, entries_of, finishes, key_use, raises_version
 from threadkeep.store.sqlite.checksums import CONVERSATION, ENTRY, SETTINGS, checksum, entry_checksum
-from threadkeep.store.sqlite.milestones import set_milestones
 from threadkeep.store.sqlite.place import Place
 from threadkeep.store.sqlite.reading import Reader
 
 T = TypeVar("T")
 REMEMBERED = 10_000
 _HERE = "WHERE tenant = ? AND conversation = ?"
-_INSERT = f"INSERT INTO entry ({ENTRY}, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_INSERT = f"INSERT INTO entry ({ENTRY}, crc, messages) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class SqliteEnd:
     """The end of a log. It changes with what is committed."""
 
@@ -40,6 +39,7 @@ class SqliteEnd:
     place: Place
     version: int
     tip: Tip
+    messages: int
     open_turns: dict[int, OpenTurn]
     draft: DraftEnd | None
     reader: Reader
@@ -151,15 +151,16 @@ class Log:
         end = self._ends.get(names)
         if end is None:
             here = self.reader.place(scope, conversation)
-            turns = {turn.number: turn for turn in self.reader.open_turns(here)}
+            tip = self.reader.tip(here)
             end = SqliteEnd(
-                scope,
-                here,
-                here.version,
-                self.reader.tip(here),
-                turns,
-                self.reader.written(here),
-                self.reader,
+                scope=scope,
+                place=here,
+                version=here.version,
+                tip=tip,
+                messages=self.reader.messages_up_to(here, tip.last),
+                open_turns={turn.number: turn for turn in self.reader.open_turns(here)},
+                draft=self.reader.written(here),
+                reader=self.reader,
             )
             self._ends[names] = end
         return end
@@ -174,10 +175,12 @@ class Log:
             stamper(end.id, record.turn, record.at),
             lambda parent: self.reader.follower(end.place, parent),
         )
+        messages = end.messages
         for entry, row in zip(placed.entries, rows, strict=True):
             tip = Tip(entry.seq, entry.seq, entry.seq) if entry.continues_branch else tip
-            self._insert(end.place, entry, row, tip)
-        end.tip = placed.tip
+            messages += row.kind < STATE
+            self._insert(end.place, entry, row, tip, messages)
+        end.tip, end.messages = placed.tip, messages
         if placed.jump is not None:
             jump = placed.jump
             columns = (*end.place[:2], jump.first, jump.parent, jump.left, jump.beside)
@@ -194,11 +197,10 @@ class Log:
             self.db.execute(f"DELETE FROM draft {_HERE}", end.place[:2])
         if record.key is not None:
             self._keep_key(end.place, record.key, last + 1, placed.tip.last)
-        set_milestones(self.db, end.place, last, placed.tip.last)
         self.added += len(placed.entries)
         return placed.entries
 
-    def _insert(self, here: Place, entry: Entry, row: Row, tip: Tip) -> None:
+    def _insert(self, here: Place, entry: Entry, row: Row, tip: Tip, messages: int) -> None:
         around = (None, None) if entry.continues_branch else (tip.head, tip.newest)
         pack = self.reader.packer.pack
         columns = (
@@ -214,7 +216,7 @@ class Log:
             pack(row.content),
             pack(row.parts or ""),
         )
-        self.db.execute(_INSERT, (*columns, entry_checksum(*columns)))
+        self.db.execute(_INSERT, (*columns, entry_checksum(*columns), messages))
 
     def _change(self, end: SqliteEnd, record: Record) -> None:
         """Raise the version, and change the conversation as a whole as the record says."""

@@ -18,6 +18,7 @@ from threadkeep.errors import (
     InvalidParent,
     InvalidText,
     InvalidValue,
+    MetadataTooLarge,
 )
 from threadkeep.store.base import MAX_BYTES, ROOT, Append, Appendable, Begin, Store
 from threadkeep.testing.conformance.refusal import refused
@@ -129,7 +130,7 @@ class TestBadInput:
 
     async def test_metadata_over_the_limit_is_refused(self, store: Store) -> None:
         name = await new(store, ADA, "hello")
-        async with refused(store, ContentTooLarge):
+        async with refused(store, MetadataTooLarge):
             await store.update(ADA, name, Update(metadata={"key": "x" * MAX_BYTES}))
 
     async def test_a_cursor_of_a_longer_conversation_is_refused(self, store: Store) -> None:
