@@ -16,6 +16,10 @@ class KeyRing(ABC):
     """Keeps API keys and logins. Like every write of a store, a change is durable when its verb returns."""
 
     @abstractmethod
+    async def secret(self) -> bytes:
+        """Return 32 random bytes, the same for all who open this store, now and later."""
+
+    @abstractmethod
     async def add(self, key: ApiKey) -> None:
         """Add a key; `AlreadyExists` if there is one with this id or digest."""
 

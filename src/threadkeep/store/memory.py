@@ -9,7 +9,7 @@ from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.ids import IdSource
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import AlreadyExists, ConversationNotFound, StoreUnavailable
-from threadkeep.store.ledger.keyring import LedgerKeyRing, MemoryTable
+from threadkeep.store.ledger.keyring import memory_keyring
 from threadkeep.store.ledger.ledger import Ledger
 from threadkeep.store.ledger.store import LedgerStore, Shelf
 from threadkeep.store.record import Record
@@ -102,7 +102,7 @@ class MemoryStore(LedgerStore):
     def __init__(self, clock: Clock, ids: IdSource, max_bytes: int) -> None:
         super().__init__(clock, ids, max_bytes)
         self._tenants: dict[str, MemoryShelf] = {}
-        self.keyring = LedgerKeyRing(MemoryTable(), MemoryTable())
+        self.keyring = memory_keyring()
         self._closed = False
 
     async def close(self) -> None:

@@ -18,6 +18,7 @@ from threadkeep.server.dialects.message_counts import MessageCounts
 from threadkeep.server.dialects.reply import Reply, UsedTool
 from threadkeep.server.identity import Who
 from threadkeep.server.keys import replay_headers
+from threadkeep.server.list_cursors import ListCursors
 from threadkeep.server.shown import Shown
 
 Limit = Annotated[int, Query(ge=1, le=200, description="How many at most; the next ones are behind `Link`.")]
@@ -111,7 +112,7 @@ def _shown(conversation: Conversation, messages: int) -> ShownSession:
 def session_routes(keeper: Keeper, assistant: str) -> APIRouter:
     """The routes for one keeper and the assistant that answers by default."""
     router, store = APIRouter(prefix="/api/v1", tags=["dialect: sessions"]), keeper.store
-    exchange, sessions = Exchange(keeper, assistant), Sessions(keeper)
+    exchange, sessions, cursors = Exchange(keeper, assistant), Sessions(keeper), ListCursors(keeper.store.keyring)
 
     @router.post("/chat", response_model=Reply, summary="Send a message and wait for the answer")
     async def chat(caller: Calling, body: ChatBody) -> Response:
@@ -128,9 +129,9 @@ def session_routes(keeper: Keeper, assistant: str) -> APIRouter:
 
     @router.get("/sessions", summary="List sessions, the last active first")
     async def listing(who: Who, response: Response, limit: Limit = 50, after: str | None = None) -> list[ShownSession]:
-        page = await store.list(who.scope, limit=limit, after=after)
+        page = await store.list(who.scope, limit=limit, after=await cursors.read(after))
         if page.next is not None:
-            more = urlencode({"limit": limit, "after": page.next})
+            more = urlencode({"limit": limit, "after": await cursors.shown(page.next)})
             response.headers["Link"] = f'</api/v1/sessions?{more}>; rel="next"'
         return [await sessions.shown(item) for item in page.items]
 

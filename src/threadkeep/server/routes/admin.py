@@ -4,6 +4,7 @@ from fastapi import APIRouter
 
 from threadkeep.keeper import Keeper
 from threadkeep.server.identity import Admin
+from threadkeep.server.list_cursors import ListCursors
 from threadkeep.server.routes.conversations import Limit
 from threadkeep.server.shown import ListedConversation, Shown
 
@@ -40,14 +41,15 @@ class UsageList(Shown):
 def admin_routes(keeper: Keeper) -> APIRouter:
     """The routes for one keeper."""
     router, store = APIRouter(prefix="/v1/admin", tags=["administration"]), keeper.store
+    cursors = ListCursors(store.keyring)
 
     @router.get("/conversations", summary="The conversations of all users of the tenant")
     async def conversations(who: Admin, limit: Limit = 20, after: str | None = None) -> OwnedList:
-        page = await store.list_tenant(who.scope.tenant, limit=limit, after=after)
+        page = await store.list_tenant(who.scope.tenant, limit=limit, after=await cursors.read(after))
         data = [
             OwnedConversation(**ListedConversation.of(item).model_dump(), user=item.scope.user) for item in page.items
         ]
-        return OwnedList(data=data, next=page.next)
+        return OwnedList(data=data, next=await cursors.shown(page.next))
 
     @router.get("/usage", summary="How much the tenant and its users have stored")
     async def usage(who: Admin) -> UsageList:

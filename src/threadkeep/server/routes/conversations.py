@@ -17,6 +17,7 @@ from threadkeep.server.bodies import CreateBody, PatchBody, said
 from threadkeep.server.identity import Who
 from threadkeep.server.keys import Key, replay_headers
 from threadkeep.server.limits import room_for_conversation
+from threadkeep.server.list_cursors import ListCursors
 from threadkeep.server.shown import (
     ConversationList,
     ListedConversation,
@@ -40,6 +41,7 @@ IfMatch = Annotated[str | None, Header(description="The version that the change 
 def conversation_routes(keeper: Keeper) -> APIRouter:
     """The routes for one keeper."""
     router, store = APIRouter(prefix="/v1/conversations", tags=["conversations"]), keeper.store
+    cursors = ListCursors(store.keyring)
 
     @router.post("", status_code=201, dependencies=[Depends(room_for_conversation)], summary="Create a conversation")
     async def create(who: Who, key: Key, response: Response, body: CreateBody | None = None) -> ShownConversation:
@@ -61,8 +63,12 @@ def conversation_routes(keeper: Keeper) -> APIRouter:
         status: Status | None = None,
         assistant: str | None = None,
     ) -> ConversationList:
-        page = await store.list(who.scope, assistant=assistant, status=status, limit=limit, after=after)
-        return ConversationList(data=[ListedConversation.of(item) for item in page.items], next=page.next)
+        page = await store.list(
+            who.scope, assistant=assistant, status=status, limit=limit, after=await cursors.read(after)
+        )
+        return ConversationList(
+            data=[ListedConversation.of(item) for item in page.items], next=await cursors.shown(page.next)
+        )
 
     @router.get("/{id}", summary="Read a conversation with a page of its messages")
     async def read(

@@ -12,6 +12,7 @@ from threadkeep.server.addresses import ConversationId
 from threadkeep.server.bodies import HeadBody
 from threadkeep.server.identity import Who
 from threadkeep.server.limits import room_for_stream
+from threadkeep.server.list_cursors import ListCursors
 from threadkeep.server.list_events import watch_list
 from threadkeep.server.routes.conversations import IfMatch, Limit, parse_version
 from threadkeep.server.shown import HitList, ShownConversation, ShownHit
@@ -34,6 +35,7 @@ def _streamed(description: str) -> dict[int | str, dict[str, Any]]:
 def reading_routes(keeper: Keeper) -> APIRouter:
     """The routes for one keeper."""
     router, store = APIRouter(prefix="/v1", tags=["reading"]), keeper.store
+    cursors = ListCursors(store.keyring)
 
     @router.get(
         "/conversations/{id}/events",
@@ -84,7 +86,8 @@ def reading_routes(keeper: Keeper) -> APIRouter:
         after: str | None = None,
         conversation: ConversationId | None = None,
     ) -> HitList:
-        page = await store.search(who.scope, q, conversation=conversation, limit=limit, after=after)
-        return HitList(data=[ShownHit.of(hit) for hit in page.items], next=page.next)
+        place = await cursors.read(after)
+        page = await store.search(who.scope, q, conversation=conversation, limit=limit, after=place)
+        return HitList(data=[ShownHit.of(hit) for hit in page.items], next=await cursors.shown(page.next))
 
     return router

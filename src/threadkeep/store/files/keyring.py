@@ -3,6 +3,7 @@
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from secrets import token_bytes
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -11,7 +12,7 @@ from threadkeep.conversation.api_key import ApiKey, Login
 from threadkeep.errors import StoreCorrupt
 from threadkeep.store.files import disk
 from threadkeep.store.files.disk import Signature
-from threadkeep.store.ledger.keyring import ItemT, LedgerKeyRing, Table
+from threadkeep.store.ledger.keyring import SECRET_BYTES, ItemT, LedgerKeyRing, Table
 
 T = TypeVar("T")
 
@@ -21,7 +22,28 @@ Run = Callable[[Callable[[], Any]], Awaitable[Any]]
 
 def files_keyring(folder: Path, run: Run) -> LedgerKeyRing:
     """Return the key ring of a folder."""
-    return LedgerKeyRing(FileTable(folder, "api-keys", ApiKey, run), FileTable(folder, "logins", Login, run))
+
+    async def secret() -> bytes:
+        return bytes(await run(lambda: _secret(folder)))
+
+    return LedgerKeyRing(FileTable(folder, "api-keys", ApiKey, run), FileTable(folder, "logins", Login, run), secret)
+
+
+def _secret(folder: Path) -> bytes:
+    """Return the secret of the folder, made when it is first asked for."""
+    path = folder / "secret"
+    with disk.locked(folder / "api-keys.lock", os.O_RDWR | os.O_CREAT):
+        if not path.exists():
+            _replace(path, token_bytes(SECRET_BYTES))
+        return path.read_bytes()
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Write a file so that it is there as it was, or as it is to be, whenever the process ends."""
+    draft = path.with_suffix(".new")
+    disk.write_file(draft, data)
+    os.replace(draft, path)
+    disk.sync_folder(path.parent)
 
 
 class FileTable(Table[ItemT]):
@@ -46,7 +68,7 @@ class FileTable(Table[ItemT]):
                 items = dict(before)
                 result = change(items)
                 if items != before:
-                    disk.write_file(self._path, self._lists.dump_json(list(items.values()), indent=2))
+                    _replace(self._path, self._lists.dump_json(list(items.values()), indent=2))
                 return result
 
         result: T = await self._run(held)

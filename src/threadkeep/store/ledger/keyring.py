@@ -1,14 +1,16 @@
 """API keys and logins for stores without a database: a few of each in a dictionary, read and changed as a whole."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import datetime
+from secrets import token_bytes
 from typing import Generic, TypeVar
 
 from threadkeep.conversation.api_key import ApiKey, Login
 from threadkeep.errors import AlreadyExists, KeyNotFound
 from threadkeep.store.keyring import MOST_LOGINS, KeyRing
 
+SECRET_BYTES = 32
 T = TypeVar("T")
 ItemT = TypeVar("ItemT", ApiKey, Login)
 
@@ -41,12 +43,26 @@ class MemoryTable(Table[ItemT]):
         return result
 
 
-class LedgerKeyRing(KeyRing):
-    """A table of keys and one of logins."""
+def memory_keyring() -> "LedgerKeyRing":
+    """Return a key ring that lives as long as the process."""
+    made = token_bytes(SECRET_BYTES)
 
-    def __init__(self, keys: Table[ApiKey], logins: Table[Login]) -> None:
+    async def secret() -> bytes:
+        return made
+
+    return LedgerKeyRing(MemoryTable(), MemoryTable(), secret)
+
+
+class LedgerKeyRing(KeyRing):
+    """A table of keys and one of logins. `secret` returns the secret of the store."""
+
+    def __init__(self, keys: Table[ApiKey], logins: Table[Login], secret: Callable[[], Awaitable[bytes]]) -> None:
         self._keys = keys
         self._logins = logins
+        self._secret = secret
+
+    async def secret(self) -> bytes:
+        return await self._secret()
 
     async def add(self, key: ApiKey) -> None:
         def put(keys: dict[str, ApiKey]) -> None:

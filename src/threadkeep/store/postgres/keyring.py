@@ -17,6 +17,9 @@ class PostgresKeyRing(KeyRing):
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
+    async def secret(self) -> bytes:
+        return bytes((await self._pool.one("store_secret"))[0])
+
     async def add(self, key: ApiKey) -> None:
         owner = (key.scope.tenant, key.scope.user, str(key.role))
         times = (key.created_at, key.expires_at)

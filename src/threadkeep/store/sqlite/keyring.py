@@ -27,6 +27,10 @@ class SqliteKeyRing(KeyRing):
         self._writer = writer
         self._reading = reading
 
+    async def secret(self) -> bytes:
+        with translated(self._reading):
+            return bytes(self._reading.value("SELECT value FROM secret"))
+
     async def add(self, key: ApiKey) -> None:
         await self._writer.run(lambda: self._add(key))
 

@@ -26,6 +26,17 @@ def _key(name: str, tenant: str = "acme", minutes: int = 0) -> ApiKey:
 
 @pytest.mark.asyncio
 class TestKeyRing:
+    async def test_all_who_open_a_store_know_its_secret(self, store: Store, open_another: OpenAnother) -> None:
+        other = await open_another()
+        try:
+            secret = await other.keyring.secret()
+            assert len(set(secret)) > 8
+            assert await store.keyring.secret() == await store.keyring.secret() == secret
+            assert len(secret) == 32
+        finally:
+            if other is not store:
+                await other.close()
+
     async def test_a_key_is_found_by_its_digest_as_it_was_added(self, store: Store) -> None:
         await store.keyring.add(_key("one"))
         assert await store.keyring.find(digest_of("tk_one")) == _key("one")

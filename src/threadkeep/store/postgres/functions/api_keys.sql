@@ -56,3 +56,7 @@ $$;
 CREATE FUNCTION threadkeep.end_login(p_id text) RETURNS SETOF text LANGUAGE sql AS $$
     DELETE FROM threadkeep.login l WHERE l.id = p_id RETURNING l.id
 $$;
+
+CREATE FUNCTION threadkeep.store_secret() RETURNS bytea LANGUAGE sql STABLE AS $$
+    SELECT s.value FROM threadkeep.secret s
+$$;
