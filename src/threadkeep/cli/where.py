@@ -7,17 +7,18 @@ from typing import cast
 from threadkeep.errors import InvalidValue
 from threadkeep.retrieval.base import Filter, Operator, Scalar
 
-_FILTER = re.compile(r"\s*(?P<field>[^<>=!]+?)\s*(?P<operator><=|>=|!=|<|>|=)\s*(?P<value>.*?)\s*", re.DOTALL)
+_OPERATOR = re.compile("[<>!]=|[<>=]")
 
 
 def parse_filter(text: str) -> Filter:
     """Return the filter. A value that looks like a number, true or false is one; quoted, it is text."""
-    match = _FILTER.fullmatch(text)
-    if match is None:
+    match = _OPERATOR.search(text)
+    field = text[: match.start()].strip() if match else ""
+    if match is None or not field or "!" in field:
         raise InvalidValue(
             f"{text!r} is no filter: write a field, one of = != < <= > >=, and a value, as in 'price<500'."
         )
-    return Filter(match["field"], cast(Operator, match["operator"]), _value(match["value"]))
+    return Filter(field, cast(Operator, match[0]), _value(text[match.end() :].strip()))
 
 
 def _value(text: str) -> Scalar:

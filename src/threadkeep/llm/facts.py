@@ -14,9 +14,7 @@ _QUESTION = re.compile(
     r"(?:what|who|where|when|which|why|how|whose|do|does|did|can|could|is|are|am|will|would|tell me)\b",
     re.IGNORECASE,
 )
-_ASKED_BEHIND = re.compile(
-    r",\s+(?=(?:what|who|where|when|which|why|how|can|could|do|does|is|are)\b[^.!]*\?\s*$)", re.IGNORECASE
-)
+_ASKED_BEHIND = re.compile(r",\s+(?:what|who|where|when|which|why|how|can|could|do|does|is|are)\b", re.IGNORECASE)
 _END = r"(?P<value>[^.!?;\n]+?(?:\.\d[^.!?;\n]*?)*)(?=,? (?:and|but) (?:my|i|i'm)\b|[.!?;\n]|$)"
 _NAME = re.compile(
     r"\b(?:(?i:my name(?: is|['’]s)|i am called|i['’]m called) (?P<value>\w[\w'’-]*(?: [A-Z][\w'’-]+)*)"  # noqa: RUF001 - as phones write
@@ -53,12 +51,21 @@ def facts_in(said: Iterable[str]) -> dict[str, Fact]:
     facts: dict[str, Fact] = {}
     for text in said:
         for sentence in _SENTENCE.split(text):
-            told, *asked = _ASKED_BEHIND.split(sentence, 1)
-            if (asked or not told.rstrip().endswith("?")) and not _QUESTION.match(told):
+            told = _without_question(sentence)
+            if not told.rstrip().endswith("?") and not _QUESTION.match(told):
                 for fact in _facts_of(told):
                     facts.pop(fact.subject, None)
                     facts[fact.subject] = fact
     return facts
+
+
+def _without_question(sentence: str) -> str:
+    """Return what comes before a question that ends the sentence: "My name is Ada, can you remember that?"."""
+    text = sentence.rstrip()
+    if not text.endswith("?"):
+        return sentence
+    asked = _ASKED_BEHIND.search(text, max(text.rfind("."), text.rfind("!")) + 1)
+    return text[: asked.start()] if asked else sentence
 
 
 def fact_about(question: str, facts: dict[str, Fact]) -> Fact | None:

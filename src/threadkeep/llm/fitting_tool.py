@@ -15,7 +15,10 @@ from threadkeep.llm.script import Call
 _NAMED = re.compile(
     r"\b(?:call|use|run)\s+(?:the tool\s+)?`?(?P<name>\w[\w.-]*)`?(?P<rest>.*)", re.IGNORECASE | re.DOTALL
 )
-_SUM = re.compile(r"\(*-?\d[\d.]*(?:\s*(?:\*\*|[-+*/%^×÷])\s*\(*-?\d[\d.]*\)*)+")  # noqa: RUF001 - signs people type
+_SUM = re.compile(
+    r"(?:(?<!\()(?=\()|(?<![\d.])(?=[-\d]))\(*+-?\d[\d.]*+"
+    r"(?:\s*+(?:\*\*|[-+*/%^×÷])\s*+\(*+-?\d[\d.]*+\)*+)+"  # noqa: RUF001 - signs people type
+)
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _TIME = re.compile(
     r"\bwhat(?:'?s| is)? (?:the )?(?:time|date|day)\b(?! (?:is|was|are|of|for|does|did|do|will)\b(?! it\b))"

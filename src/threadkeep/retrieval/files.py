@@ -20,7 +20,7 @@ KINDS = (*TEXTS, ".json", *LINES)
 MAX_BYTES = 50_000_000
 """How large a file may be, or one line of JSON Lines."""
 
-_HEADING = re.compile(r"^#\s+(.+?)\s*#*\s*$", re.MULTILINE)
+_HEADING = re.compile(r"^#[ \t]+(\S.*)$", re.MULTILINE)
 
 
 class Read(NamedTuple):
@@ -97,7 +97,7 @@ def _decoded(content: bytes) -> str:
 def _text_document(path: Path, text: str) -> Document:
     """Return a whole file as a document: its path is the id, its first heading the title, or its name."""
     heading = _HEADING.search(text) if path.suffix.lower() != ".txt" else None
-    title = heading[1] if heading else path.stem
+    title = (heading[1].rstrip().rstrip("#").rstrip() if heading else "") or path.stem
     return check_document(Document(id=Path(os.path.normpath(path)).as_posix(), title=title, text=text))
 
 

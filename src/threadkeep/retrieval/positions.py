@@ -63,10 +63,28 @@ _PLACE = re.compile(
 )
 _BOTH = re.compile(r"\b(?:both(?: of them)?|the two|either of them|beide|les deux|ambos)\b", re.IGNORECASE)
 _MEASURES = (
-    ("price", min, r"\b(?:cheap(?:er|est)|least expensive|lowest price|günstigste|billigste|moins cher)\b"),
-    ("price", max, r"\b(?:dear(?:er|est)|(?:more|most) expensive|pric(?:ier|iest)|highest price|teuerste)\b"),
-    ("score", min, r"\b(?:worst|weakest|lowest[- ](?:rated|ranked|score))\b"),
-    ("score", max, r"\b(?:(?:best|strongest) (?:one|of them|rated)|highest[- ](?:rated|ranked|score))\b"),
+    (
+        "price",
+        min,
+        re.compile(
+            r"\b(?:cheap(?:er|est)|least expensive|lowest price|günstigste|billigste|moins cher)\b", re.IGNORECASE
+        ),
+    ),
+    (
+        "price",
+        max,
+        re.compile(
+            r"\b(?:dear(?:er|est)|(?:more|most) expensive|pric(?:ier|iest)|highest price|teuerste)\b", re.IGNORECASE
+        ),
+    ),
+    ("score", min, re.compile(r"\b(?:worst|weakest|lowest[- ](?:rated|ranked|score))\b", re.IGNORECASE)),
+    (
+        "score",
+        max,
+        re.compile(
+            r"\b(?:(?:best|strongest) (?:one|of them|rated)|highest[- ](?:rated|ranked|score))\b", re.IGNORECASE
+        ),
+    ),
 )
 
 
@@ -116,7 +134,7 @@ class _Reader:
     def _measured(self, text: str, shown: ShownList) -> ShownList:
         for measure, choose, pattern in _MEASURES:
             known = [item for item in shown if measure in item.numbers]
-            if known and re.search(pattern, text, re.IGNORECASE):
+            if known and pattern.search(text):
                 return (choose(known, key=lambda item: item.numbers[measure]),)
         return ()
 

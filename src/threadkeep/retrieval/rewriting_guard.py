@@ -10,9 +10,7 @@ from collections.abc import Iterable, Sequence
 from threadkeep.retrieval.expansion import content_stems
 
 MOST_CHARACTERS = 300
-_LABEL = re.compile(
-    r"^\s*(?:[-*>\s]*)(?:\**(?:rewritten|standalone|search|reformulated)?\s*(?:query|question)\**\s*:)\s*", re.I
-)
+_LABEL = re.compile(r"^[-*>\s]*+(?:rewritten|standalone|search|reformulated)?\s*+(?:query|question)\**+\s*+:\s*+", re.I)
 _REFUSAL = re.compile(
     r"\b(?:i(?:'m| am) (?:sorry|unable)|i can(?:no|')t|as an ai|i do(?:n't| not) (?:have|know)|sure[,!]|here is )",
     re.IGNORECASE,

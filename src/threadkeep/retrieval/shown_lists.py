@@ -14,13 +14,15 @@ from threadkeep.conversation.message import Message, Role
 
 MAX_ITEMS = 100
 MAX_NAME = 120
+MAX_LINE = 400
+"""How much of a line is looked at: what its name is, and its price."""
 _NAMES = ("name", "title", "label", "ticker", "symbol", "id")
 _LINE = re.compile(r"^[ \t]*(?:\d{1,3}[.)]|[-*•])[ \t]+(?P<text>\S.*)$", re.MULTILINE)
 _NUMBERED = re.compile(r"^[ \t]*1[.)][ \t]", re.MULTILINE)
 _BOLD = re.compile(r"\*\*(.+?)\*\*|`(.+?)`|\[(.+?)\]\(")
 _NAME_END = re.compile(r"\s[-–—|]\s|[:;(]|,\s|\.\s|\.$")  # noqa: RUF001 - dashes that models write
 _PROPERTY = re.compile(r"[a-z][a-z ]{0,30}: [^$€£]{1,40}")
-_AMOUNT = r"(\d+(?:,\d{3})*(?:\.\d+)?)"
+_AMOUNT = r"((?<!\d)\d++(?:,\d{3})*+(?:\.\d++)?+)"
 _MONEY = re.compile(rf"(?:[$€£]\s?|USD\s|EUR\s){_AMOUNT}|{_AMOUNT}\s?(?:[$€£]|USD|EUR)")
 
 
@@ -95,7 +97,8 @@ def _of_text(text: str) -> list[ShownList]:
     return [tuple(map(_of_line, group[:MAX_ITEMS])) for group in things]
 
 
-def _of_line(text: str) -> Item:
+def _of_line(line: str) -> Item:
+    text = line[:MAX_LINE]
     bold = _BOLD.search(text)
     name = next(part for part in bold.groups() if part) if bold else _NAME_END.split(text, maxsplit=1)[0]
     money = _MONEY.search(text)

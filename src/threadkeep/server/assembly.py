@@ -99,8 +99,7 @@ def _wrapped(name: str, text: str, numbers: dict[str, int]) -> str:
 
 def _pairs(names: str) -> list[tuple[str, str]]:
     """Return old and new name of each that a pair of braces lists."""
-    parts = [re.split(r"\s+as\s+", part.strip()) for part in names.split(",") if part.strip()]
-    return [(part[0], part[-1]) for part in parts]
+    return [(part.split()[0], part.split()[-1]) for part in names.split(",") if part.strip()]
 
 
 def _path(name: str, path: str) -> str:

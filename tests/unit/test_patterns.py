@@ -1,0 +1,121 @@
+"""Every regular expression of the source takes time that grows linearly with the text, whatever the text is.
+
+`re` tries every way to match, so that a few signs can freeze a server for good. No linter finds that: this test is the
+guard. What it finds is mended by possessive quantifiers, by a look behind that lets a run begin in one place
+only, by a scanner, or by a bound on the text, which is then listed here.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from math import isinf
+from typing import Any
+
+import pytest
+
+from tests.pumping import KINDS, TAILS, Found, attacks, computed, patterns, seconds_for
+from threadkeep.context.content_words import content_words
+from threadkeep.context.tokens import tokens_in
+from threadkeep.conversation.message import Message, Role
+from threadkeep.llm.base import ToolSpec
+from threadkeep.llm.facts import facts_in
+from threadkeep.llm.fitting_tool import fitting_call
+from threadkeep.llm.title import title_from_words
+from threadkeep.llm.vendor_errors import length_refusal
+from threadkeep.retrieval.rewriting_guard import cleaned, flaw
+from threadkeep.retrieval.shown_lists import shown_lists
+from threadkeep.retrieval.splitting import split
+from threadkeep.routing.follow_up import follow_up
+from threadkeep.store.words import query_words, words
+
+PACKAGES = ("threadkeep", *(f"threadkeep_assistants.{name}" for name in ("market", "shop", "skill_creator")))
+SIZE = 1_000
+TIMES = 4
+QUICK = 0.004
+"""Seconds for the longer text that need no second look: what grows with the square takes more."""
+MOST_GROWTH = 2 * TIMES
+BOUNDED = {
+    "threadkeep.llm.vendor_errors:_SECRET": 600,
+    "threadkeep.retrieval.shown_lists:_BOLD": 400,
+    "threadkeep.retrieval.shown_lists:_MONEY": 400,
+}
+"""Patterns that see no more than so many characters."""
+COMPUTED = {"threadkeep.store.files.disk:beside", "threadkeep.llm.script:asked"}
+"""Functions that make a pattern: of a file's name, and of a rule when it is declared, which is found where it is."""
+CALCULATOR = ToolSpec(
+    name="calculate", description="Works out.", parameters={"properties": {"expression": {"type": "string"}}}
+)
+FUNCTIONS: dict[str, Callable[[str], object]] = {
+    "tokens": tokens_in,
+    "words": words,
+    "query": lambda text: query_words([text]),
+    "content words": content_words,
+    "follow-up": lambda text: follow_up(text, said(text)),
+    "lists": lambda text: shown_lists(said(text)),
+    "splitting": split,
+    "rewrite": lambda text: flaw(cleaned(text), text[:300], [text]),
+    "title": title_from_words,
+    "facts": lambda text: facts_in([text]),
+    "tool": lambda text: fitting_call(text, [CALCULATOR]),
+    "error": length_refusal,
+}
+
+
+def said(text: str) -> Sequence[Message]:
+    return [Message(role=Role.USER, content="Phones?"), Message(role=Role.ASSISTANT, content=text)]
+
+
+def call(found: Found, method: str, text: str) -> Callable[[], object]:
+    run: Any = getattr(found.pattern, method)
+    return {"sub": lambda: run("", text), "subn": lambda: run("", text), "finditer": lambda: list(run(text))}.get(
+        method, lambda: run(text)
+    )
+
+
+def is_slow(long: Callable[[], object], short: Callable[[], object] | None) -> bool:
+    """Whether it takes long, also the second time, and much longer than the short text if there is one."""
+    slow = seconds_for(long)
+    if slow <= QUICK or (slow := min(slow, seconds_for(long))) <= QUICK:
+        return False
+    return short is None or isinf(slow) or slow > MOST_GROWTH * seconds_for(short)
+
+
+def weakness(found: Found) -> str | None:
+    """Return by what input a pattern becomes slow; None if by none."""
+    bound = BOUNDED.get(found.where)
+    for before, body in attacks(found.pattern):
+        for tail in TAILS:
+            short, long = (before + body * (size // len(body)) + tail for size in (SIZE, SIZE * TIMES))
+            for method in found.methods:
+                second = None if bound else call(found, method, short)
+                if is_slow(call(found, method, long[-bound:] if bound else long), second):
+                    return f"{found.where} {method}: {before[:40]!r} + {body[:40]!r} * n + {tail!r}"
+    return None
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_pattern_takes_more_than_linear_time(package: str) -> None:
+    known: dict[tuple[str, int, tuple[str, ...]], Found] = {}
+    for found in patterns(package):
+        known.setdefault((found.pattern.pattern, found.pattern.flags, found.methods), found)
+    weak = [weak for found in known.values() if (weak := weakness(found))]
+    assert known
+    assert not weak, "\n".join(weak)
+
+
+def test_every_pattern_is_found() -> None:
+    assert len(list(patterns("threadkeep"))) > 100
+    assert set().union(*map(computed, PACKAGES)) == COMPUTED
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_no_reading_of_a_text_takes_more_than_linear_time(name: str) -> None:
+    work = FUNCTIONS[name]
+    for kind, body in KINDS.items():
+        for tail in TAILS:
+            short, long = (body * (size // len(body)) + tail for size in (4 * SIZE, 4 * SIZE * TIMES))
+            assert not is_slow(lambda text=long: work(text), lambda text=short: work(text)), kind  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("pattern", [r"(?:\d+)+y", r"\s+$", r"(?:a|a)*x", r"[^.]+\.$", r"(\w+\s?)*!"])
+def test_the_harness_finds_what_is_not_linear(pattern: str) -> None:
+    assert weakness(Found("here", re.compile(pattern), ("search",)))
