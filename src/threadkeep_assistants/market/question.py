@@ -180,7 +180,7 @@ def _ranking(asked: Question, past: Past) -> list[Call]:
         is_worst = {"reverse": True} if "reverse" in asked.amount else {}
         return [Call("rank_sectors", {"theme": asked.theme} | is_worst)]
     if asked.sectors:
-        return _in_sectors(asked, past, {"theme": asked.theme})
+        return _in_sector(asked, past, {"theme": asked.theme})
     args: dict[str, Any] = {"theme": asked.theme} | asked.amount
     if group := _group(asked, past):
         if asked.text.has("suppl*") and not asked.text.has("risk*|safe*|which|worst|best|chain*"):
@@ -193,13 +193,11 @@ def _ranking(asked: Question, past: Past) -> list[Call]:
     return [Call("rank_stocks", args)] if is_wide and not asked.refers else []
 
 
-def _in_sectors(asked: Question, past: Past, ranking: dict[str, Any]) -> list[Call]:
-    """The ranking of one sector or of two beside each other: "which of those are banks?", "banks or utilities"."""
-    few: dict[str, Any] = {"limit": 3} if len(asked.sectors) > 1 else {}
-    if asked.kinds & _SEVERAL:
-        few |= {"tickers": [company.ticker for company in _distinct(past.shown.meant(asked.text))]}
-    sectors = [each.key for each in asked.sectors[:2]]
-    return [Call("rank_stocks", ranking | few | {"sector": sector} | asked.amount) for sector in sectors]
+def _in_sector(asked: Question, past: Past, ranking: dict[str, Any]) -> list[Call]:
+    """The ranking of a sector, or of each of several, also among those that were shown: "which of those are banks?"."""
+    meant = _distinct(past.shown.meant(asked.text)) if asked.kinds & _SEVERAL else []
+    among = {"tickers": [company.ticker for company in meant]} if meant else {}
+    return [Call("rank_stocks", ranking | among | {"sector": each.key} | asked.amount) for each in asked.sectors[:2]]
 
 
 def _group(asked: Question, past: Past) -> tuple[Company, ...]:
@@ -221,13 +219,11 @@ def _ranking_again(asked: Question, past: Past) -> list[Call]:
     before, amount, few = past.ranking_before, asked.amount, len(asked.text.words) <= 5
     if asked.theme or asked.names_one or asked.names_list:
         return []
-    if asked.sectors and (before or len(asked.sectors) > 1):
+    if asked.sectors and before:
         kept = {name: value for name, value in before.items() if name not in ("tickers", "sector", "bounds")}
-        return _in_sectors(asked, past, kept or {"theme": "margins"})
-    if asked.sectors:
-        return [Call("find_companies", {"text": asked.sectors[0].key})]
-    if not before:
-        return []
+        return _in_sector(asked, past, kept)
+    if asked.sectors or not before:
+        return [Call("find_companies", {"text": each.key}) for each in asked.sectors]
     if bounds := amount.get("bounds"):
         kept = before.get("bounds", {})
         others = {name: kept[name] for name in kept if name in ("region", "without") or not asked.text.limits}

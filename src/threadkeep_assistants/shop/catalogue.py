@@ -5,7 +5,9 @@ specification is a number to compare ("6.1 inch OLED": a screen of 6.1) and a fe
 """
 
 import json
+import operator
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache, lru_cache
@@ -16,22 +18,17 @@ from threadkeep.conversation.stop_words import STOP_WORDS
 from threadkeep.retrieval.base import Filter, Scalar
 from threadkeep_assistants.vocabulary.words import MOST_CHARACTERS, Text, word_set
 
+_OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
 _WORD = re.compile(r"[^_\W]+")
 _ALSO_KINDS = {
-    "phone": "smartphone mobile handset handy telefon teléfono móvil téléphone iphone",
-    "laptop": "notebook ultrabook portátil",
-    "tablet": "tableta tablette ipad",
-    "headphones": "headphone headset earbud earphone kopfhörer auricular casque",
-    "television": "tv telly fernseher televisor",
-    "camera": "kamera cámara",
-    "watch": "smartwatch armbanduhr reloj",
-    "vacuum cleaner": "vacuum hoover staubsauger",
-    "coffee machine": "espresso coffee kaffeemaschine",
-    "monitor": "screen bildschirm",
-    "speaker": "loudspeaker soundbar lautsprecher",
-    "keyboard": "tastatur",
+    "phone": "smartphone mobile handset handy telefon teléfono móvil téléphone iphone", "laptop": "notebook ultrabook",
+    "tablet": "ipad", "headphones": "headphone headset earbud earphone kopfhörer", "television": "tv telly fernseher",
+    "camera": "kamera", "watch": "smartwatch", "vacuum cleaner": "vacuum hoover staubsauger", "monitor": "screen",
+    "coffee machine": "espresso coffee kaffeemaschine", "speaker": "loudspeaker soundbar", "keyboard": "tastatur",
     "printer": "drucker",
-}
+}  # fmt: skip
 _ALSO_BRANDS = {
     "iphone": "Apple", "ipad": "Apple", "macbook": "Apple", "airpods": "Apple", "galaxy": "Samsung", "pixel": "Google",
     "thinkpad": "Lenovo", "roomba": "iRobot",
@@ -77,27 +74,19 @@ class Product:
 
     def number(self, name: str) -> float | None:
         """Return a number that it has: "price", "rating" or a specification; None if it has no such number."""
-        if name in ("price", "rating"):
-            return float(self.price if name == "price" else self.rating)
-        return next((number for each, (number, _) in _read(self.id)[0].items() if each == name), None)
+        held = self.metadata.get(name)
+        return None if isinstance(held, str | bool) or held is None else float(held)
 
     @property
     def metadata(self) -> dict[str, Scalar]:
         """What an index can filter it by."""
-        numbers, has = _read(self.id)
-        held = {f"has {name}": name in has for name in features(self.kind)}
-        plain: dict[str, Scalar] = {"id": self.id, "kind": self.kind, "brand": self.brand, "price": self.price}
-        return {**plain, "rating": self.rating, **{name: number for name, (number, _) in numbers.items()}, **held}
+        return _metadata(self.id)
 
     def fits(self, wanted: Filter) -> bool:
         """Whether it meets a condition, as the index would say."""
-        held, value = self.metadata.get(wanted.field), wanted.value
-        if held is None or isinstance(held, str) != isinstance(value, str):
-            return False
-        if wanted.operator in ("=", "!="):
-            return (held == value) == (wanted.operator == "=")
-        is_less = held < value if wanted.operator in ("<", ">=") else held <= value  # type: ignore[operator]
-        return is_less == (wanted.operator in ("<", "<="))
+        held = self.metadata.get(wanted.field)
+        is_alike = held is not None and isinstance(held, str) == isinstance(wanted.value, str)
+        return is_alike and _OPERATORS[wanted.operator](held, wanted.value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,9 +154,8 @@ def specs(kind: str) -> frozenset[str]:
 @cache
 def kind_words() -> dict[str, str]:
     """Return every word for a kind, with the kind."""
-    return {name: name for name in kinds()} | {
-        word: kind for kind, words in _ALSO_KINDS.items() for word in words.split()
-    }
+    also = {word: kind for kind, words in _ALSO_KINDS.items() for word in words.split()}
+    return {name: name for name in kinds()} | also
 
 
 def named_in(text: str) -> tuple[Product, ...]:
@@ -196,10 +184,8 @@ def kinds_in(text: Text, before: str | None = None) -> list[str]:
 def brands_in(text: Text) -> tuple[list[tuple[int, str]], tuple[str, ...]]:
     """Return the brands that a text asks for, each with its place, and those that it does not want."""
     said = {brand.lower(): brand for brand in brands()} | _ALSO_BRANDS
-    found = [
-        (at, said.get(word.text) or said.get(word.text.removesuffix("s"), "")) for at, word in enumerate(text.words)
-    ]
-    named = [(at, brand) for at, brand in found if brand]
+    words = [(at, word.text) for at, word in enumerate(text.words)]
+    named = [(at, said[form]) for at, word in words for form in (word, word.removesuffix("s")) if form in said]
     refused = text.excluded([(at, at + 1) for at, _ in named])
     unwanted = {brand for (_, brand), no in zip(named, refused, strict=True) if no}
     wanted = {brand: at for at, brand in reversed(named) if brand not in unwanted}
@@ -249,6 +235,14 @@ def _names() -> frozenset[str]:
 
 
 @cache
+def _metadata(product_id: str) -> dict[str, Scalar]:
+    product, (numbers, has) = products()[product_id], _read(product_id)
+    plain = {name: getattr(product, name) for name in ("id", "kind", "brand", "price", "rating")}
+    held = {f"has {name}": name in has for name in features(product.kind)}
+    return {**plain, **{name: number for name, (number, _) in numbers.items()}, **held}
+
+
+@cache
 def _read(product_id: str) -> tuple[dict[str, tuple[float, str]], frozenset[str]]:
     numbers, has = dict[str, tuple[float, str]](), set[str]()
     for name, value in products()[product_id].specs.items():
@@ -269,7 +263,4 @@ def _line(text: str) -> str:
 
 @cache
 def _data() -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = json.loads(
-        files(__package__).joinpath("catalogue.json").read_text(encoding="utf-8")
-    )
-    return found
+    return dict(json.loads(files(__package__).joinpath("catalogue.json").read_text(encoding="utf-8")))

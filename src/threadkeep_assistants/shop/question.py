@@ -135,8 +135,7 @@ class _Reader:
         if self._counts():
             return replace(self._search(), how="count")
         if own and own != self.kind:
-            back = self._list_of(own) if self.text.has("back to|return to|again") else ()
-            return _pointed(back, is_certain=True) if back else self._of_another_kind(own)
+            return self._of_another_kind(own)
         if not self.shown.newest:
             return self._search()
         return self._relative() or self._choice() or self._by_brand() or self._referred() or self._search()
@@ -159,9 +158,6 @@ class _Reader:
         return is_asked or bool(
             self.text.has("how many") and is_wished and not self.refers and not self.text.has(_STOCK)
         )
-
-    def _list_of(self, kind: str) -> Group:
-        return next((group for group in reversed(self.shown.lists) if group[0].kind == kind), ())
 
     def _of_another_kind(self, kind: str) -> Meaning:
         if self.kind and self.text.begins(_SAME) and not self.own.says_something and len(self.text.words) <= _ALONE:

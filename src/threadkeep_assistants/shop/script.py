@@ -11,7 +11,7 @@ from threadkeep.conversation.stop_words import STOP_WORDS
 from threadkeep.conversation.word_stem import stem
 from threadkeep.llm.general_script import GENERAL
 from threadkeep.llm.script import Reply, Result, Scene, Script
-from threadkeep_assistants.shop.catalogue import Product, corrected, kinds, products, units, words_of
+from threadkeep_assistants.shop.catalogue import Product, corrected, kinds, products, words_of
 from threadkeep_assistants.shop.wishes import AMOUNTS, wishes_in
 from threadkeep_assistants.vocabulary.words import GRAMMAR, Text, word_set
 
@@ -87,11 +87,9 @@ def _aspects(text: Text, product: Product) -> list[str]:
     said = [name for name, phrases in _ASPECTS.items() if text.has(phrases)]
     for name, value in product.specs.items():
         spec = name.replace("_", " ")
-        unit = units(product.kind).get(spec, ("", 0, 0))[0]
-        is_counted = unit and text.has("how many") and text.has(f"{unit}|{unit}s")
-        said += [name] if text.has(spec) or {spec, value.lower()} & wished or is_counted else []
-    said += [name for name in ("price", "rating") if name in wished]
-    return [name for name in dict.fromkeys(said) if name in ("price", "rating", "reviews", *product.specs)]
+        said += [name] if text.has(spec) or {spec, value.lower()} & wished else []
+    known = (*(name for name in ("price", "rating") if name in wished), *said)
+    return [name for name in dict.fromkeys(known) if name in ("price", "rating", "reviews", *product.specs)]
 
 
 def _unknown_words(text: Text, found: Sequence[Product]) -> list[str]:

@@ -189,7 +189,6 @@ FIRST = ["P024", "P027", "P028", "P025", "P021"]
         ([], "which of them have 1024 GB?", []),
         ([], "first one, what do people say?", ["P024"]),
         (["what about tablets?"], "no, the first list", FIRST),
-        (["what about tablets?", "the second one"], "go back to the phones", FIRST),
         # One of them, and what is said about it.
         (["the third one"], "does it come in another size?", ["P028"]),
         (["the third one"], "and in white?", ["P028"]),
