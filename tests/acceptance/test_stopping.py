@@ -3,9 +3,10 @@
 import asyncio
 import os
 import signal
+import sqlite3
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,7 +28,7 @@ class Server:
 
     async def ended(self) -> tuple[int | None, bytes]:
         """Wait for the end of the process; return its status and what it complained about."""
-        _, complaints = await asyncio.wait_for(self.process.communicate(), 30)
+        _, complaints = await asyncio.wait_for(self.process.communicate(), 20)
         return self.process.returncode, complaints
 
     async def conversation(self) -> str:
@@ -165,3 +166,17 @@ async def test_a_reader_who_reads_nothing_does_not_keep_it_from_stopping(tmp_pat
         ):
             server.process.terminate()
             assert await server.ended() == (0, b"")
+
+
+async def test_a_store_that_hangs_does_not_keep_it_from_stopping(tmp_path: Path) -> None:
+    async with serving(tmp_path, NEVER, patience=0.1) as server:
+        id = await server.conversation()
+        with closing(sqlite3.connect(tmp_path / "threadkeep.db", isolation_level=None)) as other:
+            other.execute("BEGIN EXCLUSIVE")
+            asking = asyncio.create_task(server.ask(id))
+            while (await server.client.get("/health/ready")).status_code == 200:
+                pass
+            server.process.terminate()
+            status, _ = await server.ended()
+            await asyncio.gather(asking, return_exceptions=True)
+        assert status in (0, 1)

@@ -16,6 +16,8 @@ import resource
 import signal
 import socket
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -50,6 +52,9 @@ HOW_TO_OPEN = (
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 MOST_FILES = 65_536
 """As many files as are asked for; a system that allows more would have us keep a table for them."""
+SPARE_SECONDS = 8.0
+"""How long a stop may take beside the patience with turns; then the process ends, whatever hangs."""
+LOG_SECONDS = 0.2
 LAST_SECONDS = 5
 """How long answers that are under way may take once everything else has stopped."""
 
@@ -124,7 +129,7 @@ async def _serve(settings: Settings, listener: socket.socket, most_connections: 
     )
     try:
         _check_model(keeper, settings.model)
-        app, told_to_stop = create_app(keeper, settings, measures), _told_to_stop()
+        app, told_to_stop = create_app(keeper, settings, measures), _told_to_stop(settings.stop_patience)
         limits = ConnectionLimits(most_connections, most_connections // 2, settings.trusted_proxies)
         server = _Server(_configuration(app, settings, limits))
         calm_collector()
@@ -160,18 +165,29 @@ async def _stop(server: uvicorn.Server, app: FastAPI, keeper: Keeper, patience: 
     server.should_exit = True
 
 
-def _told_to_stop() -> asyncio.Event:
-    """Return what is set by the first signal; a second one is the system's."""
+def _told_to_stop(patience: float) -> asyncio.Event:
+    """Return what is set by the first signal; a second one is the system's, and so is a stop that takes too long."""
     loop, told = asyncio.get_running_loop(), asyncio.Event()
 
     def hear(number: int, frame: FrameType | None) -> None:
         for each in SIGNALS:
             signal.signal(each, signal.SIG_DFL)
         loop.call_soon_threadsafe(told.set)
+        # Beside the event loop, for which a store that hangs, or its threads, would not let go.
+        last = threading.Timer(patience + SPARE_SECONDS, _give_up)
+        last.daemon = True
+        last.start()
 
     for each in SIGNALS:
         signal.signal(each, hear)
     return told
+
+
+def _give_up() -> None:
+    """End the process as a power cut would: what was acknowledged is stored, and what runs is taken up by another."""
+    logging.getLogger(__name__).warning("something does not let go, such as the store: the process ends all the same")
+    time.sleep(LOG_SECONDS)
+    os._exit(1)
 
 
 class _Server(uvicorn.Server):
