@@ -103,7 +103,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--raw", type=int, default=RAW, help="requests over bare sockets in each round")
     parser.add_argument("--phases", default="examples,coverage,fuzzing,stateful", help="of schemathesis")
     chosen = parser.parse_args(arguments)
-    started, seed, sent, failed, sizes, found = time.monotonic(), chosen.seed, 0, 0, [], []
+    started, seed, sent, failed = time.monotonic(), chosen.seed, 0, 0
+    sizes: list[int] = []
+    found: list[str] = []
     with tempfile.TemporaryDirectory(prefix="threadkeep-fuzz-") as name, serving_process(Path(name)) as (url, process):
         document = httpx.get(f"{url}/openapi.json").json()
         while sent < chosen.requests and not found:

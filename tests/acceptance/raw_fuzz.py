@@ -90,7 +90,7 @@ class Requests:
         self._chance = random.Random(seed)
         self._calls = [(method, path) for path, methods in document["paths"].items() for method in methods]
         self._parameters = {
-            (method, path): [each for each in call.get("parameters", ()) if each["in"] == "query"]  # type: ignore
+            (method, path): [each for each in call.get("parameters", ()) if each["in"] == "query"]  # type: ignore[attr-defined]
             for path, methods in document["paths"].items()
             for method, call in methods.items()
         }

@@ -18,13 +18,31 @@ _SPEAKERS = {Role.SYSTEM: "System", Role.USER: "User", Role.ASSISTANT: "Assistan
 
 def to_markdown(conversation: Conversation, entries: Iterable[Entry]) -> str:
     """Return the messages of a branch, oldest first, under the title of their conversation."""
-    parts = [f"# {_one_line(conversation.title or UNTITLED)}", _about(conversation)]
-    names: dict[str, str] = {}
-    for entry in entries:
-        if isinstance(entry.body, Message):
-            names.update((call.id, call.name) for call in entry.body.tool_calls)
-            parts += _message(entry.body, entry.created_at, names)
-    return "\n\n".join(parts) + "\n"
+    writer = MarkdownWriter(conversation)
+    return "".join([writer.begin(), *map(writer.write, entries), writer.end()])
+
+
+class MarkdownWriter:
+    """Writes a branch entry by entry, so that its length does not matter."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+        self._names: dict[str, str] = {}
+
+    def begin(self) -> str:
+        """Return what stands before the messages."""
+        return f"# {_one_line(self._conversation.title or UNTITLED)}\n\n{_about(self._conversation)}"
+
+    def write(self, entry: Entry) -> str:
+        """Return a message, or nothing for an entry that is none."""
+        if not isinstance(entry.body, Message):
+            return ""
+        self._names.update((call.id, call.name) for call in entry.body.tool_calls)
+        return "".join(f"\n\n{part}" for part in _message(entry.body, entry.created_at, self._names))
+
+    def end(self) -> str:
+        """Return what stands behind the messages."""
+        return "\n"
 
 
 def _about(conversation: Conversation) -> str:

@@ -42,6 +42,30 @@ POLICY = f"{_RULES}; frame-ancestors 'none'; sandbox"
 
 def to_html(conversation: Conversation, entries: Iterable[Entry]) -> str:
     """Return the messages of a branch, oldest first, under the title of their conversation."""
+    writer = HtmlWriter(conversation)
+    return "".join([writer.begin(), *map(writer.write, entries), writer.end()])
+
+
+class HtmlWriter:
+    """Writes a branch entry by entry, so that its length does not matter."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+
+    def begin(self) -> str:
+        """Return what stands before the messages."""
+        return _beginning(self._conversation)
+
+    def write(self, entry: Entry) -> str:
+        """Return a message, or nothing for an entry that is none."""
+        return f"\n{_article(entry.body, entry.created_at)}" if isinstance(entry.body, Message) else ""
+
+    def end(self) -> str:
+        """Return what stands behind the messages."""
+        return "\n</body>\n</html>\n"
+
+
+def _beginning(conversation: Conversation) -> str:
     title = safe(conversation.title or UNTITLED)
     by = f" with the assistant {safe(conversation.assistant)}" if conversation.assistant else ""
     about = f"Conversation {safe(conversation.id)}{by}, begun {_moment(conversation.created_at)}."
@@ -50,9 +74,8 @@ def to_html(conversation: Conversation, entries: Iterable[Entry]) -> str:
         '<meta name="referrer" content="no-referrer">\n<meta name="viewport" content="width=device-width">\n'
         f"<title>{title}</title>\n<style>{STYLE}</style>"
     )
-    said = "\n".join(_article(entry.body, entry.created_at) for entry in entries if isinstance(entry.body, Message))
-    body = f'<h1 dir="auto">{title}</h1>\n<p class="note">{about}</p>\n{said}'
-    return f'<!doctype html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n{body}\n</body>\n</html>\n'
+    body = f'<h1 dir="auto">{title}</h1>\n<p class="note">{about}</p>'
+    return f'<!doctype html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n{body}'
 
 
 def _article(message: Message, at: datetime) -> str:

@@ -192,6 +192,12 @@ async def room_for_conversation(who: Who, limits: Limited) -> None:
     await limits.check_conversations(who.scope)
 
 
+async def room_for_export(who: Who, limits: Limited) -> AsyncIterator[None]:
+    """For routes that answer with something long, which a slow reader holds open as it would a stream."""
+    with limits.stream(who.scope):
+        yield
+
+
 async def room_for_stream(connection: HTTPConnection, who: Who, limits: Limited) -> AsyncIterator[None]:
     """For routes that answer with an event stream, always (GET) or when asked for one: a place until it ends."""
     if connection.scope["method"] != "GET" and not wants_stream(connection.headers.get("accept", "")):

@@ -30,6 +30,8 @@ from threadkeep.store.wire import Wire
 
 ROOT = 0
 MAX_LIMIT = 1000
+WALKED = 20
+"""How many entries, each of which may be large, whoever goes through a log holds at a time."""
 MAX_BYTES = 1024 * 1024
 
 Appendable = Message | StateChange | Summary | Approval
@@ -285,7 +287,7 @@ class Store(ABC):
             head = (await self.get(scope, conversation)).head
         seq = ROOT
         while head is not None and seq != head:
-            page = await self.after(scope, conversation, seq, limit=MAX_LIMIT, head=head)
+            page = await self.after(scope, conversation, seq, limit=WALKED, head=head)
             for entry in page:
                 yield entry
             seq = page[-1].seq if page else head

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.scope import Scope
-from threadkeep.store.base import Store
+from threadkeep.store.base import WALKED, Store
 from threadkeep.turn.bus import LOOK, READERS, Bus, News, topic_of
 from threadkeep.turn.events import Event, events, text_event
 
@@ -12,7 +12,7 @@ LOOK_EVERY = 1.0
 """Seconds after which a reader looks into the log unasked: another process may have written, or news was lost."""
 LOOK_EVERY_RELAYED = 5.0
 """The same where other processes tell us: then only news that was lost is waited for."""
-PAGE = 100
+PAGE = WALKED
 PRESENCE = "presence"
 """An event that is in no log: so many readers follow the conversation, in all processes that tell each other."""
 

@@ -1,15 +1,16 @@
 """The dialect of sessions (R-A5): `/api/v1/chat` and `/api/v1/sessions`. A session is a conversation."""
 
+from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Annotated
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Depends, Query, Response
 from pydantic import Field
+from starlette.responses import StreamingResponse
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.message import Message, Role
-from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.value import Text
 from threadkeep.keeper import Keeper
 from threadkeep.server.bodies import Title, said
@@ -18,7 +19,11 @@ from threadkeep.server.dialects.message_counts import MessageCounts
 from threadkeep.server.dialects.reply import Reply, UsedTool
 from threadkeep.server.identity import Who
 from threadkeep.server.keys import replay_headers
+<<<<<<< HEAD
 from threadkeep.server.list_cursors import ListCursors
+=======
+from threadkeep.server.limits import room_for_export
+>>>>>>> cc5ec85 (server: read and send histories in small pieces)
 from threadkeep.server.shown import Shown
 
 Limit = Annotated[int, Query(ge=1, le=200, description="How many at most; the next ones are behind `Link`.")]
@@ -85,14 +90,15 @@ class Sessions:
         """Return a conversation as a session."""
         return _shown(conversation, 1 + await self._counts.of(conversation))
 
-    async def whole(self, scope: Scope, session: str) -> WholeSession:
-        """Return a session with all of its messages."""
-        conversation = await find(self._keeper.store, scope, session)
-        messages = [SessionMessage(role=Role.SYSTEM, content=self._instructions(conversation))]
-        async for entry in self._keeper.store.walk(scope, conversation.id, head=conversation.head):
+    async def whole(self, conversation: Conversation) -> AsyncIterator[str]:
+        """Yield a session with all of its messages piece by piece, as the JSON of a `WholeSession`."""
+        first = SessionMessage(role=Role.SYSTEM, content=self._instructions(conversation))
+        shown = (await self.shown(conversation)).model_dump_json().removesuffix("}")
+        yield f'{shown},"messages":[{first.model_dump_json()}'
+        async for entry in self._keeper.store.walk(conversation.scope, conversation.id, head=conversation.head):
             if isinstance(entry.body, Message):
-                messages.append(SessionMessage.of(entry.body))
-        return WholeSession(**_shown(conversation, len(messages)).model_dump(), messages=messages)
+                yield f",{SessionMessage.of(entry.body).model_dump_json()}"
+        yield "]}"
 
     def _instructions(self, conversation: Conversation) -> str:
         assistants = self._keeper.assistants
@@ -145,9 +151,15 @@ def session_routes(keeper: Keeper, assistant: str) -> APIRouter:
         response.headers.update(replay_headers(created.replayed))
         return await sessions.shown(created.conversation)
 
-    @router.get("/sessions/{session_id}", summary="Read a session with its messages")
-    async def read(who: Who, session_id: str) -> WholeSession:
-        return await sessions.whole(who.scope, session_id)
+    @router.get(
+        "/sessions/{session_id}",
+        dependencies=[Depends(room_for_export)],
+        response_model=WholeSession,
+        summary="Read a session with its messages",
+    )
+    async def read(who: Who, session_id: str) -> Response:
+        conversation = await find(store, who.scope, session_id)
+        return StreamingResponse(sessions.whole(conversation), media_type="application/json")
 
     @router.delete("/sessions/{session_id}", status_code=204, response_class=Response, summary="Delete a session")
     async def delete(who: Who, session_id: str) -> None:

@@ -26,11 +26,13 @@ from threadkeep.server.shown import (
     ShownTurn,
     WholeConversation,
 )
-from threadkeep.store.base import Store
+from threadkeep.store.base import WALKED, Store
 from threadkeep.turn.desk import Desk
 
 TRIES = 5
 """How often a conversation that grows while it is read is read again."""
+MOST_CHARACTERS = 2_000_000
+"""A page of messages ends early where there is so much in it."""
 REMARKS = 50
 """How many entries behind the newest message are looked through for the end of its turn."""
 Limit = Annotated[int, Query(ge=1, le=200, description="How many at most.")]
@@ -155,14 +157,28 @@ async def _page(
     around: int | None,
 ) -> tuple[Entry, ...]:
     """Return the entries that were asked for: the newest, those before one, or those around one."""
+    first = min(limit, WALKED)
     if before is not None:
-        return await store.before(scope, conversation.id, before, limit=limit)
+        return await _older(store, conversation, await store.before(scope, conversation.id, before, limit=first), limit)
     if head is None:
         return ()
     if around is None:
-        return await store.newest(scope, conversation.id, limit=limit, head=head)
+        found = await store.newest(scope, conversation.id, limit=first, head=head)
+        return await _older(store, conversation, found, limit)
     older = await store.newest(scope, conversation.id, limit=limit - limit // 2, head=around)
     return older + (await store.after(scope, conversation.id, around, limit=limit // 2, head=head) if limit > 1 else ())
+
+
+async def _older(store: Store, conversation: Conversation, entries: tuple[Entry, ...], limit: int) -> tuple[Entry, ...]:
+    """Return entries with those before them, up to a limit, or until there is a lot in them."""
+    while 0 < len(entries) < limit and entries[0].parent is not None and _characters(entries) < MOST_CHARACTERS:
+        step = min(limit - len(entries), WALKED)
+        entries = await store.before(conversation.scope, conversation.id, entries[0].seq, limit=step) + entries
+    return entries
+
+
+def _characters(entries: tuple[Entry, ...]) -> int:
+    return sum(len(entry.body.content) for entry in entries if isinstance(entry.body, Message))
 
 
 async def _whole(

@@ -6,19 +6,20 @@ from enum import StrEnum
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response, StreamingResponse
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import MAX_SEQ, Cursor
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.export import export_text
-from threadkeep.conversation.markdown import to_markdown
+from threadkeep.conversation.markdown import MarkdownWriter
 from threadkeep.keeper import Keeper
 from threadkeep.server.addresses import ConversationId
-from threadkeep.server.html_export import POLICY, to_html
+from threadkeep.server.html_export import POLICY, HtmlWriter
 from threadkeep.server.identity import Who
-from threadkeep.store.base import MAX_LIMIT, Store
+from threadkeep.server.limits import room_for_export
+from threadkeep.store.base import WALKED, Store
 
 LONGEST_NAME = 60
 
@@ -44,7 +45,13 @@ def export_routes(keeper: Keeper) -> APIRouter:
     """The route for one keeper."""
     router, store = APIRouter(prefix="/v1/conversations", tags=["reading"]), keeper.store
 
-    @router.get("/{id}/export", response_class=Response, responses=_FILES, summary="Export a conversation")
+    @router.get(
+        "/{id}/export",
+        dependencies=[Depends(room_for_export)],
+        response_class=Response,
+        responses=_FILES,
+        summary="Export a conversation",
+    )
     async def export(who: Who, id: ConversationId, chosen: Chosen = Format.JSON, head: Head = None) -> Response:
         conversation = await store.get(who.scope, id)
         headers = file_headers(conversation, chosen)
@@ -52,18 +59,28 @@ def export_routes(keeper: Keeper) -> APIRouter:
             text = export_text(conversation, _log(store, conversation), keeper.host.parts.clock())
             return StreamingResponse(text, media_type=_TYPES[chosen], headers=headers)
         end = head or conversation.head
-        branch = [] if end is None else [entry async for entry in store.walk(who.scope, id, head=end)]
-        write = to_markdown if chosen is Format.MARKDOWN else to_html
-        return Response(write(conversation, branch), media_type=_TYPES[chosen], headers=headers)
+        if end is not None:
+            await store.newest(who.scope, id, limit=1, head=end)  # or it is not found, which no stream could say
+        writer = MarkdownWriter(conversation) if chosen is Format.MARKDOWN else HtmlWriter(conversation)
+        text = _written(writer, store.walk(who.scope, id, head=end))
+        return StreamingResponse(text, media_type=_TYPES[chosen], headers=headers)
 
     return router
+
+
+async def _written(writer: MarkdownWriter | HtmlWriter, entries: AsyncIterator[Entry]) -> AsyncIterator[str]:
+    yield writer.begin()
+    async for entry in entries:
+        if text := writer.write(entry):
+            yield text
+    yield writer.end()
 
 
 async def _log(store: Store, conversation: Conversation) -> AsyncIterator[Entry]:
     """Yield the log as it was when the conversation was read; what came later is left out."""
     seq = 0
     while seq < conversation.entries:
-        page = await store.log(conversation.scope, conversation.id, Cursor(seq=seq), limit=MAX_LIMIT)
+        page = await store.log(conversation.scope, conversation.id, Cursor(seq=seq), limit=WALKED)
         for entry in page.entries:
             if entry.seq <= conversation.entries:
                 yield entry

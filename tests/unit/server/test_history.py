@@ -1,0 +1,44 @@
+"""A history that holds a lot: read in pages that end early, and as files and sessions piece by piece."""
+
+import pytest
+
+from tests.unit.server.serving import conversation, served
+from threadkeep.server.routes import conversations
+
+SIZE, MESSAGES = 400_000, 5
+
+
+async def test_a_page_ends_early_where_there_is_much_in_it_and_nothing_is_missed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(conversations, "WALKED", 2)
+    monkeypatch.setattr(conversations, "MOST_CHARACTERS", SIZE)
+    async with served() as client:
+        path = await conversation(client)
+        for number in range(MESSAGES):
+            sent = await client.post(f"{path}/messages", json={"content": f"{number}" + "x" * SIZE})
+            assert sent.status_code == 200
+        pages, place = [], None
+        while True:
+            page = (await client.get(path, params={"limit": 6} | ({"before": place} if place else {}))).json()
+            pages.append([message["seq"] for message in page["messages"]])
+            place = page["before"]
+            if place is None:
+                break
+        assert max(map(len, pages)) < 6
+        seen = [seq for page in reversed(pages) for seq in page]
+        assert len(seen) == 2 * MESSAGES == len(set(seen))
+        assert seen == sorted(seen)
+        whole = (await client.get(f"/api/v1/sessions/{path.rpartition('/')[2]}")).json()
+        assert whole["message_count"] == len(whole["messages"]) == 2 * MESSAGES + 1
+        for kind in ("json", "markdown", "html"):
+            text = (await client.get(f"{path}/export", params={"format": kind})).text
+            assert text.count("x" * SIZE) >= MESSAGES
+
+
+async def test_a_branch_that_is_not_there_is_told_before_a_file_begins() -> None:
+    async with served() as client:
+        path = await conversation(client)
+        await client.post(f"{path}/messages", json={"content": "hi"})
+        missing = await client.get(f"{path}/export", params={"format": "html", "head": 99})
+        assert (missing.status_code, missing.json()["code"]) == (404, "entry_not_found")
