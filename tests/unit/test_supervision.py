@@ -154,3 +154,33 @@ async def test_the_owner_of_an_mcp_connection_outlives_an_error_of_its_own(monke
     monkeypatch.setattr(Connection, "_stay_connected", connect)
     async with McpServers({"one": McpServer(command="nothing")}):
         await asyncio.wait_for(asked.wait(), 10)
+
+
+class SlowStore(MemoryStore):
+    """A store in which one conversation's lease is never extended."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        super().__init__(clock, new_id, MAX_BYTES)
+        self.slow = ""
+        self.extended = set[str]()
+
+    async def extend(self, lease: Lease, lease_for: timedelta) -> None:
+        if lease.conversation == self.slow and lease_for:
+            await asyncio.Event().wait()
+        self.extended.add(lease.conversation)
+
+
+async def test_a_lease_that_cannot_be_extended_costs_the_others_nothing(clock: FakeClock) -> None:
+    store = SlowStore(clock)
+
+    async def open_store() -> SlowStore:
+        return store
+
+    waits = [asyncio.Event()]
+    keeper = await Keepers(open_store, clock).open(ScriptedModel(waits, waits), lease_for=timedelta(milliseconds=30))
+    one, other = await new_chat(keeper), await new_chat(keeper)
+    store.slow = one.id
+    await one.send("hello")
+    await other.send("hello")
+    await until(lambda: other.id in store.extended)
+    await keeper.close()

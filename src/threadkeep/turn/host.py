@@ -194,8 +194,8 @@ class Host:
         """Extend every lease in time, as long as turns run here."""
         while self._tasks:
             await asyncio.sleep(self.parts.lease_for.total_seconds() / 3)
-            for running in list(self._running.values()):
-                await self._keep_lease(running)
+            # All at once: they share commits, and one that takes long must not cost the others their leases.
+            await asyncio.gather(*map(self._keep_lease, self._running.values()))
 
     async def _keep_lease(self, running: Running) -> None:
         """Extend a lease; a turn that somebody else has taken is stopped here."""
