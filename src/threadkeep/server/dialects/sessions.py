@@ -19,11 +19,8 @@ from threadkeep.server.dialects.message_counts import MessageCounts
 from threadkeep.server.dialects.reply import Reply, UsedTool
 from threadkeep.server.identity import Who
 from threadkeep.server.keys import replay_headers
-<<<<<<< HEAD
-from threadkeep.server.list_cursors import ListCursors
-=======
 from threadkeep.server.limits import room_for_export
->>>>>>> cc5ec85 (server: read and send histories in small pieces)
+from threadkeep.server.list_cursors import ListCursors
 from threadkeep.server.shown import Shown
 
 Limit = Annotated[int, Query(ge=1, le=200, description="How many at most; the next ones are behind `Link`.")]
