@@ -8,7 +8,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+_TITLE = r"(?:Dr|Mr|Mrs|Ms|Prof|St)"
+_SENTENCE = re.compile(r"(?<=[.!?;])(?<!\bDr\.)(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bProf\.)(?<!\bSt\.)\s+|\n+")
+"""Between two sentences; the stop of a title ends none."""
 _QUESTION = re.compile(
     r"^\W*(?:(?:and|so|but|ok|hey|hi|hello)\W+)*"
     r"(?:what|who|where|when|which|why|how|whose|do|does|did|can|could|is|are|am|will|would|tell me)\b",
@@ -16,11 +18,12 @@ _QUESTION = re.compile(
 )
 _ASKED_BEHIND = re.compile(r",\s+(?:what|who|where|when|which|why|how|can|could|do|does|is|are)\b", re.IGNORECASE)
 _END = r"(?P<value>[^.!?;\n]+?(?:\.\d[^.!?;\n]*?)*)(?=,? (?:and|but) (?:my|i|i'm)\b|[.!?;\n]|$)"
+_PROPER = rf"(?:{_TITLE}\. )?\w[\w'’-]*(?: [A-Z][\w'’-]*)*"  # noqa: RUF001 - as phones write
 _NAME = re.compile(
-    r"\b(?:(?i:my name(?: is|['’]s)|i am called|i['’]m called) (?P<value>\w[\w'’-]*(?: [A-Z][\w'’-]+)*)"  # noqa: RUF001 - as phones write
+    rf"\b(?:(?i:my name(?: is|['’]s)|i am called|i['’]m called) (?P<value>{_PROPER})"  # noqa: RUF001 - as above
     r"|(?i:call me) (?P<nick>[A-Z][\w'’-]*))"  # noqa: RUF001 - as above
 )
-_CALLED = re.compile(r"\b(?:I am|I'm|i'm) (?P<value>[A-Z][\w'-]+)(?P<nick>)(?=\s*(?:[.!,;]|$|and\b))")
+_CALLED = re.compile(rf"\b(?:I am|I'm|i'm) (?P<value>(?=[A-Z]){_PROPER})(?P<nick>)(?=\s*(?:[.!,;]|$|and\b))")
 _MINE = re.compile(rf"\bmy (?P<subject>[a-z][\w '-]{{1,40}}?) (?P<is>is|are|was) {_END}", re.IGNORECASE)
 _DOES = re.compile(
     r"\bi (?P<subject>live|work|come|study|like|love|prefer|hate|speak|own|have|need|want|play|drive|use|was born"

@@ -1,4 +1,5 @@
-"""Arithmetic as a tool: an expression is parsed, checked piece by piece and worked out; nothing of it is ever run."""
+"""Arithmetic as a tool: an expression is parsed, checked piece by piece and worked out; nothing of it is ever run. Each
+number is bounded before it is worked out: a short expression can stand for one that fills the memory."""
 
 import ast
 import math
@@ -10,7 +11,6 @@ from threadkeep.tools.decorator import tool
 
 MOST_CHARACTERS = 500
 MOST_DIGITS = 1_000
-"""Larger numbers are refused: a short expression can stand for one that fills the memory."""
 
 Number = int | float
 _BINARY: dict[type[ast.operator], Callable[[Number, Number], Number]] = {
@@ -20,17 +20,6 @@ _BINARY: dict[type[ast.operator], Callable[[Number, Number], Number]] = {
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
-}
-_FUNCTIONS: dict[str, Callable[..., Number]] = {
-    "abs": abs,
-    "max": max,
-    "min": min,
-    "round": round,
-    "sqrt": math.sqrt,
-    "log": math.log,
-    "sin": math.sin,
-    "cos": math.cos,
-    "tan": math.tan,
 }
 _NAMES = {"pi": math.pi, "e": math.e}
 
@@ -47,12 +36,12 @@ def calculate(expression: str) -> str:
 
 def value_of(expression: str) -> str:
     """Return the value of an expression as text. Raises InvalidValue if it has none."""
-    written = expression.strip().replace("^", "**").replace("×", "*").replace("÷", "/")  # noqa: RUF001 - as people write
-    if len(written) > MOST_CHARACTERS:
+    if len(expression) > MOST_CHARACTERS:
         raise InvalidValue(f"An expression has at most {MOST_CHARACTERS} characters.")
+    written = expression.strip().replace("^", "**").replace("×", "*").replace("÷", "/")  # noqa: RUF001 - as people write
     try:
-        return _text(_value(ast.parse(written, mode="eval").body))
-    except (SyntaxError, RecursionError, TypeError):
+        value = _value(ast.parse(written, mode="eval").body)
+    except (SyntaxError, RecursionError, MemoryError, TypeError):
         raise InvalidValue(f"{expression!r} is no arithmetic expression.") from None
     except ZeroDivisionError:
         raise InvalidValue("A division by zero has no value.") from None
@@ -60,9 +49,6 @@ def value_of(expression: str) -> str:
         raise InvalidValue(f"That is too large: numbers here have at most {MOST_DIGITS:,} digits.") from None
     except ValueError:
         raise InvalidValue("That has no value among the real numbers.") from None
-
-
-def _text(value: Number) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         value = int(value)
     return str(value) if isinstance(value, int) else f"{value:.12g}"
@@ -72,10 +58,8 @@ def _value(node: ast.expr) -> Number:
     match node:
         case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
             return _bounded(number)
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return -_value(operand)
-        case ast.UnaryOp(op=ast.UAdd(), operand=operand):
-            return _value(operand)
+        case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=operand):
+            return -_value(operand) if isinstance(sign, ast.USub) else _value(operand)
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
             return _power(_value(left), _value(right))
         case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _BINARY:
@@ -98,7 +82,23 @@ def _power(base: Number, exponent: Number) -> Number:
     return _bounded(value)
 
 
+def _rounded(number: Number, digits: Number = 0) -> Number:
+    """Round to some digits; more than a number can have would take for ever to count."""
+    if not isinstance(digits, int) or abs(digits) > MOST_DIGITS:
+        raise OverflowError
+    return round(number, digits)
+
+
 def _bounded(value: Number) -> Number:
     if not math.isfinite(value) if isinstance(value, float) else abs(value) >= 10**MOST_DIGITS:
         raise OverflowError
     return value
+
+
+_FUNCTIONS: dict[str, Callable[..., Number]] = {
+    "abs": abs,
+    "max": max,
+    "min": min,
+    "round": _rounded,
+    **{name: getattr(math, name) for name in ("sqrt", "log", "sin", "cos", "tan")},
+}

@@ -1,92 +1,79 @@
-"""The arithmetic in a question: what people write and say ("15 % of 80", "twelve times two", "times 2" after a result)
-as an expression that the tool can work out. In doubt there is none: a date, a range or a telephone number is no sum."""
+"""The arithmetic in a question: what people write and say ("15 % of 80", "12 times 8", "times 2" after a result) as an
+expression that the tool can work out. A question is split into tokens once, and is a sum only if nothing else stands in
+it: in doubt there is none, because a date, a range or a telephone number is no sum."""
 
 import re
 import unicodedata
+from itertools import dropwhile
 
-_ONES = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
-    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+from threadkeep_assistants.vocabulary.words import word_set
+
+MOST_CHARACTERS = 300
+_TOKEN = re.compile(r"\d+(?:,\d{3}(?!\d))*(?:\.\d+)?(?:e[+-]?\d+(?!\w))?|\.\d+|\*\*|//|[a-z']+|\S")
+_NO_SUM = re.compile(r"\d{4}-\d\d?-\d\d?|\d\d?/\d\d?/\d{2,4}|\d{3}-\d{4}|24/7")
+_LEADS = word_set("what what's whats is are how much calculate compute and now then so please")
+_TAILS = word_set("? = . ! please now")
+_SIGNS = {"×": "*", "÷": "/", "^": "**", "−": "-", "–": "-", "x": "*"}  # noqa: RUF001 - as people write
+_SPOKEN = (
+    "to the power of=**|multiplied by=*|divided by=/|the square root of=sqrt|square root of=sqrt|half of=0.5 *|times=*"
+    "|the result=it|over=/|plus=+|minus=-|mod=%|modulo=%|percent=%|squared=** 2|cubed=** 3|double=2 *|twice=2 *"
 )
-_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_SPELT = re.compile(
-    rf"\b(?:(?P<ten>{'|'.join(_TENS)})(?:[- ](?P<and>{'|'.join(_ONES[1:10])}))?|(?P<one>{'|'.join(_ONES)}))\b"
-)
-_DIGITS = r"(?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?"
-_N = rf"(?:{_DIGITS}|\(-{_DIGITS}\))"
-_SAID = tuple(
-    (re.compile(pattern), sign)
-    for pattern, sign in (
-        (r"(?<=\d),(?=\d{3}\b)", ""),
-        (r"[−–]", "-"),  # noqa: RUF001 - as phones write
-        (r"\bto the power of\b|\^", "**"),
-        (r"\bsquared\b", "**2"),
-        (r"\bcubed\b", "**3"),
-        (rf"\b(?:add|the sum of|sum of) ({_N}) (?:and|to) ({_N})", r"\1 + \2"),
-        (rf"\b(?:multiply|the product of|product of) ({_N}) (?:and|by|with) ({_N})", r"\1 * \2"),
-        (rf"\bsubtract ({_N}) from ({_N})", r"\2 - \1"),
-        (rf"\bdivide ({_N}) by ({_N})", r"\1 / \2"),
-        (r"\b(?:multiplied by|times)\b|×|(?<=\d)\s*x\s*(?=[\d(])", " * "),  # noqa: RUF001 - as people write
-        (r"\b(?:divided by|over)\b|÷", " / "),
-        (r"\bplus\b", "+"),
-        (r"\bminus\b", "-"),
-        (r"\bmod(?:ulo)?\b", "%"),
-        (rf"\b(?:the )?square root of ({_N})", r"sqrt(\1)"),
-        (rf"\b(?:a )?half of ({_N})", r"\1 / 2"),
-        (rf"\b(?:double|twice) ({_N})", r"\1 * 2"),
-        (rf"({_N})\s*(?:%|percent\b) of ({_N})", r"\1 / 100 * \2"),
-        (rf"({_N})\s*([-+])\s*({_N})\s*(?:%(?!\s*[\d(])|percent\b)", r"\1 * (1 \2 \3 / 100)"),
-    )
-)
-_RUN = re.compile(
-    rf"(?<![\w.])(?:(?:{_DIGITS}|(?:sqrt|abs|max|min|round|log|sin|cos|tan)\(|pi\b|\*\*|//|[-+*/%(),])\s*)+(?!\w)"
-)
-_DATE = re.compile(r"\d{4}-\d\d?-\d\d?|\d\d?/\d\d?/\d{2,4}")
-_TELEPHONE = re.compile(r"\d{3}-\d{4}")
-_ASKED = re.compile(r"(?:\bwhat(?:'?s| is| are)|\bhow much (?:is|are|makes?)|\bcalculate|\bcompute|\bwork out)\s*$")
-_RESULT = re.compile(r"\b(?:that|it|this|the (?:result|answer|total|sum))\b")
-_FILLING = r"(?:and|now|then|so|ok|please|what(?:'?s| is| about)|[\s?.!=,])*"
-_FURTHER = re.compile(rf"{_FILLING}(?P<what>(?:\*\*|//|[-+*/%])\s*{_N}){_FILLING}")
+_SAID = {tuple(words.split()): signs.split() for words, signs in (said.split("=") for said in _SPOKEN.split("|"))}
+_VERBS = {"add": "+", "multiply": "*", "divide": "/", "subtract": "-"}
+_OPERATORS = word_set("** // + - * / %")
+_FUNCTIONS = word_set("sqrt abs max min round log sin cos tan")
+_OTHERS = word_set("( ) , pi e")
 
 
 def expression_in(question: str, result: str | None = None) -> str | None:
     """Return the expression that a question asks for. "Times 2" goes on with the `result` of the one before."""
-    text = unicodedata.normalize("NFKC", question).replace("’", "'").lower()  # noqa: RUF001 - as phones write
-    text = "".join(str(unicodedata.decimal(sign, sign)) for sign in " ".join(text.split()))
-    spelt = _SPELT.sub(_spelt, text)
-    return _alone(_signs(spelt)) or (_further(spelt, result) if result else None)
+    text = unicodedata.normalize("NFKC", question[:MOST_CHARACTERS]).replace("’", "'").lower()  # noqa: RUF001
+    tokens = _TOKEN.findall("".join(str(unicodedata.decimal(sign, sign)) for sign in text))
+    while tokens and tokens[-1] in _TAILS:
+        tokens.pop()
+    tokens = list(dropwhile(_LEADS.__contains__, tokens))
+    tokens = _spoken([_SIGNS.get(token, token.replace(",", "") or ",") for token in tokens])
+    if result is not None:
+        value = f"({result})" if result.startswith("-") else result
+        tokens = [value, *tokens] if tokens and tokens[0] in _OPERATORS else tokens
+        tokens = [value if token in ("it", "that", "this") else token for token in tokens]
+    tokens = _percent(_turned(tokens))
+    is_sum = not _OPERATORS.isdisjoint(tokens[1:]) or not _FUNCTIONS.isdisjoint(tokens)
+    known = _OPERATORS | _FUNCTIONS | _OTHERS
+    fits = all(token in known or token.strip("(-.")[:1].isdigit() for token in tokens)
+    if not is_sum or not fits or len(question) > MOST_CHARACTERS or _NO_SUM.fullmatch("".join(tokens)):
+        return None
+    return re.sub(r"(?<=\() | (?=[),])|(?<=[a-z]) (?=\()", "", " ".join(tokens))
 
 
-def _signs(text: str) -> str:
-    for pattern, sign in _SAID:
-        text = pattern.sub(sign, text)
-    return text
+def _spoken(tokens: list[str]) -> list[str]:
+    """Return the tokens with signs in place of the words for them; a root is taken of the number behind it."""
+    found, at = list[str](), 0
+    while at < len(tokens):
+        length = next((size for size in (4, 3, 2, 1) if tuple(tokens[at : at + size]) in _SAID), 0)
+        found += _SAID[tuple(tokens[at : at + length])] if length else [tokens[at]]
+        at += length or 1
+        if found[-1] == "sqrt" and length > 1 and at < len(tokens):
+            found += ["(", tokens[at], ")"]
+            at += 1
+    return found
 
 
-def _spelt(found: re.Match[str]) -> str:
-    if found["one"]:
-        return str(_ONES.index(found["one"]))
-    return str(20 + 10 * _TENS.index(found["ten"]) + (_ONES.index(found["and"]) if found["and"] else 0))
+def _turned(tokens: list[str]) -> list[str]:
+    """Return "add 5 and 7" as 5 + 7, "subtract 3 from 10" as 10 - 3."""
+    if not tokens or tokens[0] not in _VERBS:
+        return tokens
+    at = next((at for at, token in enumerate(tokens) if token in ("and", "to", "by", "with", "from")), len(tokens))
+    first, second = tokens[1:at], tokens[at + 1 :]
+    return [*second, "-", *first] if tokens[0] == "subtract" else [*first, _VERBS[tokens[0]], *second]
 
 
-def _alone(text: str) -> str | None:
-    """Return the expression that stands in a text."""
-    for found in _RUN.finditer(text):
-        run = " ".join(found[0].split()).strip(" ,").rstrip("-+*/% ,")
-        is_sum = re.search(r"[\di)] ?(?:\*\*|//|[-+*/%]) ?[-\w(.]|[a-z]\(", run) and not _DATE.fullmatch(run)
-        # Digits with hyphens or strokes between them may be anything, unless a sum is asked for.
-        is_plain = re.search(r"[^\d\s./-]", run)
-        is_all = found[0].strip() == text.strip(" ?=.!") and not _TELEPHONE.fullmatch(run)
-        if is_sum and (is_plain or is_all or _ASKED.search(text[: found.start()])):
-            return run
-    return None
-
-
-def _further(text: str, result: str) -> str | None:
-    """Return what is to be done with the result before, if the text says nothing else."""
-    value = f"({result})" if result.startswith("-") else result
-    if found := _FURTHER.fullmatch(_signs(text)):
-        return " ".join(f"{value} {found['what']}".split())
-    named = _signs(_RESULT.sub(value, text))
-    run = _alone(named) if _RESULT.search(text) else None
-    return run if run and re.fullmatch(_FILLING, named.replace(run, "", 1)) else None
+def _percent(tokens: list[str]) -> list[str]:
+    """Return "15 % of 80" and "200 - 20 %" as what they mean; elsewhere % is the rest of a division."""
+    match tokens:
+        case [part, "%", "of", whole]:
+            return [part, "/", "100", "*", whole]
+        case [whole, "+" | "-" as sign, part, "%"]:
+            return [whole, "*", "(", "1", sign, part, "/", "100", ")"]
+        case _:
+            return tokens

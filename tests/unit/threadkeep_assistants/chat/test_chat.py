@@ -1,11 +1,17 @@
 """The general assistant, asked as people would ask it, with the scripted model and real tools."""
 
+from contextlib import suppress
+from time import process_time
+
 import pytest
 
 import threadkeep
+from tests.unit.threadkeep_assistants.long_inputs import slow_inputs
+from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import InvalidValue
 from threadkeep.keeper import Chat
+from threadkeep.llm.base import Request, ToolSpec
 from threadkeep.llm.demo import DemoModel
 from threadkeep_assistants.chat import ASSISTANT
 from threadkeep_assistants.chat.arithmetic import value_of
@@ -37,7 +43,8 @@ async def answer(chat: Chat, question: str) -> str:
         ("what is 200 - 20%", "= 160"),
         ("٣ + ٤", "= 7"),
         ("3 + ４", "= 7"),
-        ("what's twelve times twelve", "= 144"),
+        ("What is round(5, -999999999)?", "That is too large"),
+        ("what is 1111111111111111111111111111111111111111y", "not in my script"),
         ("add 5 and 7", "= 12"),
         ("subtract 3 from 10", "= 7"),
         ("half of 90", "= 45"),
@@ -92,7 +99,7 @@ async def test_numbers_that_are_no_sum_are_left_alone(question: str) -> None:
         (["What is 17 * 23?", "times 2"], "391 * 2 = 782"),
         (["What is 3 - 10?", "and plus 10?"], "(-7) + 10 = 3"),
         (["5 + 4", "divide that by 3"], "9 / 3 = 3"),
-        (["5 + 4", "double it"], "9 * 2 = 18"),
+        (["5 + 4", "double it"], "2 * 9 = 18"),
         (["what time is it in Tokyo?", "and in Oslo?"], "(Europe/Oslo)"),
         (["what time is it?", "New York?"], "(America/New_York)"),
         (["My name is Alice", "whats my name"], "Your name is Alice."),
@@ -172,6 +179,20 @@ async def test_nobody_finds_what_somebody_else_said() -> None:
         "f" * 600,
         "(" * 400,
         "-1 ** 0.5j",
+        "round(5, -999999999)",
+        "round(1.5, 10**9)",
+        "round(2.5, 0.5)",
+        "10 ** 10 ** 10",
+        "(10 ** 999) ** 999",
+        "0.5 ** -(10 ** 9)",
+        "10 ** 999 * 1.5",
+        "10 ** 999 / 3 * 10 ** 999",
+        "1e308 * 10",
+        "1e999",
+        "sin(10 ** 999)",
+        "9" * 501,
+        "max()",
+        "abs(1, 2)",
     ],
 )
 def test_what_is_no_arithmetic_is_refused(expression: str) -> None:
@@ -192,6 +213,45 @@ def test_what_is_no_arithmetic_is_refused(expression: str) -> None:
 )
 def test_expressions_have_the_value_that_mathematics_gives_them(expression: str, value: str) -> None:
     assert value_of(expression) == value
+
+
+def test_long_questions_of_any_kind_are_answered_quickly() -> None:
+    tools = tuple(ToolSpec(name=tool.spec.name, description="", parameters={}) for tool in ASSISTANT.tools)
+
+    def answered(text: str) -> None:
+        said = (Message(role=Role.USER, content=text), Message(role=Role.USER, content=text))
+        DEMO._reply(Request(messages=said, tools=tools))
+
+    for lead in ("", "what is ", "my name is "):
+        assert slow_inputs(answered, lead) == []
+
+
+@pytest.mark.parametrize("expression", ["2**10", "1+", "((", "max(", "1,", "--", "9**", "round(5,-"])
+def test_long_expressions_of_any_kind_are_refused_or_worked_out_quickly(expression: str) -> None:
+    started = process_time()
+    for length in (50, 499, 100_000):
+        with suppress(InvalidValue):
+            value_of((expression * length)[:length])
+    assert process_time() - started < 1.0
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("I am Dr. Jane O'Neil", "Dr. Jane O'Neil"),
+        ("My name is Alice", "Alice"),
+        ("Hi, I'm Prof. Müller. I live in Bern", "Prof. Müller"),
+        ("my name is Mary Ann Smith and I live in Oslo", "Mary Ann Smith"),
+        ("call me Bo", "Bo"),
+        ("I am Groot.", "Groot"),
+        ("I am Mr. Smith, and my dog is Rex", "Mr. Smith"),
+    ],
+)
+async def test_a_name_is_remembered_whole(said: str, name: str) -> None:
+    async with threadkeep.open("memory:", [ASSISTANT], model=DEMO) as keeper:
+        chat = await keeper.create(title="Kept")
+        await answer(chat, said)
+        assert await answer(chat, "What's my name?") == f"Your name is {name}."
 
 
 def test_a_city_stands_for_its_zone() -> None:
