@@ -1,131 +1,315 @@
 """What the scripted model plays as this assistant: each question is understood by what the conversation holds so far.
 
-The history is gone through turn by turn with the same rules that answer now, so "the second one" is the second of what
-was listed last, also right after a restart.
+The history is gone through with the same rules that answer now, so "the second one" is the second of what was listed
+last, also right after a restart. What it does not understand is left to the demo, which says that it is scripted.
 """
 
-from collections.abc import Iterator
-from typing import assert_never
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
-from threadkeep.conversation.message import Message, Role
+from threadkeep.conversation.message import Role
 from threadkeep.llm.base import Request
-from threadkeep.llm.script import Call, Reply, Scene, Script
-from threadkeep_assistants.skillian.answers import (
-    ask_back,
-    tell_account,
-    tell_budgets,
-    tell_catalogue,
-    tell_comparison,
-    tell_differences,
-    tell_owners,
-)
-from threadkeep_assistants.skillian.focus import Focus
-from threadkeep_assistants.skillian.ledger import ledger
-from threadkeep_assistants.skillian.reading import read
-from threadkeep_assistants.skillian.selection import after, is_at_hand
-from threadkeep_assistants.skillian.understanding import understand
-from threadkeep_assistants.skillian.wish import Ask, Budgets, Catalogue, Compare, Explain, Owners, Show, Wish
+from threadkeep.llm.script import Call, Reply, Result, Scene, Script
+from threadkeep_assistants.skillian.comparison import CAUSES
+from threadkeep_assistants.skillian.ledger import SOURCES, Ledger, NotInLedger, ledger
+from threadkeep_assistants.skillian.question import BUDGET, COMPARE, LEFT, LISTED, WHY, Question
+from threadkeep_assistants.skillian.tools import money
+
+Row = dict[str, Any]
+Answer = tuple[Call, ...] | str | None
+"""What is needed first, what is said, or None if the question is about something else."""
 
 _RECENT = 50
 """How many turns are understood again. Of older ones only what the tools found matters, not what was listed of it."""
+_COMPARE_FIRST = "Nothing has been compared yet. Ask for example: Compare FI and BPC for company 1000."
+_ONE_AT_A_TIME = "I compare what FI and BPC say about one company in one month at a time. Which one shall it be?"
+_ALL_OF_THEM = "they|them|these|those|all|differences|causes"
+_CENTRE_FIRST = "Which cost centre do you mean? Ask for example: What is the budget of cost centre CC-1001?"
+
+
+@dataclass
+class Focus:
+    """What was spoken of: budgets, the place that was compared and its differences, and those listed last."""
+
+    ledger: Ledger
+    topic: str = ""
+    budgets: dict[str, Row] = field(default_factory=dict)
+    centres: tuple[str, ...] = ()
+    place: dict[str, str] = field(default_factory=dict)
+    rows: list[Row] | None = None
+    summary: str = ""
+    shown: list[Row] = field(default_factory=list)
+    kind: str = "differences"
+    is_smallest: bool = False
+    account: str | None = None
+    explained: Row = field(default_factory=dict)
+    failed: set[str] = field(default_factory=set)
+
+    @property
+    def currency(self) -> str:
+        """The currency of the company that is spoken of."""
+        company = self.ledger.companies.get(self.place.get("company", ""))
+        return company.currency if company else ""
+
+    def take(self, result: Result) -> None:
+        """Take up what a tool gave back; a call that failed changes nothing, one that was cut only the place."""
+        value = result.value if isinstance(result.value, dict) else {}
+        if result.error:
+            self.failed.add(str(result.args.get("cost_center")))
+        elif result.tool == "get_budget" and {"budget", "spent"} <= value.keys():
+            try:
+                code = self.ledger.cost_centre(str(result.args.get("cost_center"))).code
+            except NotInLedger:
+                code = str(result.args.get("cost_center"))
+            self.budgets[code] = value
+            self.topic, self.centres = "budget", (code,)
+        elif result.tool in ("compare_sources", "list_differences", "explain_account"):
+            self._take_place(result, value)
+
+    def show(self, rows: list[Row], kind: str = "differences", *, is_smallest: bool = False) -> None:
+        """Take down what is listed."""
+        self.topic, self.shown, self.kind, self.is_smallest, self.account = "differences", rows, kind, is_smallest, None
+
+    def _take_place(self, result: Result, value: Row) -> None:
+        place = _place(self.ledger, {name: str(told) for name, told in result.args.items() if told})
+        if place != self.place:
+            self.place, self.rows, self.shown, self.account = place, None, [], None
+        if result.tool == "explain_account":
+            self.topic, self.account, self.explained = "account", str(value.get("account")), value
+        elif result.tool == "compare_sources":
+            found = value.get("differences")
+            self.rows = [row for row in found if _is_row(row)] if isinstance(found, list) else None
+            self.summary = str(value.get("summary") or "")
+            self.show(self.rows or [])
+
+
+def _place(kept: Ledger, named: dict[str, str]) -> dict[str, str]:
+    """Return what is compared; what is not named is the default of the tools."""
+    default = {"left": SOURCES[0], "right": SOURCES[1], "company": "1000", "period": kept.periods[-1]}
+    return {name: named.get(name, told) for name, told in default.items()}
+
+
+def _is_row(row: object) -> bool:
+    """Whether this is a difference; what another model's tools left in the history may be anything."""
+    return isinstance(row, dict) and isinstance(row.get("difference"), int) and {"account", "name"} <= row.keys()
 
 
 def play(scene: Scene) -> Reply | None:
     """Answer a question about the ledger: from what was found before, or by calling a tool."""
-    focus = _focus_before(scene)
-    wish = understand(read(scene.question, focus.ledger), focus)
-    if wish is None:
-        return None
-    if not scene.results and (calls := _calls(wish, focus)):
-        return Reply(calls=calls)
+    focus, messages = Focus(ledger=ledger()), scene.request.messages
+    calls = {call.id: call for message in messages for call in message.tool_calls}
+    said = [
+        (at, text)
+        for at, message in enumerate(messages)
+        if message.role is Role.USER and (text := Scene(Request(messages=(message,))).question)
+    ]
+    for number, (at, text) in enumerate(said):
+        question = Question(text, focus.ledger)
+        is_now = number == len(said) - 1
+        if is_now and not scene.results:
+            break
+        focus.failed.clear()
+        for message in messages[at : len(messages) if is_now else said[number + 1][0]]:
+            if (told := message.tool_result) and (call := calls.get(told.tool_call_id)):
+                focus.take(Result(tool=call.name, args=call.args, content=message.content, error=told.error))
+        if not is_now and len(said) - number <= _RECENT:
+            _answer(question, focus)
+    # An account that was looked up is the one that was meant: "the next one" is not yet another.
+    is_explained = any(result.tool == "explain_account" and not result.error for result in scene.results)
+    answer = _account(focus) if is_explained else _answer(Question(scene.question, focus.ledger), focus)
     errors = [result.error for result in scene.results if result.error]
-    told = [] if errors and len(errors) == len(scene.results) else [_told(wish, _taken(focus, scene))]
-    return Reply(text="\n\n".join([*told, *errors]))
+    if not scene.results and isinstance(answer, tuple):
+        return Reply(calls=answer)
+    told_all = [answer] if isinstance(answer, str) and len(errors) < max(len(scene.results), 1) else []
+    return Reply(text="\n\n".join([*told_all, *errors])) if told_all or errors else None
 
 
-def _focus_before(scene: Scene) -> Focus:
-    """Return what was spoken of before the question, by playing all turns again."""
-    focus = Focus(ledger=ledger())
-    *turns, _ = _turns(scene)
-    for age, turn in zip(range(len(turns), 0, -1), turns, strict=True):
-        wish = understand(read(turn[0].question, focus.ledger), focus) if age <= _RECENT else None
-        for moment in turn:
-            focus = _taken(focus, moment)
-        focus = after(wish, focus)
-    return focus
+def _answer(question: Question, focus: Focus) -> Answer:
+    """Return what a question needs or gets, and take down in the focus what is spoken of then."""
+    now = focus.place.get("period", focus.ledger.periods[-1])
+    months, compares = question.periods(now), question.has(COMPARE)
+    named = {"company": next(iter(question.companies), ""), "period": next(iter(months), "")}
+    named |= dict(zip(("left", "right"), question.sources, strict=True)) if len(question.sources) == 2 else {}
+    named = {name: told for name, told in named.items() if told}
+    place = _place(focus.ledger, focus.place | named)
+    if compares and (len(question.companies) > 1 or len(months) > 1 or question.has("which company")):
+        return _ONE_AT_A_TIME
+    if (told := _catalogue(question, focus.ledger)) and not compares:
+        return told
+    if question.centres or (question.has(BUDGET) and not compares):
+        return _budgets(question, focus)
+    if question.has("my name|remember|thank*|thx") and not question.text.numbers and not question.has(WHY):
+        return None
+    if (explained := _explain(question, focus, place)) is not None:
+        return explained
+    is_again = bool(focus.place) and question.has("again|summary")
+    is_list = (question.has(LISTED) or question.is_narrowed or question.span) and not is_again
+    if is_list and (focus.place or named) and (compares or question.is_narrowed or focus.topic != "budget"):
+        return _listed(question, focus) if focus.rows is not None and place == focus.place else _call(place)
+    if focus.topic == "budget" and question.has(LEFT) and focus.centres:
+        return _budgets(question, focus)
+    if compares or is_again or (focus.place and named):
+        is_vague = not (named or focus.place or question.has("compare*|reconcil*"))
+        return _COMPARE_FIRST if is_vague else _compared(focus, place)
+    return _COMPARE_FIRST if question.has("top|biggest|largest|smallest") else None
 
 
-def _turns(scene: Scene) -> list[list[Scene]]:
-    """Return the turns of a conversation, each as the moments at which the model was asked; the last is the present."""
-    starts = [index for index, message in enumerate(scene.request.messages) if _is_question(message)]
-    ends = [*starts[1:], len(scene.request.messages)]
-    return [list(_moments(scene, start, end)) for start, end in zip(starts, ends, strict=True)] or [[scene]]
+def _call(place: dict[str, str]) -> tuple[Call, ...]:
+    return (Call("compare_sources", place),)
 
 
-def _is_question(message: Message) -> bool:
-    return message.role is Role.USER and bool(_part(message).question)
+def _budgets(question: Question, focus: Focus) -> Answer:
+    is_other = question.has("budget of|budget for|budgets of|department|team") and not question.has("it|them|this|that")
+    centres = question.centres or (() if is_other else focus.centres)
+    if not centres:
+        return _CENTRE_FIRST
+    known = {*focus.budgets, *focus.failed}
+    if missing := tuple(centre for centre in centres if centre not in known):
+        return tuple(Call("get_budget", {"cost_center": centre}) for centre in missing)
+    told = tuple(centre for centre in centres if centre in focus.budgets)
+    focus.topic, focus.centres = "budget", told
+    return "\n\n".join(_budget(focus.ledger, centre, focus.budgets[centre]) for centre in told)
 
 
-def _moments(scene: Scene, start: int, end: int) -> Iterator[Scene]:
-    messages = scene.request.messages
-    for index in range(start + 1, end + 1):
-        if index == end or messages[index].role is Role.ASSISTANT:
-            yield _part(*messages[start:index])
+def _budget(kept: Ledger, code: str, value: Row) -> str:
+    centre = kept.cost_centres.get(code)
+    currency = kept.companies[centre.company].currency if centre else ""
+    budget, spent = int(value["budget"]), int(value["spent"])
+    name, left = f"{code} ({centre.name})" if centre else code, budget - spent
+    share = f" ({round(100 * spent / budget)} %)" if budget else ""
+    rest = f"{money(left, currency)} is left" if left >= 0 else f"it is {money(-left, currency)} over budget"
+    return f"{name} has a budget of {money(budget, currency)}: {money(spent, currency)} is spent{share}, {rest}."
 
 
-def _part(*messages: Message) -> Scene:
-    return Scene(Request(messages=messages))
+def _explain(question: Question, focus: Focus, place: dict[str, str]) -> Answer:
+    """Tell why sources differ on an account: one that is named, a line of the list, or the one that was spoken of."""
+    is_why, account = question.has(WHY), question.account
+    is_cause = question.cause and (is_why or question.has("what is|what does"))
+    if account is None and focus.place and (is_why or is_cause or question.position is not None or question.is_next):
+        is_all = is_why and question.position is None and question.has(_ALL_OF_THEM) and not question.has("one|account")
+        if is_cause or is_all:
+            return _causes(question, focus)
+        if question.group or not (is_why or question.is_next or not question.has("only|just")):
+            return None
+        if not focus.shown:
+            return "There is no difference to speak of. Compare another company or period."
+        numbers = [str(row["account"]) for row in focus.shown]
+        at = (
+            numbers.index(focus.account) + 1
+            if question.is_next and focus.account in numbers
+            else question.position or 0
+        )
+        if not -len(numbers) <= at < len(numbers):
+            return f"The list has {len(numbers)} lines. Which of them do you mean?"
+        is_same = focus.account and question.position is None and not question.is_next
+        account = focus.account if is_same else numbers[at]
+    if account is None or (question.has(COMPARE) and not is_why):
+        return None
+    if focus.topic == "account" and focus.place == place and focus.explained.get("account") == account:
+        return _account(focus)
+    return (Call("explain_account", {"account": account, **place}),)
 
 
-def _taken(focus: Focus, scene: Scene) -> Focus:
-    for result in scene.results:
-        focus = focus.take(result)
-    return focus
+def _causes(question: Question, focus: Focus) -> str:
+    rows = [row for row in focus.rows or [] if question.fits(row)] if question.cause else focus.shown
+    by_cause: dict[str, list[str]] = {}
+    for row in rows:
+        by_cause.setdefault(str(row.get("cause")), []).append(str(row["name"]))
+    lines = [f"- **{cause}** ({CAUSES.get(cause, 'several')}): {', '.join(told)}" for cause, told in by_cause.items()]
+    return "\n".join([f"{_many(len(rows), question.kind)} between {_where(focus)}:", "", *lines])
 
 
-def _calls(wish: Wish, focus: Focus) -> tuple[Call, ...]:
-    """Return the calls that a wish needs; none if the history holds what is wanted."""
-    match wish:
-        case Budgets():
-            wanted = [centre for centre in wish.centres if centre in wish.named or centre not in focus.budgets]
-            return tuple(Call("get_budget", {"cost_center": centre}) for centre in wanted)
-        case Compare():
-            is_known = wish.again and focus.summary and focus.rows is not None
-            return () if is_known else (Call("compare_sources", wish.place),)
-        case Show():
-            return () if wish.of_shown or is_at_hand(wish, focus) else (_listing(wish),)
-        case Explain():
-            return (Call("explain_account", {"account": wish.account, **wish.place}),)
-        case Ask() | Catalogue() | Owners():
-            return ()
-        case _:
-            assert_never(wish)
+def _account(focus: Focus) -> str:
+    found, (left, right) = focus.explained, (focus.place["left"], focus.place["right"])
+    sides = f"{left} has {money(int(found.get(left, 0)))}, {right} {money(int(found.get(right, 0)))}"
+    where = f"company {found.get('company')}, {found.get('period')}"
+    name = f"{found.get('account')} {found.get('name')} ({str(found.get('meaning')).lower()})"
+    head = f"{name}, {where}: {sides} {found.get('currency')}."
+    if not found.get("difference"):
+        return f"{head} Both sources say the same."
+    postings = "".join(
+        f"\n- only in {one['only_in']}: {one['document']} of {one['date']}, {int(one['amount']):,}, {one['text']}"
+        for one in found.get("postings") or []
+    )
+    why = "; ".join(map(str, found.get("why") or []))
+    return f"{head} The difference of {money(int(found['difference']))} has this reason: {why}.\n{postings}"
 
 
-def _listing(wish: Show) -> Call:
-    limit = {"limit": wish.count} if wish.is_top and wish.count is not None else {}
-    group = {} if wish.group is None else {"group": wish.group}
-    return Call("list_differences", {"limit": 100, **limit, **group, **wish.place})
+def _compared(focus: Focus, place: dict[str, str]) -> Answer:
+    if focus.rows is None or place != focus.place:
+        return _call(place)
+    focus.show(focus.rows)
+    told = focus.summary or f"{place['left']} and {place['right']} differ on {len(focus.rows)} accounts."
+    hint = "Ask for the top 5, for only receivables, or why one of them differs."
+    return f"{told}\n\nThe largest:\n\n{_numbered(focus.rows[:3], focus)}\n\n{hint}" if focus.rows else told
 
 
-def _told(wish: Wish, focus: Focus) -> str:
-    match wish:
-        case Budgets():
-            return tell_budgets(wish, focus)
-        case Compare():
-            return tell_comparison(focus)
-        case Show():
-            return tell_differences(wish, focus)
-        case Explain():
-            return tell_account(focus)
-        case Ask():
-            return ask_back(wish, focus)
-        case Catalogue():
-            return tell_catalogue(wish, focus.ledger)
-        case Owners():
-            return tell_owners(wish, focus.ledger)
-        case _:
-            assert_never(wish)
+def _listed(question: Question, focus: Focus) -> str:
+    """List, add up or count the differences that are meant; without a word on which, it is what was listed last."""
+    rows, kind, where = focus.rows or [], question.kind, _where(focus)
+    found = [row for row in rows if question.fits(row)]
+    if question.has("sum|total|add|net|how many|count"):
+        found, kind = (found, kind) if question.is_narrowed else (focus.shown, focus.kind)
+        if question.has("how many|count"):
+            return f"There {'is' if len(found) == 1 else 'are'} {_many(len(found), kind)} between {where}."
+        net, gross = (sum(each(row["difference"]) for row in found) for each in (int, abs))
+        amounts = f"{money(net, focus.currency)} net, {money(gross, focus.currency)} without regard to the sign."
+        return f"{_many(len(found), kind)} between {where}: {amounts}"
+    is_further = question.has("next|more|rest|others") and bool(focus.shown)
+    is_smallest = question.has("smallest|lowest|bottom") or (is_further and focus.is_smallest)
+    found = found[::-1] if is_smallest else found
+    if is_further:
+        found = found[found.index(focus.shown[-1]) + 1 if focus.shown[-1] in found else 0 :]
+    low, high = question.span or (1, question.count or len(found))
+    listed = found[low - 1 : high]
+    if not listed:
+        return f"There are no {kind} between {where}."
+    order, head = "smallest" if is_smallest else "largest", _many(len(listed), kind)
+    if question.span:
+        head = f"Lines {low} to {low + len(listed) - 1} of {len(found)} {kind}"
+    elif question.count and not is_further:
+        top = f"{len(listed)} {order} of {len(found)} {kind}"
+        head = f"The {top if len(listed) > 1 else f'{order} {head[2:]}'}"
+    focus.show(listed, kind, is_smallest=is_smallest)
+    return f"{head} between {where}:\n\n{_numbered(listed, focus, low)}"
+
+
+def _where(focus: Focus) -> str:
+    place = focus.place
+    return f"{place['left']} and {place['right']}, company {place['company']}, {place['period']}"
+
+
+def _many(count: int, kind: str) -> str:
+    return f"{count} {kind if count != 1 else kind.replace('differences', 'difference', 1)}"
+
+
+def _numbered(rows: list[Row], focus: Focus, first: int = 1) -> str:
+    sides = (focus.place["left"], focus.place["right"])
+    lines = []
+    for number, row in enumerate(rows, first):
+        told = ", ".join(f"{side} {money(int(row.get(side, 0)))}" for side in sides)
+        difference = f"{int(row['difference']):+,} {focus.currency}".rstrip()
+        lines.append(f"{number}. {row['account']} {row['name']}: **{difference}** ({told}; {row.get('cause')})")
+    return "\n".join(lines)
+
+
+def _catalogue(question: Question, kept: Ledger) -> str | None:
+    """Tell what the ledger has."""
+    if question.has("real|fictional|made up|invented"):
+        return "No: everything in this ledger is made up, the companies, the people and all figures."
+    centres = [f"{one.code} {one.name} (company {one.company})" for one in kept.cost_centres.values()]
+    lists: dict[str, Sequence[str]] = {
+        "companies": [f"{one.code} {one.name} ({one.currency})" for one in kept.companies.values()],
+        "accounts": [f"{one.number} {one.name} ({one.group})" for one in kept.accounts.values()],
+        "periods": kept.periods,
+        "sources": SOURCES,
+        "cost centres": centres,
+        "cost centers": centres,
+    }
+    asked = question.has("which|what|list|show|are there|do you have|all") and not question.has(f"budget*|spent|{LEFT}")
+    name = next((name for name in lists if asked and question.has(name)), None)
+    return "\n".join([f"There are these {name}:", "", *(f"- {line}" for line in lists[name])]) if name else None
 
 
 EXAMPLES = (
@@ -134,5 +318,4 @@ EXAMPLES = (
     "Show me the top 3",
     "Why is the first one different?",
 )
-
 SCRIPT = Script(rules=(play,), examples=EXAMPLES)

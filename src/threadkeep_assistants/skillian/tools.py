@@ -12,7 +12,6 @@ from threadkeep.tools.outcome import canonical, failure
 from threadkeep_assistants.skillian.blocks import account_blocks, budget_blocks, comparison_blocks, ranked
 from threadkeep_assistants.skillian.comparison import CAUSES, Balance, Comparison, compare
 from threadkeep_assistants.skillian.ledger import NotInLedger, ledger
-from threadkeep_assistants.skillian.money import money
 
 Source = Annotated[str, Field(description="FI (the ledger of the company) or BPC (the consolidation of the group)")]
 CompanyCode = Annotated[str, Field(description="The code of a company, such as 1000", coerce_numbers_to_str=True)]
@@ -90,6 +89,11 @@ def explain_account(
         return _outcome(_explanation(compared, balance), account_blocks(compared, balance))
 
     return _told(found)
+
+
+def money(amount: int, currency: str = "") -> str:
+    """Return an amount with separators, and its currency if there is one: "-4,200 EUR"."""
+    return f"{amount:,} {currency}".rstrip()
 
 
 def _told(found: Callable[[], ToolOutcome]) -> ToolOutcome:
