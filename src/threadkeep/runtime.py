@@ -259,10 +259,10 @@ def _policy(settings: AssistantSettings) -> Policy:
 
 
 def _with_window(assistant: Assistant, newest: int) -> Assistant:
-    """Return the assistant with a window: its own, or the newest messages (R-E10)."""
+    """Return the assistant with a window: its own, or so many messages before the current question (R-E10)."""
     if assistant.policy.window is not None:
         return assistant
-    return replace(assistant, policy=replace(assistant.policy, window=Window.NEWEST, size=newest))
+    return replace(assistant, policy=replace(assistant.policy, window=Window.NEWEST, size=newest + 1))
 
 
 class _Minds:

@@ -68,4 +68,4 @@ async def test_ten_messages_are_the_default_of_the_setting_and_of_the_newest_tha
             await (await chat.send(f"Question {number}?")).answer()
         assert [message.content for message in await chat.messages()][::9] == ["Question 7?", "Answer 11."]
         assert len(await chat.messages(limit=24)) == 24
-    assert len(model.requests[-1].messages) == 9
+    assert len(model.requests[-1].messages) == 10 + 1
