@@ -22,7 +22,7 @@ from threadkeep.errors import InvalidValue
 from threadkeep.jobs.purge_deleted import purge_deleted
 from threadkeep.jobs.recover_turns import EVERY_SECONDS, recover_turns
 from threadkeep.llm.choice import Choice
-from threadkeep.store.base import MAX_LIMIT, Begun, Store
+from threadkeep.store.base import MAX_LIMIT, Begun, Created, Store
 from threadkeep.supervision import supervised
 from threadkeep.tools.mcp import McpServers
 from threadkeep.turn.assistant import Assistant
@@ -36,6 +36,16 @@ logger = logging.getLogger(__name__)
 
 MCP_PATIENCE = 10.0
 ENDS = ("turn.completed", "turn.failed", "turn.cancelled", "turn.interrupted", "turn.waiting")
+
+
+def log_created(created: Created) -> None:
+    """Log that a conversation was created, or found again by the key of the request (R-B5)."""
+    logger.debug("conversation %s %s", created.conversation.id, "reused" if created.replayed else "created")
+
+
+def log_reused(conversation: str) -> None:
+    """Log that somebody goes on with a conversation."""
+    logger.debug("conversation %s reused", conversation)
 
 
 class Keeper:
@@ -76,14 +86,14 @@ class Keeper:
     async def create(self, *, scope: Scope = LOCAL, key: IdempotencyKey | None = None, **fields: Any) -> "Chat":
         """Create a conversation; `fields` are those of `NewConversation`: assistant, title, system, model, id..."""
         created = await self.store.create(scope, NewConversation(**fields), key=key)
-        logger.debug("conversation %s %s", created.conversation.id, "reused" if created.replayed else "created")
+        log_created(created)
         return Chat(self, scope, created.conversation.id)
 
     @checked
     async def get(self, conversation: str, *, scope: Scope = LOCAL) -> "Chat":
         """Return a handle on a conversation that exists."""
         found = await self.store.get(scope, conversation)
-        logger.debug("conversation %s reused", found.id)
+        log_reused(found.id)
         return Chat(self, scope, found.id)
 
     def check_assistant(self, name: str | None) -> None:

@@ -4,7 +4,6 @@ A first message makes a conversation and then sends to it. Both steps are protec
 one key of the client, so a retry after a crash between them finds the same conversation and sends only once.
 """
 
-import logging
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from threadkeep.errors import (
     LimitReached,
     Stopping,
 )
-from threadkeep.keeper import Chat, Keeper, SentTurn
+from threadkeep.keeper import Chat, Keeper, SentTurn, log_created, log_reused
 from threadkeep.server.bodies import said
 from threadkeep.server.dialects.reply import Outcome
 from threadkeep.server.identity import Who
@@ -36,8 +35,6 @@ from threadkeep.server.limits import Limited, Limits
 from threadkeep.server.waiting import unless_gone
 from threadkeep.store.base import Begun, Created, Store
 from threadkeep.turn.steps.accept import Sending
-
-logger = logging.getLogger(__name__)
 
 REFUSALS = (InvalidInput, KeyReused, LimitReached, Stopping)
 """How a message can be refused before anything of it is stored."""
@@ -117,7 +114,7 @@ class Exchange:
         await check_room(caller)
         key = caller.key(f"{asking.route} (conversation)", said(asking.body))
         created = await self.keeper.store.create(caller.scope, new, key=key)
-        logger.debug("conversation %s %s", created.conversation.id, "reused" if created.replayed else "created")
+        log_created(created)
         async with undone_if_refused(self.keeper.store, created):
             return await self._send(created.conversation.id, asking)
 
@@ -167,7 +164,7 @@ async def find(store: Store, scope: Scope, session: str) -> Conversation:
         found = await store.get(scope, session)
     except InvalidId:
         raise ConversationNotFound from None
-    logger.debug("conversation %s reused", found.id)
+    log_reused(found.id)
     return found
 
 

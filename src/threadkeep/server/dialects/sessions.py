@@ -12,7 +12,7 @@ from starlette.responses import StreamingResponse
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.value import Text
-from threadkeep.keeper import Keeper
+from threadkeep.keeper import Keeper, log_created
 from threadkeep.server.bodies import Title, said
 from threadkeep.server.dialects.exchange import Asking, Calling, DialectBody, Exchange, check_room, find
 from threadkeep.server.dialects.message_counts import MessageCounts
@@ -144,6 +144,7 @@ def session_routes(keeper: Keeper, assistant: str) -> APIRouter:
         new = exchange.new(chosen, title=chosen.title, system=chosen.system)
         await check_room(caller)
         created = await store.create(caller.scope, new, key=caller.key("POST /api/v1/sessions", said(chosen)))
+        log_created(created)
         keeper.changed(caller.scope)
         response.headers.update(replay_headers(created.replayed))
         return await sessions.shown(created.conversation)

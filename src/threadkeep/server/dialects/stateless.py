@@ -21,7 +21,7 @@ from threadkeep.conversation.ids import Id
 from threadkeep.conversation.message import Message, Role, check_role
 from threadkeep.conversation.value import Text
 from threadkeep.errors import InvalidValue
-from threadkeep.keeper import ENDS, Keeper
+from threadkeep.keeper import ENDS, Keeper, log_created
 from threadkeep.server.bodies import said
 from threadkeep.server.dialects.aside import Asides, open_aside
 from threadkeep.server.dialects.exchange import (
@@ -178,6 +178,7 @@ async def _begin(desk: Desk, caller: Caller, new: NewConversation, history: list
     """Make a conversation of history and question and begin its turn; each step has a key of its own."""
     scope, key, asked = caller.scope, caller.key, said(body)
     created = await desk.store.create(scope, new, key=key(f"{ROUTE} (conversation)", asked))
+    log_created(created)
     id = created.conversation.id
     async with undone_if_refused(desk.store, created):
         if history:

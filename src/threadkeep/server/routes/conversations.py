@@ -11,7 +11,7 @@ from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnChange
 from threadkeep.errors import InvalidValue, ModelError
-from threadkeep.keeper import Keeper
+from threadkeep.keeper import Keeper, log_created
 from threadkeep.server.addresses import ConversationId
 from threadkeep.server.bodies import CreateBody, PatchBody, said
 from threadkeep.server.identity import Who
@@ -52,6 +52,7 @@ def conversation_routes(keeper: Keeper) -> APIRouter:
         await _check_model(keeper, chosen.model)
         new = NewConversation(**chosen.model_dump())
         created = await store.create(who.scope, new, key=key("POST /v1/conversations", said(chosen)))
+        log_created(created)
         keeper.changed(who.scope)
         response.headers.update(replay_headers(created.replayed))
         response.headers["Location"] = f"/v1/conversations/{created.conversation.id}"

@@ -10,7 +10,7 @@ from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.message import Role
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnState
-from threadkeep.keeper import ENDS, Chat, Keeper
+from threadkeep.keeper import ENDS, Chat, Keeper, log_reused
 from threadkeep.server.addresses import ConversationId
 from threadkeep.server.bodies import ApproveBody, RegenerateBody, SendBody, said
 from threadkeep.server.failed_turn import is_conflict, problem_of_turn
@@ -59,6 +59,7 @@ def message_routes(keeper: Keeper) -> APIRouter:
             key=key(f"POST /v1/conversations/{id}/messages", said(body)),
         )
         begun = await desk.send(who.scope, id, sending)
+        log_reused(id)
         keeper.changed(who.scope)
         return await _answer(request, keeper, who.scope, id, begun)
 
@@ -81,6 +82,7 @@ def message_routes(keeper: Keeper) -> APIRouter:
         chosen = body or RegenerateBody()
         made = key(f"POST /v1/conversations/{id}/regenerate", said(chosen))
         begun = await desk.regenerate(who.scope, id, entry=chosen.entry, key=made)
+        log_reused(id)
         keeper.changed(who.scope)
         return await _answer(request, keeper, who.scope, id, begun)
 
