@@ -231,14 +231,14 @@ async def test_a_damaged_journal_is_reported_left_as_it_is_and_harms_no_other_co
 async def test_a_journal_that_a_crash_cut_off_is_whole_up_to_there(tmp_path: Path, lost: int) -> None:
     url = await _kept("files", tmp_path)
     (journal,) = tmp_path.rglob("kept.journal")
-    # A view is written after the journal, so the crash that cuts the journal leaves the view as it was.
-    view = tmp_path / "store" / "kept.json"
-    before = view.read_bytes()
+    # View and mark are written after the journal, so the crash that cuts the journal leaves them as they were.
+    beside = {path: path.read_bytes() for path in (tmp_path / "store" / "kept.json", journal.with_suffix(".mark"))}
     store = await open_store(url)
     await say(store, "kept", "never acknowledged, because the crash came first", scope=LOCAL)
+    torn = journal.read_bytes()[:-lost]
     await store.close()
-    view.write_bytes(before)
-    os.truncate(journal, journal.stat().st_size - lost)
+    for path, data in {**beside, journal: torn}.items():
+        path.write_bytes(data)
     store = await open_store(url)
     assert texts_of((await whole_log(store, LOCAL, "kept"))[0]) == ["question", "answer"]
     await say(store, "kept", "after the crash", scope=LOCAL)

@@ -7,7 +7,7 @@ import resource
 import subprocess
 import sys
 from binascii import crc32
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -78,6 +78,7 @@ async def test_a_conversation_whose_creation_was_cut_off_was_never_there(
 ) -> None:
     await new(files, LOCAL, name="c")
     (tmp_path / "c.json").unlink()
+    (tmp_path / ".threadkeep" / "c.mark").unlink()
     _journal(tmp_path).write_bytes(_journal(tmp_path).read_bytes()[:40])
     _journal(tmp_path, "d").touch()
     again = await _open(tmp_path, clock)
@@ -88,6 +89,53 @@ async def test_a_conversation_whose_creation_was_cut_off_was_never_there(
     for name in ("c", "d"):
         await new(again, LOCAL, "anew", name=name)
     assert len((await again.list(LOCAL)).items) == 2
+    await again.close()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda journal: journal.write_bytes(b""),
+        lambda journal: journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:-1])),
+        lambda journal: journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:1])),
+        lambda journal: journal.write_bytes(journal.read_bytes() + journal.read_bytes().splitlines(keepends=True)[-1]),
+        lambda journal: journal.unlink(),
+    ],
+)
+async def test_a_journal_that_lost_or_doubled_lines_is_damaged_and_left_as_it_is(
+    files: FilesStore, tmp_path: Path, clock: FakeClock, damage: Callable[[Path], object]
+) -> None:
+    await new(files, LOCAL, "one", name="c")
+    await say(files, "c", "two", scope=LOCAL)
+    await files.write_views()
+    damage(_journal(tmp_path))
+    before = _journal(tmp_path).read_bytes() if _journal(tmp_path).exists() else None
+    again = await _open(tmp_path, clock)
+    for _ in range(2):
+        with pytest.raises(StoreCorrupt):
+            await again.newest(LOCAL, "c")
+        with pytest.raises(StoreCorrupt):
+            await say(again, "c", "more", scope=LOCAL)
+    assert (await again.list(LOCAL)).items == ()
+    await again.close()
+    assert (_journal(tmp_path).read_bytes() if _journal(tmp_path).exists() else None) == before
+
+
+async def test_what_a_killed_process_wrote_is_flushed_before_it_is_answered(
+    files: FilesStore, tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await new(files, LOCAL, "one", name="c")
+    again = await _open(tmp_path, clock)
+    flushed: list[str] = []
+    real = os.fsync
+
+    def spy(file: int) -> None:
+        flushed.append(os.readlink(f"/proc/self/fd/{file}"))
+        real(file)
+
+    monkeypatch.setattr(os, "fsync", spy)
+    await again.newest(LOCAL, "c")
+    assert flushed[0] == str(_journal(tmp_path))
     await again.close()
 
 
@@ -159,16 +207,17 @@ async def test_a_journal_without_its_beginning_is_damaged(files: FilesStore, tmp
     _journal(tmp_path).write_bytes(b"".join(lines_[1:]))
     again = await _open(tmp_path, clock)
     for _ in range(2):
-        with pytest.raises(StoreCorrupt, match="opening"):
+        with pytest.raises(StoreCorrupt, match="damaged"):
             await again.get(LOCAL, "c")
     await again.close()
 
 
 async def test_a_journal_of_a_newer_release_is_left_alone(files: FilesStore, tmp_path: Path) -> None:
     await new(files, LOCAL, "one", name="c")
-    payload = b'[{"format":2,"news":true}]'
+    payload = b'[{"format":3,"news":true}]'
+    last = int(_journal(tmp_path).read_bytes().splitlines()[-1][:8], 16)
     with _journal(tmp_path).open("ab") as file:
-        file.write(b"%08x %b\n" % (crc32(payload), payload))
+        file.write(b"%08x %b\n" % (crc32(payload, last), payload))
     before = _journal(tmp_path).read_bytes()
     with pytest.raises(StoreTooNew, match=r"c\.journal"):
         await files.get(LOCAL, "c")
@@ -271,6 +320,7 @@ async def test_a_message_counts_although_its_view_could_not_be_written(
     files: FilesStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await new(files, LOCAL, "one", name="c")
+    await files.write_views()
     before = (tmp_path / "c.json").read_bytes()
 
     def fail(source: Path, target: Path) -> None:
@@ -279,6 +329,7 @@ async def test_a_message_counts_although_its_view_could_not_be_written(
     with monkeypatch.context() as patched:
         patched.setattr(os, "replace", fail)
         await say(files, "c", "two", scope=LOCAL)
+        await files.write_views()
         assert (tmp_path / "c.json").read_bytes() == before
         assert [problem.path.name for problem in files.problems()] == ["c.json"]
     assert (await files.get(LOCAL, "c")).entries == 2

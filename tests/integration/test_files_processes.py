@@ -56,9 +56,9 @@ async def test_two_processes_append_200_messages_each_to_one_conversation(tmp_pa
     assert {seq: texts[seq - 1] for seq in range(1, 401)} == {**told[0], **told[1]}
     for name in ("left", "right"):
         assert [text for text in texts if text.startswith(name)] == [f"{name} {number}" for number in range(200)]
+    await store.close()
     document = json.loads((tmp_path / "shared.json").read_text())
     assert [message["content"] for message in document["messages"]] == texts
-    await store.close()
 
 
 async def test_what_a_killed_process_was_told_is_there_once_and_the_others_go_on(tmp_path: Path) -> None:
@@ -81,6 +81,6 @@ async def test_what_a_killed_process_was_told_is_there_once_and_the_others_go_on
     assert [entry.seq for entry in entries] == list(range(1, len(entries) + 1))
     assert {seq: texts[seq - 1] for seq in told} == told
     assert len(set(texts)) == len(texts)
+    await store.close()
     document = json.loads((tmp_path / "shared.json").read_text())
     assert [message["content"] for message in document["messages"]] == texts
-    await store.close()

@@ -1,5 +1,6 @@
 """Views in a folder of files: written for other programs, and taken over from them (R-E2, R-E3)."""
 
+import asyncio
 import json
 import logging
 import os
@@ -73,8 +74,10 @@ def _shown(folder: Path, name: str = SHOP) -> list[str]:
 
 async def test_a_view_is_there_from_the_beginning_and_after_each_append(files: FilesStore, tmp_path: Path) -> None:
     await new(files, LOCAL, name=SHOP)
+    await files.write_views()
     assert _shown(tmp_path) == []
     await say(files, SHOP, "phones?", "three of them", scope=LOCAL)
+    await files.write_views()
     document = json.loads((tmp_path / f"{SHOP}.json").read_text())
     assert document == {
         "session_id": SHOP,
@@ -87,14 +90,61 @@ async def test_a_view_is_there_from_the_beginning_and_after_each_append(files: F
     }
 
 
+async def test_an_append_leaves_the_view_as_it_is_and_the_view_follows(
+    files: FilesStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("threadkeep.store.files.store.VIEW_SECONDS", 0.0)
+    await new(files, LOCAL, name=SHOP)
+    await say(files, SHOP, "one", scope=LOCAL)
+    assert _shown(tmp_path) == []
+    assert files._showing is not None
+    async with asyncio.timeout(30):
+        await files._showing
+    assert _shown(tmp_path) == ["one"]
+
+
+async def test_a_view_that_a_crash_left_behind_is_written_when_the_conversation_is_opened(
+    files: FilesStore, tmp_path: Path, clock: FakeClock
+) -> None:
+    await new(files, LOCAL, "one", "two", name=SHOP)
+    assert _shown(tmp_path) == []
+    again = await _open(tmp_path, clock)
+    await again.list(LOCAL)
+    assert _shown(tmp_path) == ["one", "two"]
+    await again.close()
+
+
+async def test_closing_writes_every_view(tmp_path: Path, clock: FakeClock) -> None:
+    files = await _open(tmp_path, clock)
+    for name in ("a", "b"):
+        await new(files, LOCAL, "one", name=name)
+    await files.close()
+    assert (_shown(tmp_path, "a"), _shown(tmp_path, "b")) == (["one"], ["one"])
+
+
+async def test_what_another_program_adds_to_a_view_that_is_behind_is_appended(
+    files: FilesStore, tmp_path: Path
+) -> None:
+    await new(files, LOCAL, "one", name=SHOP)
+    await files.write_views()
+    await say(files, SHOP, "two", scope=LOCAL)
+    _put(tmp_path, _document("one", "theirs"))
+    assert texts_of(await files.newest(LOCAL, SHOP)) == ["one", "two", "theirs"]
+    assert len((await files.tree(LOCAL, SHOP)).branches()) == 1
+    await files.write_views()
+    assert _shown(tmp_path) == ["one", "two", "theirs"]
+
+
 async def test_a_turn_is_shown_when_it_is_settled_and_without_its_tools(files: FilesStore, tmp_path: Path) -> None:
     await new(files, LOCAL, name=SHOP)
     lease = await running(files, SHOP, scope=LOCAL)
     call = Message(role=Role.ASSISTANT, tool_calls=(ToolCall(id="call-1", name="n"),))
     await files.append(LOCAL, SHOP, Append(bodies=(call, returned("42")), lease=lease))
     await files.write(lease, "m1", 0, "half")
+    await files.write_views()
     assert _shown(tmp_path) == []
     await settle(files, lease, Message(id="m1", role=Role.ASSISTANT, content="half an answer"))
+    await files.write_views()
     assert _shown(tmp_path) == ["hello", "half an answer"]
 
 
@@ -102,14 +152,17 @@ async def test_a_waiting_turn_is_shown(files: FilesStore, tmp_path: Path) -> Non
     await new(files, LOCAL, name=SHOP)
     lease = await running(files, SHOP, scope=LOCAL)
     await settle(files, lease, answered("may I?"), state=TurnState.WAITING)
+    await files.write_views()
     assert _shown(tmp_path) == ["hello", "may I?"]
 
 
 async def test_the_view_follows_the_head(files: FilesStore, tmp_path: Path) -> None:
     await new(files, LOCAL, "one", "two", name=SHOP)
     await say(files, SHOP, "instead", scope=LOCAL, parent=1)
+    await files.write_views()
     assert _shown(tmp_path) == ["one", "instead"]
     await files.choose_head(LOCAL, SHOP, 2)
+    await files.write_views()
     assert _shown(tmp_path) == ["one", "two"]
 
 
@@ -117,7 +170,9 @@ async def test_tenants_have_folders_of_their_own(files: FilesStore, tmp_path: Pa
     for tenant in ("acme", "x.json"):
         await new(files, Scope(tenant=tenant, user="ada"), f"of {tenant}", name="x")
     await new(files, LOCAL, "of nobody", name="x")
+    await files.write_views()
     assert _shown(tmp_path, "x") == ["of nobody"]
+    await files.write_views()
     assert _shown(tmp_path / "acme", "x") == ["of acme"]
     assert (tmp_path / "acme" / ".threadkeep").is_dir()
     await running(files, "x", scope=Scope(tenant="x.json", user="ada"))
@@ -175,6 +230,7 @@ async def test_such_a_file_is_listed_found_and_continued(files: FilesStore, tmp_
     assert [hit.conversation for hit in (await files.search(LOCAL, "three")).items] == [SHOP]
     assert (await files.statistics("local")).entries == 3
     await say(files, SHOP, "the second one", scope=LOCAL)
+    await files.write_views()
     assert _shown(tmp_path) == ["phones?", "three of them", "the second one"]
     with pytest.raises(AlreadyExists):
         await files.create(LOCAL, NewConversation(id=SHOP))
@@ -186,6 +242,7 @@ async def test_such_a_file_can_be_written_to_at_once_and_its_id_is_taken(files: 
     with pytest.raises(AlreadyExists):
         await files.create(LOCAL, NewConversation(id="two"))
     await say(files, SHOP, "the second one", scope=LOCAL)
+    await files.write_views()
     assert _shown(tmp_path) == ["phones?", "the second one"]
     assert texts_of(await files.newest(LOCAL, "two")) == ["tablets?"]
 
@@ -195,6 +252,7 @@ async def test_a_system_message_of_another_program_stays_first(files: FilesStore
     document["messages"].insert(0, {"role": "system", "content": "Be brief.", "timestamp": "2025-01-01T12:00:00Z"})
     _put(tmp_path, document)
     await say(files, SHOP, "more", scope=LOCAL)
+    await files.write_views()
     assert _shown(tmp_path) == ["Be brief.", "hi", "more"]
 
 
@@ -205,6 +263,7 @@ async def test_messages_that_another_program_added_are_appended(files: FilesStor
     assert len((await files.tree(LOCAL, SHOP)).branches()) == 1
     assert [hit.seq for hit in (await files.search(LOCAL, "four")).items] == [4]
     await say(files, SHOP, "five", scope=LOCAL)
+    await files.write_views()
     assert _shown(tmp_path) == ["one", "two", "three", "four", "five"]
 
 
@@ -212,6 +271,7 @@ async def test_messages_that_another_program_changed_are_a_branch(files: FilesSt
     await new(files, LOCAL, "one", "two", name=SHOP)
     _put(tmp_path, _document("one", "changed"))
     await say(files, SHOP, "three", scope=LOCAL)
+    await files.write_views()
     assert _shown(tmp_path) == ["one", "changed", "three"]
     assert texts_of(await files.newest(LOCAL, SHOP, head=2)) == ["one", "two"]
 
@@ -259,6 +319,7 @@ async def test_a_view_that_was_removed_is_written_again(files: FilesStore, tmp_p
     await new(files, LOCAL, "one", name=SHOP)
     (tmp_path / f"{SHOP}.json").unlink()
     assert (await files.get(LOCAL, SHOP)).entries == 1
+    await files.write_views()
     assert _shown(tmp_path) == ["one"]
 
 
@@ -269,6 +330,7 @@ async def test_an_old_view_of_ours_is_brought_up_to_date_and_not_imported(files:
     await say(files, SHOP, "two", scope=LOCAL)
     path.write_bytes(old)
     assert (await files.get(LOCAL, SHOP)).entries == 2
+    await files.write_views()
     assert _shown(tmp_path) == ["one", "two"]
 
 
@@ -315,6 +377,7 @@ async def test_a_new_conversation_can_take_the_place_of_a_damaged_file(files: Fi
     with pytest.raises(StoreCorrupt):
         await files.create(LOCAL, NewConversation(id=SHOP))
     await new(files, LOCAL, "again", name=SHOP)
+    await files.write_views()
     assert _shown(tmp_path) == ["again"]
     assert len(list(tmp_path.glob("*.corrupt-*"))) == 1
 
@@ -348,6 +411,7 @@ async def test_a_damaged_view_of_a_conversation_of_ours_is_set_aside_and_written
     await new(files, LOCAL, "one", name=SHOP)
     path = _old(tmp_path / f"{SHOP}.json", text)
     assert texts_of(await files.newest(LOCAL, SHOP)) == ["one"]
+    await files.write_views()
     assert _shown(tmp_path) == ["one"]
     (aside,) = tmp_path.glob("*.corrupt-*")
     assert aside.read_text() == text

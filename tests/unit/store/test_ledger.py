@@ -77,7 +77,7 @@ def _busy() -> Desk:
 
 def test_the_same_records_make_the_same_ledger_also_through_a_journal() -> None:
     desk = _busy()
-    read, _ = lines.decode(b"".join(lines.encode([record]) for record in desk.records))
+    read, _, _ = lines.decode(lines.encode(desk.records))
     assert read == desk.records
     again = Ledger(read[0])
     for record in read[1:]:

@@ -11,7 +11,6 @@ from contextlib import contextmanager, suppress
 from threading import Lock
 
 from threadkeep.conversation.scope import Scope
-from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.errors import (
     AlreadyExists,
     ConversationNotFound,
@@ -27,7 +26,7 @@ from threadkeep.errors import (
 from threadkeep.store.files import disk
 from threadkeep.store.files.bin import Binned
 from threadkeep.store.files.disk import NEVER, Signature
-from threadkeep.store.files.document import digest, parse, read, render, render_after
+from threadkeep.store.files.document import digest, parse, read, render
 from threadkeep.store.files.foreign import Importer
 from threadkeep.store.files.journal import Journal
 from threadkeep.store.files.surroundings import Surroundings
@@ -46,6 +45,7 @@ class Book:
         self.name = name
         self._around = around
         self._journal = Journal(around.hidden / f"{name}.journal")
+        self._mark = around.hidden / f"{name}.mark"
         self._view = View(around.folder / f"{name}.json", around.hidden)
         self._ledger: Ledger | None = None
         self._mutex = Lock()
@@ -136,7 +136,17 @@ class Book:
             raise
         if news.anew:
             self._ledger, self._view.seen = None, NEVER
+            if (mark := self._marked()) and not self._journal.holds(mark):
+                self._journal.forget()
+                raise StoreCorrupt(f"Lines of {self._journal.path} are missing. It was left as it is.")
         self._apply(news.records)
+
+    def _marked(self) -> str:
+        """Return how far the journal had come when the view was written; nothing if it is not known."""
+        try:
+            return self._mark.read_bytes().decode(errors="replace")
+        except OSError:
+            return ""
 
     def _apply(self, records: Sequence[Record]) -> None:
         for record in records:
@@ -159,14 +169,15 @@ class Book:
         self._apply(self._journal.append(records))
 
     def keep(self, record: Record) -> None:
-        """Make the record durable, apply it, and write the view where there is something to show."""
+        """Make the record durable and apply it; the view follows behind, because it grows with the conversation."""
         with translated():
-            if _shows(record):
-                data = render_after(self.ledger, record)
-                self._keep([record.model_copy(update={"view": digest(data)})])
-                self._write_view(data)
-            else:
-                self._keep([record])
+            self._keep([record])
+
+    def show(self) -> None:
+        """Write the view if it is behind."""
+        with self._alone(), self._locked(None), translated():
+            if not self.ledger.is_shown:
+                self._show_anew()
 
     # Beginning and end
 
@@ -174,8 +185,11 @@ class Book:
         """Begin the book; `AlreadyExists` if it has begun already, or if another program wrote a view of it."""
         with self._alone(), translated():
             disk.make_folder(self._around.hidden)
-            if self._journal.signature() is None and self._view.signature() is not None:
-                self._import()
+            if self._journal.signature() is None:
+                if self._view.signature() is not None:
+                    self._import()
+                else:
+                    self._mark.unlink(missing_ok=True)
             data = render(Ledger(opening))
             with self._begun([opening.model_copy(update={"view": digest(data)})]):
                 self._view.seen = self._view.signature()
@@ -204,7 +218,8 @@ class Book:
         program's."""
         with self.writing(scope), translated():
             torn = disk.beside(self._journal.path, "torn")
-            place.fill([*self._view.files(), *torn], self._journal.path)
+            marks = [self._mark] if self._mark.exists() else []
+            place.fill([*self._view.files(), *torn, *marks], self._journal.path)
             self._forget()
 
     def restore(self, place: Binned) -> None:
@@ -237,6 +252,8 @@ class Book:
             found = self._view.read()
             if found is None:
                 raise self._missing()
+            if self._marked():
+                raise StoreCorrupt(f"{self._journal.path} is missing. Put back a copy; {self._view.path} has the text.")
             records = self._imported(found)
             disk.make_folder(self._around.hidden)
             with suppress(AlreadyExists), self._begun(records):
@@ -275,7 +292,7 @@ class Book:
             found = self._view.read()
             self._view.seen = found and found.signature
             if found is None or digest(found.data) in self.ledger.views:
-                if found is None or digest(found.data) != self.ledger.view:
+                if found is None or digest(found.data) != self.ledger.view or not self.ledger.is_shown:
                     self._show_anew()
             else:
                 self._merge(found)
@@ -296,27 +313,23 @@ class Book:
         else:
             if document.rest:
                 self._view.keep_original(found.data, now)
+            was_shown = self.ledger.is_shown
             self._keep(records)
+            if not was_shown:
+                self._show_anew()
 
     def _show_anew(self) -> None:
-        """Write the view of the ledger as it is."""
+        """Write the view of the ledger as it is, and note how far the journal had come then."""
         data = render(self.ledger)
-        if digest(data) != self.ledger.view:
+        if digest(data) != self.ledger.view or not self.ledger.is_shown:
             self._keep([Record(at=self._around.now(), view=digest(data))])
         self._write_view(data)
 
     def _write_view(self, data: bytes) -> None:
-        """Write the view; if that fails the journal still has everything, and the next look tries again."""
+        """Write the view, and before it how far the journal has come; if that fails, the next look tries again."""
         try:
+            disk.write_file(self._mark, self._journal.end.encode())
             self._view.write(data)
         except OSError as error:
             self._view.seen = NEVER
             self._around.report(self._view.path, f"it could not be written: {error}")
-
-
-def _shows(record: Record) -> bool:
-    """Whether the view is written after this record: not in the middle of a turn."""
-    if record.turn is None:
-        return bool(record.bodies)
-    ends = (body for body in record.bodies if isinstance(body, TurnChange))
-    return any(end.state not in (TurnState.QUEUED, TurnState.RUNNING) for end in ends)

@@ -10,12 +10,11 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from threadkeep.conversation.entry import Entry, PathBody
+from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.value import check_text
 from threadkeep.errors import StoreCorrupt, UnknownRole
 from threadkeep.store.ledger.ledger import Ledger
-from threadkeep.store.record import Record
 
 _quoted = json.JSONEncoder(ensure_ascii=False).encode
 _SPOKEN = (Role.SYSTEM, Role.USER, Role.ASSISTANT)
@@ -52,20 +51,6 @@ def spoken(entries: Iterable[Entry]) -> Iterator[tuple[int, Spoken]]:
 def render(ledger: Ledger) -> bytes:
     """Return the view of a conversation as it is."""
     return _render(ledger, [message for _, message in spoken(_branch(ledger, ledger.tip.head))], ledger.updated_at)
-
-
-def render_after(ledger: Ledger, record: Record) -> bytes:
-    """Return the view of a conversation as it will be when the record is applied."""
-    added = [body for body in record.bodies if isinstance(body, PathBody)]
-    start = record.parent if added else record.head
-    path = _branch(ledger, ledger.tip.head if start is None else start)
-    shown = [message for _, message in spoken(path)]
-    shown += [
-        Spoken(body.role, body.content, record.at)
-        for body in added
-        if isinstance(body, Message) and body.role in _SPOKEN and body.content
-    ]
-    return _render(ledger, shown, record.at if record.bodies else ledger.updated_at)
 
 
 def _branch(ledger: Ledger, head: int) -> list[Entry]:

@@ -16,6 +16,7 @@ from threadkeep.errors import (
     InvalidInput,
     StoreCorrupt,
     StoreDenied,
+    StoreError,
     StoreTooNew,
 )
 from threadkeep.store.files import disk
@@ -44,6 +45,7 @@ class Folder(Shelf):
         self._bin = Bin(around)
         self._books: OrderedDict[str, Book] = OrderedDict()
         self._noted: dict[str, Seen] = {}
+        self.behind: set[str] = set()
         self._lock = Lock()
 
     def _book(self, conversation: str) -> Book:
@@ -83,6 +85,20 @@ class Folder(Shelf):
         with self._book(conversation).writing(scope) as book:
             yield book
             self._note(book)
+            if not book.ledger.is_shown:
+                self.behind.add(conversation)
+
+    def show(self) -> None:
+        """Write the views that are behind."""
+        behind, self.behind = self.behind, set()
+        for conversation in behind:
+            book = self._book(conversation)
+            try:
+                book.show()
+            except ConversationNotFound:
+                continue
+            except StoreError as error:
+                self._around.report(self._around.folder / f"{conversation}.json", str(error))
 
     @contextmanager
     def creating(self) -> Iterator[None]:

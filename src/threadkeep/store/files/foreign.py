@@ -28,11 +28,16 @@ class Importer:
         return [Record(at=document.created_at, opening=opening), *self._said(document.messages, None), self._seen(view)]
 
     def change(self, ledger: Ledger, document: Document, view: str) -> list[Record]:
-        """Return the records of what another program changed: it continues where the document parts from the branch."""
+        """Return the records of what another program changed: it continues where the document parts from the branch.
+
+        The view may be behind: a program that kept all that it showed has changed nothing of what came since.
+        """
         ours = list(spoken(list(ledger.backwards(ledger.tip.head))[::-1]))
         same = _common([message for _, message in ours], document.messages)
         added = document.messages[same:]
-        if same == len(ours):
+        shown = sum(1 for _ in spoken(ledger.backwards(ledger.shown_head)))
+        is_behind = not ledger.is_shown and ledger.tree.holds(ledger.tip.head, ledger.shown_head)
+        if same == len(ours) or (is_behind and same >= shown):
             return [*self._said(added, None), self._seen(view)]
         parent = ours[same - 1][0] if same else ROOT
         if added:

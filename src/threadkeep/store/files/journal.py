@@ -10,6 +10,7 @@ from typing import NamedTuple
 from threadkeep.errors import ConversationNotFound, StoreCorrupt, StoreTooNew
 from threadkeep.store.files import disk, lines
 from threadkeep.store.files.disk import NEVER, Signature
+from threadkeep.store.files.lines import START, Chain
 from threadkeep.store.record import Record
 
 _BEGINNING = 256
@@ -31,6 +32,12 @@ class Journal:
         self._file = -1
         self._beginning = b""
         self._end = 0
+        self._chain = START
+
+    @property
+    def end(self) -> str:
+        """What stands for everything up to the end: how long it is, and the checksum of its last line."""
+        return f"{self._end} {self._chain.crc:08x}"
 
     @contextmanager
     def held(self, flags: int) -> Iterator[None]:
@@ -51,7 +58,7 @@ class Journal:
 
     def forget(self) -> None:
         """Begin from the beginning the next time."""
-        self.seen, self._beginning, self._end = NEVER, b"", 0
+        self.seen, self._beginning, self._end, self._chain = NEVER, b"", 0, START
 
     def read(self) -> News:
         """Return what was written since the last time."""
@@ -70,15 +77,17 @@ class Journal:
         anew = self._end == 0 or found.st_size < self._end or not beginning.startswith(self._beginning)
         if anew:
             self.forget()
-        records, end = self._decode(_read(self._file, self._end, found.st_size))
+            # A process that was killed may have written and not flushed; from now on it is answered.
+            os.fsync(self._file)
+        records, end, self._chain = self._decode(_read(self._file, self._end, found.st_size))
         self._end += end
         self._beginning = beginning[: self._end]
         self.seen = disk.signature_of(found)
         return News(records, anew)
 
-    def _decode(self, data: bytes) -> tuple[list[Record], int]:
+    def _decode(self, data: bytes) -> tuple[list[Record], int, Chain]:
         try:
-            return lines.decode(data)
+            return lines.decode(data, self._chain)
         except lines.DamagedError as error:
             place = self._end + error.start
             raise StoreCorrupt(f"{self.path} is damaged at byte {place} ({error}). It was left as it is.") from error
@@ -91,21 +100,31 @@ class Journal:
         """Return the record that tells whose journal this is, also if it is damaged further on."""
         line = _read(self._file, 0, os.fstat(self._file).st_size).partition(b"\n")[0]
         try:
-            records, _ = lines.decode(line + b"\n")
+            records, _, _ = lines.decode(line + b"\n")
         except (lines.DamagedError, StoreTooNew):
             return None
         return records[0] if records and records[0].opening else None
 
     def append(self, records: Sequence[Record]) -> list[Record]:
         """Add records that belong together and return them as they will be read; if this raises, nothing was added."""
-        line = lines.encode(records)
-        written, _ = lines.decode(line)
+        line = lines.encode(records, self._chain)
+        written, _, chain = lines.decode(line, self._chain)
         disk.write_all(self._file, line, self._end)
+        self._chain = chain
         self._end += len(line)
         if len(self._beginning) < _BEGINNING:
             self._beginning = os.pread(self._file, _BEGINNING, 0)
         self.seen = disk.signature_of(os.fstat(self._file))
         return written
+
+    def holds(self, end: str) -> bool:
+        """Whether the journal has what stood at an end that was noted before; a note that was cut off says nothing."""
+        length, _, crc = end.partition(" ")
+        if not length.isdigit() or len(crc) != 8:
+            return True
+        kept = _read(self._file, 0, int(length))
+        last = kept[kept.rfind(b"\n", 0, -1) + 1 :]
+        return len(kept) == int(length) and last[:8] == crc.encode()
 
     def cut(self, now: datetime) -> Path | None:
         """Set aside what a crash cut off at the end, and return where; none if the journal is whole."""

@@ -24,9 +24,12 @@ from threadkeep.store.files.surroundings import Surroundings
 from threadkeep.store.ledger.store import LedgerStore, Shelf
 from threadkeep.store.os_errors import translated
 from threadkeep.store.rights import warn_if_shared
+from threadkeep.supervision import supervised
 
 T = TypeVar("T")
 THREADS = 32
+VIEW_SECONDS = 2.0
+"""How long after the journal a view is written: it is written whole, so it costs more the longer a conversation is."""
 
 
 class FilesStore(LedgerStore):
@@ -40,6 +43,7 @@ class FilesStore(LedgerStore):
         self._folders: dict[str, Folder] = {}
         self._lock = Lock()
         self._threads = ThreadPoolExecutor(THREADS, "threadkeep-files")
+        self._showing: asyncio.Task[None] | None = None
         self._closed = False
         self.keyring = files_keyring(self._surroundings(LOCAL.tenant).hidden, self._run)
 
@@ -59,8 +63,27 @@ class FilesStore(LedgerStore):
         warn_if_shared(self._path)
 
     async def close(self) -> None:
+        if self._closed:
+            return
+        if self._showing is not None:
+            self._showing.cancel()
+        await self.write_views()
         self._closed = True
         await asyncio.to_thread(self._threads.shutdown)
+
+    async def write_views(self) -> None:
+        """Write the views that are behind, for who cannot wait the few seconds until they follow."""
+        for folder in self._opened():
+            await self._run(folder.show)
+
+    async def _follow(self) -> None:
+        while any(folder.behind for folder in self._opened()):
+            await asyncio.sleep(VIEW_SECONDS)
+            await self.write_views()
+
+    def _opened(self) -> list[Folder]:
+        with self._lock:
+            return list(self._folders.values())
 
     async def ping(self) -> None:
         await self._run(self._try_writing)
@@ -90,7 +113,10 @@ class FilesStore(LedgerStore):
             done = asyncio.get_running_loop().run_in_executor(self._threads, guarded)
         except RuntimeError as error:
             raise StoreUnavailable(f"There is no thread to work in: {error}.") from error
-        return await done
+        result = await done
+        if (self._showing is None or self._showing.done()) and any(folder.behind for folder in self._opened()):
+            self._showing = asyncio.create_task(supervised("writing views", self._follow))
+        return result
 
     def _shelf(self, tenant: str) -> Shelf:
         check_id(tenant)

@@ -15,7 +15,7 @@ from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State, StateChange, fold
 from threadkeep.conversation.tree import Jump, Tree
-from threadkeep.conversation.turn import Turn, TurnChange
+from threadkeep.conversation.turn import Turn, TurnChange, TurnState
 from threadkeep.errors import EntryNotFound, StoreCorrupt
 from threadkeep.store.base import ROOT, LogPage
 from threadkeep.store.checks import check_position
@@ -46,6 +46,8 @@ class Ledger:
         self.unfinished: Unfinished | None = None
         self.keys: dict[str, Replay] = {}
         self.views: dict[str, None] = {}
+        self.is_shown = True
+        self.shown_head = 0
         self.bytes = 0
         self._summaries: list[int] = []
         self._messages = array("I", [0])
@@ -69,6 +71,9 @@ class Ledger:
         if record.view is not None:
             self.views.pop(record.view, None)
             self.views[record.view] = None
+            self.is_shown, self.shown_head = True, self.tip.head
+        elif _shows(record):
+            self.is_shown = False
         self.bytes += record.bytes
 
     def _add(self, record: Record) -> None:
@@ -163,7 +168,7 @@ class Ledger:
 
     @property
     def view(self) -> str | None:
-        """The digest of the readable file as it should be now."""
+        """The digest of the readable file as it was written last; `is_shown` tells whether that is up to date."""
         return next(reversed(self.views), None)
 
     # Entries
@@ -250,3 +255,11 @@ class Ledger:
             if any(run.first <= about <= run.last for run in path):
                 return self.entries[seq - 1]
         return None
+
+
+def _shows(record: Record) -> bool:
+    """Whether a readable file shows something else after this record: not in the middle of a turn."""
+    if record.turn is None:
+        return bool(record.bodies)
+    ends = (body for body in record.bodies if isinstance(body, TurnChange))
+    return any(end.state not in (TurnState.QUEUED, TurnState.RUNNING) for end in ends)

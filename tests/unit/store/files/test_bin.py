@@ -33,6 +33,7 @@ def _binned(folder: Path) -> Path:
 async def _with_files_beside(files: FilesStore, folder: Path) -> dict[str, bytes]:
     """Make a conversation "c" that has a file of each kind, and return them all."""
     await new(files, LOCAL, "hello", name="c")
+    await files.write_views()
     (folder / ".threadkeep" / "c.journal.torn-20250101T120000Z").write_bytes(b"torn")
     (folder / ".threadkeep" / "c.json.imported-20250101T120000Z").write_bytes(b"imported")
     (folder / "c.json.corrupt-20250101T120000Z-2").write_bytes(b"corrupt")

@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from threadkeep.conversation.conversation import NewConversation
-from threadkeep.conversation.entry import HeadChoice
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.errors import StoreCorrupt, UnknownRole
-from threadkeep.store.files.document import Spoken, parse, read, render, render_after
+from threadkeep.store.files.document import Spoken, parse, read, render
 from threadkeep.store.files.foreign import Importer
 from threadkeep.store.ledger.ledger import Ledger
 from threadkeep.store.record import Opening, Record
@@ -53,23 +52,6 @@ def test_calls_and_results_of_tools_are_left_out() -> None:
     result = Message(role=Role.TOOL, content="42", tool_result=ToolResult(tool_call_id="1"))
     document = json.loads(render(_ledger(asked("q"), call, result, answered("a"))))
     assert [message["content"] for message in document["messages"]] == ["q", "a"]
-
-
-@pytest.mark.parametrize(
-    "record",
-    [
-        Record(at=LATER, bodies=(asked("three"),)),
-        Record(at=LATER, bodies=(asked("a branch"), answered("and more")), parent=1),
-        Record(at=LATER, bodies=(asked("a new beginning"),), parent=0),
-        Record(at=LATER, bodies=(HeadChoice(),), parent=1, head=1),
-        Record(at=LATER, view="x"),
-    ],
-)
-def test_the_view_after_a_record_is_known_before_it_is_applied(record: Record) -> None:
-    ledger = _ledger(asked("one"), answered("two"))
-    expected = render_after(ledger, record)
-    ledger.apply(record)
-    assert render(ledger) == expected
 
 
 def _read(value: Any) -> Any:

@@ -1,6 +1,8 @@
 """Lines of a journal: what is written is read back, what a crash cut off is told from damage."""
 
+import random
 from binascii import crc32
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
@@ -43,29 +45,84 @@ RECORDS = [
 ]
 
 
+def _chained(*groups: list[Record]) -> bytes:
+    """Return lines that continue each other."""
+    chain, data = lines.START, b""
+    for records in groups:
+        data += (line := lines.encode(records, chain))
+        _, _, chain = lines.decode(line, chain)
+    return data
+
+
 @pytest.mark.parametrize("number", range(len(RECORDS)))
 def test_every_kind_of_record_is_read_as_it_was_written(number: int) -> None:
     line = lines.encode([RECORDS[number]])
     assert line.count(b"\n") == 1
-    assert lines.decode(line) == ([RECORDS[number]], len(line))
+    assert lines.decode(line)[:2] == ([RECORDS[number]], len(line))
 
 
 def test_records_of_one_line_and_of_many_come_in_order() -> None:
-    data = lines.encode(RECORDS[:3]) + lines.encode(RECORDS[3:])
-    assert lines.decode(data) == (RECORDS, len(data))
-    assert lines.decode(b"") == ([], 0)
+    data = _chained(RECORDS[:3], RECORDS[3:])
+    assert lines.decode(data)[:2] == (RECORDS, len(data))
+    assert lines.decode(b"") == ([], 0, lines.START)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda rows: [*rows[:3], *rows[4:]],
+        lambda rows: [*rows[:3], rows[4], rows[3], *rows[5:]],
+        lambda rows: [*rows[:4], *rows[3:]],
+        lambda rows: [*rows[:7], rows[7], rows[7]],
+        lambda rows: rows[1:],
+        lambda rows: [*rows[1:], rows[0]],
+    ],
+)
+def test_a_line_that_is_lost_moved_or_doubled_is_damage(change: Callable[[list[bytes]], list[bytes]]) -> None:
+    rows = _chained(*([record] for record in RECORDS)).splitlines(keepends=True)
+    with pytest.raises(lines.DamagedError):
+        lines.decode(b"".join(change(rows)))
+
+
+def test_any_flipped_bit_is_damage() -> None:
+    data = _chained(*([record] for record in RECORDS))
+    chance = random.Random(5)
+    for bit in chance.sample(range(len(data) * 8), 400):
+        flipped = data[: bit // 8] + bytes([data[bit // 8] ^ (1 << bit % 8)]) + data[bit // 8 + 1 :]
+        try:
+            records, end, _ = lines.decode(flipped)
+        except (lines.DamagedError, StoreTooNew):
+            continue
+        # The end of the last line: what is behind the others is set aside, not thrown away.
+        assert (records, end < len(data)) == (RECORDS[:-1], True)
+
+
+def test_lines_of_the_first_format_are_read_and_chained_from_the_next_one_on() -> None:
+    old = b"".join(_unchained([record]) for record in RECORDS[:4])
+    records, end, chain = lines.decode(old)
+    assert (records, end, chain.begun) == (RECORDS[:4], len(old), False)
+    new = lines.encode(RECORDS[4:5], chain)
+    records, _, chain = lines.decode(old + new)
+    assert (records, chain.begun) == (RECORDS[:5], True)
+    with pytest.raises(lines.DamagedError):
+        lines.decode(old + new + _unchained(RECORDS[5:6]))
+
+
+def _unchained(records: list[Record]) -> bytes:
+    payload = lines.encode(records)[9:-1].replace(b'"format":2', b'"format":1')
+    return b"%08x %b\n" % (crc32(payload), payload)
 
 
 def test_wherever_a_crash_cuts_the_last_line_off_the_lines_before_it_are_read() -> None:
-    whole, last = lines.encode(RECORDS[:1]), lines.encode(RECORDS[1:2])
+    whole, last = _chained(RECORDS[:1], RECORDS[1:2]).splitlines(keepends=True)
     for cut in range(len(last)):
-        assert lines.decode(whole + last[:cut]) == (RECORDS[:1], len(whole))
+        assert lines.decode(whole + last[:cut])[:2] == (RECORDS[:1], len(whole))
 
 
 def test_pages_that_were_never_written_are_a_crash_too() -> None:
-    whole, last = lines.encode(RECORDS[:1]), lines.encode(RECORDS[1:2])
+    whole, last = _chained(RECORDS[:1], RECORDS[1:2]).splitlines(keepends=True)
     torn = last[:5] + b"\0" * (len(last) - 10) + last[-5:]
-    assert lines.decode(whole + torn) == (RECORDS[:1], len(whole))
+    assert lines.decode(whole + torn)[:2] == (RECORDS[:1], len(whole))
 
 
 @pytest.mark.parametrize("place", [0, 8, 9, 20, -2])
@@ -85,6 +142,6 @@ def test_a_line_that_was_written_by_no_release_of_ours_is_damage(payload: bytes)
 
 
 def test_a_newer_format_is_refused_as_such() -> None:
-    payload = b'[{"format":2,"something":"new"}]'
+    payload = b'[{"format":3,"something":"new"}]'
     with pytest.raises(StoreTooNew):
         lines.decode(b"%08x %b\n" % (crc32(payload), payload))
