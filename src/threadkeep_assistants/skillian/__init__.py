@@ -7,7 +7,7 @@ from threadkeep.context.base import Policy, Window
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant
 from threadkeep_assistants.skillian.script import EXAMPLES, SCRIPT
-from threadkeep_assistants.skillian.tools import compare_sources, explain_account, get_budget, list_differences
+from threadkeep_assistants.skillian.tools import compare_sources, explain_account, get_budget
 
 INSTRUCTIONS = """\
 You are Skillian, a finance assistant. You answer questions about budgets and about differences between two sources of \
@@ -32,7 +32,7 @@ ASSISTANT = Assistant(
     description="A finance assistant over a small ledger of two sources, FI and BPC. All of its data is fictional.",
     instructions=INSTRUCTIONS,
     examples=EXAMPLES,
-    tools=Registry([get_budget, compare_sources, list_differences, explain_account]),
+    tools=Registry([get_budget, compare_sources, explain_account]),
     policy=Policy(window=Window.FULL),
     script=SCRIPT,
 )

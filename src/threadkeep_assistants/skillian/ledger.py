@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache, cached_property
 from importlib.resources import files
+from typing import NamedTuple
 
 SOURCES = ("FI", "BPC")
 _BOTH = "both"
@@ -22,8 +23,7 @@ class NotInLedger(LookupError):  # noqa: N818 - it says what is wrong
     """The ledger has nothing of that name; the message says what it has instead."""
 
 
-@dataclass(frozen=True, slots=True)
-class CostCentre:
+class CostCentre(NamedTuple):
     """Who spends: a budget for the year and what is spent of it."""
 
     code: str
@@ -34,8 +34,7 @@ class CostCentre:
     owner: str
 
 
-@dataclass(frozen=True, slots=True)
-class Company:
+class Company(NamedTuple):
     """A company of the group."""
 
     code: str
@@ -43,8 +42,7 @@ class Company:
     currency: str
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(NamedTuple):
     """An account of the chart of accounts."""
 
     number: str
@@ -53,8 +51,7 @@ class Account:
     meaning: str
 
 
-@dataclass(frozen=True, slots=True)
-class Posting:
+class Posting(NamedTuple):
     """An amount on an account; `cause` says why it is in one source only."""
 
     company: str
@@ -141,6 +138,7 @@ def _posting(row: Mapping[str, str]) -> Posting:
 
 def _found(kind: str, wanted: str, tries: Iterable[str], keys: Iterable[str], names: Mapping[str, str]) -> str:
     """Return the key that is meant. Raises NotInLedger with those that come close, or with all."""
+    wanted, tries = wanted[:80], [one[:80] for one in tries]
     known = {key.lower(): key for key in keys} | {name.lower(): key for name, key in names.items()}
     tried = [one.strip().lower() for one in tries]
     for one in tried:

@@ -2,6 +2,7 @@
 a list it means. It is read word by word with the shared vocabulary."""
 
 import re
+from calendar import month_name
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,20 +21,7 @@ LISTED = (
 )
 WHY = "why|explain|reason*|how come|cause*|posting*|detail*|tell me about|more about|behind"
 MOST_LISTED = 100
-_MONTHS = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-]
+_MONTHS = [name.lower() for name in month_name[1:]]
 _CAUSES = {cause: cause for cause in CAUSES} | {"exchange rate": "fx", "exchange rates": "fx", "currency": "fx"}
 _ISO = re.compile(r"\b(\d{4})-(\d\d)\b")
 

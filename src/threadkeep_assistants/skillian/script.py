@@ -4,7 +4,6 @@ The history is gone through with the same rules that answer now, so "the second 
 last, also right after a restart. What it does not understand is left to the demo, which says that it is scripted.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,14 +56,14 @@ class Focus:
         value = result.value if isinstance(result.value, dict) else {}
         if result.error:
             self.failed.add(str(result.args.get("cost_center")))
-        elif result.tool == "get_budget" and {"budget", "spent"} <= value.keys():
+        elif result.tool == "get_budget" and all(isinstance(value.get(part), int) for part in ("budget", "spent")):
             try:
                 code = self.ledger.cost_centre(str(result.args.get("cost_center"))).code
             except NotInLedger:
                 code = str(result.args.get("cost_center"))
             self.budgets[code] = value
             self.topic, self.centres = "budget", (code,)
-        elif result.tool in ("compare_sources", "list_differences", "explain_account"):
+        elif result.tool in ("compare_sources", "explain_account"):
             self._take_place(result, value)
 
     def show(self, rows: list[Row], kind: str = "differences", *, is_smallest: bool = False) -> None:
@@ -75,7 +74,7 @@ class Focus:
         place = _place(self.ledger, {name: str(told) for name, told in result.args.items() if told})
         if place != self.place:
             self.place, self.rows, self.shown, self.account = place, None, [], None
-        if result.tool == "explain_account":
+        if result.tool == "explain_account" and isinstance(value.get("difference"), int):
             self.topic, self.account, self.explained = "account", str(value.get("account")), value
         elif result.tool == "compare_sources":
             found = value.get("differences")
@@ -116,7 +115,7 @@ def play(scene: Scene) -> Reply | None:
         if not is_now and len(said) - number <= _RECENT:
             _answer(question, focus)
     # An account that was looked up is the one that was meant: "the next one" is not yet another.
-    is_explained = any(result.tool == "explain_account" and not result.error for result in scene.results)
+    is_explained = focus.topic == "account" and any(result.tool == "explain_account" for result in scene.results)
     answer = _account(focus) if is_explained else _answer(Question(scene.question, focus.ledger), focus)
     errors = [result.error for result in scene.results if result.error]
     if not scene.results and isinstance(answer, tuple):
@@ -135,8 +134,8 @@ def _answer(question: Question, focus: Focus) -> Answer:
     place = _place(focus.ledger, focus.place | named)
     if compares and (len(question.companies) > 1 or len(months) > 1 or question.has("which company")):
         return _ONE_AT_A_TIME
-    if (told := _catalogue(question, focus.ledger)) and not compares:
-        return told
+    if question.has("real|fictional|made up|invented"):
+        return "No: everything in this ledger is made up, the companies, the people and all figures."
     if question.centres or (question.has(BUDGET) and not compares):
         return _budgets(question, focus)
     if question.has("my name|remember|thank*|thx") and not question.text.numbers and not question.has(WHY):
@@ -146,17 +145,14 @@ def _answer(question: Question, focus: Focus) -> Answer:
     is_again = bool(focus.place) and question.has("again|summary")
     is_list = (question.has(LISTED) or question.is_narrowed or question.span) and not is_again
     if is_list and (focus.place or named) and (compares or question.is_narrowed or focus.topic != "budget"):
-        return _listed(question, focus) if focus.rows is not None and place == focus.place else _call(place)
+        is_known = focus.rows is not None and place == focus.place
+        return _listed(question, focus) if is_known else (Call("compare_sources", place),)
     if focus.topic == "budget" and question.has(LEFT) and focus.centres:
         return _budgets(question, focus)
     if compares or is_again or (focus.place and named):
         is_vague = not (named or focus.place or question.has("compare*|reconcil*"))
         return _COMPARE_FIRST if is_vague else _compared(focus, place)
     return _COMPARE_FIRST if question.has("top|biggest|largest|smallest") else None
-
-
-def _call(place: dict[str, str]) -> tuple[Call, ...]:
-    return (Call("compare_sources", place),)
 
 
 def _budgets(question: Question, focus: Focus) -> Answer:
@@ -195,11 +191,8 @@ def _explain(question: Question, focus: Focus, place: dict[str, str]) -> Answer:
         if not focus.shown:
             return "There is no difference to speak of. Compare another company or period."
         numbers = [str(row["account"]) for row in focus.shown]
-        at = (
-            numbers.index(focus.account) + 1
-            if question.is_next and focus.account in numbers
-            else question.position or 0
-        )
+        before = numbers.index(str(focus.account)) if focus.account in numbers else -1
+        at = before + 1 if question.is_next else question.position or 0
         if not -len(numbers) <= at < len(numbers):
             return f"The list has {len(numbers)} lines. Which of them do you mean?"
         is_same = focus.account and question.position is None and not question.is_next
@@ -221,11 +214,10 @@ def _causes(question: Question, focus: Focus) -> str:
 
 
 def _account(focus: Focus) -> str:
-    found, (left, right) = focus.explained, (focus.place["left"], focus.place["right"])
+    found, left, right = focus.explained, focus.place["left"], focus.place["right"]
     sides = f"{left} has {money(int(found.get(left, 0)))}, {right} {money(int(found.get(right, 0)))}"
-    where = f"company {found.get('company')}, {found.get('period')}"
     name = f"{found.get('account')} {found.get('name')} ({str(found.get('meaning')).lower()})"
-    head = f"{name}, {where}: {sides} {found.get('currency')}."
+    head = f"{name}, company {found.get('company')}, {found.get('period')}: {sides} {found.get('currency')}."
     if not found.get("difference"):
         return f"{head} Both sources say the same."
     postings = "".join(
@@ -238,7 +230,7 @@ def _account(focus: Focus) -> str:
 
 def _compared(focus: Focus, place: dict[str, str]) -> Answer:
     if focus.rows is None or place != focus.place:
-        return _call(place)
+        return (Call("compare_sources", place),)
     focus.show(focus.rows)
     told = focus.summary or f"{place['left']} and {place['right']} differ on {len(focus.rows)} accounts."
     hint = "Ask for the top 5, for only receivables, or why one of them differs."
@@ -292,24 +284,6 @@ def _numbered(rows: list[Row], focus: Focus, first: int = 1) -> str:
         difference = f"{int(row['difference']):+,} {focus.currency}".rstrip()
         lines.append(f"{number}. {row['account']} {row['name']}: **{difference}** ({told}; {row.get('cause')})")
     return "\n".join(lines)
-
-
-def _catalogue(question: Question, kept: Ledger) -> str | None:
-    """Tell what the ledger has."""
-    if question.has("real|fictional|made up|invented"):
-        return "No: everything in this ledger is made up, the companies, the people and all figures."
-    centres = [f"{one.code} {one.name} (company {one.company})" for one in kept.cost_centres.values()]
-    lists: dict[str, Sequence[str]] = {
-        "companies": [f"{one.code} {one.name} ({one.currency})" for one in kept.companies.values()],
-        "accounts": [f"{one.number} {one.name} ({one.group})" for one in kept.accounts.values()],
-        "periods": kept.periods,
-        "sources": SOURCES,
-        "cost centres": centres,
-        "cost centers": centres,
-    }
-    asked = question.has("which|what|list|show|are there|do you have|all") and not question.has(f"budget*|spent|{LEFT}")
-    name = next((name for name in lists if asked and question.has(name)), None)
-    return "\n".join([f"There are these {name}:", "", *(f"- {line}" for line in lists[name])]) if name else None
 
 
 EXAMPLES = (

@@ -405,23 +405,6 @@ async def test_a_failed_comparison_does_not_lose_the_one_before(talk: Talk) -> N
     assert (told.calls, told.lines) == ([], [FIRST, SECOND, THIRD])
 
 
-@pytest.mark.parametrize(
-    ("question", "line"),
-    [
-        ("which companies are there?", "- 2000 Birch Trading (USD)"),
-        ("Which cost centres do you have?", "- CC-1001 Marketing (company 1000)"),
-        ("list all accounts", "- 120000 Trade receivables (receivables)"),
-        ("what periods are there?", "- 2025-05"),
-        ("what sources do you know?", "- BPC"),
-        ("show me all companies", "- 4000 Dogwood Logistics (CHF)"),
-    ],
-)
-async def test_what_there_is_to_ask_for_is_told(talk: Talk, question: str, line: str) -> None:
-    told = await talk.say(question)
-    assert told.calls == []
-    assert line in told.text.splitlines()
-
-
 async def test_what_is_not_about_the_ledger_is_left_to_others(talk: Talk) -> None:
     told = await talk.say(COMPARE, "My name is Alice", "thanks, that's all!")
     assert told.text == "You are welcome!"

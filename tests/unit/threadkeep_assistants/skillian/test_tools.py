@@ -32,7 +32,6 @@ def test_all_of_them_only_read_and_may_run_again() -> None:
     assert [tool.spec.name for tool in ASSISTANT.tools] == [
         "get_budget",
         "compare_sources",
-        "list_differences",
         "explain_account",
     ]
     assert all(tool.repeatable and not tool.needs_approval for tool in ASSISTANT.tools)
@@ -81,15 +80,6 @@ async def test_sources_that_agree_are_told_so_without_a_list_of_nothing() -> Non
     assert list(await blocks("compare_sources", company="4000", period="2025-04")) == ["table"]
 
 
-async def test_differences_are_listed_by_limit_and_group() -> None:
-    value = await found("list_differences", company="1000", limit=3)
-    assert ([row["account"] for row in value["differences"]], value["found"]) == (["120000", "400000", "121000"], 15)
-    payables = await found("list_differences", company="1000", group="Payables")
-    assert {row["group"] for row in payables["differences"]} == {"payables"}
-    assert payables["found"] == 3
-    assert list(await blocks("list_differences", company="3000", group="payables")) == []
-
-
 async def test_an_account_is_explained_with_its_postings() -> None:
     value = await found("explain_account", account="trade payables", company="1000")
     assert (value["account"], value["difference"], value["cause"]) == ("200000", 12300, "upload")
@@ -120,8 +110,6 @@ async def test_a_code_may_come_as_a_number() -> None:
         ("compare_sources", {"left": "SAP"}, "There are: FI, BPC"),
         ("compare_sources", {"period": "2031-01"}, "There are: 2025-04, 2025-05, 2025-06"),
         ("compare_sources", {"right": "FI"}, "name two different sources"),
-        ("list_differences", {"group": "bananas"}, "There is no group 'bananas'. There are: cash, receivables"),
-        ("list_differences", {"limit": 0}, "greater than or equal to 1"),
         ("explain_account", {"account": "12000"}, "120000 (Trade receivables)."),
         ("explain_account", {}, "account: this argument is missing"),
         ("get_budget", {"cost_center": ["CC-1001"]}, "should be a valid string"),
