@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Literal
 
-from threadkeep_assistants.vocabulary.words import Text, word_set
+from threadkeep_assistants.vocabulary.words import Text, slip, word_set
 
 FICTION = "All figures are invented for demonstration."
 """Said in every answer."""
@@ -186,12 +186,11 @@ def _by_ticker(text: Text, at: int, *, is_shouted: bool) -> Company | None:
 
 @lru_cache(maxsize=1024)
 def _by_slip(key: str, length: int) -> Company | None:
-    """Return the company whose name this nearly is: long enough, the same first letter, and no plain word."""
-    if not (5 if length == 1 else 8) <= len(key) <= 30 or key in _NO_SLIPS or f" {key} " in dict(_sector_words()):
+    """Return the company whose name this nearly is, if it is no plain word."""
+    if key in _NO_SLIPS or f" {key} " in dict(_sector_words()) or (length > 1 and len(key) < 8):
         return None
-    names = [name for name in _by_name() if name[0] == key[0] and abs(len(name) - len(key)) <= 1 and len(name) >= 5]
-    close = get_close_matches(key, names, n=1, cutoff=0.79 if length == 1 else 0.87)
-    return _by_name()[close[0]] if close else None
+    name = slip(key, _by_name(), 0.79 if length == 1 else 0.87)
+    return _by_name()[name] if name else None
 
 
 def _key(text: Text, start: int = 0, end: int | None = None) -> str:

@@ -9,14 +9,13 @@ import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
 from threadkeep.conversation.stop_words import STOP_WORDS
 from threadkeep.retrieval.base import Filter, Scalar
-from threadkeep_assistants.vocabulary.words import MOST_CHARACTERS, Text, word_set
+from threadkeep_assistants.vocabulary.words import MOST_CHARACTERS, Text, slip, word_set
 
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
@@ -221,17 +220,9 @@ def words_of(kind: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1024)
 def _right(word: str) -> str:
-    known = _names()
-    if word in known or word in STOP_WORDS or any(word in words_of(kind) for kind in kinds()):
-        return word
-    names = [name for name in known if name[0] == word[0] and abs(len(name) - len(word)) <= 1]
-    return next(iter(get_close_matches(word, names, n=1, cutoff=0.85)), word)
-
-
-@cache
-def _names() -> frozenset[str]:
-    words = [form for name in kind_words() for form in (name, f"{name}s", f"{name}es")]
-    return frozenset(word for word in (*words, *map(str.lower, brands())) if " " not in word and len(word) >= 5)
+    forms = {form for name in kind_words() for form in (name, f"{name}s", f"{name}es")} | set(map(str.lower, brands()))
+    is_known = word in forms or word in STOP_WORDS or any(word in words_of(kind) for kind in kinds())
+    return word if is_known else slip(word, forms, 0.85) or word
 
 
 @cache

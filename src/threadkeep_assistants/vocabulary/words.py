@@ -8,6 +8,7 @@ assistants' own.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property, lru_cache
 from typing import Literal
 
@@ -298,6 +299,12 @@ GRAMMAR = frozenset(
 """The words that are read here, and so name nothing."""
 _REFUSING_PAIRS = frozenset(("other than", "anything but", "leave out", "rather than", "everything but", "all but"))
 _BETWEEN = word_set("the a an any from by of in with for or and nor all more")
+
+
+def slip(word: str, names: Iterable[str], alike: float) -> str | None:
+    """Return the name that a word is a slip of the finger away from: it is long and begins with the same letter."""
+    near = [name for name in names if name[0] == word[0] and abs(len(name) - len(word)) <= 1 and len(name) >= 5]
+    return next(iter(get_close_matches(word, near, n=1, cutoff=alike)), None) if 5 <= len(word) <= 30 else None
 
 
 def _bases(word: str) -> Iterator[tuple[str, Degree]]:
