@@ -201,7 +201,7 @@ async def test_a_stream_of_another_key_goes_on(server: Server) -> None:
     await server.keeper.store.keyring.revoke(lost.id, utc_now())
     await ends
     await server.client.patch(path, json={"title": "Still here"}, headers=second)
-    assert [event.event for event in await stays] == ["presence", "conversation.updated"]
+    assert [event.event for event in await stays if event.event != "presence"] == ["conversation.updated"]
 
 
 @pytest.mark.parametrize("failure", [StoreUnavailable(), RuntimeError("a bug")])
