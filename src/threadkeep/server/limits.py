@@ -28,6 +28,9 @@ BURST_SECONDS = 10
 FRESH_SECONDS = 60.0
 """How old a count of what is stored may be. Nobody is refused on an old count."""
 
+FAR_BYTES = 1024**3
+"""How far below a limit of storage somebody must be to be let in on an old count: nobody comes so far meanwhile."""
+
 Holder = tuple[str, str | None]
 """A user of a tenant, or the tenant."""
 
@@ -156,7 +159,7 @@ class Limits:
 
 
 def _bytes(usage: Usage) -> int:
-    return usage.stored.bytes
+    return usage.stored.bytes + FAR_BYTES
 
 
 def _conversations(usage: Usage) -> int:

@@ -13,9 +13,9 @@ from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.errors import RateLimited, StorageFull, TooManyConversations, TooManyStreams
 from threadkeep.llm.base import Stopped, Text
 from threadkeep.runtime import open_store
-from threadkeep.server.limits import FRESH_SECONDS, Limits
+from threadkeep.server.limits import FAR_BYTES, FRESH_SECONDS, Limits
 from threadkeep.settings import Settings
-from threadkeep.store.base import Append, Store
+from threadkeep.store.base import Append, Statistics, Store
 from threadkeep.testing.scripted_model import ScriptedModel, Step, says
 
 OTHER = Scope(tenant="local", user="other")
@@ -134,16 +134,34 @@ async def test_who_deletes_has_room_again_at_once(memory: Store, seconds: Clock)
     await limits.check_conversations(LOCAL)
 
 
-async def test_what_is_stored_is_looked_at_again_after_a_while(memory: Store, seconds: Clock) -> None:
+async def test_a_cap_on_storage_holds_at_once(memory: Store, seconds: Clock) -> None:
     limits = limits_of(memory, seconds, user_storage_bytes=10)
     await limits.check_storage(LOCAL)
     made = await memory.create(LOCAL, NewConversation())
     said = Message(role=Role.USER, content="a text of more than ten bytes")
     await memory.append(LOCAL, made.conversation.id, Append(bodies=(said,)))
-    await limits.check_storage(LOCAL)
-    seconds.now += FRESH_SECONDS
     with pytest.raises(StorageFull):
         await limits.check_storage(LOCAL)
+    await memory.delete(LOCAL, made.conversation.id)
+    await limits.check_storage(LOCAL)
+
+
+async def test_who_is_far_below_a_cap_is_counted_again_after_a_while_only(memory: Store, seconds: Clock) -> None:
+    limits = limits_of(memory, seconds, user_storage_bytes=10 * FAR_BYTES)
+    counted = []
+    real = memory.statistics
+
+    async def count(tenant: str, *, user: str | None = None) -> Statistics:
+        counted.append(user)
+        return await real(tenant, user=user)
+
+    memory.statistics = count  # type: ignore[method-assign]
+    for _ in range(5):
+        await limits.check_storage(LOCAL)
+    assert len(counted) == 1
+    seconds.now += FRESH_SECONDS
+    await limits.check_storage(LOCAL)
+    assert len(counted) == 2
 
 
 async def test_too_many_requests_are_refused() -> None:
@@ -160,8 +178,7 @@ async def test_too_many_conversations_are_refused() -> None:
         assert_refused(await client.post("/v1/conversations"), "too_many_conversations")
 
 
-async def test_who_has_stored_too_much_can_read_and_delete_but_not_write(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("threadkeep.server.limits.FRESH_SECONDS", 0)
+async def test_who_has_stored_too_much_can_read_and_delete_but_not_write() -> None:
     said = {"content": "more than five bytes"}
     async with served(Settings(user_storage_bytes=5)) as client:
         path = await conversation(client)
