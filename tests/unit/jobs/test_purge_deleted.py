@@ -1,9 +1,10 @@
 """The job that purges what was deleted: after a while, again and again, whatever goes wrong in between."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from itertools import count
 
 import pytest
 
@@ -40,8 +41,12 @@ class PurgedStore(MemoryStore):
 
 
 @asynccontextmanager
-async def _purging(store: PurgedStore) -> AsyncIterator[None]:
-    job = asyncio.create_task(supervised("purging", lambda: purge_deleted(store, every=0)))
+async def _purging(store: PurgedStore, clock: FakeClock, steady: Callable[[], float]) -> AsyncIterator[None]:
+    def work() -> Coroutine[None, None, None]:
+        return purge_deleted(store, every=0, clock=clock, steady=steady)
+
+    job = asyncio.create_task(supervised("purging", work))
+    await asyncio.sleep(0)
     try:
         async with asyncio.timeout(10):
             yield
@@ -51,8 +56,9 @@ async def _purging(store: PurgedStore) -> AsyncIterator[None]:
 
 async def test_what_was_deleted_can_be_restored_for_a_while_and_is_purged_then(clock: FakeClock) -> None:
     store = PurgedStore(clock)
-    async with _purging(store):
+    async with _purging(store, clock, lambda: clock.now.timestamp()):
         name = await new(store, ADA, "hello")
+        clock.advance(KEPT_SECONDS)
         await store.delete(ADA, name)
         clock.advance(KEPT_SECONDS - 1)
         assert await store.next_purge() == timedelta(seconds=KEPT_SECONDS)
@@ -64,10 +70,40 @@ async def test_what_was_deleted_can_be_restored_for_a_while_and_is_purged_then(c
             await store.restore(ADA, name)
 
 
+async def test_a_clock_that_is_set_forward_purges_nothing_early(clock: FakeClock) -> None:
+    store = PurgedStore(clock)
+    seconds = 0.0
+    async with _purging(store, clock, lambda: seconds):
+        name = await new(store, ADA, "hello")
+        seconds += KEPT_SECONDS
+        clock.advance(KEPT_SECONDS)
+        await store.delete(ADA, name)
+        seconds += KEPT_SECONDS - 1
+        clock.advance(KEPT_SECONDS - 1 + 3600)
+        assert await store.next_purge() == timedelta(seconds=KEPT_SECONDS + 3600)
+        await store.restore(ADA, name)
+
+
+async def test_nothing_is_purged_before_the_process_has_run_long_enough(clock: FakeClock) -> None:
+    store = PurgedStore(clock)
+    seconds = 0.0
+    name = await new(store, ADA, "hello")
+    await store.delete(ADA, name)
+    clock.advance(3600)
+    async with _purging(store, clock, lambda: seconds):
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert store.asked.empty()
+        seconds = KEPT_SECONDS
+        await store.next_purge()
+    with pytest.raises(ConversationNotFound):
+        await store.restore(ADA, name)
+
+
 async def test_a_failure_is_reported_and_the_next_round_goes_on(
     clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = PurgedStore(clock, StoreBusy(), RuntimeError("a bug"))
-    async with _purging(store):
+    async with _purging(store, clock, count(0, KEPT_SECONDS).__next__):
         await store.next_purge()
     assert [record.levelname for record in caplog.records] == ["WARNING", "ERROR"]
