@@ -8,17 +8,17 @@ WISH = "I want a skill that turns meeting notes into action items"
 
 
 async def test_the_state_is_shown_as_steps_that_go_on_with_the_conversation(person: Person, api: Api) -> None:
-    id = await person.begin(WISH, "Skill creator")
+    id = await person.begin("Hello there", "Skill creator")
     steps = person.page.get_by_role("navigation", name="Progress")
     now = steps.locator("[aria-current=step]")
     await expect(now).to_contain_text("Gathering purpose")
     await expect(steps).to_contain_text("step 1 of 7")
-    await person.say("you decide everything")
+    await person.say(WISH)
     await expect(now).to_contain_text("Gathering details")
     await expect(steps.get_by_role("listitem").first).to_contain_text("done")
     await person.page.reload()
     await expect(now).to_contain_text("Gathering details")
-    await api.say(id, "yes")
+    await api.say(id, "you decide everything")
     await api.say(id, "yes")
     await expect(now).to_contain_text("Selecting storage")
     await expect(person.answers).to_have_count(4)
