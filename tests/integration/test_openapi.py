@@ -62,6 +62,34 @@ async def test_every_answer_is_typed_or_a_stream_or_a_file(document: dict[str, A
                 assert status == "204" or "text/event-stream" in kinds, f"{name} {status}: {kinds}"
 
 
+FREE = {"metadata", "state", "args", "tool_trace", "series", "rows"}
+"""Fields that hold what somebody else decides."""
+
+
+def unnamed(document: dict[str, Any], schema: dict[str, Any], name: str, above: tuple[str, ...] = ()) -> Iterator[str]:
+    """Yield the places of a schema that do not say which fields there are."""
+    if "$ref" in schema:
+        kind = schema["$ref"].rpartition("/")[2]
+        if kind not in above:
+            yield from unnamed(document, document["components"]["schemas"][kind], name, (*above, kind))
+    for choice in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
+        yield from unnamed(document, choice, name, above)
+    if "items" in schema:
+        yield from unnamed(document, schema["items"], name, above)
+    if schema.get("type") == "object" and "properties" not in schema:
+        yield f"{'.'.join(above)}.{name}"
+    for field, inside in schema.get("properties", {}).items():
+        yield from unnamed(document, inside, field, above)
+
+
+async def test_every_field_of_every_body_and_answer_is_named(document: dict[str, Any]) -> None:
+    for call, operation in operations(document):
+        bodies = [operation.get("requestBody", {}), *operation["responses"].values()]
+        for content in (content for body in bodies for content in body.get("content", {}).values()):
+            free = [place for place in unnamed(document, content.get("schema", {}), "body") if "." in place]
+            assert [place for place in free if place.rpartition(".")[2] not in FREE] == [], call
+
+
 async def test_every_error_answer_is_a_problem(document: dict[str, Any]) -> None:
     for name, operation in operations(document):
         errors = {status: answer for status, answer in operation["responses"].items() if not status.startswith("2")}

@@ -5,9 +5,10 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
+from threadkeep.conversation.blocks import AnyBlock
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
-from threadkeep.conversation.message import Message
+from threadkeep.conversation.message import Message, ToolCall, ToolResult, Usage
 from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import Turn, TurnChange, TurnState
 from threadkeep.store.base import Hit
@@ -49,19 +50,35 @@ class ShownConversation(ListedConversation):
     metadata: dict[str, Any]
 
 
-class ShownMessage(Shown):
-    """A message with its place in the tree; `siblings` are all that continue the same entry, in order."""
-
-    model_config = ConfigDict(frozen=True, extra="allow")
+class ShownPlace(Shown):
+    """Where a message stands in the tree; `siblings` are all that continue the same entry, in order."""
 
     seq: int
     parent: int | None
     siblings: list[int]
     turn: int | None
     created_at: datetime
+
+
+class ShownContent(Shown):
+    """What a message holds; `tool_result` says how the call went that it answers, `tool_trace` what a turn noted."""
+
     id: str
     role: str
     content: str
+    blocks: list[AnyBlock]
+    tool_calls: list[ToolCall]
+    tool_result: ToolResult | None
+    tool_trace: list[dict[str, Any]]
+    usage: Usage | None
+    tokens: int | None
+    status: str
+    model: str | None
+    started_at: datetime | None
+
+
+class ShownMessage(ShownContent, ShownPlace):
+    """A message with its place in the tree."""
 
     @classmethod
     def of(cls, entry: Entry, tree: Tree) -> "ShownMessage":
@@ -81,7 +98,7 @@ class ShownTurn(Shown):
     state: str
     error: str | None = None
     detail: str | None = None
-    message: dict[str, Any] | None = None
+    message: ShownContent | None = None
     calls: list[str] = []
 
     @classmethod
@@ -92,7 +109,8 @@ class ShownTurn(Shown):
             opening = (await desk.store.entry(turn.scope, turn.conversation, turn.number)).body
             queued = opening.message if isinstance(opening, TurnChange) else None
         calls = [call.id for call in await desk.waiting_calls(turn)]
-        return cls(id=turn.number, state=turn.state, message=show(queued) if queued else None, calls=calls)
+        message = ShownContent.model_validate(show(queued)) if queued else None
+        return cls(id=turn.number, state=turn.state, message=message, calls=calls)
 
 
 class WholeConversation(ShownConversation):

@@ -8,6 +8,7 @@ from starlette.responses import JSONResponse, Response
 
 from threadkeep.context.blocks import text_of_blocks
 from threadkeep.context.marks import NO_CONTENT
+from threadkeep.conversation.blocks import AnyBlock
 from threadkeep.conversation.message import Message, Role, ToolCall
 from threadkeep.server.failed_turn import problem_of_turn
 from threadkeep.server.keys import replay_headers
@@ -35,7 +36,7 @@ class Reply(Shown):
     session_id: str
     status: str = Field(examples=["completed"])
     detail: str | None = None
-    blocks: list[dict[str, Any]] = Field(default_factory=list)
+    blocks: list[AnyBlock] = Field(default_factory=list)
     tool_calls: list[UsedTool] = Field(default_factory=list)
 
 
@@ -67,7 +68,7 @@ class Outcome:
             session_id=session,
             status="running" if self.end is None else status_of(self.end),
             detail=detail,
-            blocks=[block.model_dump(mode="json") for block in message.blocks] if message else [],
+            blocks=list(message.blocks) if message else [],
             tool_calls=[UsedTool.of(call) for call in self.calls],
         )
         return JSONResponse(reply.model_dump(mode="json"), headers=replay_headers(replayed))
