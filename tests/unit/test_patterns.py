@@ -27,7 +27,7 @@ from threadkeep.retrieval.splitting import split
 from threadkeep.routing.follow_up import follow_up
 from threadkeep.store.words import query_words, words
 
-PACKAGES = ("threadkeep", *(f"threadkeep_assistants.{name}" for name in ("market", "shop", "skill_creator")))
+PACKAGES = ("threadkeep", "threadkeep_assistants")
 SIZE = 1_000
 TIMES = 4
 QUICK = 0.004
