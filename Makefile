@@ -11,17 +11,17 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run test check bench torture lock chromium
+.PHONY: help setup run test check bench torture lock programs
 
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: .venv/.dev-stamp chromium ## install everything: to run, to test, to check
+setup: .venv/.dev-stamp programs ## install everything: to run, to test, to check
 
 run: .venv/.run-stamp ## serve on http://127.0.0.1:8000 (ARGS="--port 9000")
 	@exec $(BIN)/threadkeep serve $(ARGS)
 
-test: .venv/.test-stamp chromium ## run all tests (ARGS="-k name")
+test: .venv/.test-stamp programs ## run all tests (ARGS="-k name")
 	@$(BIN)/pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 check: .venv/.dev-stamp ## format, lint, types and layers
@@ -45,9 +45,9 @@ torture: .venv/.test-stamp ## kill real processes while they write (COUNT=20 SEE
 lock: ## pin requirements/*.txt anew (needs uv)
 	requirements/lock $(ARGS)
 
-# The tests of the page drive the system's Chromium; where there is one this takes no time.
-chromium:
-	@tests/browser/install
+# The tests drive the system's Chromium and PgBouncer; where they are this takes no time.
+programs:
+	@tests/install
 
 # pip is the last thing that venv installs, so an environment that was cut off is made again.
 $(BIN)/pip:

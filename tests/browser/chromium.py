@@ -1,6 +1,6 @@
 """The Chromium that the tests of the page drive: the system's own, headless, with nothing of it calling home.
 
-`THREADKEEP_TEST_CHROMIUM` names another one; `tests/browser/install` gets it from the system's packages.
+`THREADKEEP_TEST_CHROMIUM` names another one; `tests/install` gets it from the system's packages.
 """
 
 import os
@@ -10,7 +10,7 @@ import pytest
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MISSING = (
-    "there is no Chromium on this machine: run tests/browser/install (or 'apt-get install -y chromium' as root), "
+    "there is no Chromium on this machine: run tests/install (or 'apt-get install -y chromium' as root), "
     "or set THREADKEEP_TEST_CHROMIUM to the program"
 )
 ARGUMENTS = (

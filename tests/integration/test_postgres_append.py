@@ -34,9 +34,9 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     asked_for: list[str] = []
     original = Pool._call
 
-    async def spy(pool: Pool, verb: str, arguments: Any) -> Any:
+    async def spy(pool: Pool, verb: str, arguments: Any, *, again: bool) -> Any:
         asked_for.append(verb)
-        return await original(pool, verb, arguments)
+        return await original(pool, verb, arguments, again=again)
 
     monkeypatch.setattr(Pool, "_call", spy)
     return asked_for

@@ -9,6 +9,7 @@ from tests.postgres_server import PostgresServer, Urls
 from threadkeep.errors import InvalidStoreUrl, StoreUnavailable
 from threadkeep.runtime import open_store
 from threadkeep.store.postgres import pool as pools
+from threadkeep.store.postgres.address import Address
 from threadkeep.store.postgres.pool import Pool
 from threadkeep.testing.samples import ADA, new, say, texts_of
 
@@ -63,11 +64,11 @@ async def test_who_was_refused_a_connection_takes_the_one_that_was_given_back_me
     name = await new(store)
     given_back = asyncio.Event()
 
-    async def refuse(url: str) -> None:
+    async def refuse(address: Address) -> None:
         await given_back.wait()
         raise StoreUnavailable from asyncpg.TooManyConnectionsError("there is no room for more")
 
-    monkeypatch.setattr(pools, "connect", refuse)
+    monkeypatch.setattr(Address, "connect", refuse)
     first, second = (asyncio.create_task(store.get(ADA, name)) for _ in range(2))
     await first
     given_back.set()

@@ -17,6 +17,7 @@ from threadkeep.keeper import Chat, Keeper
 from threadkeep.llm.base import Model, Text
 from threadkeep.runtime import open_store
 from threadkeep.store.base import Store
+from threadkeep.store.postgres.address import Address
 from threadkeep.store.postgres.wire import PostgresWire
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.scripted_model import ScriptedModel, says
@@ -101,7 +102,7 @@ async def test_a_connection_that_breaks_is_made_again(
 
 
 async def test_a_wire_says_that_it_is_cut(postgres_server: PostgresServer, postgres_database: Urls) -> None:
-    wire = PostgresWire(postgres_database.server)
+    wire = PostgresWire(Address(postgres_database.server))
     with pytest.raises(StoreUnavailable):
         await wire.send(["too early"])
     heard: list[str] = []

@@ -2,6 +2,7 @@
 SELECT
     (SELECT max(number) FROM threadkeep.migration) AS newest,
     r.rolname AS role,
+    current_setting('synchronous_commit') AS synchronous_commit,
     r.rolsuper OR r.rolbypassrls OR pg_has_role(r.oid, c.relowner, 'USAGE') AS is_privileged
 FROM pg_roles r, pg_class c
 WHERE r.rolname = current_user AND c.oid = to_regclass('threadkeep.migration');

@@ -45,6 +45,8 @@ _STATES: dict[str, type[StoreError]] = {
 }
 # Two transactions met: the same call, made again, finds the world in order. `40001` is also what our functions raise.
 _TRANSIENT = {"23505", "40001", "40P01", "55P03"}
+# The server stops, was told to end the connection, or may only be read by now: perhaps another one is the first.
+_ENDED = {"57P01", "57P02", "57P03", "57P05", "25006"}
 # The schema was migrated while the connection was open; a fresh one knows the new one.
 _OUTDATED = (asyncpg.InvalidCachedStatementError, asyncpg.OutdatedSchemaCacheError)
 
@@ -54,6 +56,27 @@ def is_transient(error: BaseException) -> bool:
     return isinstance(error, _OUTDATED) or getattr(error, "sqlstate", None) in _TRANSIENT
 
 
+def is_undone(error: BaseException) -> bool:
+    """Whether a server says that it ended a call, or its connection, without writing anything: another may do it."""
+    return isinstance(error, asyncpg.PostgresError) and error.sqlstate in _ENDED
+
+
+def is_cut(error: BaseException | None) -> bool:
+    """Whether the connection was cut before the answer came: what was asked may have been done."""
+    kinds = (asyncpg.PostgresConnectionError, asyncpg.InterfaceError, asyncpg.InternalClientError, ConnectionError)
+    return isinstance(error, kinds)
+
+
+def refuses_settings(error: BaseException) -> bool:
+    """Whether a pooler does not pass on what a connection is to begin with."""
+    return isinstance(error, asyncpg.ProtocolViolationError) and "startup parameter" in str(error)
+
+
+def lacks_statement(error: BaseException) -> bool:
+    """Whether a prepared statement is on another connection than ours: a pooler is between that does not know them."""
+    return isinstance(error, asyncpg.InvalidSQLStatementNameError | asyncpg.DuplicatePreparedStatementError)
+
+
 def is_too_many(error: BaseException | None) -> bool:
     """Whether the server has no connection left for us."""
     return isinstance(error, asyncpg.TooManyConnectionsError)
@@ -61,7 +84,7 @@ def is_too_many(error: BaseException | None) -> bool:
 
 def spoils(error: BaseException) -> bool:
     """Whether the connection must not be used again."""
-    return not isinstance(error, asyncpg.PostgresError) or isinstance(error, _OUTDATED)
+    return not isinstance(error, asyncpg.PostgresError) or isinstance(error, _OUTDATED) or is_undone(error)
 
 
 def translate(error: BaseException) -> StoreError:

@@ -58,12 +58,13 @@ class Index:
             self._running = loop.create_task(self._run())
 
     async def close(self) -> None:
-        """Wait for what is being indexed; what is not yet will be by the next one who looks for it."""
+        """Stop indexing; what is not indexed yet will be by the next one who looks for it."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         if self._running is not None:
-            await self._running
+            self._running.cancel()
+            await asyncio.wait((self._running,))
 
     async def _run(self) -> None:
         try:

@@ -1,50 +1,46 @@
 """Connections to PostgreSQL, and the statements that are prepared on them.
 
 The driver's own pool resets a connection after each use, which costs a round trip. Ours need no resetting: every call
-is one statement in a transaction of its own and sets nothing beyond it. With PgBouncer in transaction mode this needs
-its prepared statements (`max_prepared_statements`, release 1.21 or newer).
+is one statement in a transaction of its own and sets nothing beyond it.
+
+A call whose connection is cut is made again on another one where that does no harm. One that is not answered in time is
+not: the server has fallen silent, and whoever waits is told so.
 """
 
 import asyncio
-import re
 from collections import deque
 from collections.abc import Sequence
 from datetime import timedelta
+from hashlib import sha256
 from time import monotonic
 from typing import Any, Self
 
 import asyncpg
 
-from threadkeep.errors import InvalidStoreUrl, StoreBusy, StoreUnavailable
-from threadkeep.store.postgres.faults import FAULTS, MovedError, is_too_many, is_transient, spoils, translate
+from threadkeep.errors import StoreBusy, StoreError, StoreUnavailable
+from threadkeep.store.postgres.address import Address
+from threadkeep.store.postgres.faults import (
+    FAULTS,
+    MovedError,
+    is_cut,
+    is_too_many,
+    is_transient,
+    is_undone,
+    lacks_statement,
+    spoils,
+    translate,
+)
 
-POOL_SIZE = 32
-"""How many connections are opened at most, when they are needed, unless the URL says `pool_size=...`."""
-CONNECT_SECONDS = 10
-CALL_SECONDS = 60
+CALL_SECONDS = 4.0
+"""How long a call may take, and how long it is made again when it meets others."""
+SLOW_SECONDS = 60.0
+CLOSE_SECONDS = 2.0
 ATTEMPTS = 10
-_POOL_SIZE = re.compile(r"([?&])pool_size=([^&]*)&?")
-_SETTINGS = {"application_name": "threadkeep", "synchronous_commit": "on", "lock_timeout": "10s", "jit": "off"}
-
-
-def split_url(url: str) -> tuple[str, int]:
-    """Return the URL without the part that is ours, and the size of the pool."""
-    found = _POOL_SIZE.search(url)
-    if found is None:
-        return url, POOL_SIZE
-    if not (found[2].isascii() and found[2].isdecimal()) or not 1 <= int(found[2]) <= 1000:
-        raise InvalidStoreUrl("pool_size is a number from 1 to 1000.")
-    return _POOL_SIZE.sub(r"\1", url).rstrip("?&"), int(found[2])
-
-
-async def connect(url: str) -> "asyncpg.Connection[asyncpg.Record]":
-    """Open one connection."""
-    try:
-        return await asyncpg.connect(url, timeout=CONNECT_SECONDS, server_settings=_SETTINGS)
-    except (asyncpg.ClientConfigurationError, ValueError) as error:
-        raise InvalidStoreUrl(f"The URL of the database is not valid: {error}.") from None
-    except FAULTS as error:
-        raise translate(error) from error
+CLOSED = "The store is closed."
+SILENT = "it does not answer"
+_SLOW = frozenset({"search", "related", "unindexed", "catch_up", "purge", "statistics", "users"})
+_ONCE = frozenset({"add_api_key", "commit", "create_conversation", "hide", "restore"})
+"""Verbs that are refused, or do something once more, when they are called again."""
 
 
 class FromNow(timedelta):
@@ -59,18 +55,37 @@ class FromNow(timedelta):
 class _Link:
     """One connection with its prepared statements."""
 
-    def __init__(self, connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+    def __init__(self, connection: "asyncpg.Connection[asyncpg.Record]", *, is_prepared: bool) -> None:
         self.connection = connection
-        self.busy_since = 0.0
+        self.until = 0.0
+        self.is_silent = False
+        self.is_asked = False
+        self._is_prepared = is_prepared
         self._statements: dict[str, Any] = {}
 
     async def call(self, verb: str, arguments: Sequence[Any]) -> list[asyncpg.Record]:
         """Return the rows of an answer."""
-        statement: Any = self._statements.get(verb)
-        if statement is None:
-            statement = self._statements[verb] = await self.connection.prepare(_function_call(verb, arguments))
+        self.is_asked = False
+        statement = self._statements.get(verb) or await self._prepare(verb, arguments)
+        self.is_asked = True
         rows: list[asyncpg.Record] = await statement.fetch(*arguments)
         return rows
+
+    async def _prepare(self, verb: str, arguments: Sequence[Any]) -> Any:
+        sql = _function_call(verb, arguments)
+        if not self._is_prepared:
+            # A statement without a name lives until the next one: a pooler needs to know nothing about it.
+            return await self.connection.prepare(sql, name="")
+        # Behind a pooler others may share the connection: one name is one statement for all of them.
+        name = f"threadkeep_{sha256(sql.encode()).hexdigest()[:32]}"
+        statement = self._statements[verb] = await self.connection.prepare(sql, name=name)
+        return statement
+
+    def look(self) -> None:
+        """Cut the connection if it does not answer in time."""
+        if monotonic() > self.until:
+            self.is_silent = True
+            self.connection.terminate()
 
 
 _LISTED = "key, id, version, created_at, updated_at, status, archived, assistant, title, model, last, head"
@@ -90,7 +105,8 @@ class Pool:
     """Calls functions of the schema, each on a connection that nobody else uses meanwhile."""
 
     def __init__(self, url: str) -> None:
-        self.url, self._size = split_url(url)
+        self.address = Address(url)
+        self._size = self.address.pool_size
         self._idle: list[_Link] = []
         self._busy: set[_Link] = set()
         self._open = 0
@@ -99,55 +115,91 @@ class Pool:
         self._closed = False
 
     async def close(self) -> None:
-        """Wait for calls that are being answered, then close all connections."""
+        """Wait for calls that are being answered, then close all connections; cut those that are not answered soon."""
         self._closed = True
-        while self._open > len(self._idle):
-            await self._turn()
-        self._wake()
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                while self._open > len(self._idle):
+                    await self._turn()
+                await asyncio.gather(*(link.connection.close() for link in self._idle), return_exceptions=True)
+        except TimeoutError:
+            for link in [*self._busy, *self._idle]:
+                link.connection.terminate()
+        self._idle.clear()
+        self._open = len(self._busy)
+        self._fail(CLOSED)
         if self._watch is not None:
             self._watch.cancel()
-        while self._idle:
-            link = self._idle.pop()
-            self._open -= 1
-            try:
-                await link.connection.close(timeout=CONNECT_SECONDS)
-            except FAULTS:
-                link.connection.terminate()
 
     async def call(self, verb: str, *arguments: Any) -> list[asyncpg.Record]:
-        """Call a function and return its rows. When two transactions met, the call is made again."""
+        """Call a function and return its rows. When two transactions met, the call is made again; when its connection
+        was cut too, unless it might then do something twice."""
+        until = monotonic() + CALL_SECONDS
         for _ in range(ATTEMPTS):
             try:
-                return await self._call(verb, arguments)
+                return await self._persist(verb, arguments, again=verb not in _ONCE)
             except FAULTS as error:
                 if not is_transient(error):
                     raise translate(error) from error
+                if monotonic() > until:
+                    break
         raise StoreBusy
 
     async def write(self, verb: str, *arguments: Any) -> None:
         """Call a function that writes; `MovedError` if somebody else was faster, and nothing was written."""
         try:
-            await self._call(verb, arguments)
+            await self._persist(verb, arguments, again=False)
         except FAULTS as error:
             if is_transient(error):
                 raise MovedError from error
             raise translate(error) from error
 
+    async def _persist(self, verb: str, arguments: Sequence[Any], *, again: bool) -> list[asyncpg.Record]:
+        """Call a function, and as long as that does no harm once more if the connection is cut."""
+        until, failure = monotonic() + CALL_SECONDS, BaseException()
+        for _ in range(ATTEMPTS):
+            try:
+                return await self._call(verb, arguments, again=again)
+            except _Cut as cut:
+                failure = cut.error
+            except StoreUnavailable as error:
+                if not is_cut(error.__cause__):
+                    raise
+                failure = error
+            if monotonic() > until:
+                break
+        raise failure
+
     async def one(self, verb: str, *arguments: Any) -> asyncpg.Record:
         """Call a function that returns one row."""
         return (await self.call(verb, *arguments))[0]
 
-    async def _call(self, verb: str, arguments: Sequence[Any]) -> list[asyncpg.Record]:
-        link = self._idle.pop() if self._idle and not self._closed else await self._link()
+    async def _call(self, verb: str, arguments: Sequence[Any], *, again: bool) -> list[asyncpg.Record]:
+        """Call a function once; raises `_Cut` if the connection was cut and the call may be made again."""
+        link = await self._link()
         self._busy.add(link)
-        link.busy_since = monotonic()
+        link.until = monotonic() + (SLOW_SECONDS if verb in _SLOW else CALL_SECONDS)
         if self._watch is None:
             self._look()
         try:
             return await link.call(verb, arguments)
         except FAULTS as error:
-            if spoils(error):
-                link.connection.terminate()
+            if link.is_silent:
+                self._lose(link)
+                self._fail(f"The database cannot be reached: {SILENT}.")
+                raise TimeoutError(SILENT) from error
+            if lacks_statement(error):
+                self.address.stop_preparing()
+                self._lose(link)
+                raise _Cut(error) from error
+            if link.connection.is_closed() or spoils(error):
+                self._lose(link)
+                if is_undone(error) or (is_cut(error) and (again or not link.is_asked)):
+                    raise _Cut(error) from error
+            raise
+        except BaseException:
+            # Who gave up waiting leaves an answer that nobody reads.
+            link.connection.terminate()
             raise
         finally:
             self._busy.discard(link)
@@ -158,34 +210,48 @@ class Pool:
             if self._waiting:
                 self._wake()
 
+    def _lose(self, link: _Link) -> None:
+        """Drop a connection that was cut, and with it all idle ones: what ended one has likely ended them."""
+        link.connection.terminate()
+        for idle in self._idle:
+            idle.connection.terminate()
+        self._open -= len(self._idle)
+        self._idle.clear()
+
     def _look(self) -> None:
         """Cut connections that do not answer. One timer for all calls is cheaper than one for each."""
         for link in self._busy:
-            if monotonic() > link.busy_since + CALL_SECONDS:
-                link.connection.terminate()
-        self._watch = asyncio.get_running_loop().call_later(CALL_SECONDS / 4, self._look) if self._busy else None
+            link.look()
+        self._watch = asyncio.get_running_loop().call_later(CALL_SECONDS / 8, self._look) if self._busy else None
 
     async def _link(self) -> _Link:
         """Return a connection that nobody uses: an idle one, a new one, or the next that is given back."""
         while not self._closed:
-            if self._idle:
-                return self._idle.pop()
-            if self._open < self._size and (link := await self._connect()):
-                return link
+            while self._idle:
+                link = self._idle.pop()
+                if not link.connection.is_closed():
+                    return link
+                self._open -= 1
+            if self._open < self._size and (new := await self._connect()):
+                return new
             # Who was refused may have missed that one was given back meanwhile.
             if not self._idle:
                 await self._turn()
-        raise StoreUnavailable("The store is closed.")
+        raise StoreUnavailable(CLOSED)
 
     async def _connect(self) -> _Link | None:
         """Open a connection; if the server allows no more and there are others, return none: they come back."""
         self._open += 1
         try:
-            return _Link(await connect(self.url))
-        except BaseException as error:
+            return _Link(await self.address.connect(), is_prepared=self.address.is_prepared)
+        except StoreError as error:
             self._open -= 1
             if self._open and is_too_many(error.__cause__):
                 return None
+            self._fail(str(error))
+            raise
+        except BaseException:
+            self._open -= 1
             self._wake()
             raise
 
@@ -207,3 +273,18 @@ class Pool:
             if not turn.done():
                 turn.set_result(None)
                 return
+
+    def _fail(self, why: str) -> None:
+        """Tell all who wait that there will be no connection for them."""
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_exception(StoreUnavailable(why))
+
+
+class _Cut(Exception):  # noqa: N818
+    """A connection was cut during a call that may be made again."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__()
+        self.error = error

@@ -1,6 +1,7 @@
 """The schema in PostgreSQL: migrations of tables, functions that are made anew when they change, both applied by an
 owner, and the check that a server makes on open."""
 
+import asyncio
 import logging
 from hashlib import blake2b
 from importlib.resources import files
@@ -8,9 +9,10 @@ from typing import Any
 
 import asyncpg
 
-from threadkeep.errors import StoreBusy, StoreNotMigrated, StoreTooNew
+from threadkeep.errors import StoreBusy, StoreNotMigrated, StoreTooNew, StoreUnavailable
+from threadkeep.store.postgres.address import CONNECT_SECONDS, Address
 from threadkeep.store.postgres.faults import FAULTS, is_transient, translate
-from threadkeep.store.postgres.pool import ATTEMPTS, CONNECT_SECONDS, connect, split_url
+from threadkeep.store.postgres.pool import ATTEMPTS, CALL_SECONDS
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +38,7 @@ def _sql(name: str) -> str:
 
 async def migrate(url: str) -> list[str]:
     """Apply what is missing and return its names. Several may try at once: each migration is applied once."""
-    connection = await connect(split_url(url)[0])
+    connection = await Address(url).direct().connect()
     try:
         for _ in range(ATTEMPTS):
             try:
@@ -73,9 +75,10 @@ async def _migrate(connection: "asyncpg.Connection[Any]") -> list[str]:
 
 async def check(url: str) -> None:
     """Raise unless the schema is the one that this release works with; warn if row-level security cannot help."""
-    connection = await connect(split_url(url)[0])
+    connection = await Address(url).connect()
     try:
-        found = await connection.fetchrow(_sql("check"))
+        async with asyncio.timeout(CALL_SECONDS):
+            found = await connection.fetchrow(_sql("check"))
     except FAULTS as error:
         raise translate(error) from error
     finally:
@@ -85,6 +88,12 @@ async def check(url: str) -> None:
         raise StoreNotMigrated
     if found["newest"] > current:
         raise StoreTooNew
+    if found["synchronous_commit"] == "off":
+        # Behind a pooler that does not pass on what a connection is to begin with.
+        raise StoreUnavailable(
+            "The database acknowledges what it has not stored yet: "
+            f"ALTER ROLE {found['role']} SET synchronous_commit = on."
+        )
     if found["is_privileged"]:
         logger.warning(
             "the database role %s is a superuser, bypasses row-level security or owns the schema: "

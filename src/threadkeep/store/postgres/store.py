@@ -1,5 +1,6 @@
 """The PostgreSQL store: the rules decide what is written, commits are shared, and every read is one call."""
 
+import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Self, TypeVar
@@ -14,6 +15,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State
 from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import Turn
+from threadkeep.errors import StoreUnavailable
 from threadkeep.store.base import (
     ROOT,
     ConversationPage,
@@ -37,6 +39,8 @@ from threadkeep.store.ruled import RuledStore
 from threadkeep.store.rules import Verb
 
 T = TypeVar("T")
+
+PING_SECONDS = 2.0
 
 
 class PostgresStore(RuledStore):
@@ -65,10 +69,14 @@ class PostgresStore(RuledStore):
         await self._pool.close()
 
     async def ping(self) -> None:
-        await self._pool.call("ping")
+        try:
+            async with asyncio.timeout(PING_SECONDS):
+                await self._pool.call("ping")
+        except TimeoutError:
+            raise StoreUnavailable("The database does not answer.") from None
 
     def wire(self) -> PostgresWire:
-        return PostgresWire(self._pool.url)
+        return PostgresWire(self._pool.address.direct())
 
     async def _write(self, scope: Scope, conversation: str, verb: Verb[T]) -> T:
         answer, entries = await self._log.write(scope, conversation, verb)

@@ -2,42 +2,45 @@
 
 Words are not sent within the transactions that they tell of: a transaction that notifies commits under a lock of the
 whole server, so that writers wait for each other's disk (measured with 32 of them: less than half of the commits).
-Through PgBouncer in transaction mode nothing is heard; readers then look into the log by themselves, as they do
-whenever words are lost.
+Through PgBouncer in transaction mode nothing is heard: the URL should say where the database is `direct`. Else readers
+look into the log by themselves, as they do whenever words are lost.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import asyncpg
 
 from threadkeep.errors import StoreUnavailable
+from threadkeep.store.postgres.address import Address
 from threadkeep.store.postgres.faults import FAULTS, translate
-from threadkeep.store.postgres.pool import connect
+from threadkeep.store.postgres.pool import CALL_SECONDS
 from threadkeep.store.wire import Wire
 
 CHANNEL = "threadkeep"
-SECONDS = 10.0
-_UNSAFE = "SET synchronous_commit = off"
-"""What is sent is not kept: nobody needs to wait for the disk."""
-_SEND = f"SELECT pg_notify('{CHANNEL}', word) FROM unnest($1::text[]) AS word"
+# What is sent is not kept, so nobody waits for the disk; but a pooler gives the session to others, who must.
+_SEND = (
+    f"SELECT pg_notify('{CHANNEL}', word) "
+    "FROM unnest($1::text[]) AS word, set_config('synchronous_commit', 'off', true) AS this_transaction_only"
+)
 
 
 class PostgresWire(Wire):
     """Carries words between all who are connected to one database."""
 
-    def __init__(self, url: str) -> None:
-        self._url = url
+    def __init__(self, address: Address) -> None:
+        self._address = address
         self._connection: asyncpg.Connection[asyncpg.Record] | None = None
 
     async def open(self, hear: Callable[[str], None]) -> None:
         def heard(connection: Any, process: int, channel: str, word: object) -> None:
             hear(str(word))
 
-        self._connection = await connect(self._url)
+        self._connection = await self._address.connect()
         try:
-            await self._connection.execute(_UNSAFE, timeout=SECONDS)
-            await self._connection.add_listener(CHANNEL, heard)
+            async with asyncio.timeout(CALL_SECONDS):
+                await self._connection.add_listener(CHANNEL, heard)
         except FAULTS as error:
             raise translate(error) from error
 
@@ -45,7 +48,8 @@ class PostgresWire(Wire):
         if self._connection is None:
             raise StoreUnavailable("The wire is not open.")
         try:
-            await self._connection.execute(_SEND, list(words), timeout=SECONDS)
+            async with asyncio.timeout(CALL_SECONDS):
+                await self._connection.fetch(_SEND, list(words))
         except FAULTS as error:
             raise translate(error) from error
 

@@ -12,18 +12,18 @@ from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import IdSource
 from threadkeep.conversation.scope import Scope
-from threadkeep.errors import AlreadyExists, StoreBusy, ThreadkeepError
+from threadkeep.errors import AlreadyExists, StoreBusy, StoreError, StoreUnavailable, ThreadkeepError
 from threadkeep.store.base import Created
 from threadkeep.store.codec import decode_id, encode_id
-from threadkeep.store.postgres.commits import Committer, escaped, to_commit
+from threadkeep.store.postgres.commits import Commit, Committer, escaped, to_commit
 from threadkeep.store.postgres.database import Database
 from threadkeep.store.postgres.ends import Asked, Ends, MissingError, PostgresEnd
-from threadkeep.store.postgres.faults import MovedError
+from threadkeep.store.postgres.faults import MovedError, is_cut
 from threadkeep.store.postgres.jsonb import dump
 from threadkeep.store.postgres.pool import ATTEMPTS
 from threadkeep.store.postgres.reading import Reader
 from threadkeep.store.postgres.rows import Place
-from threadkeep.store.rules import Replay, Verb, entries_of, key_use
+from threadkeep.store.rules import Decision, Replay, Verb, entries_of, key_use
 
 T = TypeVar("T")
 
@@ -58,6 +58,7 @@ class Log:
         use, now, name = key_use(scope, key), self._clock(), new.id or self._ids()
         tenant, owner = await self._db.enter(scope)
         named = (bytes.fromhex(use.name), bytes.fromhex(use.digest)) if use else (None, None)
+        was_cut = False
         for _ in range(ATTEMPTS):
             if use and (rows := await self._db.pool.call("made_by", tenant, named[0])):
                 entries_of(Replay(rows[0]["digest"].hex(), rows[0]["first"], rows[0]["last"]), use)
@@ -76,8 +77,14 @@ class Log:
                     dump(new.metadata) if new.metadata else None,
                     escaped(new.system),
                 )
+            except StoreUnavailable as error:
+                if not is_cut(error.__cause__) or (new.id and not use):
+                    raise
+                was_cut = True
             except MovedError:
                 if await self._db.pool.call("is_taken", tenant, encode_id(name)):
+                    if was_cut and not new.id:
+                        return Created(conversation=_new_conversation(scope, name, new, now))
                     raise AlreadyExists from None
             else:
                 return Created(conversation=_new_conversation(scope, name, new, now))
@@ -98,15 +105,24 @@ class Log:
     async def _write(self, scope: Scope, conversation: str, where: Place, verb: Verb[T]) -> tuple[T, int]:
         use = key_use(scope, verb.key)
         asked = Asked(key=use.name if use else None)
+        cut: tuple[Decision[T], Commit] | None = None
         for attempt in range(MOST_MOVES):
             known = self._ends.get(where) if attempt == 0 else None
             end = known or await self._ends.read(scope, conversation, where, asked)
             self._ends.forget(where)
+            if cut is not None and await self._is_stored(where, end, cut[1]):
+                return cut[0].answer(cut[1].entries_made), len(cut[1].entries_made)
             try:
                 decision = verb.decide(end)
                 if decision.record is not None:
                     commit = to_commit(where, end, decision.record, decision.rows, self._db.translator)
-                    await self._committer.add(where.tenant, commit)
+                    try:
+                        await self._committer.add(where.tenant, commit)
+                    except StoreUnavailable as error:
+                        if not is_cut(error.__cause__):
+                            raise
+                        cut = decision, commit
+                        continue
                     self._ends.set(where, commit.end)
                     return decision.answer(commit.entries_made), len(commit.entries_made)
                 if known is None:
@@ -115,11 +131,20 @@ class Log:
                 asked = missing.asked._replace(key=asked.key)
             except MovedError:
                 await asyncio.sleep(random() * 0.001 * attempt)  # noqa: S311 - so that two do not meet again and again
+            except StoreError:
+                raise
             except ThreadkeepError:
                 # What was remembered may be old: a refusal counts only if the end was just read.
                 if known is None:
                     raise
         raise StoreBusy
+
+    async def _is_stored(self, where: Place, end: PostgresEnd, commit: Commit) -> bool:
+        """Whether a commit took place whose answer was cut off: what it stores is stored by nobody else."""
+        if not commit.entries_made:
+            return bool(commit.chunks) and end.draft == commit.end.draft
+        made = (commit.entries_made[0].seq, commit.entries_made[-1].seq)
+        return await self._between(where, end, made) == commit.entries_made
 
     async def _between(self, where: Place, end: PostgresEnd, again: tuple[int, int] | None) -> tuple[Entry, ...]:
         """Return the entries that a repeated key made."""

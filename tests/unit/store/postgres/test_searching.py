@@ -1,0 +1,19 @@
+"""Searches in PostgreSQL's words."""
+
+import pytest
+
+from threadkeep.store.postgres.searching import to_tsquery
+from threadkeep.store.words import Query
+
+
+@pytest.mark.parametrize(
+    ("text", "tsquery"),
+    [
+        ("one two ", "'one' & 'two'"),
+        ("one tw", "'one' & 'tw':*"),
+        ('"a b" c ', "'a' & 'b' & 'c'"),
+        ("o'neil ", "'neil' & 'o'"),
+    ],
+)
+def test_a_search_becomes_quoted_words(text: str, tsquery: str) -> None:
+    assert to_tsquery(Query(text)) == tsquery
