@@ -6,6 +6,9 @@ COUNT ?= 20
 WORKERS ?= 2
 SEED ?= 1
 
+# A provider whose key is in the environment answers at once: `make run` installs its package.
+MODELS := $(if $(OPENAI_API_KEY)$(ANTHROPIC_API_KEY),.venv/.models-stamp)
+
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
@@ -18,7 +21,7 @@ help: ## list what make can do
 
 setup: .venv/.dev-stamp programs ## install everything: to run, to test, to check
 
-run: .venv/.run-stamp ## serve on http://127.0.0.1:8000 (ARGS="--port 9000")
+run: .venv/.run-stamp $(MODELS) ## serve on http://127.0.0.1:8000 (ARGS="--port 9000")
 	@exec $(BIN)/threadkeep serve $(ARGS)
 
 test: .venv/.test-stamp programs ## run all tests (ARGS="-k name")
@@ -61,6 +64,11 @@ $(BIN)/pip:
 	@echo "Installing what running needs ..."
 	@$(PIP) install --require-hashes -r requirements/run.txt
 	@$(PIP) install --no-deps -e .
+	@touch $@
+
+.venv/.models-stamp: .venv/.run-stamp requirements/models.txt
+	@echo "Installing what the models of providers need ..."
+	@$(PIP) install --require-hashes -r requirements/models.txt
 	@touch $@
 
 .venv/.test-stamp: .venv/.run-stamp requirements/test.txt requirements/local.txt

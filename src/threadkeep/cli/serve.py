@@ -135,6 +135,8 @@ async def _serve(settings: Settings, listener: socket.socket, most_connections: 
         calm_collector()
         what = f"{settings.store_without_secrets}, answered by {keeper.model_choice.name},"
         print(f"Threadkeep serves {what} on {_url(listener)}", flush=True)
+        if keeper.model_choice.missing:
+            print(f"The answers are scripted: {keeper.model_choice.missing}", flush=True)
         with watchdog(settings.freeze_limit):
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(server.serve(sockets=[listener]))

@@ -22,11 +22,12 @@ _MAX_LIST = 1_000_000
 @dataclass(frozen=True, slots=True)
 class Choice:
     """A model's name and why it was chosen: one sentence for the log and the page. `offered` are all names that a
-    conversation may choose, this one included."""
+    conversation may choose, this one included; `missing` is what to install for another one to answer."""
 
     name: str
     reason: str
     offered: tuple[str, ...] = ()
+    missing: str | None = None
 
 
 def _is_installed(module: str) -> bool:
@@ -53,10 +54,9 @@ async def choose_model(
         if is_installed("langchain_ollama"):
             return Choice(f"ollama:{model}", f"Ollama answers on {_address(ollama)}, and {model} is its first model.")
         missed.append(f"Ollama answers on {_address(ollama)}, but its package is missing ({pip_line('ollama')})")
-    why = (
-        "; ".join(missed) or f"no model is set, no provider's key is found and no Ollama answers on {_address(ollama)}"
-    )
-    return Choice("demo", f"{why[:1].upper()}{why[1:]}, so the scripted demo answers.")
+    missing = "; ".join(missed)
+    why = missing or f"no model is set, no provider's key is found and no Ollama answers on {_address(ollama)}"
+    return Choice("demo", f"{why[:1].upper()}{why[1:]}, so the scripted demo answers.", missing=missing or None)
 
 
 def _found(environment: Mapping[str, str]) -> Iterator[tuple[Provider, str]]:

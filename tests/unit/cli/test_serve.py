@@ -49,6 +49,14 @@ def test_it_says_in_one_line_what_it_serves_and_answers_there(tmp_path: Path) ->
         assert "<title>Threadkeep</title>" in httpx.get(url_in(line)).text
 
 
+def test_a_key_whose_package_is_missing_is_told_on_the_terminal_and_to_the_page(tmp_path: Path) -> None:
+    with serving(tmp_path, "--store", "memory:", MISTRAL_API_KEY="secret") as (process, line):
+        assert process.stdout is not None
+        missing = "MISTRAL_API_KEY is set, but its package is missing (pip install"
+        assert process.stdout.readline().startswith(f"The answers are scripted: {missing}")
+        assert httpx.get(f"{url_in(line)}/v1/models").json()["default"]["missing"].startswith(missing)
+
+
 def test_without_a_store_it_keeps_one_file_in_the_current_folder(tmp_path: Path) -> None:
     with serving(tmp_path) as (_, line):
         assert "sqlite:///threadkeep.db" in line

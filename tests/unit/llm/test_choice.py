@@ -54,6 +54,8 @@ async def test_a_key_without_its_package_is_told_with_the_line_that_installs_it(
     choice = await choose_model(None, {"OPENAI_API_KEY": "sk-1"}, is_installed=nothing, ollama=NOWHERE)
     assert choice.name == "demo"
     assert "OPENAI_API_KEY is set, but its package is missing (pip install 'threadkeep[openai]')" in choice.reason
+    assert choice.missing == "OPENAI_API_KEY is set, but its package is missing (pip install 'threadkeep[openai]')"
+    assert (await choose_model(None, {}, is_installed=nothing, ollama=NOWHERE)).missing is None
 
 
 async def test_the_next_key_is_taken_if_the_first_has_no_package() -> None:

@@ -1,6 +1,7 @@
 """What is there and who is asking: assistants, models, me."""
 
 from fastapi import APIRouter
+from pydantic import Field
 
 from threadkeep.keeper import Keeper
 from threadkeep.server.identity import Who
@@ -42,6 +43,7 @@ class ShownModel(Shown):
     name: str
     reason: str
     is_scripted: bool
+    missing: str | None = Field(default=None, description="What to install for a model whose key is set.")
 
 
 class ModelList(Shown):
@@ -87,7 +89,9 @@ def about_routes(keeper: Keeper) -> APIRouter:
     @router.get("/models", summary="The models")
     async def models(who: Who) -> ModelList:
         choice = keeper.model_choice
-        default = ShownModel(name=choice.name, reason=choice.reason, is_scripted=choice.name == "demo")
+        default = ShownModel(
+            name=choice.name, reason=choice.reason, is_scripted=choice.name == "demo", missing=choice.missing
+        )
         return ModelList(default=default, data=list(choice.offered))
 
     @router.get("/me", summary="Who is asking")

@@ -32,8 +32,9 @@ export function FirstScreen() {
 
 function Answers({ model }) {
   if (!isScripted(model)) return html`<span class="muted">Answered by <strong>${model}</strong></span>`;
-  return html`<span class="badge">demo</span> <span class="muted"
-    title=${models.value.default?.reason ?? ""}>Answers are scripted: no language model is connected.</span>`;
+  const { reason, missing } = models.value.default ?? {};
+  return html`<span class="badge">demo</span> <span class="muted" title=${reason ?? ""}>Answers are scripted: ${
+    missing ?? "no language model is connected"}.</span>`;
 }
 
 function Card({ about, isChosen }) {
