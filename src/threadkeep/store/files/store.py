@@ -8,6 +8,7 @@ import asyncio
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import Self, TypeVar
@@ -15,9 +16,10 @@ from typing import Self, TypeVar
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.ids import IdSource, check_id
 from threadkeep.conversation.scope import LOCAL
-from threadkeep.errors import InvalidId, StoreUnavailable
+from threadkeep.errors import ConversationNotFound, InvalidId, StoreUnavailable
 from threadkeep.store.files import disk
 from threadkeep.store.files.folder import Folder
+from threadkeep.store.files.journal import Journal
 from threadkeep.store.files.keyring import files_keyring
 from threadkeep.store.files.problems import Problem, Problems
 from threadkeep.store.files.surroundings import Surroundings
@@ -28,6 +30,7 @@ from threadkeep.supervision import supervised
 
 T = TypeVar("T")
 THREADS = 32
+PING_SECONDS = 2.0
 VIEW_SECONDS = 2.0
 """How long after the journal a view is written: it is written whole, so it costs more the longer a conversation is."""
 
@@ -43,6 +46,7 @@ class FilesStore(LedgerStore):
         self._folders: dict[str, Folder] = {}
         self._lock = Lock()
         self._threads = ThreadPoolExecutor(THREADS, "threadkeep-files")
+        self._looked = ""
         self._showing: asyncio.Task[None] | None = None
         self._closed = False
         self.keyring = files_keyring(self._surroundings(LOCAL.tenant).hidden, self._run)
@@ -86,14 +90,27 @@ class FilesStore(LedgerStore):
             return list(self._folders.values())
 
     async def ping(self) -> None:
-        await self._run(self._try_writing)
+        try:
+            async with asyncio.timeout(PING_SECONDS):
+                await self._run(self._try)
+        except TimeoutError:
+            raise StoreUnavailable(f"{self._path} does not answer within {PING_SECONDS:g} seconds.") from None
 
-    def _try_writing(self) -> None:
-        trial = self._surroundings(LOCAL.tenant).hidden / f"ping-{os.getpid()}"
+    def _try(self) -> None:
+        """Write something, and read the next journal of the local tenant, so that in time all are looked at."""
+        hidden = self._surroundings(LOCAL.tenant).hidden
+        trial = hidden / f"ping-{os.getpid()}"
         try:
             disk.write_file(trial, b"ping")
         finally:
             trial.unlink(missing_ok=True)
+        names = sorted(name for name in os.listdir(hidden) if name.endswith(".journal"))
+        looked = next((name for name in names if name > self._looked), min(names, default=""))
+        if looked:
+            journal = Journal(hidden / looked)
+            with suppress(ConversationNotFound), journal.held(os.O_RDONLY):
+                journal.read()
+        self._looked = looked
 
     def problems(self) -> tuple[Problem, ...]:
         """Return what was found wrong with files since the store was opened, and what was done about it."""
