@@ -3,13 +3,12 @@
 A body that declares too much is refused before it is read, any other as soon as it has too much.
 """
 
-from contextlib import suppress
-
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from threadkeep.server.problems import problem
+from threadkeep.server.request_id import PAST_ALL
 
 MOST_VALUES = 50_000
 """How many values JSON may hold: more would keep everybody waiting while they are parsed and checked."""
@@ -35,8 +34,8 @@ class BodySize:
             await self._watch(scope, receive, send)
 
     async def _watch(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Count what arrives. The application is left with a broken body, and its answer to that is not sent."""
-        arrived, has_answered = 0, False
+        """Count what arrives. For the application the client is gone then, and its answer to that is not sent."""
+        arrived, has_answered, is_open = 0, False, False
         refusal: Response | None = None
         is_form = Headers(scope=scope).get("content-type", "").lower().startswith(FORMS)
         values = None if is_form else ValueCount()
@@ -51,20 +50,26 @@ class BodySize:
             elif values is not None and values.add(body) > MOST_VALUES:
                 detail = f"The JSON of a body has at most {MOST_VALUES} values."
                 refusal = problem(413, "too_many_values", detail, CLOSE, most=MOST_VALUES)
-            if refusal is not None:
-                raise _RefusedError
-            return message
+            return message if refusal is None else {"type": "http.disconnect"}
 
         async def send_unless_refused(message: Message) -> None:
-            nonlocal has_answered
+            nonlocal has_answered, is_open
             if refusal is None or has_answered:
-                has_answered = True
+                has_answered, is_open = True, message.get("more_body", message["type"] == "http.response.start")
                 await send(message)
 
-        with suppress(_RefusedError):
-            await self.app(scope, receive_counting, send_unless_refused)
+        past_all: Send = scope.get(PAST_ALL, send)
+
+        async def send_words(message: Message) -> None:
+            if refusal is None or has_answered:
+                await past_all(message)
+
+        scope[PAST_ALL] = send_words
+        await self.app(scope, receive_counting, send_unless_refused)
         if refusal is not None and not has_answered:
             await refusal(scope, receive, send)
+        elif refusal is not None and is_open:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def _too_large(self) -> Response:
         return problem(413, "body_too_large", f"A body has at most {self.most} bytes.", CLOSE, most=self.most)
@@ -89,10 +94,6 @@ class ValueCount:
         # The last part goes on in the next piece.
         self._is_text = not self._is_text
         return self.count
-
-
-class _RefusedError(Exception):
-    """The body holds more than it may."""
 
 
 def _declared(headers: Headers) -> int:

@@ -77,6 +77,19 @@ async def test_a_request_before_what_is_no_http_is_still_answered() -> None:
         assert b'"state":"completed"' in said
 
 
+async def test_a_stream_whose_request_has_too_large_a_body_ends() -> None:
+    async with serving() as server:
+        for body in (b"[" + b"[]," * 60_000 + b"[]]", b" " * 9_000_000):
+            reader, writer = await server.connect()
+            length = f"Content-Length: {len(body)}\r\n\r\n".encode()
+            writer.write(STREAM.removesuffix(b"\r\n") + length + body)
+            said = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 30)
+            assert said.startswith((b"HTTP/1.1 200", b"HTTP/1.1 413"))
+            await server.until_nothing_is_asked()
+            writer.close()
+        assert 'status="5' not in (await server.client.get("/metrics")).text
+
+
 async def test_requests_sent_together_are_answered_in_order() -> None:
     async with serving() as server:
         reader, writer = await server.connect()
