@@ -19,7 +19,7 @@ from types import FrameType
 from typing import Any
 
 METHODS = frozenset({"search", "match", "fullmatch", "findall", "finditer", "sub", "subn", "split"})
-TAILS = ("!", "y")
+TAILS = ("!", "y", "!y")
 KINDS = {
     "digits": "1",
     "spaces": " ",
@@ -47,6 +47,8 @@ KINDS = {
     "addresses": "https://a.b/",
     "chinese": "你好，",
     "emoji": "👩‍👧",
+    "names": "I'm A ",
+    "places": "in a ",
     "questions": "what is the first one of the 3? and ",
 }
 
@@ -163,7 +165,7 @@ def attacks(pattern: re.Pattern[str]) -> Iterator[tuple[str, str]]:
     yield from (("", kind) for kind in KINDS.values())
     for before, body in _repetitions(_parser.parse(pattern.pattern, pattern.flags), ""):
         if body:
-            yield from {(before, body), ("", before + body), ("", body)}
+            yield from {(before, body), ("", before + body), ("", f"{before}{body} "), ("", body)}
 
 
 _REPEATS = (_constants.MAX_REPEAT, _constants.MIN_REPEAT, _constants.POSSESSIVE_REPEAT)

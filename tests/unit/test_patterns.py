@@ -16,9 +16,11 @@ from tests.pumping import KINDS, TAILS, Found, attacks, computed, patterns, seco
 from threadkeep.context.content_words import content_words
 from threadkeep.context.tokens import tokens_in
 from threadkeep.conversation.message import Message, Role
-from threadkeep.llm.base import ToolSpec
+from threadkeep.llm.base import Request, ToolSpec
 from threadkeep.llm.facts import facts_in
 from threadkeep.llm.fitting_tool import fitting_call
+from threadkeep.llm.general_script import GENERAL
+from threadkeep.llm.script import Scene
 from threadkeep.llm.title import title_from_words
 from threadkeep.llm.vendor_errors import length_refusal
 from threadkeep.retrieval.rewriting_guard import cleaned, flaw
@@ -44,6 +46,11 @@ COMPUTED = {"threadkeep.store.files.disk:beside", "threadkeep.llm.script:asked"}
 CALCULATOR = ToolSpec(
     name="calculate", description="Works out.", parameters={"properties": {"expression": {"type": "string"}}}
 )
+WEATHER = ToolSpec(
+    name="weather",
+    description="The weather.",
+    parameters={"properties": {"city": {"type": "string"}}, "required": ["city"]},
+)
 FUNCTIONS: dict[str, Callable[[str], object]] = {
     "tokens": tokens_in,
     "words": words,
@@ -55,13 +62,18 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "rewrite": lambda text: flaw(cleaned(text), text[:300], [text]),
     "title": title_from_words,
     "facts": lambda text: facts_in([text]),
-    "tool": lambda text: fitting_call(text, [CALCULATOR]),
+    "tool": lambda text: fitting_call(f"What is the weather {text}", [CALCULATOR, WEATHER]),
+    "script": lambda text: GENERAL.reply(Scene(Request(messages=(asked(text), asked(text)), tools=(WEATHER,)))),
     "error": length_refusal,
 }
 
 
+def asked(text: str) -> Message:
+    return Message(role=Role.USER, content=text)
+
+
 def said(text: str) -> Sequence[Message]:
-    return [Message(role=Role.USER, content="Phones?"), Message(role=Role.ASSISTANT, content=text)]
+    return [asked("Phones?"), Message(role=Role.ASSISTANT, content=text)]
 
 
 def call(found: Found, method: str, text: str) -> Callable[[], object]:

@@ -18,7 +18,8 @@ _QUESTION = re.compile(
 )
 _ASKED_BEHIND = re.compile(r",\s+(?:what|who|where|when|which|why|how|can|could|do|does|is|are)\b", re.IGNORECASE)
 _END = r"(?P<value>[^.!?;\n]+?(?:\.\d[^.!?;\n]*?)*)(?=,? (?:and|but) (?:my|i|i'm)\b|[.!?;\n]|$)"
-_PROPER = rf"(?:{_TITLE}\. )?\w[\w'’-]*(?: [A-Z][\w'’-]*)*"  # noqa: RUF001 - as phones write
+# A name is read once and has at most eight words: "I'm", too, begins with a capital letter.
+_PROPER = rf"(?:{_TITLE}\. )?\w[\w'’-]*+(?: [A-Z][\w'’-]*+){{0,7}}+"  # noqa: RUF001 - as phones write
 _NAME = re.compile(
     rf"\b(?:(?i:my name(?: is|['’]s)|i am called|i['’]m called) (?P<value>{_PROPER})"  # noqa: RUF001 - as above
     r"|(?i:call me) (?P<nick>[A-Z][\w'’-]*))"  # noqa: RUF001 - as above

@@ -25,9 +25,7 @@ _TIME = re.compile(
     r"|\btime is it\b|\b(?:today's|current) (?:date|time)\b"
 )
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?")
-_OBJECT = re.compile(
-    r"(?:\b(?:in|for|of|at|about|on|named)\s+|(?<!\w)[\"'“])(?P<value>[^?!\"”]+?)[\"'”]?[?!.\s]*$", re.IGNORECASE
-)
+_OBJECT = re.compile(r"(?:\b(?:in|for|of|at|about|on|named)\s+|(?<!\w)[\"'“])(?P<value>.+)", re.IGNORECASE | re.DOTALL)
 _CODE = re.compile(r"\b(?=\w*\d)[A-Za-z][\w-]*\b")
 _OPERATIONS = {
     "+": ("add", "sum", "plus"),
@@ -115,10 +113,19 @@ def _arguments(question: str, tool: ToolSpec) -> dict[str, Any] | None:
         case []:
             return {}
         case [name] if _properties(tool).get(name, {}).get("type") == "string":
-            value = _CODE.search(question) or _OBJECT.search(question)
-            return {name: value.groupdict().get("value", value[0]).strip(" .")} if value else None
+            code = _CODE.search(question)
+            value = code[0] if code else _object(question)
+            return {name: value.strip(" .")} if value else None
         case _:
             return None
+
+
+def _object(question: str) -> str | None:
+    """Return what the last sentence of a question is about: "Oslo" of "weather in Oslo?", or what it quotes."""
+    text = question.rstrip("?!. \t\r\n")
+    text = text[:-1] if text.endswith(('"', "'", "”")) else text
+    match = _OBJECT.search(text, max(0, *(text.rfind(sign) for sign in '?!"”')))
+    return match["value"] if match else None
 
 
 def _has_word(tool: ToolSpec, *words: str) -> bool:

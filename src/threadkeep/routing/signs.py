@@ -36,7 +36,7 @@ _BARE_WHICH = re.compile(
     r"|did|can|could|will|would|comes?|costs?|supports?|includes?|offers?|of)\b)",
     re.IGNORECASE,
 )
-_DEFINITION = re.compile(r"\W*(?:what|who) (?:is|are|was|were) (?:an? )?(?:[\w-]+ )?[\w-]+\W*", re.IGNORECASE)
+_DEFINITION = re.compile(r"\W*(?:what|who) (?:is|are|was|were) (?:an? )?(?:[\w-]++ )?[\w-]++\W*", re.IGNORECASE)
 _COMPLEMENT = frozenset(
     {"of", "between", "for", "about", "in", "to", "with", "on", "from", "at", "by", "against", "during"}
 )

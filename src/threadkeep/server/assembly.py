@@ -14,8 +14,8 @@ PRELUDE = """const __load = (from, path) => import(new URL(path, new URL(`/stati
 _IMPORT = re.compile(
     r'(?<![\w.$`])import\s*(?:(?P<what>\*\s*as\s+[\w$]+|[\w$]+|\{[^}]*\})\s*from\s*)?"(?P<path>\.[^"]+)";?'
 )
-_PASSED_ON = re.compile(r'(?<![\w.$`])export\s*\{(?P<names>[^}]*)\}\s*from\s*"(?P<path>\.[^"]+)";?')
-_NAMED = re.compile(r"(?<![\w.$`])export\s*\{(?P<names>[^}]*)\};?")
+_PASSED_ON = re.compile(r'(?<![\w.$`])export\s*\{(?P<names>[^{}]*)\}\s*from\s*"(?P<path>\.[^"]+)";?')
+_NAMED = re.compile(r"(?<![\w.$`])export\s*\{(?P<names>[^{}]*)\};?")
 _DECLARED = re.compile(
     r"^export\s+(?P<kind>(?:async\s+)?function\*?|class|const)(?P<gap>\s+)(?P<name>[\w$]+)", re.MULTILINE
 )

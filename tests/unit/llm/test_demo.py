@@ -39,6 +39,10 @@ async def test_it_remembers_a_name_said_earlier() -> None:
     assert await says("My name is Alice", "Nice to meet you!", "What's my name?") == "Your name is Alice."
 
 
+async def test_no_part_of_a_word_is_taken_for_a_name() -> None:
+    assert "Arm" not in await says("I'm Armand x", "I see.", "What's my name?")
+
+
 async def test_it_knows_a_name_said_in_the_same_message() -> None:
     assert (await says("My name is Alice.\n\nWhat's my name?")).startswith("Your name is Alice.")
 

@@ -33,6 +33,8 @@ TOOLS = (CALCULATOR, ADD, CLOCK, WEATHER, BUDGET, SEND)
         ("compute 2 × (3+4)", Call("calculator", {"expression": "2 * (3+4)"})),
         ("What time is it?", Call("clock__current_time")),
         ("what's the weather in New York?", Call("get_weather", {"city": "New York"})),
+        ('Show the weather in "New York".', Call("get_weather", {"city": "New York"})),
+        ("Rain in May! What's the weather in Oslo?!", Call("get_weather", {"city": "Oslo"})),
         ("What is the budget of CC-1001?", Call("get_budget", {"cost_center": "CC-1001"})),
         ('call send_mail with {"to": "a", "text": "b"}', Call("send_mail", {"to": "a", "text": "b"})),
         ("use send_mail {broken}", Call("send_mail")),
