@@ -23,6 +23,7 @@ from threadkeep.jobs.purge_deleted import purge_deleted
 from threadkeep.jobs.recover_turns import EVERY_SECONDS, recover_turns
 from threadkeep.llm.choice import Choice
 from threadkeep.store.base import MAX_LIMIT, Begun, Created, Store
+from threadkeep.store.history import newest_messages
 from threadkeep.supervision import supervised
 from threadkeep.tools.mcp import McpServers
 from threadkeep.turn.assistant import Assistant
@@ -206,8 +207,8 @@ class Chat:
     @checked
     async def messages(self, *, limit: int = 10, head: int | None = None) -> list[Message]:
         """Return the newest messages of a branch (none: the current one), oldest first."""
-        entries = await self._keeper.store.newest(self.scope, self.id, limit=limit, head=head)
-        return [entry.body for entry in entries if isinstance(entry.body, Message)]
+        found = await newest_messages(self._keeper.store, self.scope, self.id, limit=limit, head=head)
+        return [message for _, message in found]
 
     async def is_waiting(self) -> bool:
         """Return whether a turn waits for a person."""

@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 
 import threadkeep
+from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import LOCAL
+from threadkeep.conversation.state import StateChange
 from threadkeep.errors import InvalidValue, ThreadkeepError
 from threadkeep.keeper import Chat, Keeper
+from threadkeep.store.base import Append
 
 WRONG: list[Any] = [5, "text", b"bytes", object(), [], {}, 1.5, True]
 
@@ -27,6 +30,16 @@ async def _call(verb: Any, *given: Any, **named: Any) -> None:
         await called.aclose()
     else:
         await called
+
+
+async def test_the_newest_messages_are_as_many_as_asked_for_also_where_the_state_changes_often(keeper: Keeper) -> None:
+    chat = await keeper.create()
+    for number in range(6):
+        said = (Message(role=Role.USER, content=str(number)), *[StateChange(set={"n": number}, whole=True)] * 3)
+        await keeper.store.append(LOCAL, chat.id, Append(bodies=said))
+    assert [message.content for message in await chat.messages(limit=5)] == list("12345")
+    assert [message.content for message in await chat.messages(limit=2, head=9)] == list("12")
+    assert len(await chat.messages()) == 6
 
 
 async def test_a_key_that_is_only_text_is_refused_by_name_and_makes_no_conversation(keeper: Keeper) -> None:

@@ -14,9 +14,8 @@ from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.errors import ConversationNotFound, InvalidValue
 from threadkeep.keeper import Chat, Keeper
+from threadkeep.store.history import backwards
 from threadkeep.turn.assistant import Assistant
-
-_PAGE = 100
 
 
 @dataclass(kw_only=True)
@@ -45,14 +44,9 @@ class Session:
             self.found = self.background.run(self.keeper.create(id=self.id, **self.fields))
         return self.found
 
-    async def backwards(self, head: int | None = None) -> AsyncIterator[Entry]:
+    def backwards(self, head: int | None = None) -> AsyncIterator[Entry]:
         """Yield the entries of a branch (none: the current one), the newest first."""
-        store, chat = self.keeper.store, self.chat
-        page = await store.newest(chat.scope, chat.id, limit=_PAGE, head=head)
-        while page:
-            for entry in reversed(page):
-                yield entry
-            page = await store.before(chat.scope, chat.id, page[0].seq, limit=_PAGE)
+        return backwards(self.keeper.store, self.chat.scope, self.chat.id, head=head)
 
     async def newest(self, limit: int, until: int | None = None) -> list[Message]:
         """Return the newest messages of the current branch, oldest first; none that is stored behind `until`."""

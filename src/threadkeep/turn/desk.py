@@ -2,7 +2,7 @@
 Python programs all ask here; reading and listing is asked of the store itself."""
 
 from collections.abc import AsyncGenerator
-from contextlib import suppress
+from contextlib import aclosing, suppress
 
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Approval, Entry
@@ -12,6 +12,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, Turn, TurnState
 from threadkeep.errors import InvalidParent, LeaseLost, ThreadkeepError, TurnNotFound
 from threadkeep.store.base import Append, Begun
+from threadkeep.store.history import backwards
 from threadkeep.turn.decision import waiting_calls
 from threadkeep.turn.events import Event
 from threadkeep.turn.follow import follow
@@ -44,12 +45,10 @@ class Desk:
 
     async def _question(self, scope: Scope, conversation: str, entry: int | None) -> Entry:
         """Return the user message that an entry of a branch belongs to."""
-        page = await self.store.newest(scope, conversation, limit=100, head=entry)
-        while page:
-            for found in reversed(page):
+        async with aclosing(backwards(self.store, scope, conversation, head=entry)) as entries:
+            async for found in entries:
                 if isinstance(found.body, Message) and found.body.role is Role.USER:
                     return found
-            page = await self.store.before(scope, conversation, page[0].seq, limit=100)
         raise InvalidParent("There is no question to answer again.")
 
     async def cancel(self, scope: Scope, conversation: str) -> Turn:

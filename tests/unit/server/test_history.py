@@ -2,8 +2,12 @@
 
 import pytest
 
-from tests.unit.server.serving import conversation, served
+from tests.unit.server.serving import app_behind, conversation, served
+from threadkeep.conversation.message import Message, Role
+from threadkeep.conversation.scope import LOCAL
+from threadkeep.conversation.state import StateChange
 from threadkeep.server.routes import conversations
+from threadkeep.store.base import Append
 
 SIZE, MESSAGES = 400_000, 5
 
@@ -34,6 +38,19 @@ async def test_a_page_ends_early_where_there_is_much_in_it_and_nothing_is_missed
         for kind in ("json", "markdown", "html"):
             text = (await client.get(f"{path}/export", params={"format": kind})).text
             assert text.count("x" * SIZE) >= MESSAGES
+
+
+async def test_a_page_has_as_many_messages_as_asked_for_also_where_the_state_changes_often() -> None:
+    async with served() as client:
+        path = await conversation(client)
+        store, id = app_behind(client).state.limits._store, path.rpartition("/")[2]
+        for number in range(4):
+            said = (Message(role=Role.USER, content=str(number)), *[StateChange(set={"n": number}, whole=True)] * 30)
+            await store.append(LOCAL, id, Append(bodies=said))
+        page = (await client.get(path, params={"limit": 3})).json()
+        assert [message["content"] for message in page["messages"]] == list("123")
+        rest = (await client.get(path, params={"limit": 3, "before": page["before"]})).json()
+        assert ([message["content"] for message in rest["messages"]], rest["before"]) == (["0"], None)
 
 
 async def test_a_branch_that_is_not_there_is_told_before_a_file_begins() -> None:

@@ -26,13 +26,13 @@ from threadkeep.server.shown import (
     ShownTurn,
     WholeConversation,
 )
-from threadkeep.store.base import WALKED, Store
+from threadkeep.store.base import MAX_LIMIT, WALKED, Store
 from threadkeep.turn.desk import Desk
 
 TRIES = 5
 """How often a conversation that grows while it is read is read again."""
 MOST_CHARACTERS = 2_000_000
-"""A page of messages ends early where there is so much in it."""
+"""A page of messages ends early where there is so much in it, or behind `MAX_LIMIT` entries of other kinds."""
 REMARKS = 50
 """How many entries behind the newest message are looked through for the end of its turn."""
 Limit = Annotated[int, Query(ge=1, le=200, description="How many at most.")]
@@ -171,15 +171,14 @@ async def _page(
 
 
 async def _older(store: Store, conversation: Conversation, entries: tuple[Entry, ...], limit: int) -> tuple[Entry, ...]:
-    """Return entries with those before them, up to a limit, or until there is a lot in them."""
-    while 0 < len(entries) < limit and entries[0].parent is not None and _characters(entries) < MOST_CHARACTERS:
-        step = min(limit - len(entries), WALKED)
+    """Return entries with those before them, until they hold so many messages, or a lot."""
+    while entries and entries[0].parent is not None and len(entries) < MAX_LIMIT:
+        messages = [entry.body for entry in entries if isinstance(entry.body, Message)]
+        if len(messages) >= limit or sum(len(message.content) for message in messages) >= MOST_CHARACTERS:
+            break
+        step = min(limit - len(messages), WALKED)
         entries = await store.before(conversation.scope, conversation.id, entries[0].seq, limit=step) + entries
     return entries
-
-
-def _characters(entries: tuple[Entry, ...]) -> int:
-    return sum(len(entry.body.content) for entry in entries if isinstance(entry.body, Message))
 
 
 async def _whole(

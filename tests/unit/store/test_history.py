@@ -1,0 +1,52 @@
+"""A branch read back from its end: as many messages as were asked for, whatever stands between them."""
+
+import pytest
+
+from threadkeep.conversation.conversation import NewConversation
+from threadkeep.conversation.message import Message, Role
+from threadkeep.conversation.scope import LOCAL
+from threadkeep.conversation.state import StateChange
+from threadkeep.errors import InvalidLimit
+from threadkeep.runtime import open_store
+from threadkeep.store.base import WALKED, Append, Store
+from threadkeep.store.history import backwards, newest_messages
+
+CHANGES = WALKED + 5
+MESSAGES = 4
+
+
+async def guided() -> Store:
+    """A store with a conversation "c", in which many state changes follow each message."""
+    store = await open_store("memory:")
+    await store.create(LOCAL, NewConversation(id="c"))
+    for number in range(MESSAGES):
+        message = Message(role=Role.USER, content=str(number))
+        await store.append(
+            LOCAL, "c", Append(bodies=(message, *[StateChange(set={"n": number}, whole=True)] * CHANGES))
+        )
+    return store
+
+
+@pytest.mark.parametrize("limit", [1, 3, MESSAGES, MESSAGES + 1, 1000, None])
+async def test_a_limit_counts_messages_and_not_what_stands_between_them(limit: int | None) -> None:
+    found = await newest_messages(await guided(), LOCAL, "c", limit=limit)
+    assert [message.content for _, message in found] == list("0123")[-(limit or MESSAGES) :]
+    assert [entry.body for entry, _ in found] == [message for _, message in found]
+
+
+async def test_a_branch_is_read_back_to_its_beginning_once() -> None:
+    store = await guided()
+    seqs = [entry.seq async for entry in backwards(store, LOCAL, "c")]
+    assert seqs == list(range(MESSAGES * (CHANGES + 1), 0, -1))
+
+
+async def test_a_branch_is_read_from_the_entry_that_is_named() -> None:
+    store = await guided()
+    found = await newest_messages(store, LOCAL, "c", limit=10, head=CHANGES + 3)
+    assert [message.content for _, message in found] == ["0", "1"]
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1001])
+async def test_a_limit_is_a_number_from_1_to_1000(limit: int) -> None:
+    with pytest.raises(InvalidLimit):
+        await newest_messages(await guided(), LOCAL, "c", limit=limit)
