@@ -35,8 +35,8 @@ async def _call(verb: Any, *given: Any, **named: Any) -> None:
 async def test_the_newest_messages_are_as_many_as_asked_for_also_where_the_state_changes_often(keeper: Keeper) -> None:
     chat = await keeper.create()
     for number in range(6):
-        message, changes = Message(role=Role.USER, content=str(number)), [StateChange(set={"n": number}, whole=True)] * 3
-        await keeper.store.append(LOCAL, chat.id, Append(bodies=(message, *changes)))
+        message, change = Message(role=Role.USER, content=str(number)), StateChange(set={"n": 1}, whole=True)
+        await keeper.store.append(LOCAL, chat.id, Append(bodies=(message, *[change] * 3)))
     assert [message.content for message in await chat.messages(limit=5)] == list("12345")
     assert [message.content for message in await chat.messages(limit=2, head=9)] == list("12")
     assert len(await chat.messages()) == 6

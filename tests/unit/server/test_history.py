@@ -45,8 +45,8 @@ async def test_a_page_has_as_many_messages_as_asked_for_also_where_the_state_cha
         path = await conversation(client)
         store, id = app_behind(client).state.limits._store, path.rpartition("/")[2]
         for number in range(4):
-            message, changes = Message(role=Role.USER, content=str(number)), [StateChange(set={"n": 1}, whole=True)] * 30
-            await store.append(LOCAL, id, Append(bodies=(message, *changes)))
+            message, change = Message(role=Role.USER, content=str(number)), StateChange(set={"n": 1}, whole=True)
+            await store.append(LOCAL, id, Append(bodies=(message, *[change] * 30)))
         page = (await client.get(path, params={"limit": 3})).json()
         assert [message["content"] for message in page["messages"]] == list("123")
         rest = (await client.get(path, params={"limit": 3, "before": page["before"]})).json()
