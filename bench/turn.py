@@ -21,6 +21,7 @@ from bench.stopwatch import race
 from bench.texts import turns
 from threadkeep.context.base import Policy, Window
 from threadkeep.conversation.conversation import NewConversation
+from threadkeep.conversation.events import TextDelta
 from threadkeep.conversation.message import Message, Role, Usage
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversation.turn import TurnChange, TurnState
@@ -61,7 +62,7 @@ async def first_and_last(chat: Chat) -> tuple[float, float]:
     first = 0.0
     turn = await chat.send("How long does this take?")
     async for event in turn.events():
-        if event.name == "text.delta" and not first:
+        if isinstance(event.what, TextDelta) and not first:
             first = time.perf_counter() - started
     return first, time.perf_counter() - started
 

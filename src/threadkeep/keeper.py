@@ -6,13 +6,13 @@ Made by `threadkeep.open`, which is all that a program needs to know of this fil
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import aclosing
 from types import TracebackType
 from typing import Any, Self
 
 from threadkeep.conversation.arguments import checked
 from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.events import Event, MessageCompleted
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import LOCAL, Scope
@@ -22,13 +22,12 @@ from threadkeep.errors import InvalidValue
 from threadkeep.jobs.purge_deleted import purge_deleted
 from threadkeep.jobs.recover_turns import EVERY_SECONDS, recover_turns
 from threadkeep.llm.choice import Choice
-from threadkeep.store.base import MAX_LIMIT, Begun, Created, Store
+from threadkeep.store.base import Begun, Created, Store
 from threadkeep.store.history import newest_messages
 from threadkeep.supervision import supervised
 from threadkeep.tools.mcp import McpServers
 from threadkeep.turn.assistant import Assistant
 from threadkeep.turn.desk import Desk
-from threadkeep.turn.events import Event
 from threadkeep.turn.host import Host
 from threadkeep.turn.relay import Relay
 from threadkeep.turn.steps.accept import BusyPolicy, Sending
@@ -36,7 +35,6 @@ from threadkeep.turn.steps.accept import BusyPolicy, Sending
 logger = logging.getLogger(__name__)
 
 MCP_PATIENCE = 10.0
-ENDS = ("turn.completed", "turn.failed", "turn.cancelled", "turn.interrupted", "turn.waiting")
 
 
 def log_created(created: Created) -> None:
@@ -215,11 +213,6 @@ class Chat:
         turns = await self._keeper.store.turns(self.scope, self.id)
         return any(turn.state is TurnState.WAITING for turn in turns)
 
-    async def _has_more_of(self, turn: int, seq: int) -> bool:
-        """Return whether a turn has done anything behind an entry."""
-        page = await self._keeper.store.log(self.scope, self.id, Cursor(seq=seq), limit=MAX_LIMIT)
-        return any(entry.turn == turn for entry in page.entries)
-
     async def tree(self) -> Tree:
         """Return the shape of the tree: branches, siblings, paths."""
         return await self._keeper.store.tree(self.scope, self.id)
@@ -234,27 +227,20 @@ class SentTurn:
 
     def __init__(self, chat: Chat, begun: Begun) -> None:
         self._chat = chat
+        self._begun = begun
         self.number = begun.turn
         self.entries = begun.entries
         self.replayed = begun.replayed
 
-    async def events(self) -> AsyncGenerator[Event, None]:
+    def events(self) -> AsyncGenerator[Event, None]:
         """Yield what happens in the conversation from the message on, until this turn ends or waits for a person."""
-        async with aclosing(self._chat.follow(Cursor(seq=self.entries[0].seq - 1))) as events:
-            async for event in events:
-                yield event
-                if event.name in ENDS and event.data["turn"] == self.number and not await self._goes_on(event):
-                    return
-
-    async def _goes_on(self, event: Event) -> bool:
-        """Whether this is a wait for a person that is over already."""
-        return event.name == "turn.waiting" and await self._chat._has_more_of(self.number, event.data["seq"])
+        return self._chat._keeper.desk.follow_turn(self._chat.scope, self._chat.id, self._begun)
 
     async def answer(self) -> Message | None:
         """Wait for the end of the turn and return its answer, whole or cut off; None if there is none."""
         answer = None
         async for event in self.events():
-            if event.name == "message.completed" and event.data["turn"] == self.number:
-                message = Message.model_validate(event.data["message"])
+            if isinstance(event.what, MessageCompleted) and event.what.turn == self.number:
+                message = event.what.message
                 answer = message if message.role is Role.ASSISTANT else answer
         return answer

@@ -15,6 +15,7 @@ from typing import cast
 
 from tests.acceptance.child import fork, in_child
 from tests.acceptance.turn_player import LEASE_AND_MORE, Mortal
+from tests.told import data_of, name_of
 from tests.unit.turn.keepers import Keepers, ended
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.scope import LOCAL
@@ -53,8 +54,8 @@ async def play(folder: Path, moment: int, lives: int) -> None:
     chat = await keeper.create(id="skill", title="A skill", key=IdempotencyKey.of("create", "skill", None))
     for number, line in enumerate(TALK):
         end = await ended(await chat.send(line, key=f"line {number}"))
-        if end.name != "turn.completed":
-            raise AssertionError(f"{line!r} ended with {end.name}: {end.data}")
+        if name_of(end) != "turn.completed":
+            raise AssertionError(f"{line!r} ended with {name_of(end)}: {data_of(end)}")
     state = (await keeper.store.state(LOCAL, "skill")).values["state"]
     if state != "completed":
         raise AssertionError(f"all was said, and the conversation is {state}")

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.acceptance.turn_player import QUESTIONS, STORY, Player
+from tests.told import data_of, name_of
 from tests.unit.turn.keepers import PATIENCE, ended
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Entry
@@ -43,7 +44,7 @@ class TurnChecker:
                 chat = await self._player.chat(keeper)
                 await self._send_again(chat)
                 end = await ended(await chat.send("And the next one? [story]"))
-                self._expect(end.name == "turn.completed", f"the next message is not answered: {end}")
+                self._expect(name_of(end) == "turn.completed", f"the next message is not answered: {end}")
                 await self._look(keeper, chat)
         except (ThreadkeepError, TimeoutError) as error:
             self.violations.append(f"{type(error).__name__}: {error}")
@@ -75,13 +76,13 @@ class TurnChecker:
         for number, change in last.items():
             # One death in mid-text, or in a tool, is made good; only a turn that saw several may be left as it is.
             allowed = {TurnState.COMPLETED} if self._kills <= 1 else ENDS
-            self._expect(change.state in allowed, f"turn {number} ended as {change.state}: {change.error}")
-            self._expect(change.error is None, f"turn {number} failed: {change.error}")
+            self._expect(change.state in allowed, f"turn {number} ended as {change.state}: {change.failure}")
+            self._expect(change.failure is None, f"turn {number} failed: {change.failure}")
 
     def _check_seen(self, entries: tuple[Entry, ...]) -> None:
         """Everything that was shown is in the log, as it was shown."""
         stored = [event for entry in entries for event in events(LogPage(entries=(entry,)), Cursor(seq=entry.seq - 1))]
-        told = [(event.name, event.data) for event in stored]
+        told = [(name_of(event), data_of(event)) for event in stored]
         texts = {entry.body.id: entry.body.content for entry in entries if isinstance(entry.body, Message)}
         shown: dict[str, str] = {}
         for line in self._lines:

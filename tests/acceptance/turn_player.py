@@ -16,6 +16,7 @@ from typing import Any, cast
 
 import asyncpg
 
+from tests.told import data_of, name_of
 from tests.unit.turn.keepers import Keepers, ended
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.idempotency import IdempotencyKey
@@ -184,7 +185,7 @@ async def _watch(player: Player, keeper: Keeper, conversation: str, out: int) ->
     events = follow(player.store, keeper.host.parts.bus, LOCAL, conversation, Cursor())
     async with aclosing(events) as stream:
         async for event in stream:
-            _tell(out, {"event": event.name, "data": event.data})
+            _tell(out, {"event": name_of(event), "data": data_of(event)})
 
 
 def _tell(out: int, line: dict[str, Any]) -> None:

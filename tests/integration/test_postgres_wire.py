@@ -9,6 +9,7 @@ import pytest
 import pytest_asyncio
 
 from tests.postgres_server import PostgresServer, Urls
+from tests.told import data_of, name_of
 from tests.unit.turn.keepers import PATIENCE, Keepers, Silent, called, hung_up, new_chat, until
 from threadkeep import supervision
 from threadkeep.conversation.cursor import Cursor
@@ -70,10 +71,10 @@ async def test_a_reader_at_another_instance_sees_text_and_end_of_a_turn(instance
     async with asyncio.timeout(PATIENCE), aclosing(Chat(reading, chat.scope, chat.id).follow(Cursor())) as events:
         await chat.send("Hi")
         async for event in events:
-            seen.append(event.name)
-            if event.name == "text.delta":
+            seen.append(name_of(event))
+            if name_of(event) == "text.delta":
                 gate.set()
-            if event.name == "turn.completed":
+            if name_of(event) == "turn.completed":
                 break
     assert seen.count("text.delta") >= 1
     assert seen[-2:] == ["message.completed", "turn.completed"]
@@ -120,10 +121,10 @@ async def test_readers_at_both_instances_are_counted_together(instances: Keepers
     one, two = [await instances.open(ScriptedModel()) for _ in "ab"]
     chat = await new_chat(one)
     async with asyncio.timeout(PATIENCE), aclosing(one.desk.follow(chat.scope, chat.id, presence=True)) as first:
-        assert (await anext(first)).data == {"readers": 1}
+        assert data_of(await anext(first)) == {"readers": 1}
         async with aclosing(two.desk.follow(chat.scope, chat.id, presence=True)) as second:
-            told = [(await anext(second)).data["readers"]]
+            told = [data_of(await anext(second))["readers"]]
             while told[-1] != 2:
-                told.append((await anext(second)).data["readers"])
-            assert (await anext(first)).data == {"readers": 2}
-        assert (await anext(first)).data == {"readers": 1}
+                told.append(data_of(await anext(second))["readers"])
+            assert data_of(await anext(first)) == {"readers": 2}
+        assert data_of(await anext(first)) == {"readers": 1}

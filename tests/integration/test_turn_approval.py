@@ -5,6 +5,7 @@ from contextlib import aclosing
 
 import pytest
 
+from tests.told import data_of, name_of
 from tests.unit.turn.keepers import PATIENCE, Keepers, contents, ended, entries_of, new_chat, seen, told
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.scope import Scope
@@ -50,7 +51,7 @@ async def until_waiting(chat: Chat) -> None:
     """Wait until the newest turn waits for a person again."""
     async with asyncio.timeout(PATIENCE), aclosing(chat.follow(Cursor())) as events:
         async for event in events:
-            if event.name == "turn.waiting" and await chat.is_waiting():
+            if name_of(event) == "turn.waiting" and await chat.is_waiting():
                 return
 
 
@@ -63,14 +64,14 @@ async def test_a_turn_waits_without_a_lease_and_goes_on_when_a_person_allows_it(
     keeper = await keepers.open(model, till.pay)
     chat = await new_chat(keeper)
     turn = await chat.send("Pay five")
-    assert (await ended(turn)).name == "turn.waiting"
+    assert name_of(await ended(turn)) == "turn.waiting"
     (waiting,) = await keeper.store.turns(chat.scope, chat.id)
     assert (waiting.state, waiting.owner, waiting.until) == (TurnState.WAITING, None, None)
     keepers.clock.advance(7 * 24 * 3600)
     assert await keeper.host.recover() == 0, "a turn that waits is nobody's to recover"
     assert till.paid == []
     await chat.approve("call_1")
-    assert (await ended(turn)).name == "turn.completed"
+    assert name_of(await ended(turn)) == "turn.completed"
     assert till.paid == [("call_1", 5)]
     assert contents(await chat.messages())[-2:] == [("tool", "paid 5"), ("assistant", "Paid.")]
     check_everywhere(model.requests[1])
@@ -84,13 +85,13 @@ async def test_a_refusal_and_its_reason_are_told_to_the_model(keepers: Keepers) 
     turn = await chat.send("Pay five")
     await ended(turn)
     await chat.approve("call_1", approved=False, reason="too much")
-    assert (await ended(turn)).name == "turn.completed"
+    assert name_of(await ended(turn)) == "turn.completed"
     assert till.paid == []
     result = model.requests[1].messages[-1]
     assert "refused" in result.content
     assert "too much" in result.content
-    approval = await seen(chat, "conversation.updated", lambda event: "approval" in event.data)
-    assert approval.data["approval"] == {"tool_call_id": "call_1", "approved": False, "reason": "too much"}
+    approval = await seen(chat, "conversation.updated", lambda event: "approval" in data_of(event))
+    assert data_of(approval)["approval"] == {"tool_call_id": "call_1", "approved": False, "reason": "too much"}
 
 
 async def test_of_two_calls_only_one_needs_a_person_and_both_wait(keepers: Keepers) -> None:
@@ -100,11 +101,11 @@ async def test_of_two_calls_only_one_needs_a_person_and_both_wait(keepers: Keepe
     chat = await new_chat(keeper)
     turn = await chat.send("Look, then pay")
     end = await ended(turn)
-    assert (end.name, end.data["calls"]) == ("turn.waiting", ["call_2"])
+    assert (name_of(end), data_of(end)["calls"]) == ("turn.waiting", ["call_2"])
     with pytest.raises(TurnNotFound):
         await chat.approve("call_1")
     await chat.approve("call_2")
-    assert (await ended(turn)).name == "turn.completed"
+    assert name_of(await ended(turn)) == "turn.completed"
     assert till.paid == [("call_2", 7)]
     assert sorted(content for role, content in contents(await chat.messages()) if role == "tool") == [
         "100 left",
@@ -134,7 +135,7 @@ async def test_two_people_who_decide_two_calls_at_once_both_count(keepers: Keepe
     turn = await chat.send("Pay one and two")
     await ended(turn)
     await asyncio.gather(chat.approve("call_1"), chat.approve("call_2"))
-    assert (await ended(turn)).name == "turn.completed"
+    assert name_of(await ended(turn)) == "turn.completed"
     assert sorted(till.paid) == [("call_1", 1), ("call_2", 2)]
 
 
@@ -176,9 +177,9 @@ async def test_an_id_that_a_provider_uses_again_needs_an_answer_of_its_own(keepe
     chat = await new_chat(keeper)
     for question in ("Pay five", "Pay five more"):
         turn = await chat.send(question)
-        assert (await ended(turn)).name == "turn.waiting"
+        assert name_of(await ended(turn)) == "turn.waiting"
         await chat.approve("call_1")
-        assert (await ended(turn)).name == "turn.completed"
+        assert name_of(await ended(turn)) == "turn.completed"
     assert till.paid == [("call_1", 5)] * 2
 
 
@@ -202,8 +203,8 @@ async def test_cancelling_a_turn_that_waits_counts_as_a_refusal(keepers: Keepers
     await ended(turn)
     await chat.cancel()
     events = await told(turn)
-    assert events[-1].name == "turn.cancelled"
-    assert [event.data["error"] for event in events if event.name == "tool.result"] == ["refused", "refused"]
+    assert name_of(events[-1]) == "turn.cancelled"
+    assert [data_of(event)["error"] for event in events if name_of(event) == "tool.result"] == ["refused", "refused"]
     await ended(await chat.send("Hello?"))
     check_everywhere(model.requests[1])
     assert till.paid == []
@@ -229,9 +230,9 @@ async def test_who_dies_between_the_answer_and_going_on_leaves_a_turn_that_is_re
             await chat.approve("call_1")
     keepers.clock.advance(60)
     await keepers.open(ScriptedModel(says("I cannot tell whether it was paid.")), till.pay)
-    assert (await ended(turn)).name == "turn.completed"
+    assert name_of(await ended(turn)) == "turn.completed"
     assert till.paid == []
-    assert (await seen(chat, "tool.result")).data["error"] == "outcome unknown"
+    assert data_of(await seen(chat, "tool.result"))["error"] == "outcome unknown"
 
 
 async def test_who_dies_before_the_answer_is_stored_leaves_a_turn_that_waits_again(
@@ -252,9 +253,9 @@ async def test_who_dies_before_the_answer_is_stored_leaves_a_turn_that_waits_aga
             await chat.approve("call_1")
     keepers.clock.advance(60)
     other = await keepers.open(ScriptedModel(says("Paid.")), till.pay)
-    assert (await ended(turn)).name == "turn.waiting"
+    assert name_of(await ended(turn)) == "turn.waiting"
     await (await other.get(chat.id)).approve("call_1")
-    assert (await ended(turn)).name == "turn.completed"
+    assert name_of(await ended(turn)) == "turn.completed"
     assert till.paid == [("call_1", 5)]
 
 
@@ -265,10 +266,10 @@ async def test_a_turn_may_wait_again_and_its_reader_is_told_up_to_the_last_wait(
     turn = await chat.send("Pay five, then six")
     await ended(turn)
     await chat.approve("call_1")
-    await seen(chat, "tool.called", lambda event: event.data["id"] == "call_2")
-    assert [event.name for event in await told(turn)].count("turn.waiting") == 2
+    await seen(chat, "tool.called", lambda event: data_of(event)["id"] == "call_2")
+    assert [name_of(event) for event in await told(turn)].count("turn.waiting") == 2
     await chat.approve("call_2")
-    assert (await ended(turn)).name == "turn.completed"
+    assert name_of(await ended(turn)) == "turn.completed"
     assert till.paid == [("call_1", 5), ("call_2", 6)]
 
 

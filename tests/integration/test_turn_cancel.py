@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from tests.told import name_of
 from tests.unit.turn.keepers import (
     Keepers,
     Silent,
@@ -63,7 +64,7 @@ async def test_cancelling_before_the_first_token_leaves_no_empty_answer(keepers:
     turn = await chat.send("Hello")
     await called(model)
     await _cancel_at_once(chat)
-    assert (await ended(turn)).name == "turn.cancelled"
+    assert name_of(await ended(turn)) == "turn.cancelled"
     assert contents(await chat.messages()) == [("user", "Hello")]
     await ended(await chat.send("Hello?"))
     check_everywhere(model.requests[1])
@@ -74,7 +75,7 @@ async def test_a_turn_can_be_cancelled_before_it_has_begun_to_do_anything(keeper
     chat = await new_chat(keeper)
     turn = await chat.send("Hello")
     await _cancel_at_once(chat)
-    assert (await ended(turn)).name == "turn.cancelled"
+    assert name_of(await ended(turn)) == "turn.cancelled"
     assert await keeper.store.turns(chat.scope, chat.id) == ()
 
 
@@ -98,7 +99,7 @@ async def test_cancelling_in_the_middle_of_a_tool_stops_the_tool(keepers: Keeper
     await until(started.is_set)
     await _cancel_at_once(chat)
     assert stopped.is_set()
-    assert (await ended(turn)).name == "turn.cancelled"
+    assert name_of(await ended(turn)) == "turn.cancelled"
     await ended(await chat.send("What did you find?"))
     check_everywhere(model.requests[1])
     assert "outcome unknown" in str(model.requests[1].messages)
@@ -134,7 +135,7 @@ async def test_cancelling_in_the_pause_before_another_attempt_ends_the_pause(kee
     turn = await chat.send("Hello")
     await hung_up(model)
     await _cancel_at_once(chat)
-    assert (await ended(turn)).name == "turn.cancelled"
+    assert name_of(await ended(turn)) == "turn.cancelled"
 
 
 async def test_cancelling_in_the_pause_after_half_an_answer_keeps_the_half(keepers: Keepers) -> None:
@@ -145,7 +146,7 @@ async def test_cancelling_in_the_pause_after_half_an_answer_keeps_the_half(keepe
     await said_in(chat, "Half ")
     await hung_up(model)
     await _cancel_at_once(chat)
-    assert (await ended(turn)).name == "turn.cancelled"
+    assert name_of(await ended(turn)) == "turn.cancelled"
     assert (await chat.messages())[-1].status is MessageStatus.INTERRUPTED
 
 
@@ -161,7 +162,7 @@ async def test_a_turn_of_another_keeper_can_be_cancelled_and_its_model_call_ends
     await _cancel_at_once(elsewhere)
     assert (await chat.messages())[-1].status is MessageStatus.INTERRUPTED
     gate.set()
-    assert (await ended(turn)).name == "turn.cancelled"
+    assert name_of(await ended(turn)) == "turn.cancelled"
     await hung_up(model)
     assert contents(await chat.messages())[-1] == ("assistant", "Here "), "a zombie has written"
 
@@ -195,4 +196,4 @@ async def test_a_turn_cancelled_by_two_people_at_once_is_cancelled(keepers: Keep
     await said_in(chat, "So ")
     outcomes = await asyncio.gather(chat.cancel(), chat.cancel(), return_exceptions=True)
     assert all(outcome is None or isinstance(outcome, TurnNotFound) for outcome in outcomes)
-    assert (await ended(turn)).name == "turn.cancelled"
+    assert name_of(await ended(turn)) == "turn.cancelled"

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from tests.told import data_of, name_of
 from tests.unit.turn.keepers import PATIENCE, Keepers, ended, first, new_chat, said_in, seen, settled, told
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Approval, Update
+from threadkeep.conversation.events import Event
 from threadkeep.conversation.message import Message, Usage
 from threadkeep.keeper import Chat, Keeper
 from threadkeep.llm.base import CallPart, Delta, Model, Request, Stopped, Text, Used
@@ -18,7 +20,6 @@ from threadkeep.store.base import Append, Store
 from threadkeep.testing.scripted_model import ScriptedModel, says, wants
 from threadkeep.testing.stores import whole_log
 from threadkeep.tools.decorator import tool
-from threadkeep.turn.events import Event
 
 CUTS = 10_000
 
@@ -40,20 +41,20 @@ class Reader:
 
     def take(self, event: Event, conversation: str) -> None:
         """Take in one event."""
-        self.cursor, self.last = event.cursor.encode(conversation), event.name
-        match event.name:
+        self.cursor, self.last = event.cursor.encode(conversation), name_of(event)
+        match name_of(event):
             case "message.started":
-                assert event.data["message"] not in self.texts, "a message began twice"
-                self.texts[event.data["message"]] = ""
+                assert data_of(event)["message"] not in self.texts, "a message began twice"
+                self.texts[data_of(event)["message"]] = ""
             case "text.delta":
-                assert event.data["text"]
-                self.texts[event.data["message"]] += event.data["text"]
+                assert data_of(event)["text"]
+                self.texts[data_of(event)["message"]] += data_of(event)["text"]
             case "message.completed":
-                message = event.data["message"]
+                message = data_of(event)["message"]
                 assert self.texts.setdefault(message["id"], message["content"]) == message["content"]
-                self.told.append((event.name, message["id"]))
+                self.told.append((name_of(event), message["id"]))
             case _:
-                self.told.append((event.name, event.data))
+                self.told.append((name_of(event), data_of(event)))
 
     async def read(self, chat: Chat, count: int) -> None:
         """Come back with the cursor, take in so many events, and leave again."""
@@ -104,16 +105,16 @@ async def test_a_queued_question_a_title_and_an_approval_may_land_in_the_middle_
     )
     gates[2].set()
     events = await reader
-    assert "".join(event.data["text"] for event in events if event.name == "text.delta") == "abcd"
-    updates = [event.data for event in events if event.name == "conversation.updated"]
+    assert "".join(data_of(event)["text"] for event in events if name_of(event) == "text.delta") == "abcd"
+    updates = [data_of(event) for event in events if name_of(event) == "conversation.updated"]
     assert [next(key for key in ("queued", "title", "approval") if key in data) for data in updates] == [
         "queued",
         "title",
         "approval",
     ]
-    assert [event.name for event in events if event.name == "message.started"] == ["message.started"]
-    assert events[-2].data["message"]["content"] == "abcd"
-    assert (await ended(second)).name == "turn.completed"
+    assert [name_of(event) for event in events if name_of(event) == "message.started"] == ["message.started"]
+    assert data_of(events[-2])["message"]["content"] == "abcd"
+    assert name_of(await ended(second)) == "turn.completed"
 
 
 async def test_every_cursor_of_a_conversation_leads_to_exactly_the_rest_of_it(keepers: Keepers) -> None:
@@ -123,14 +124,16 @@ async def test_every_cursor_of_a_conversation_leads_to_exactly_the_rest_of_it(ke
     turn = await chat.send("Echo three times")
     await ended(turn)
     whole = await told(turn)
-    assert [event.name for event in whole].count("tool.called") == 3
+    assert [name_of(event) for event in whole].count("tool.called") == 3
     assert {event.cursor.index for event in whole} >= {0, 1, 2}, "no cursor lies between the events of one entry"
     for place, event in enumerate(whole[:-1]):
         rest: list[Event] = []
         async with asyncio.timeout(PATIENCE), aclosing(chat.follow(event.cursor)) as events:
             while len(rest) < len(whole) - place - 1:
                 rest.append(await anext(events))
-        assert [(e.name, e.data, e.cursor) for e in rest] == [(e.name, e.data, e.cursor) for e in whole[place + 1 :]]
+        assert [(name_of(e), data_of(e), e.cursor) for e in rest] == [
+            (name_of(e), data_of(e), e.cursor) for e in whole[place + 1 :]
+        ]
 
 
 async def test_a_reader_without_a_cursor_begins_in_the_present(keepers: Keepers) -> None:
@@ -146,11 +149,11 @@ async def test_a_reader_without_a_cursor_begins_in_the_present(keepers: Keepers)
         await seen(chat, "text.delta")
         gate.set()
         events.append(await reading)
-        while events[-1].name != "turn.completed":
+        while name_of(events[-1]) != "turn.completed":
             events.append(await anext(present))
     assert all(event.cursor.seq > turn.entries[-1].seq - 1 for event in events)
-    assert "New text.".endswith("".join(event.data["text"] for event in events if event.name == "text.delta"))
-    assert "message.started" not in {event.name for event in events}
+    assert "New text.".endswith("".join(data_of(event)["text"] for event in events if name_of(event) == "text.delta"))
+    assert "message.started" not in {name_of(event) for event in events}
 
 
 async def test_another_keeper_on_the_same_data_follows_live(keepers: Keepers) -> None:

@@ -5,6 +5,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
+from tests.told import data_of, failure_of, name_of
 from tests.unit.turn.keepers import (
     Keepers,
     Silent,
@@ -135,13 +136,13 @@ async def test_a_turn_that_the_machine_does_not_allow_fails_and_says_why_and_cha
     keeper = await opened(keepers, Playing(saying("Home!", state="home"), saying("Sorry.")))
     chat = await new_chat(keeper)
     end = await ended(await chat.send("Take me home"))
-    assert end.name == "turn.failed"
-    assert end.data["error"] == (
+    assert name_of(end) == "turn.failed"
+    assert failure_of(end) == (
         "illegal_transition: There is no way from packing to home; from here it goes to: travelling."
     )
     assert await state_of(keeper, chat) == {}
     assert [message.status for message in await chat.messages()][1:] == [MessageStatus.INTERRUPTED]
-    assert (await ended(await chat.send("Oh"))).name == "turn.completed"
+    assert name_of(await ended(await chat.send("Oh"))) == "turn.completed"
 
 
 async def test_a_guard_that_objects_fails_the_turn_also_when_the_change_was_to_be_made_at_once(
@@ -152,8 +153,8 @@ async def test_a_guard_that_objects_fails_the_turn_also_when_the_change_was_to_b
     )
     chat = await new_chat(keeper)
     end = await ended(await chat.send("Go"))
-    assert end.name == "turn.failed"
-    assert end.data["error"] == "illegal_transition: It cannot go from packing to travelling yet: the bag is not packed"
+    assert name_of(end) == "turn.failed"
+    assert failure_of(end) == "illegal_transition: It cannot go from packing to travelling yet: the bag is not packed"
     assert await state_of(keeper, chat) == {}
 
 
@@ -162,9 +163,9 @@ async def test_a_tool_that_goes_where_the_machine_does_not_gets_an_error_and_the
     keeper = await opened(keepers, None, model)
     chat = await new_chat(keeper)
     events = await told(await chat.send("Take me home"))
-    (result,) = [event.data for event in events if event.name == "tool.result"]
+    (result,) = [data_of(event) for event in events if name_of(event) == "tool.result"]
     assert "no way from packing to home" in result["error"]
-    assert events[-1].name == "turn.completed"
+    assert name_of(events[-1]) == "turn.completed"
     assert await state_of(keeper, chat) == {}
     assert "no way from packing to home" in str(model.requests[1].messages)
 
@@ -187,7 +188,7 @@ async def test_a_mind_calls_a_tool_and_is_asked_again_with_the_result_and_the_st
     mind = Playing(call, saying("Here we are."))
     keeper = await opened(keepers, mind)
     chat = await new_chat(keeper)
-    assert (await ended(await chat.send("Go"))).name == "turn.completed"
+    assert name_of(await ended(await chat.send("Go"))) == "turn.completed"
     assert mind.asked[1].state == {"state": "travelling", "bag": "socks", "since": "bag of socks"}
     assert mind.asked[1].messages[-1].content == "went travelling"
 
@@ -208,12 +209,12 @@ async def test_what_is_changed_at_once_is_seen_before_the_answer_and_what_comes_
     keeper = await opened(keepers, Playing(steps))
     chat = await new_chat(keeper)
     turn = await chat.send("Go")
-    await seen(chat, "state.changed", lambda event: event.data["set"].get("state") == "travelling")
+    await seen(chat, "state.changed", lambda event: data_of(event)["set"].get("state") == "travelling")
     assert await state_of(keeper, chat) == {"state": "travelling", "bag": "socks", "since": "bag of socks"}
     gate.set()
     events = await told(turn)
     assert names(events).count("state.changed") == 3
-    assert "".join(event.data["text"] for event in events if event.name == "text.delta") in ("Wait. Off.", "")
+    assert "".join(data_of(event)["text"] for event in events if name_of(event) == "text.delta") in ("Wait. Off.", "")
     assert (await chat.messages())[-1].content == "Wait. Off."
     assert (await state_of(keeper, chat))["hat"] == "on"
 
@@ -235,9 +236,9 @@ async def test_a_conversation_that_reaches_a_final_state_is_completed_and_its_tu
     keeper = await opened(keepers, Playing(steps, saying("It is over.")))
     chat = await new_chat(keeper)
     assert (await chat.conversation()).status is Status.ACTIVE
-    assert (await ended(await chat.send("Go home"))).name == "turn.completed"
+    assert name_of(await ended(await chat.send("Go home"))) == "turn.completed"
     assert (await chat.conversation()).status is Status.COMPLETED
-    assert (await ended(await chat.send("And now?"))).name == "turn.completed"
+    assert name_of(await ended(await chat.send("And now?"))) == "turn.completed"
     assert (await chat.conversation()).status is Status.COMPLETED
 
 
@@ -265,7 +266,7 @@ async def test_a_mind_that_fails_is_asked_again_and_what_it_changed_before_count
     mind = Playing(failing, saying("There.", state="travelling"))
     keeper = await opened(keepers, mind)
     chat = await new_chat(keeper)
-    assert (await ended(await chat.send("Go"))).name == "turn.completed"
+    assert name_of(await ended(await chat.send("Go"))) == "turn.completed"
     assert mind.asked[1].state == {"state": "packing", "bag": "socks"}
     assert await state_of(keeper, chat) == {"state": "travelling", "bag": "socks", "since": "bag of socks"}
 
@@ -276,10 +277,10 @@ async def test_a_fault_in_a_mind_ends_the_turn_and_leaves_the_state_as_it_was(ke
     )
     chat = await new_chat(keeper)
     end = await ended(await chat.send("Go"))
-    assert (end.name, "internal_error" in end.data["error"]) == ("turn.failed", True)
-    assert "oops" not in end.data["error"]
+    assert (name_of(end), "internal_error" in failure_of(end)) == ("turn.failed", True)
+    assert "oops" not in failure_of(end)
     assert await state_of(keeper, chat) == {}
-    assert (await ended(await chat.send("Again"))).name == "turn.completed"
+    assert name_of(await ended(await chat.send("Again"))) == "turn.completed"
 
 
 async def test_a_turn_that_is_cancelled_keeps_what_was_changed_at_once_and_nothing_else(keepers: Keepers) -> None:
@@ -295,7 +296,7 @@ async def test_a_turn_that_is_cancelled_keeps_what_was_changed_at_once_and_nothi
     turn = await chat.send("Go")
     await said_in(chat, "I am ")
     await chat.cancel()
-    assert (await ended(turn)).name == "turn.cancelled"
+    assert name_of(await ended(turn)) == "turn.cancelled"
     assert await state_of(keeper, chat) == {"state": "packing", "bag": "socks"}
     assert (await chat.messages())[-1].status is MessageStatus.INTERRUPTED
     assert mind.closed == 1
@@ -311,7 +312,7 @@ async def test_a_mind_whose_owner_died_is_asked_again_with_what_was_stored(keepe
     keepers.clock.advance(LEASE)
     mind = Playing(saying("Off.", state="travelling"))
     other = await opened(keepers, mind)
-    assert (await ended(turn)).name == "turn.completed"
+    assert name_of(await ended(turn)) == "turn.completed"
     assert mind.asked[0].state == {"state": "packing", "bag": "socks"}
     assert [message.content for message in mind.asked[0].messages] == ["Go", "I am "]
     assert await state_of(other, chat) == {"state": "travelling", "bag": "socks", "since": "bag of socks"}
@@ -320,8 +321,8 @@ async def test_a_mind_whose_owner_died_is_asked_again_with_what_was_stored(keepe
 async def test_a_mind_that_says_nothing_for_too_long_is_given_up(keepers: Keepers) -> None:
     keeper = await opened(keepers, Playing([asyncio.Event()]), silence=0.05, pauses=())
     end = await ended(await (await new_chat(keeper)).send("Go"))
-    assert end.name == "turn.failed"
-    assert end.data["error"].startswith("model_timeout")
+    assert name_of(end) == "turn.failed"
+    assert failure_of(end).startswith("model_timeout")
 
 
 async def test_a_model_that_a_mind_asks_is_hung_up_when_the_turn_is_cancelled(keepers: Keepers) -> None:
@@ -348,8 +349,8 @@ async def test_a_mind_that_is_only_named_and_was_not_loaded_is_told(keepers: Kee
     assistant = Assistant(name="traveller", mind="nowhere:Mind")
     keeper = await keepers.open(Silent(), assistant=assistant)
     end = await ended(await (await new_chat(keeper)).send("Go"))
-    assert end.name == "turn.failed"
-    assert "nowhere:Mind" in end.data["error"]
+    assert name_of(end) == "turn.failed"
+    assert "nowhere:Mind" in failure_of(end)
 
 
 async def test_readers_who_come_later_are_told_the_same_changes(keepers: Keepers) -> None:
@@ -357,5 +358,5 @@ async def test_readers_who_come_later_are_told_the_same_changes(keepers: Keepers
     keeper = await opened(keepers, Playing(steps))
     chat = await new_chat(keeper)
     await ended(await chat.send("Go"))
-    event = await first(chat.follow(Cursor()), "state.changed", lambda event: "since" in event.data["set"])
-    assert event.data["set"] == {"state": "travelling", "since": "bag of x"}
+    event = await first(chat.follow(Cursor()), "state.changed", lambda event: "since" in data_of(event)["set"])
+    assert data_of(event)["set"] == {"state": "travelling", "since": "bag of x"}

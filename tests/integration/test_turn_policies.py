@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from tests.told import data_of, name_of
 from tests.unit.turn.keepers import Keepers, contents, ended, new_chat, said_in, seen, settled, told
 from threadkeep.conversation.message import MessageStatus
 from threadkeep.conversation.scope import Scope
@@ -42,7 +43,7 @@ async def test_by_default_a_second_message_is_queued_and_answered_after_the_firs
     assert states == [TurnState.RUNNING, TurnState.QUEUED]
     assert contents(await chat.messages()) == [("user", "First")], "it is no part of the branch yet"
     gate.set()
-    assert (await ended(turn)).name == "turn.completed"
+    assert name_of(await ended(turn)) == "turn.completed"
     assert contents(await chat.messages()) == [
         ("user", "First"),
         ("assistant", "Let me think."),
@@ -120,16 +121,16 @@ async def test_turns_that_were_queued_before_survive(keepers: Keepers, policy: s
     _, chat, _ = await _busy(keepers, says("Second answer."), says("Third answer."), gate=asyncio.Event())
     second = await chat.send("Second")
     third = await chat.send("Third", policy=policy)
-    assert (await ended(second)).name == "turn.completed"
-    assert (await ended(third)).name == "turn.completed"
+    assert name_of(await ended(second)) == "turn.completed"
+    assert name_of(await ended(third)) == "turn.completed"
 
 
 async def test_queued_turns_survive_a_cancel_and_a_failure_of_the_running_one(keepers: Keepers) -> None:
     _, chat, _ = await _busy(keepers, [RuntimeError("a fault")], says("Third answer."), gate=asyncio.Event())
     second, third = await chat.send("Second"), await chat.send("Third")
     await chat.cancel()
-    assert (await ended(second)).name == "turn.failed"
-    assert (await ended(third)).name == "turn.completed"
+    assert name_of(await ended(second)) == "turn.failed"
+    assert name_of(await ended(third)) == "turn.completed"
 
 
 @pytest.mark.parametrize("policy", ["interrupt", "rollback"])
@@ -137,11 +138,11 @@ async def test_a_turn_that_waits_for_a_person_gives_way_too(keepers: Keepers, po
     model = ScriptedModel(wants(("call_1", "pay", {"amount": 5})), says("Never mind."))
     keeper = await keepers.open(model, pay)
     chat = await new_chat(keeper)
-    assert (await ended(await chat.send("Pay five"))).name == "turn.waiting"
+    assert name_of(await ended(await chat.send("Pay five"))) == "turn.waiting"
     turn = await chat.send("Forget it", policy=policy)
-    assert (await ended(turn)).name == "turn.completed"
+    assert name_of(await ended(turn)) == "turn.completed"
     refused = await seen(chat, "tool.result")
-    assert refused.data["error"] == "refused"
+    assert data_of(refused)["error"] == "refused"
     check_everywhere(model.requests[1])
     await seen(chat, "turn.interrupted")
 
@@ -155,7 +156,7 @@ async def test_a_message_waits_behind_a_turn_that_waits(keepers: Keepers) -> Non
     with pytest.raises(ConversationBusy):
         await chat.send("Now!", policy="reject")
     await chat.approve("call_1", approved=False)
-    assert (await ended(later)).name == "turn.completed"
+    assert name_of(await ended(later)) == "turn.completed"
     assert [message.content for message in await chat.messages()][-3:] == [
         "Not paid.",
         "And what time is it?",
@@ -178,7 +179,7 @@ async def test_interrupting_a_turn_that_ends_by_itself_meanwhile_is_simply_a_new
 
     monkeypatch.setattr(keeper.store, "begin", begin_as_it_ends)
     two = await chat.send("Two", policy="interrupt")
-    assert (await ended(two)).name == "turn.completed"
+    assert name_of(await ended(two)) == "turn.completed"
     assert [message.content for message in await chat.messages()] == ["First", "Let me think.", "Two", "Two."]
 
 
@@ -198,7 +199,7 @@ async def test_the_same_key_attaches_to_the_running_turn_and_later_replays_it(ke
     assert (two.number, two.replayed) == (one.number, True)
     reader = asyncio.create_task(told(two))
     gate.set()
-    assert (await reader)[-1].name == "turn.completed"
+    assert name_of((await reader)[-1]) == "turn.completed"
     again = await chat.send("Only once", key="k")
     answer = await again.answer()
     assert answer is not None
@@ -325,5 +326,7 @@ async def test_a_turn_stays_on_its_branch_when_somebody_looks_elsewhere_meanwhil
     await keeper.store.choose_head(chat.scope, chat.id, first.entries[0].seq)
     gate.set()
     await ended(turn)
-    answer = (await seen(chat, "message.completed", lambda e: e.data["message"]["content"] == "Let me think.")).data
+    answer = data_of(
+        await seen(chat, "message.completed", lambda e: data_of(e)["message"]["content"] == "Let me think.")
+    )
     assert answer["parent"] == turn.entries[0].seq

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.told import data_of, failure_of, name_of
 from tests.unit.turn.keepers import Keepers, contents, ended, names, new_chat, said_in, seen, told
 from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.errors import ModelError, ModelRateLimited, ModelRefused, ModelUnavailable
@@ -59,7 +60,7 @@ async def test_a_provider_that_asks_to_slow_down_is_asked_again_after_the_time_t
     _, chat, model = await _asked(keepers, busy, says("50,000."))
     assert loop.time() - started >= 0.3
     assert "asking again in 0.3 s" in caplog.text
-    assert (await seen(chat, "turn.completed")).data["turn"]
+    assert data_of(await seen(chat, "turn.completed"))["turn"]
     await _still_works(chat, model)
 
 
@@ -74,19 +75,19 @@ async def test_a_provider_that_keeps_failing_ends_the_turn_as_failed_with_its_er
     down: list[Step] = [ModelUnavailable("the provider answered 500")]
     _, chat, model = await _asked(keepers, down, down, down)
     failed = await seen(chat, "turn.failed")
-    assert failed.data["error"] == "model_unavailable: the provider answered 500"
+    assert failure_of(failed) == "model_unavailable: the provider answered 500"
     await _still_works(chat, model)
 
 
 async def test_a_provider_that_refuses_is_not_asked_again(keepers: Keepers) -> None:
     _, chat, model = await _asked(keepers, [ModelRefused("check the key")])
-    assert (await seen(chat, "turn.failed")).data["error"] == "model_refused: check the key"
+    assert failure_of(await seen(chat, "turn.failed")) == "model_refused: check the key"
     await _still_works(chat, model)
 
 
 async def test_a_provider_that_refuses_in_mid_text_leaves_the_text_marked(keepers: Keepers) -> None:
     _, chat, model = await _asked(keepers, [Text("The bud"), ModelError("filtered")])
-    assert (await seen(chat, "turn.failed")).data["error"] == "model_error: filtered"
+    assert failure_of(await seen(chat, "turn.failed")) == "model_error: filtered"
     assert (await chat.messages())[-1].status is MessageStatus.INTERRUPTED
     await _still_works(chat, model)
 
@@ -118,7 +119,7 @@ async def test_text_that_keeps_coming_is_never_taken_for_silence(keepers: Keeper
     model = Slow(says(*"slowly"))
     keeper = await keepers.open(model, silence=1.0)
     chat = await new_chat(keeper)
-    assert (await ended(await chat.send(QUESTION))).name == "turn.completed"
+    assert name_of(await ended(await chat.send(QUESTION))) == "turn.completed"
 
 
 async def test_an_answer_cut_in_mid_token_three_times_ends_as_interrupted(keepers: Keepers) -> None:
@@ -152,7 +153,7 @@ async def test_two_calls_with_one_id_both_run_under_ids_of_their_own(keepers: Ke
 
 async def test_an_unknown_tool_is_told_to_the_model(keepers: Keepers) -> None:
     _, chat, model = await _asked(keepers, wants(("call_1", "get_budgets", {})), says("Sorry."))
-    assert "Did you mean get_budget?" in (await seen(chat, "tool.result")).data["error"]
+    assert "Did you mean get_budget?" in data_of(await seen(chat, "tool.result"))["error"]
     await _still_works(chat, model)
 
 
@@ -160,20 +161,20 @@ async def test_an_unknown_tool_is_told_to_the_model(keepers: Keepers) -> None:
 async def test_arguments_that_are_no_object_are_told_to_the_model_and_nothing_runs(keepers: Keepers, args: str) -> None:
     call = CallPart(index=0, id="call_1", name="get_budget", args=args)
     _, chat, model = await _asked(keepers, [call, Stopped("tool_calls")], says("Sorry."))
-    assert (await seen(chat, "tool.result")).data["error"]
+    assert data_of(await seen(chat, "tool.result"))["error"]
     assert "50000" not in str(await chat.messages())
     await _still_works(chat, model)
 
 
 async def test_a_call_without_a_name_is_told_to_the_model(keepers: Keepers) -> None:
     _, chat, model = await _asked(keepers, [CallPart(index=0), Stopped("tool_calls")], says("Sorry."))
-    assert "There is no tool" in (await seen(chat, "tool.result")).data["error"]
+    assert "There is no tool" in data_of(await seen(chat, "tool.result"))["error"]
     await _still_works(chat, model)
 
 
 async def test_an_empty_answer_ends_the_turn_as_completed_with_a_note_of_ours(keepers: Keepers) -> None:
     _, chat, model = await _asked(keepers, [Stopped("stop")])
-    assert (await seen(chat, "turn.completed")).data["detail"] == "The model gave an empty answer."
+    assert data_of(await seen(chat, "turn.completed"))["detail"] == "The model gave an empty answer."
     assert contents(await chat.messages()) == [("user", QUESTION)]
     await _still_works(chat, model)
 
@@ -189,7 +190,7 @@ async def test_ten_megabytes_of_text_are_kept_as_far_as_an_entry_goes_and_marked
     piece = "x" * size
     _, chat, model = await _asked(keepers, says(*[piece] * (10 * 1024 * 1024 // size)))
     failed = await seen(chat, "turn.failed")
-    assert failed.data["error"].startswith("content_too_large: ")
+    assert failure_of(failed).startswith("content_too_large: ")
     _, kept = await chat.messages()
     assert kept.status is MessageStatus.INTERRUPTED
     assert set(kept.content) == {"x"}
@@ -200,7 +201,7 @@ async def test_ten_megabytes_of_text_are_kept_as_far_as_an_entry_goes_and_marked
 async def test_an_answer_that_fills_an_entry_to_the_brim_is_kept(keepers: Keepers) -> None:
     brim = 1024 * 1024
     _, chat, model = await _asked(keepers, says("y" * (brim - 10), "z" * 10))
-    assert (await seen(chat, "turn.failed")).data["error"].startswith("content_too_large: ")
+    assert failure_of(await seen(chat, "turn.failed")).startswith("content_too_large: ")
     assert len((await chat.messages())[-1].content) == brim
     await _still_works(chat, model)
 
@@ -213,7 +214,7 @@ async def test_an_answer_whose_last_words_do_not_fit_is_marked(keepers: Keepers)
     turn = await chat.send(QUESTION)
     await said_in(chat, "!")
     gate.set()
-    assert (await ended(turn)).data["error"].startswith("content_too_large: ")
+    assert failure_of(await ended(turn)).startswith("content_too_large: ")
     last = (await chat.messages())[-1]
     assert (last.content, last.status) == (most, MessageStatus.INTERRUPTED)
     await _still_works(chat, model)
@@ -222,7 +223,7 @@ async def test_an_answer_whose_last_words_do_not_fit_is_marked(keepers: Keepers)
 async def test_arguments_of_ten_megabytes_end_the_turn_as_failed(keepers: Keepers) -> None:
     calls = wants(("call_1", "get_budget", {"cost_center": "x" * 10 * 1024 * 1024}))
     _, chat, model = await _asked(keepers, [Text("Let me see. "), *calls])
-    assert (await seen(chat, "turn.failed")).data["error"].startswith("content_too_large: ")
+    assert failure_of(await seen(chat, "turn.failed")).startswith("content_too_large: ")
     assert (await chat.messages())[-1].content == "Let me see. "
     await _still_works(chat, model)
 
@@ -236,8 +237,8 @@ async def test_a_result_of_ten_megabytes_is_shortened_and_the_turn_goes_on(keepe
     model = ScriptedModel(wants(("call_1", "get_budget", {})), says("Long."), says("Still here."))
     keeper = await keepers.open(model, huge)
     chat = await new_chat(keeper)
-    assert (await ended(await chat.send(QUESTION))).name == "turn.completed"
-    result = (await seen(chat, "tool.result")).data
+    assert name_of(await ended(await chat.send(QUESTION))) == "turn.completed"
+    result = data_of(await seen(chat, "tool.result"))
     assert "too large" in result["error"]
     assert len(result["content"]) <= 10_000
     await _still_works(chat, model)
@@ -257,7 +258,7 @@ async def test_endless_tool_calls_end_at_the_limit_and_the_answer_says_so(keeper
     assert names(events).count("tool.result") == 3
     assert [bool(request.tools) for request in model.requests] == [True, True, True, False]
     assert "limit" in model.requests[3].messages[-1].content
-    assert events[-1].name == "turn.completed"
+    assert name_of(events[-1]) == "turn.completed"
     answer = (await chat.messages())[-1]
     assert answer.content.endswith("(The limit of 3 rounds of tool calls was reached.)")
     assert not answer.tool_calls
@@ -299,9 +300,9 @@ async def test_a_bad_answer_over_a_real_socket_does_no_lasting_harm(keepers: Kee
         keeper = await keepers.open(model, get_budget, silence=2.0)
         chat = await new_chat(keeper)
         end = await ended(await chat.send(QUESTION))
-        assert end.name in ("turn.completed", "turn.failed")
-        assert (end.name == "turn.failed") == (bad in ("too much", "a refusal")), end.data
-        assert "sk-secret" not in str(end.data)
+        assert name_of(end) in ("turn.completed", "turn.failed")
+        assert (name_of(end) == "turn.failed") == (bad in ("too much", "a refusal")), data_of(end)
+        assert "sk-secret" not in str(data_of(end))
         answer = await (await chat.send("And now?")).answer()
         assert answer is not None
         assert answer.content == "Still here."
@@ -322,6 +323,6 @@ async def test_cancelling_hangs_up_on_a_real_provider(keepers: Keepers) -> None:
         async with asyncio.timeout(1):
             await chat.cancel()
             await server.hung_up.wait()
-        assert (await ended(turn)).name == "turn.cancelled"
+        assert name_of(await ended(turn)) == "turn.cancelled"
         last: Message = (await chat.messages())[-1]
         assert (last.content, last.status) == ("Hel", MessageStatus.INTERRUPTED)

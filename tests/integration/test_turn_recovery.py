@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 import pytest
 
+from tests.told import data_of, failure_of, name_of
 from tests.unit.turn.keepers import (
     Keepers,
     called,
@@ -83,7 +84,7 @@ async def test_a_turn_whose_owner_died_in_mid_text_keeps_the_text_and_is_answere
     assert await other.host.recover() == 0, "its owner may still be alive"
     keepers.clock.advance(LEASE)
     assert await other.host.recover() == 1
-    assert (await ended(turn)).name == "turn.completed"
+    assert name_of(await ended(turn)) == "turn.completed"
     _, partial, whole = await chat.messages()
     assert (partial.content, partial.status) == ("Once upon ", MessageStatus.INTERRUPTED)
     assert (whole.content, whole.status) == ("a time, there was a log.", MessageStatus.COMPLETE)
@@ -102,7 +103,7 @@ async def test_a_start_takes_up_what_a_process_left_that_is_gone_and_nothing_of_
     await seen(other_chat, "turn.started")
     owner = gone.host.parts.owner
     later = await keepers.open(ScriptedModel(says("Here I am.")), is_gone=lambda name: name == owner)
-    assert (await ended(turn)).name == "turn.completed"
+    assert name_of(await ended(turn)) == "turn.completed"
     (running_elsewhere,) = await later.store.turns(LOCAL, other_chat.id)
     assert (running_elsewhere.owner, running_elsewhere.fence) == (alive.host.parts.owner, 1)
     gate.set()
@@ -120,7 +121,7 @@ async def test_a_zombie_can_write_no_more_and_does_no_harm(keepers: Keepers) -> 
     model = zombie.host.parts.models(None, zombie.assistants["tester"])
     assert isinstance(model, ScriptedModel)
     await hung_up(model)
-    assert (await ended(turn)).name == "turn.completed"
+    assert name_of(await ended(turn)) == "turn.completed"
     assert await entries_of(chat, other.store) == before
 
 
@@ -132,7 +133,7 @@ async def test_a_zombie_that_is_told_to_cancel_stops_whoever_runs_the_turn_now(k
     await keepers.open(ScriptedModel([Text("a time "), asyncio.Event()]))
     await said_in(chat, "a time ")
     await chat.cancel()
-    assert (await ended(turn)).name == "turn.cancelled"
+    assert name_of(await ended(turn)) == "turn.cancelled"
     assert await zombie.store.turns(LOCAL, chat.id) == ()
     gate.set()
 
@@ -147,7 +148,7 @@ async def test_a_turn_that_comes_further_each_time_survives_many_owners(keepers:
         await said_in(chat, piece)
     keepers.clock.advance(LEASE)
     await keepers.open(ScriptedModel(says("five.")))
-    assert (await ended(turn)).name == "turn.completed"
+    assert name_of(await ended(turn)) == "turn.completed"
     said = [message.content for message in await chat.messages()]
     assert said == ["Count", "one ", "two ", "three ", "four ", "five."]
 
@@ -169,8 +170,8 @@ async def test_a_turn_that_loses_three_owners_at_the_same_place_is_given_up(keep
     keepers.clock.advance(LEASE)
     last = await keepers.open(ScriptedModel(says("Yes?")))
     end = await ended(turn)
-    assert (end.name, "given up" in end.data["detail"]) == ("turn.interrupted", True)
-    assert (await ended(await (await last.get(chat.id)).send("Hello?"))).name == "turn.completed"
+    assert (name_of(end), "given up" in data_of(end)["detail"]) == ("turn.interrupted", True)
+    assert name_of(await ended(await (await last.get(chat.id)).send("Hello?"))) == "turn.completed"
 
 
 async def test_a_repeatable_tool_runs_again_with_the_same_call_id_and_any_other_does_not(keepers: Keepers) -> None:
@@ -187,10 +188,12 @@ async def test_a_repeatable_tool_runs_again_with_the_same_call_id_and_any_other_
     again = Runs()
     tools = [again.tool("look", repeatable=True, hangs=False), again.tool("charge", repeatable=False, hangs=False)]
     await keepers.open(model, *tools)
-    assert (await ended(turn)).name == "turn.completed"
+    assert name_of(await ended(turn)) == "turn.completed"
     assert again.ran == ["look call_1"]
     assert (runs.fences, again.fences) == ([1, 1], [2]), "whoever took it up has a higher number"
-    results = {event.data["tool_call_id"]: event.data for event in await told(turn) if event.name == "tool.result"}
+    results = {
+        data_of(event)["tool_call_id"]: data_of(event) for event in await told(turn) if name_of(event) == "tool.result"
+    }
     assert results["call_1"]["content"] == "look ran"
     assert results["call_2"]["error"] == "outcome unknown"
     check_everywhere(model.requests[0])
@@ -218,10 +221,10 @@ async def test_a_call_with_unreadable_arguments_does_not_run_after_a_crash_eithe
     monkeypatch.setattr(keeper.store, "append", append)
     keepers.clock.advance(LEASE)
     await keepers.open(ScriptedModel(says("Sorry.")), runs.tool("look", repeatable=True, hangs=False))
-    assert (await ended(turn)).name == "turn.completed"
+    assert name_of(await ended(turn)) == "turn.completed"
     goes_on.set()
     assert runs.ran == []
-    assert "not valid JSON" in (await seen(chat, "tool.result")).data["error"]
+    assert "not valid JSON" in data_of(await seen(chat, "tool.result"))["error"]
 
 
 async def test_results_that_are_there_are_not_made_again(keepers: Keepers) -> None:
@@ -236,7 +239,7 @@ async def test_results_that_are_there_are_not_made_again(keepers: Keepers) -> No
     again = Runs()
     tools = [again.tool("quick", repeatable=False, hangs=False), again.tool("slow", repeatable=True, hangs=False)]
     await keepers.open(ScriptedModel(says("Done.")), *tools)
-    assert (await ended(turn)).name == "turn.completed"
+    assert name_of(await ended(turn)) == "turn.completed"
     assert again.ran == ["slow call_2"]
     assert [content for role, content in contents(await chat.messages()) if role == "tool"] == ["quick ran", "slow ran"]
 
@@ -252,7 +255,7 @@ async def test_a_turn_that_was_settled_but_for_its_end_is_only_ended(keepers: Ke
     failing = await keepers.open(
         ScriptedModel([ModelUnavailable("down")] * 1), runs.tool("look", repeatable=True, hangs=False), pauses=()
     )
-    assert (await ended(turn)).name == "turn.failed"
+    assert name_of(await ended(turn)) == "turn.failed"
     assert await failing.host.recover() == 0, "an end is an end"
 
 
@@ -263,7 +266,7 @@ async def test_queued_turns_of_a_dead_owner_are_answered_after_the_recovered_one
     second = await chat.send("Second")
     keepers.clock.advance(LEASE)
     await keepers.open(ScriptedModel(says("First answer."), says("Second answer.")))
-    assert (await ended(second)).name == "turn.completed"
+    assert name_of(await ended(second)) == "turn.completed"
 
 
 async def _stranded(keepers: Keepers, *answers: Sequence[Step]) -> tuple[Keeper, Chat, SentTurn]:
@@ -288,14 +291,14 @@ async def _stranded(keepers: Keepers, *answers: Sequence[Step]) -> tuple[Keeper,
 async def test_a_queue_that_nobody_started_is_started_by_recovery(keepers: Keepers) -> None:
     _, _, second = await _stranded(keepers)
     await keepers.open(ScriptedModel(says("Second answer.")))
-    assert (await ended(second)).name == "turn.completed"
+    assert name_of(await ended(second)) == "turn.completed"
 
 
 async def test_a_queue_that_nobody_started_is_started_by_the_next_message(keepers: Keepers) -> None:
     _, chat, second = await _stranded(keepers, says("Second answer."), says("Third answer."))
     third = await chat.send("Third")
-    assert (await ended(third)).name == "turn.completed"
-    assert (await ended(second)).name == "turn.completed"
+    assert name_of(await ended(third)) == "turn.completed"
+    assert name_of(await ended(second)) == "turn.completed"
 
 
 @pytest.mark.parametrize("text", ["", "Half an "])
@@ -316,7 +319,10 @@ async def test_a_turn_whose_assistant_is_gone_fails_cleanly(
     monkeypatch.setattr(host, "OTHERS_TIME", 0)
     assert await other.host.recover() == 1
     end = await ended(turn)
-    assert (end.name, end.data["error"]) == ("turn.failed", "invalid_value: There is no assistant named tester.")
+    assert (name_of(end), failure_of(end)) == (
+        "turn.failed",
+        "invalid_value: There is no assistant named tester.",
+    )
     assert [message.content for message in await chat.messages()] == ["Hello", *([text] if text else [])]
 
 
@@ -333,8 +339,8 @@ async def test_a_turn_whose_model_cannot_be_loaded_fails_cleanly(
     keeper = await keepers.open(ScriptedModel(), models=none)
     chat = await new_chat(keeper, model="gone:1")
     end = await ended(await chat.send("Hello"))
-    assert end.name == "turn.failed"
-    assert end.data["error"].startswith(f"{code}: ")
+    assert name_of(end) == "turn.failed"
+    assert failure_of(end).startswith(f"{code}: ")
     assert await keeper.store.turns(chat.scope, chat.id) == ()
 
 
@@ -353,7 +359,7 @@ async def test_a_conversation_whose_assistant_is_gone_can_still_be_cancelled(kee
     await ended(turn)
     other = await keepers.open(ScriptedModel(), assistant_of=nobody)
     await (await other.get(chat.id)).cancel()
-    assert (await ended(turn)).name == "turn.cancelled"
+    assert name_of(await ended(turn)) == "turn.cancelled"
 
 
 class Faulty(Model):
@@ -385,9 +391,9 @@ async def test_a_fault_in_a_model_ends_the_turn_as_failed_and_is_not_tried_for_e
     keeper = await keepers.open(Faulty(fault, *pieces))
     chat = await new_chat(keeper)
     turn = await chat.send("Hello")
-    assert (await ended(turn)).name == "turn.failed"
+    assert name_of(await ended(turn)) == "turn.failed"
     assert [message.content for message in await chat.messages()] == ["Hello", *(["Some text"] if pieces else [])]
-    assert (await ended(await chat.send("Hello again"))).name == "turn.completed"
+    assert name_of(await ended(await chat.send("Hello again"))) == "turn.completed"
 
 
 async def test_a_fault_in_a_processor_ends_the_turn_as_failed(
@@ -399,9 +405,9 @@ async def test_a_fault_in_a_processor_ends_the_turn_as_failed(
     keeper = await keepers.open(ScriptedModel(), assistant=Assistant(name="broken", processors=(broken,)))
     chat = await new_chat(keeper)
     end = await ended(await chat.send("Hello"))
-    assert end.name == "turn.failed"
-    assert end.data["error"].startswith("internal_error: ")
-    assert "secret" not in end.data["error"]
+    assert name_of(end) == "turn.failed"
+    assert failure_of(end).startswith("internal_error: ")
+    assert "secret" not in failure_of(end)
     assert "a processor's fault" in caplog.text
 
 

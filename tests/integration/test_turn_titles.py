@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from tests.told import data_of, name_of
 from tests.unit.turn.keepers import Keepers, called, ended, new_chat, seen, until
 from threadkeep.conversation.entry import Update
 from threadkeep.errors import ModelUnavailable
@@ -27,7 +28,7 @@ async def test_a_scripted_model_gives_a_title_from_the_words_without_another_cal
     chat = await keeper.create()
     await chat.send(QUESTION)
     updated = await seen(chat, "conversation.updated")
-    assert updated.data["title"] == (await chat.conversation()).title == "Which otters keep logs?"
+    assert data_of(updated)["title"] == (await chat.conversation()).title == "Which otters keep logs?"
     assert len(model.requests) == 1
 
 
@@ -36,7 +37,7 @@ async def test_a_real_model_is_asked_for_a_title_with_the_first_exchange(keepers
     keeper = await keepers.open(model)
     chat = await keeper.create()
     await chat.send(QUESTION)
-    assert (await seen(chat, "conversation.updated")).data["title"] == "Otters and their logs"
+    assert data_of(await seen(chat, "conversation.updated"))["title"] == "Otters and their logs"
     assert is_title_request(model.requests[1])
     assert not model.requests[1].tools
 
@@ -48,16 +49,16 @@ async def test_a_model_that_gives_no_title_leaves_it_to_the_words(
     keeper = await keepers.open(Real(says("All of them."), answer))
     chat = await keeper.create()
     await chat.send(QUESTION)
-    assert (await seen(chat, "conversation.updated")).data["title"] == "Which otters keep logs?"
+    assert data_of(await seen(chat, "conversation.updated"))["title"] == "Which otters keep logs?"
 
 
 async def test_nobody_waits_for_a_title(keepers: Keepers) -> None:
     model = Real(says("All of them."), [asyncio.Event()], says("Yes."), [asyncio.Event()])
     keeper = await keepers.open(model)
     chat = await keeper.create()
-    assert (await ended(await chat.send(QUESTION))).name == "turn.completed"
+    assert name_of(await ended(await chat.send(QUESTION))) == "turn.completed"
     await called(model, 2)
-    assert (await ended(await chat.send("Really?"))).name == "turn.completed"
+    assert name_of(await ended(await chat.send("Really?"))) == "turn.completed"
     await called(model, 4)
     assert (await chat.conversation()).title is None
 
@@ -66,7 +67,7 @@ async def test_a_title_that_never_comes_is_given_up(keepers: Keepers) -> None:
     keeper = await keepers.open(Real(says("All of them."), [asyncio.Event()]), silence=0.05)
     chat = await keeper.create()
     await chat.send(QUESTION)
-    assert (await seen(chat, "conversation.updated")).data["title"] == "Which otters keep logs?"
+    assert data_of(await seen(chat, "conversation.updated"))["title"] == "Which otters keep logs?"
 
 
 async def test_a_given_title_stays(keepers: Keepers) -> None:
@@ -97,7 +98,7 @@ async def test_a_failed_first_turn_leaves_the_title_to_the_next(keepers: Keepers
     chat = await keeper.create()
     await ended(await chat.send("Anyone there?"))
     await ended(await chat.send(QUESTION))
-    assert (await seen(chat, "conversation.updated")).data["title"] == "Which otters keep logs?"
+    assert data_of(await seen(chat, "conversation.updated"))["title"] == "Which otters keep logs?"
 
 
 class Broken(Model):
@@ -118,10 +119,10 @@ async def test_a_fault_while_a_title_is_made_is_logged_and_does_no_harm(
 ) -> None:
     keeper = await keepers.open(Broken())
     chat = await keeper.create()
-    assert (await ended(await chat.send(QUESTION))).name == "turn.completed"
+    assert name_of(await ended(await chat.send(QUESTION))) == "turn.completed"
     await until(lambda: not keeper.host._tasks)
     assert "a fault of the model" in caplog.text
-    assert (await ended(await chat.send("Still there?"))).name == "turn.completed"
+    assert name_of(await ended(await chat.send("Still there?"))) == "turn.completed"
 
 
 async def test_a_question_without_words_gets_no_empty_title(keepers: Keepers) -> None:

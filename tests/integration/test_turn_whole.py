@@ -4,6 +4,7 @@ import asyncio
 import threading
 from contextlib import aclosing
 
+from tests.told import data_of, name_of
 from tests.unit.turn.keepers import Keepers, contents, ended, entries_of, first, names, new_chat, seen, told
 from threadkeep.conversation.blocks import Table
 from threadkeep.conversation.cursor import Cursor
@@ -133,7 +134,7 @@ async def test_the_events_of_a_turn_come_in_order_under_their_permanent_names(ke
     assert started[:5] == ["message.completed", "turn.started", "message.completed", "tool.called", "tool.called"]
     assert sorted(started[5:11]) == sorted(["tool.result", "block.added", "state.changed"] * 2)
     assert started[11:] == ["message.started", "text.delta", "message.completed", "turn.completed"]
-    assert {event.name for event in events} <= EVENT_NAMES
+    assert {name_of(event) for event in events} <= EVENT_NAMES
 
 
 async def test_the_data_of_the_events_is_what_clients_were_promised(keepers: Keepers) -> None:
@@ -141,7 +142,7 @@ async def test_the_data_of_the_events_is_what_clients_were_promised(keepers: Kee
     keeper = await keepers.open(asks_for("A", gate=gate), get_budget)
     chat = await new_chat(keeper)
     turn = await chat.send("What about A?")
-    by_name = {event.name: event.data for event in await told(turn, gate.set)}
+    by_name = {name_of(event): data_of(event) for event in await told(turn, gate.set)}
     called, result = by_name["tool.called"], by_name["tool.result"]
     assert (called["id"], called["name"], called["args"]) == ("call_0", "get_budget", {"cost_center": "A"})
     assert (result["tool_call_id"], result["content"]) == ("call_0", "A: 50000, spent 35000")
@@ -161,7 +162,7 @@ async def test_cursors_only_move_forwards_and_name_the_message_while_it_is_writt
     chat = await new_chat(keeper)
     turn = await chat.send("Count")
     piece = await first(chat.follow(Cursor()), "text.delta")
-    assert (piece.cursor.message, piece.cursor.offset) == (piece.data["message"], 4)
+    assert (piece.cursor.message, piece.cursor.offset) == (data_of(piece)["message"], 4)
     gate.set()
     events = await told(turn)
     places = [(event.cursor.seq, event.cursor.index or 10**6, event.cursor.offset) for event in events]
@@ -179,8 +180,8 @@ async def test_text_is_on_disk_before_anybody_is_shown_it(keepers: Keepers) -> N
     shown, checked = "", 0
     async with aclosing(turn.events()) as events:
         async for event in events:
-            if event.name == "text.delta":
-                shown += event.data["text"]
+            if name_of(event) == "text.delta":
+                shown += data_of(event)["text"]
                 page = await other.log(chat.scope, chat.id, Cursor(seq=(await chat.conversation()).entries))
                 assert page.draft is not None
                 assert page.draft.text.startswith(shown)
@@ -216,8 +217,10 @@ async def test_ten_readers_of_one_turn_cost_one_model_call_and_see_the_same(keep
     everything = await asyncio.gather(*(told(turn, one_more) for _ in range(readers)))
     assert len(model.requests) == 1
     for events in everything:
-        assert "".join(event.data["text"] for event in events if event.name == "text.delta") == "All of you"
-    told_beside_text = [[(e.name, e.data) for e in events if e.name != "text.delta"] for events in everything]
+        assert "".join(data_of(event)["text"] for event in events if name_of(event) == "text.delta") == "All of you"
+    told_beside_text = [
+        [(name_of(e), data_of(e)) for e in events if name_of(e) != "text.delta"] for events in everything
+    ]
     assert all(one == told_beside_text[0] for one in told_beside_text)
 
 
@@ -254,7 +257,9 @@ async def test_the_answer_without_streaming_is_the_drained_stream(keepers: Keepe
     events = await told(turn, gate.set)
     answer = await turn.answer()
     assert answer is not None
-    assert answer.content == "".join(event.data["text"] for event in events if event.name == "text.delta") == "abc"
+    assert (
+        answer.content == "".join(data_of(event)["text"] for event in events if name_of(event) == "text.delta") == "abc"
+    )
 
 
 async def test_a_conversation_deleted_in_the_middle_of_a_turn_takes_the_turn_with_it(keepers: Keepers) -> None:
@@ -266,7 +271,7 @@ async def test_a_conversation_deleted_in_the_middle_of_a_turn_takes_the_turn_wit
     await keeper.store.delete(chat.scope, chat.id)
     gate.set()
     other = await new_chat(keeper)
-    assert (await ended(await other.send("Are you still there?"))).name == "turn.completed"
+    assert name_of(await ended(await other.send("Are you still there?"))) == "turn.completed"
 
 
 async def test_others_are_served_while_the_model_of_a_conversation_is_loaded(keepers: Keepers) -> None:
@@ -282,4 +287,4 @@ async def test_others_are_served_while_the_model_of_a_conversation_is_loaded(kee
     # This would never come to pass if loading held the event loop up.
     await new_chat(keeper)
     gate.set()
-    assert (await ended(turn)).name == "turn.completed"
+    assert name_of(await ended(turn)) == "turn.completed"

@@ -14,9 +14,9 @@ import threadkeep
 from tests.acceptance.pseudo_terminal import running
 from tests.documents import ROOT, Block, blocks_of, is_like
 from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.events import Event
 from threadkeep.keeper import Chat, Keeper, SentTurn
 from threadkeep.turn import events
-from threadkeep.turn.events import Event
 
 ENVIRONMENT = {
     "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",

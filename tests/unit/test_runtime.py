@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from tests.told import data_of, failure_of, name_of
 from threadkeep.context.tokens import count_tokens
 from threadkeep.errors import InvalidValue
 from threadkeep.llm.script import Call, Reply, Scene, Script
@@ -60,10 +61,12 @@ async def test_tools_and_scripts_have_the_time_that_the_host_says() -> None:
     async with keeper:
         chat = await keeper.create(title="Slow")
         ends = [event async for event in (await chat.send("wait")).events()]
-        assert next(event.data["error"] for event in ends if event.name == "tool.result").startswith("tool_timeout: ")
-        assert ends[-1].name == "turn.completed"
+        assert next(data_of(event)["error"] for event in ends if name_of(event) == "tool.result").startswith(
+            "tool_timeout: "
+        )
+        assert name_of(ends[-1]) == "turn.completed"
         ends = [event async for event in (await chat.send("think")).events()]
-        assert (ends[-1].name, ends[-1].data["error"].partition(":")[0]) == ("turn.failed", "script_timeout")
+        assert (name_of(ends[-1]), failure_of(ends[-1]).partition(":")[0]) == ("turn.failed", "script_timeout")
         found.set()
 
 

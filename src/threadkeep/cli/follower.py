@@ -8,11 +8,11 @@ from typing import Any
 from threadkeep.cli.session import Session
 from threadkeep.cli.turn_view import TurnView, shown_call
 from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.events import Event, TurnEnded, TurnWaiting
 from threadkeep.conversation.message import Message, ToolCall
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.errors import NotFound
-from threadkeep.keeper import ENDS, Chat, Keeper, SentTurn
-from threadkeep.turn.events import Event
+from threadkeep.keeper import Chat, Keeper, SentTurn
 
 PATIENCE = 3
 """How often Ctrl-C is pressed in one turn until it ends the program: the turn does not stop, then."""
@@ -57,7 +57,7 @@ class Follower:
             if turn.state is TurnState.WAITING and not self._ask_for_approval():
                 return
             end = self.follow(turn.number, after)
-            if end.name == "turn.waiting":
+            if isinstance(end.what, TurnWaiting):
                 return
             after = end.cursor
 
@@ -66,8 +66,8 @@ class Follower:
         while True:
             end = self._until_pause(turn, after)
             after = end.cursor
-            if end.name != "turn.waiting" or not self._ask_for_approval():
-                self.failed |= end.name == "turn.failed"
+            if not isinstance(end.what, TurnWaiting) or not self._ask_for_approval():
+                self.failed |= isinstance(end.what, TurnEnded) and end.what.failure is not None
                 return end
             self._inbox = SimpleQueue()
 
@@ -83,7 +83,7 @@ class Follower:
                     self._cancel(presses)
                     continue
                 self.view.show(item)
-                if item.name in ENDS and item.data["turn"] == turn:
+                if item.ends(turn):
                     return item
 
     def _cancel(self, presses: int) -> None:

@@ -6,9 +6,18 @@ from typing import Any
 from threadkeep.cli.markdown_stream import TextStream
 from threadkeep.cli.terminal import Terminal
 from threadkeep.conversation.blocks import Block
+from threadkeep.conversation.events import (
+    Event,
+    MessageCompleted,
+    TextDelta,
+    ToolCalled,
+    ToolReturned,
+    TurnEnded,
+    TurnQueued,
+)
 from threadkeep.conversation.markdown import block_markdown
 from threadkeep.conversation.message import Message, MessageStatus, Role
-from threadkeep.turn.events import Event
+from threadkeep.conversation.turn import TurnState
 
 CUT_OFF = "(cut off here)"
 WIDEST = 100
@@ -27,22 +36,19 @@ class TurnView:
 
     def show(self, event: Event) -> None:
         """Show one event."""
-        data = event.data
-        match event.name:
-            case "text.delta":
-                self._write(data["message"], data["text"])
-            case "message.completed":
-                message = Message.model_validate(data["message"])
-                if message.id not in self.mine:
-                    self._complete(message)
-            case "tool.called":
-                self._called(data["id"], data["name"], data["args"])
-            case "tool.result":
-                self._result(data["tool_call_id"], data["content"], data["error"], data["duration_ms"])
-            case "conversation.updated" if data.get("queued"):
+        match event.what:
+            case TextDelta(message=message, text=text):
+                self._write(message, text)
+            case MessageCompleted(message=whole) if whole.id not in self.mine:
+                self._complete(whole)
+            case ToolCalled(call=call):
+                self._called(call.id, call.name, call.args)
+            case ToolReturned(result=result, content=content):
+                self._result(result.tool_call_id, content, result.error, result.duration_ms)
+            case TurnQueued():
                 self._terminal.say("(queued: another turn runs in this conversation)")
-            case name if name.startswith("turn."):
-                self._turn(name, data)
+            case TurnEnded():
+                self._turn(event.what)
 
     def message(self, message: Message) -> None:
         """Show a message of the past."""
@@ -54,16 +60,16 @@ class TurnView:
         for call in message.tool_calls:
             self._called(call.id, call.name, call.args)
 
-    def _turn(self, name: str, data: dict[str, Any]) -> None:
-        match name:
-            case "turn.failed":
-                self._terminal.complain(f"The turn failed: {data['error']}")
-            case "turn.cancelled":
+    def _turn(self, end: TurnEnded) -> None:
+        match end.state:
+            case TurnState.FAILED:
+                self._terminal.complain(f"The turn failed: {end.failure}")
+            case TurnState.CANCELLED:
                 self._terminal.say("(cancelled; what was said is kept)")
-            case "turn.interrupted":
-                self._terminal.say(f"(interrupted; {data.get('detail') or 'what was said is kept'})")
-            case "turn.completed" if data.get("detail"):
-                self._terminal.say(f"({data['detail']})")
+            case TurnState.INTERRUPTED:
+                self._terminal.say(f"(interrupted; {end.detail or 'what was said is kept'})")
+            case _ if end.detail:
+                self._terminal.say(f"({end.detail})")
 
     def _write(self, message: str, text: str) -> None:
         if self._writing is None or self._writing[0] != message:

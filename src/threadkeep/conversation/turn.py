@@ -1,8 +1,11 @@
 """A turn: one user message and everything done to answer it. Its number is the `seq` of the entry that opened it."""
 
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
+from pydantic import model_validator
+
+from threadkeep.conversation.failure import Failure
 from threadkeep.conversation.message import Message, Usage
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.value import Moment, Text, Value
@@ -28,16 +31,26 @@ class TurnState(StrEnum):
 class TurnChange(Value):
     """An entry that tells a transition. A queued turn carries its message until it starts, and the entry that it is
     to continue then, if that is not simply the head. `calls` are the ids of the tool calls that a waiting turn waits
-    for: a person must decide about each."""
+    for: a person must decide about each. `failure` says why a turn failed."""
 
     kind: Literal["turn"] = "turn"
     state: TurnState
     message: Message | None = None
     parent: int | None = None
     usage: Usage | None = None
-    error: Text | None = None
+    failure: Failure | None = None
     detail: Text | None = None
     calls: tuple[Text, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_release_0_1_0(cls, data: Any) -> Any:
+        """Take a failure as the first release stored it: `error` was the code, a colon and the detail."""
+        if isinstance(data, dict) and "error" in data:
+            code, _, detail = str(data.pop("error") or "").partition(": ")
+            if code:
+                data["failure"] = {"code": code if detail else "turn_failed", "detail": detail or code}
+        return data
 
 
 class Lease(Value):

@@ -4,24 +4,18 @@ The question is kept, whatever went wrong. If the conversation names a model or 
 have, the client can change that and have the question answered again: such a failure is a conflict, not a bad gateway.
 """
 
+from threadkeep.conversation.failure import Failure
 from threadkeep.errors import InvalidValue, UnknownModel
 from threadkeep.server.problems import Problem, problem
 
 _CONFLICTS = (UnknownModel.code, InvalidValue.code)
 
 
-def failure(error: str | None) -> tuple[str, str]:
-    """Return code and detail of what a failed turn says."""
-    code, _, detail = (error or "").partition(": ")
-    return (code, detail) if detail else ("turn_failed", error or "The turn failed.")
-
-
-def is_conflict(error: str | None) -> bool:
+def is_conflict(failure: Failure) -> bool:
     """Whether a turn failed because of what its conversation names."""
-    return failure(error)[0] in _CONFLICTS
+    return failure.code in _CONFLICTS
 
 
-def problem_of_turn(error: str | None, **more: object) -> Problem:
+def problem_of_turn(failure: Failure, **more: object) -> Problem:
     """Return the answer for a turn that failed."""
-    code, detail = failure(error)
-    return problem(409 if is_conflict(error) else 502, code, detail, None, **more)
+    return problem(409 if is_conflict(failure) else 502, failure.code, failure.detail, None, **more)

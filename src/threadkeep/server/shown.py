@@ -8,12 +8,13 @@ from pydantic import BaseModel, ConfigDict
 from threadkeep.conversation.blocks import AnyBlock
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
+from threadkeep.conversation.event_json import message_json
+from threadkeep.conversation.failure import Failure
 from threadkeep.conversation.message import Message, ToolCall, ToolResult, Usage
 from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import Turn, TurnChange, TurnState
 from threadkeep.store.base import Hit
 from threadkeep.turn.desk import Desk
-from threadkeep.turn.events import show
 
 
 class Shown(BaseModel):
@@ -87,16 +88,16 @@ class ShownMessage(ShownContent, ShownPlace):
             raise TypeError("not a message")
         place = {"seq": entry.seq, "parent": entry.parent, "turn": entry.turn, "created_at": entry.created_at}
         siblings = list(tree.siblings(entry.seq, entry.parent or 0))
-        return cls.model_validate({**show(entry.body), **place, "siblings": siblings})
+        return cls.model_validate({**message_json(entry.body), **place, "siblings": siblings})
 
 
 class ShownTurn(Shown):
-    """A turn by its number and its state; `error` if it failed, `detail` where there is something to say. A queued one
-    shows its `message`, which is in no branch yet, a waiting one the ids of the tool `calls` that it waits for."""
+    """A turn by its number and its state; `failure` says why it failed, `detail` what else there is to say. A queued
+    one shows its `message`, which is in no branch yet, a waiting one the ids of the tool `calls` that it waits for."""
 
     id: int
     state: str
-    error: str | None = None
+    failure: Failure | None = None
     detail: str | None = None
     message: ShownContent | None = None
     calls: list[str] = []
@@ -109,7 +110,7 @@ class ShownTurn(Shown):
             opening = (await desk.store.entry(turn.scope, turn.conversation, turn.number)).body
             queued = opening.message if isinstance(opening, TurnChange) else None
         calls = [call.id for call in await desk.waiting_calls(turn)]
-        message = ShownContent.model_validate(show(queued)) if queued else None
+        message = ShownContent.model_validate(message_json(queued)) if queued else None
         return cls(id=turn.number, state=turn.state, message=message, calls=calls)
 
 

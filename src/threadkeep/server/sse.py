@@ -2,19 +2,20 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 from functools import lru_cache
+from typing import Any, NamedTuple
 
 from starlette.responses import StreamingResponse
 from starlette.types import Message, Send
 
 from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.event_json import TEXT_DELTA, to_json
+from threadkeep.conversation.events import Event, ReadersCounted, TextDelta
 from threadkeep.errors import ThreadkeepError
-from threadkeep.turn.events import FEW_WORDS, Event
-from threadkeep.turn.follow import PRESENCE
+from threadkeep.turn.events import FEW_WORDS
 
-TEXT = "text.delta"
 STREAM_HEADERS = {
     "Cache-Control": "no-store, no-transform",
     "X-Accel-Buffering": "no",
@@ -22,21 +23,33 @@ STREAM_HEADERS = {
 """What keeps caches and proxies from holding events back."""
 
 
-def encode_event(event: Event, conversation: str) -> bytes:
+class DialectEvent(NamedTuple):
+    """An event in the words of a dialect, with the cursor that it has everywhere."""
+
+    name: str
+    data: dict[str, Any]
+    cursor: Cursor
+
+
+def encode_event(event: Event | DialectEvent, conversation: str) -> bytes:
     """Return an event as it is sent."""
-    if event.name == PRESENCE:
-        return encode(event.name, event.data)
-    if event.name == TEXT and len(text := event.data["text"]) <= FEW_WORDS:
-        place = event.cursor
-        return _encode_words(event.data["message"], text, conversation, place.seq, place.index, place.offset)
-    return encode(event.name, event.data, event.cursor.encode(conversation))
+    if isinstance(event, DialectEvent):
+        return encode(event.name, event.data, event.cursor.encode(conversation))
+    match event.what:
+        case ReadersCounted():
+            return encode(*to_json(event.what))
+        case TextDelta(message=message, text=text) if len(text) <= FEW_WORDS:
+            place = event.cursor
+            return _encode_words(message, text, conversation, place.seq, place.index, place.offset)
+        case _:
+            return encode(*to_json(event.what), event.cursor.encode(conversation))
 
 
 @lru_cache(maxsize=256)
 def _encode_words(message: str, text: str, conversation: str, seq: int, index: int, offset: int) -> bytes:
     """Return a few words as they are sent: encoded once for all readers of the conversation."""
     place = Cursor.trusted(seq=seq, index=index, message=message, offset=offset)
-    return encode(TEXT, {"message": message, "text": text}, place.encode(conversation))
+    return encode(TEXT_DELTA, {"message": message, "text": text}, place.encode(conversation))
 
 
 def encode(name: str, data: object, id: str | None = None) -> bytes:
@@ -86,13 +99,12 @@ class EventStream(StreamingResponse):
 
 
 def stream(
-    events: AsyncIterator[Event],
+    events: AsyncIterator[Event] | AsyncIterator[DialectEvent],
     conversation: str,
     *,
     headers: dict[str, str] | None = None,
-    until: Callable[[Event], Awaitable[bool]] | None = None,
 ) -> EventStream:
-    """Answer with events, for ever or until one of them is the last."""
+    """Answer with events as long as there are any."""
 
     async def chunks() -> AsyncIterator[bytes]:
         yield b"retry: 1000\n\n"
@@ -100,8 +112,6 @@ def stream(
             async with aclosing(events) as open_events:  # type: ignore[type-var]
                 async for event in open_events:
                     yield encode_event(event, conversation)
-                    if until is not None and await until(event):
-                        return
         except ThreadkeepError as error:
             yield encode("error", {"code": error.code, "detail": str(error)})
 

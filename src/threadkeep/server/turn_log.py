@@ -29,9 +29,9 @@ class TurnLog(Observer):
         }
         if change.usage is not None:
             fields |= {"input_tokens": change.usage.input_tokens, "output_tokens": change.usage.output_tokens}
-        if change.error is not None:
-            # Behind the code stands what a provider said, which may repeat what it was asked.
-            fields["error"] = change.error if self._content else change.error.partition(":")[0]
+        if change.failure is not None:
+            # The detail is what a provider said, which may repeat what it was asked.
+            fields["error"] = str(change.failure) if self._content else change.failure.code
         if self._content:
             said = [entry.body for entry in entries if isinstance(entry.body, Message)]
             fields["messages"] = [{"role": str(message.role), "content": message.content} for message in said]

@@ -6,15 +6,15 @@ from contextlib import aclosing, suppress
 
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Approval, Entry
+from threadkeep.conversation.events import Event, TurnWaiting
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message, Role, ToolCall
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, Turn, TurnState
 from threadkeep.errors import InvalidParent, LeaseLost, ThreadkeepError, TurnNotFound
-from threadkeep.store.base import Append, Begun
+from threadkeep.store.base import MAX_LIMIT, Append, Begun
 from threadkeep.store.history import backwards
 from threadkeep.turn.decision import waiting_calls
-from threadkeep.turn.events import Event
 from threadkeep.turn.follow import follow
 from threadkeep.turn.host import Host
 from threadkeep.turn.running import turn_entries
@@ -125,6 +125,23 @@ class Desk:
             if turn.state is not TurnState.QUEUED:
                 return turn
         raise TurnNotFound
+
+    async def is_over(self, scope: Scope, conversation: str, event: Event, turn: int) -> bool:
+        """Whether an event is the last of a turn: it ended, or waits for a person and has not gone on since."""
+        if not event.ends(turn):
+            return False
+        if not isinstance(event.what, TurnWaiting):
+            return True
+        page = await self.store.log(scope, conversation, Cursor(seq=event.what.seq), limit=MAX_LIMIT)
+        return not any(entry.turn == turn for entry in page.entries)
+
+    async def follow_turn(self, scope: Scope, conversation: str, begun: Begun) -> AsyncGenerator[Event, None]:
+        """Yield what happens in the conversation from a turn's first entry on, until it ends or waits for a person."""
+        async with aclosing(self.follow(scope, conversation, Cursor(seq=begun.entries[0].seq - 1))) as events:
+            async for event in events:
+                yield event
+                if await self.is_over(scope, conversation, event, begun.turn):
+                    return
 
     def follow(
         self,

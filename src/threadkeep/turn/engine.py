@@ -7,6 +7,7 @@ up a dead owner's turn is running this loop again. Who runs turns, and when, is 
 import logging
 from typing import assert_never
 
+from threadkeep.conversation.failure import Failure
 from threadkeep.conversation.turn import TurnState
 from threadkeep.errors import (
     ContextTooLong,
@@ -33,7 +34,7 @@ LIMIT_SAID = "\n\n(The limit of {} rounds of tool calls was reached.)"
 EMPTY = "The model gave an empty answer."
 SHARES = (1.0, 0.6, 0.2)
 """How much of the model's room a request takes: less after each refusal for length, since counts are estimates."""
-INTERNAL = "internal_error: something went wrong here; the log tells what"
+INTERNAL = Failure(code="internal_error", detail="something went wrong here; the log tells what")
 
 
 async def run_turn(running: Running) -> None:
@@ -44,16 +45,16 @@ async def run_turn(running: Running) -> None:
     except (StoreError, LeaseLost, ConversationNotFound):
         raise
     except ThreadkeepError as error:
-        await _fail(running, f"{error.code}: {error}")
+        await _fail(running, Failure.of(error))
     except Exception:
         # A fault of ours or of an assistant's code: it would only come again, so the turn ends here.
         logger.exception("turn %s of %s failed", running.lease.turn, running.lease.conversation)
         await _fail(running, INTERNAL)
 
 
-async def _fail(running: Running, error: str) -> None:
+async def _fail(running: Running, failure: Failure) -> None:
     await finish_draft(running)
-    await settle(running, TurnState.FAILED, error=error)
+    await settle(running, TurnState.FAILED, failure=failure)
 
 
 async def _step(running: Running) -> None:
@@ -105,5 +106,5 @@ async def _keep(running: Running, generated: Generated) -> None:
     elif message is not None and generated.may_go_on:
         await running.append(*said)
     else:
-        error = generated.error or ModelUnavailable()
-        await settle(running, TurnState.FAILED, *said, error=f"{error.code}: {error}")
+        failure = Failure.of(generated.error or ModelUnavailable())
+        await settle(running, TurnState.FAILED, *said, failure=failure)

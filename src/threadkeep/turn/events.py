@@ -1,16 +1,30 @@
-"""Events: what a reader of a conversation is told, derived from the log. The names are permanent.
-
-Every entry becomes a few events; the text of a message being written becomes events of its own, which the message's
-entry does not repeat. Each event carries the cursor behind it, so that a reader can come back there.
-"""
+"""Events out of the log: every entry becomes a few, and the text of a message being written becomes events of its own,
+which the message's entry does not repeat. Each carries the cursor behind it, so that a reader can come back."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, assert_never
+from typing import assert_never
 
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Approval, Entry, HeadChoice, Summary, Update
+from threadkeep.conversation.events import (
+    BlockAdded,
+    CallDecided,
+    ConversationUpdated,
+    Event,
+    Happening,
+    HeadChosen,
+    MessageCompleted,
+    MessageStarted,
+    StateChanged,
+    TextDelta,
+    ToolCalled,
+    ToolReturned,
+    TurnEnded,
+    TurnQueued,
+    TurnStarted,
+    TurnWaiting,
+)
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import TurnChange, TurnState
@@ -18,15 +32,6 @@ from threadkeep.store.base import Draft, LogPage
 
 FEW_WORDS = 256
 """Characters of text that is worth remembering for the next reader: it is what models send at a time."""
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """Something that happened, with the place in the log behind it."""
-
-    name: str
-    data: dict[str, Any]
-    cursor: Cursor = field(default_factory=Cursor)
 
 
 def events(page: LogPage, cursor: Cursor) -> Iterator[Event]:
@@ -54,14 +59,13 @@ def text_event(message: str, text: str, cursor: Cursor) -> Event:
 @lru_cache(maxsize=256)
 def _text_event(message: str, text: str, seq: int, index: int, offset: int) -> Event:
     behind = Cursor.trusted(seq=seq, index=index, message=message, offset=offset + len(text))
-    return Event("text.delta", {"message": message, "text": text}, behind)
+    return Event(TextDelta(message, text), behind)
 
 
 def _of_draft(draft: Draft, cursor: Cursor) -> Iterator[Event]:
     if draft.message != cursor.message:
         cursor = cursor.model_copy(update={"message": draft.message, "offset": 0})
-        started = {"message": draft.message, "turn": draft.turn, "started_at": draft.started_at.isoformat()}
-        yield Event("message.started", started, cursor)
+        yield Event(MessageStarted(draft.message, draft.turn, draft.started_at), cursor)
     if draft.text:
         yield text_event(draft.message, draft.text, cursor)
 
@@ -77,15 +81,15 @@ def _of_entry(entry: Entry, cursor: Cursor, seen: int) -> Iterator[Event]:
             cursor = event.cursor
             yield event
         writing = None
-    named = _named(entry)[seen:]
-    for place, (name, data) in enumerate(named, start=seen + 1):
-        last = place == seen + len(named)
+    happened = _happened(entry)[seen:]
+    for place, what in enumerate(happened, start=seen + 1):
+        last = place == seen + len(happened)
         offset = cursor.offset if writing else 0
-        yield Event(name, data, Cursor(seq=entry.seq, index=0 if last else place, message=writing, offset=offset))
+        yield Event(what, Cursor(seq=entry.seq, index=0 if last else place, message=writing, offset=offset))
 
 
-def _named(entry: Entry) -> list[tuple[str, dict[str, Any]]]:
-    """Return names and data of an entry's events in order."""
+def _happened(entry: Entry) -> list[Happening]:
+    """Return what an entry tells, in order."""
     body = entry.body
     match body:
         case Message():
@@ -93,60 +97,37 @@ def _named(entry: Entry) -> list[tuple[str, dict[str, Any]]]:
         case TurnChange():
             return [_of_turn(entry, body)]
         case StateChange():
-            changed = {"set": body.set, "unset": list(body.unset), "whole": body.whole}
-            return [("state.changed", {**changed, "seq": entry.seq, "parent": entry.parent})]
+            return [StateChanged(body, entry.seq, entry.parent)]
         case Update():
-            said = body.model_dump(mode="json", exclude={"kind"}, exclude_none=True)
-            return [("conversation.updated", {**said, "seq": entry.seq})]
+            return [ConversationUpdated(body, entry.seq)]
         case HeadChoice():
-            return [("conversation.updated", {"head": entry.parent, "seq": entry.seq})]
+            return [HeadChosen(entry.parent, entry.seq)]
         case Approval():
-            said = body.model_dump(mode="json", exclude={"kind"})
-            return [("conversation.updated", {"approval": said, "seq": entry.seq})]
+            return [CallDecided(body, entry.seq)]
         case Summary():
             return []
         case _:
             assert_never(body)
 
 
-def _of_message(entry: Entry, message: Message) -> list[tuple[str, dict[str, Any]]]:
+def _of_message(entry: Entry, message: Message) -> list[Happening]:
+    place = (entry.seq, entry.parent, entry.turn, entry.created_at)
     if message.role is Role.TOOL and message.tool_result is not None:
-        result = message.tool_result.model_dump(mode="json")
-        blocks = [("block.added", {"message": message.id, "block": block.model_dump()}) for block in message.blocks]
-        return [("tool.result", {**result, "content": message.content, **_place(entry)}), *blocks]
-    called = [
-        ("tool.called", {"message": message.id, "id": call.id, "name": call.name, "args": call.args})
-        for call in message.tool_calls
-    ]
-    return [("message.completed", {"message": show(message), **_place(entry)}), *called]
+        returned = ToolReturned(message.tool_result, message.content, *place)
+        return [returned, *(BlockAdded(message.id, block) for block in message.blocks)]
+    return [MessageCompleted(message, *place), *(ToolCalled(message.id, call) for call in message.tool_calls)]
 
 
-def _place(entry: Entry) -> dict[str, Any]:
-    return {"seq": entry.seq, "parent": entry.parent, "turn": entry.turn, "created_at": entry.created_at.isoformat()}
-
-
-def show(message: Message) -> dict[str, Any]:
-    """Return a message as clients see it."""
-    return message.model_dump(mode="json", exclude={"kind"})
-
-
-def _of_turn(entry: Entry, change: TurnChange) -> tuple[str, dict[str, Any]]:
-    data: dict[str, Any] = {"turn": entry.turn, "seq": entry.seq}
-    if change.detail is not None:
-        data["detail"] = change.detail
+def _of_turn(entry: Entry, change: TurnChange) -> Happening:
+    turn, seq = entry.turn or 0, entry.seq
     match change.state:
         case TurnState.QUEUED:
-            queued = show(change.message) if change.message else None
-            return "conversation.updated", {**data, "queued": queued}
+            return TurnQueued(turn, seq, change.message)
         case TurnState.RUNNING:
-            return "turn.started", data
-        case TurnState.COMPLETED:
-            return "turn.completed", {**data, "usage": change.usage.model_dump() if change.usage else None}
-        case TurnState.FAILED:
-            return "turn.failed", {**data, "error": change.error}
+            return TurnStarted(turn, seq, change.detail)
         case TurnState.WAITING:
-            return "turn.waiting", {**data, "calls": list(change.calls)}
-        case TurnState.CANCELLED | TurnState.INTERRUPTED:
-            return f"turn.{change.state}", data
+            return TurnWaiting(turn, seq, change.calls, change.detail)
+        case TurnState.COMPLETED | TurnState.FAILED | TurnState.CANCELLED | TurnState.INTERRUPTED:
+            return TurnEnded(turn, seq, change.state, change.usage, change.failure, change.detail)
         case _:
             assert_never(change.state)

@@ -3,18 +3,17 @@
 from collections.abc import AsyncGenerator, AsyncIterator
 
 from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.events import Event, ReadersCounted
 from threadkeep.conversation.scope import Scope
 from threadkeep.store.base import WALKED, Store
 from threadkeep.turn.bus import LOOK, READERS, Bus, News, topic_of
-from threadkeep.turn.events import Event, events, text_event
+from threadkeep.turn.events import events, text_event
 
 LOOK_EVERY = 1.0
 """Seconds after which a reader looks into the log unasked: another process may have written, or news was lost."""
 LOOK_EVERY_RELAYED = 5.0
 """The same where other processes tell us: then only news that was lost is waited for."""
 PAGE = WALKED
-PRESENCE = "presence"
-"""An event that is in no log: so many readers follow the conversation, in all processes that tell each other."""
 
 
 async def follow(
@@ -48,7 +47,7 @@ async def follow(
                         cursor = event.cursor
                         yield event
             if presence and readers != (readers := bus.presence.count(topic)):
-                yield Event(PRESENCE, {"readers": readers}, cursor)
+                yield Event(ReadersCounted(readers), cursor)
             news = await subscription.get(LOOK_EVERY_RELAYED if bus.is_relayed else LOOK_EVERY) or [LOOK]
 
 

@@ -1,14 +1,31 @@
 """What the terminal shows of events and of messages of the past."""
 
 import io
+from datetime import UTC, datetime
 
 import pytest
 
 from threadkeep.cli.terminal import Terminal
 from threadkeep.cli.turn_view import TurnView
 from threadkeep.conversation.blocks import Table
+from threadkeep.conversation.entry import Update
+from threadkeep.conversation.events import (
+    BlockAdded,
+    ConversationUpdated,
+    Event,
+    MessageCompleted,
+    TextDelta,
+    ToolCalled,
+    ToolReturned,
+    TurnEnded,
+    TurnQueued,
+    TurnStarted,
+)
+from threadkeep.conversation.failure import Failure
 from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall, ToolResult
-from threadkeep.turn.events import Event, show
+from threadkeep.conversation.turn import TurnState
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class Screen(io.StringIO):
@@ -29,13 +46,26 @@ def view(screen: Screen) -> TurnView:
 
 
 def completed(message: Message) -> Event:
-    return Event("message.completed", {"message": show(message), "turn": 1})
+    return Event(MessageCompleted(message, 1, None, 1, NOW))
+
+
+def called(name: str, **args: object) -> Event:
+    return Event(ToolCalled("m", ToolCall(id="c", name=name, args=args)))
+
+
+def returned(content: str, error: str | None = None, duration_ms: int | None = None) -> Event:
+    result = ToolResult(tool_call_id="c", error=error, duration_ms=duration_ms)
+    return Event(ToolReturned(result, content, 2, 1, 1, NOW))
+
+
+def ended(state: TurnState, failure: Failure | None = None, detail: str | None = None) -> Event:
+    return Event(TurnEnded(1, 3, state, None, failure, detail))
 
 
 def test_text_that_was_shown_as_it_came_is_not_shown_again(view: TurnView, screen: Screen) -> None:
     answer = Message(role=Role.ASSISTANT, content="Hello there")
     for piece in ("Hello ", "there"):
-        view.show(Event("text.delta", {"message": answer.id, "text": piece}))
+        view.show(Event(TextDelta(answer.id, piece)))
     view.show(completed(answer))
     assert screen.getvalue() == "Hello there\n"
 
@@ -46,23 +76,21 @@ def test_an_answer_that_is_told_whole_is_shown_whole(view: TurnView, screen: Scr
 
 
 def test_a_call_and_its_result_are_one_line_each(view: TurnView, screen: Screen) -> None:
-    view.show(Event("tool.called", {"message": "m", "id": "c", "name": "weather", "args": {"city": "Oslo", "days": 2}}))
-    view.show(
-        Event("tool.result", {"tool_call_id": "c", "content": "Rain\nand more", "error": None, "duration_ms": 12})
-    )
+    view.show(called("weather", city="Oslo", days=2))
+    view.show(returned("Rain\nand more", duration_ms=12))
     assert screen.getvalue() == '  → weather(city="Oslo", days=2)\n  ← weather: Rain… (12 ms)\n'
 
 
 def test_a_call_that_failed_says_so(view: TurnView, screen: Screen) -> None:
-    view.show(Event("tool.result", {"tool_call_id": "c", "content": "x", "error": "no such city", "duration_ms": None}))
+    view.show(returned("x", "no such city"))
     assert screen.getvalue() == "  ← tool: failed: no such city\n"
 
 
 def test_blocks_are_drawn_once_with_the_answer(view: TurnView, screen: Screen) -> None:
     table = Table(columns=["city", "degrees"], rows=[["Oslo", 7]])
     answer = Message(role=Role.ASSISTANT, content="Cold.", blocks=(table,))
-    view.show(Event("block.added", {"message": "m", "block": table.model_dump()}))
-    view.show(Event("message.completed", {"message": answer.model_dump(mode="json")}))
+    view.show(Event(BlockAdded("m", table)))
+    view.show(completed(answer))
     assert screen.getvalue() == "Cold.\n\n| city | degrees |\n| --- | --- |\n| Oslo | 7 |\n"
 
 
@@ -70,17 +98,16 @@ def test_blocks_are_drawn_once_with_the_answer(view: TurnView, screen: Screen) -
     ("event", "shown"),
     [
         (
-            Event("turn.failed", {"turn": 1, "error": "model_refused:\nno"}),
-            "threadkeep: The turn failed: model_refused: no\n",
+            ended(TurnState.FAILED, Failure(code="model_refused", detail="no\nreally")),
+            "threadkeep: The turn failed: model_refused: no really\n",
         ),
-        (Event("turn.cancelled", {"turn": 1}), "(cancelled; what was said is kept)\n"),
-        (Event("turn.interrupted", {"turn": 1, "detail": "cut again"}), "(interrupted; cut again)\n"),
-        (Event("turn.completed", {"turn": 1, "detail": "an empty answer"}), "(an empty answer)\n"),
-        (Event("turn.completed", {"turn": 1, "usage": None}), ""),
-        (Event("turn.started", {"turn": 1}), ""),
-        (Event("conversation.updated", {"turn": 1, "queued": {}}), ""),
-        (Event("conversation.updated", {"title": "A title"}), ""),
-        (Event("some.later.event", {}), ""),
+        (ended(TurnState.CANCELLED), "(cancelled; what was said is kept)\n"),
+        (ended(TurnState.INTERRUPTED, detail="cut again"), "(interrupted; cut again)\n"),
+        (ended(TurnState.COMPLETED, detail="an empty answer"), "(an empty answer)\n"),
+        (ended(TurnState.COMPLETED), ""),
+        (Event(TurnStarted(1, 2, None)), ""),
+        (Event(TurnQueued(1, 2, None)), "(queued: another turn runs in this conversation)\n"),
+        (Event(ConversationUpdated(Update(title="A title"), 4)), ""),
     ],
 )
 def test_how_a_turn_ended_is_one_line_at_most(view: TurnView, screen: Screen, event: Event, shown: str) -> None:
@@ -105,13 +132,13 @@ def test_a_message_of_the_past_is_shown_with_its_calls(view: TurnView, screen: S
 
 def test_escape_sequences_of_others_do_not_reach_the_screen(view: TurnView, screen: Screen) -> None:
     view.show(completed(Message(role=Role.ASSISTANT, content="\x1b]0;owned\x07 \x9b31m \x7f tab\t end\r\n")))
-    view.show(Event("tool.result", {"tool_call_id": "c", "content": "\x1b[2J", "error": None, "duration_ms": 1}))
+    view.show(returned("\x1b[2J", duration_ms=1))
     assert screen.getvalue() == "␛]0;owned␇ \ufffd31m ␡ tab\t end\n  ← tool: ␛[2J (1 ms)\n"
 
 
 def test_without_a_terminal_an_answer_stays_as_it_is_and_remarks_go_beside_it() -> None:
     out, beside = io.StringIO(), io.StringIO()
     view = TurnView(Terminal(io.StringIO(), out, beside, {}))
-    view.show(Event("tool.called", {"message": "m", "id": "c", "name": "look", "args": {}}))
+    view.show(called("look"))
     view.show(completed(Message(role=Role.ASSISTANT, content="**a** \x1b[1m")))
     assert (out.getvalue(), beside.getvalue()) == ("**a** \x1b[1m\n", "  → look()\n")

@@ -11,7 +11,9 @@ from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
 import threadkeep
+from tests.told import data_of, failure_of, name_of
 from threadkeep.conversation.blocks import Citation
+from threadkeep.conversation.events import Event
 from threadkeep.conversation.message import Message
 from threadkeep.errors import ModelUnavailable
 from threadkeep.graphs.chat_model import KeptChatModel, call_message
@@ -21,7 +23,6 @@ from threadkeep.testing.scripted_model import ScriptedModel, says, wants
 from threadkeep.tools.decorator import FunctionTool, tool
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant
-from threadkeep.turn.events import Event
 
 
 class State(TypedDict, total=False):
@@ -54,7 +55,7 @@ async def answer(mind: GraphMind, model: Model, *tools: FunctionTool) -> tuple[M
         turn = await chat.send("What is new?")
         events = [event async for event in turn.events()]
         message = Message.model_validate(
-            [event for event in events if event.name == "message.completed"][-1].data["message"]
+            data_of([event for event in events if name_of(event) == "message.completed"][-1])["message"]
         )
         return message, events
 
@@ -66,7 +67,7 @@ async def test_the_words_of_the_speaking_node_are_the_answer() -> None:
     assert message.model == "scripted"
     assert message.usage is not None
     assert message.usage.input_tokens == 10
-    assert events[-1].name == "turn.completed"
+    assert name_of(events[-1]) == "turn.completed"
     assert [said.content for said in model.requests[0].messages] == ["Be brief.", "What is new?"]
 
 
@@ -86,7 +87,7 @@ async def test_every_node_is_seen_with_what_it_found() -> None:
         return {"route": "respond"}
 
     _, events = await answer(graph(decide=decide, speak=speak), ScriptedModel(says("Yes.")))
-    changes = [event.data["set"] for event in events if event.name == "state.changed"]
+    changes = [data_of(event)["set"] for event in events if name_of(event) == "state.changed"]
     assert changes == [{"node": "decide", "route": "respond"}, {"node": "speak"}]
 
 
@@ -121,7 +122,7 @@ async def test_a_call_that_the_graph_leaves_unanswered_runs_through_threadkeep()
     message, events = await answer(graph(speak=ask_or_tell), ScriptedModel(), weather)
     assert ran == ["Oslo"]
     assert message.content == "It says: Rain in Oslo."
-    assert [event.name for event in events if event.name.startswith("tool.")] == ["tool.called", "tool.result"]
+    assert [name_of(event) for event in events if name_of(event).startswith("tool.")] == ["tool.called", "tool.result"]
 
 
 async def test_a_model_in_a_node_may_be_given_tools_and_leave_the_calls_to_us() -> None:
@@ -151,14 +152,14 @@ async def test_calls_that_the_graph_answers_itself_are_its_own() -> None:
 
     message, events = await answer(graph(call=call, run=run, speak=speak), ScriptedModel(says("Done.")))
     assert message.content == "Done."
-    assert not [event for event in events if event.name == "tool.called"]
+    assert not [event for event in events if name_of(event) == "tool.called"]
 
 
 async def test_an_answer_that_breaks_off_inside_a_graph_is_asked_for_again() -> None:
     model = ScriptedModel([Text("Half")], says("Whole."))
     message, events = await answer(graph(speak=speak), model)
     assert message.content == "Whole."
-    said = [event.data["message"] for event in events if event.name == "message.completed"]
+    said = [data_of(event)["message"] for event in events if name_of(event) == "message.completed"]
     assert [(text["content"], text["status"]) for text in said] == [
         ("What is new?", "complete"),
         ("Half", "interrupted"),
@@ -175,8 +176,8 @@ async def test_a_graph_that_runs_in_circles_fails_with_a_reason() -> None:
     async with threadkeep.open("memory:", [assistant], model=ScriptedModel()) as keeper:
         chat = await keeper.create(title="Kept")
         events = [event async for event in (await chat.send("Go")).events()]
-        assert events[-1].name == "turn.failed"
-        assert "did not come to an end" in events[-1].data["error"]
+        assert name_of(events[-1]) == "turn.failed"
+        assert "did not come to an end" in failure_of(events[-1])
 
 
 def test_a_node_that_is_not_asynchronous_can_ask_the_model_too() -> None:
@@ -208,5 +209,5 @@ async def test_a_graph_that_pauses_fails_its_turn_and_says_why(node: Any) -> Non
     async with threadkeep.open("memory:", [assistant], model=ScriptedModel(says("One moment."))) as keeper:
         turn = await (await keeper.create(title="Kept")).send("What is new?")
         end = [event async for event in turn.events()][-1]
-    assert (end.name, end.data["error"].partition(":")[0]) == ("turn.failed", "pause_unsupported")
-    assert "not supported" in end.data["error"]
+    assert (name_of(end), failure_of(end).partition(":")[0]) == ("turn.failed", "pause_unsupported")
+    assert "not supported" in failure_of(end)

@@ -4,6 +4,7 @@ import logging
 
 import pytest
 
+from threadkeep.conversation.failure import Failure
 from threadkeep.conversation.message import Usage
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversation.turn import Lease, TurnChange, TurnState
@@ -35,6 +36,10 @@ async def test_what_was_said_is_logged_only_if_asked_for(content: bool, caplog: 
 
 def test_what_a_provider_said_is_content_too(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "threadkeep.server.turn_log")
-    change = TurnChange(state=TurnState.FAILED, error="model_refused: I will not talk about Alice", usage=Usage())
+    change = TurnChange(
+        state=TurnState.FAILED,
+        failure=Failure(code="model_refused", detail="I will not talk about Alice"),
+        usage=Usage(),
+    )
     TurnLog().settled(LEASE, change, 1.0, ())
     assert vars(caplog.records[0])["fields"]["error"] == "model_refused"

@@ -8,12 +8,14 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from typing import Any
 
+from tests.told import data_of, name_of
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Entry
+from threadkeep.conversation.events import Event, TurnEnded, TurnWaiting
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import LOCAL
-from threadkeep.keeper import ENDS, Chat, Keeper, SentTurn
+from threadkeep.keeper import Chat, Keeper, SentTurn
 from threadkeep.llm.base import Delta, Model, Request, Stopped
 from threadkeep.llm.choice import Choice
 from threadkeep.store.base import Store
@@ -25,7 +27,6 @@ from threadkeep.tools.mcp import McpServers
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant
 from threadkeep.turn.bus import Bus
-from threadkeep.turn.events import Event
 from threadkeep.turn.host import Host
 from threadkeep.turn.running import Parts
 from threadkeep.turn.titles import give_title
@@ -121,7 +122,7 @@ async def first(
     """Return the first event of that name for which something holds, and close the stream."""
     async with asyncio.timeout(PATIENCE), aclosing(events) as stream:
         async for event in stream:
-            if event.name == name and holds(event):
+            if name_of(event) == name and holds(event):
                 return event
     raise AssertionError(f"{name} never came")
 
@@ -137,7 +138,7 @@ async def told(turn: SentTurn, on_text: Callable[[], None] = lambda: None) -> li
     async with asyncio.timeout(PATIENCE):
         async for event in turn.events():
             found.append(event)
-            if event.name == "text.delta":
+            if name_of(event) == "text.delta":
                 on_text()
     return found
 
@@ -152,9 +153,9 @@ async def said_in(chat: Chat, text: str) -> None:
     so_far: dict[str, str] = {}
     async with asyncio.timeout(PATIENCE), aclosing(chat.follow(Cursor())) as events:
         async for event in events:
-            if event.name == "text.delta":
-                message = event.data["message"]
-                so_far[message] = so_far.get(message, "") + event.data["text"]
+            if name_of(event) == "text.delta":
+                message = data_of(event)["message"]
+                so_far[message] = so_far.get(message, "") + data_of(event)["text"]
                 if so_far[message].endswith(text):
                     return
 
@@ -185,7 +186,7 @@ async def settled(keeper: Keeper, chat: Chat) -> None:
     """Wait until no turn of the conversation is open."""
     async with asyncio.timeout(PATIENCE), aclosing(chat.follow(Cursor())) as events:
         async for event in events:
-            if event.name in ENDS and not await keeper.store.turns(LOCAL, chat.id):
+            if isinstance(event.what, TurnEnded | TurnWaiting) and not await keeper.store.turns(LOCAL, chat.id):
                 return
 
 
@@ -193,8 +194,8 @@ def names(events: Sequence[Event]) -> Names:
     """Return the names of events; pieces of one text that follow each other count once."""
     found: Names = []
     for event in events:
-        if event.name != "text.delta" or not found or found[-1] != "text.delta":
-            found.append(event.name)
+        if name_of(event) != "text.delta" or not found or found[-1] != "text.delta":
+            found.append(name_of(event))
     return found
 
 

@@ -2,8 +2,10 @@
 
 from datetime import UTC, datetime
 
+from tests.told import data_of, failure_of, name_of
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Approval, Body, Entry, HeadChoice, Status, Summary, Update
+from threadkeep.conversation.failure import Failure
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult, Usage
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import TurnChange, TurnState
@@ -31,7 +33,7 @@ def draft(text: str, offset: int = 0) -> Draft:
 
 def told(shown: LogPage, cursor: Cursor) -> list[str]:
     """Return the names of the events behind a cursor."""
-    return [event.name for event in events(shown, cursor)]
+    return [name_of(event) for event in events(shown, cursor)]
 
 
 def test_every_kind_of_entry_has_its_events() -> None:
@@ -66,29 +68,29 @@ def test_every_state_of_a_turn_has_its_event() -> None:
 def test_the_end_of_a_turn_tells_its_usage_or_its_error() -> None:
     ends = page(
         TurnChange(state=TurnState.COMPLETED, usage=Usage(output_tokens=3), detail="a note"),
-        TurnChange(state=TurnState.FAILED, error="model_error: it failed"),
+        TurnChange(state=TurnState.FAILED, failure=Failure(code="model_error", detail="it failed")),
     )
     completed, failed = events(ends, Cursor())
-    assert completed.data["usage"]["output_tokens"] == 3
-    assert completed.data["detail"] == "a note"
-    assert failed.data["error"] == "model_error: it failed"
+    assert data_of(completed)["usage"]["output_tokens"] == 3
+    assert data_of(completed)["detail"] == "a note"
+    assert failure_of(failed) == "model_error: it failed"
 
 
 def test_a_message_that_is_being_written_begins_once_and_goes_on_at_the_cursor() -> None:
     started, text = events(page(draft=draft("Once ")), Cursor(seq=1))
-    assert (started.name, started.data["message"]) == ("message.started", "answer")
+    assert (name_of(started), data_of(started)["message"]) == ("message.started", "answer")
     assert started.cursor == Cursor(seq=1, message="answer", offset=0)
     assert text.cursor == Cursor(seq=1, message="answer", offset=5)
     (more,) = events(page(draft=draft("upon ", 5)), text.cursor)
-    assert (more.name, more.data["text"]) == ("text.delta", "upon ")
+    assert (name_of(more), data_of(more)["text"]) == ("text.delta", "upon ")
     assert list(events(page(draft=draft("", 10)), more.cursor)) == []
 
 
 def test_a_message_that_was_finished_meanwhile_comes_with_the_rest_of_its_text() -> None:
     rest, completed = events(page(ANSWER, first=2), Cursor(seq=1, message="answer", offset=5))
-    assert (rest.name, rest.data["text"]) == ("text.delta", "upon a time")
+    assert (name_of(rest), data_of(rest)["text"]) == ("text.delta", "upon a time")
     assert rest.cursor == Cursor(seq=1, message="answer", offset=16)
-    assert (completed.name, completed.cursor) == ("message.completed", Cursor(seq=2))
+    assert (name_of(completed), completed.cursor) == ("message.completed", Cursor(seq=2))
 
 
 def test_a_finished_message_comes_whole_to_a_reader_who_saw_nothing_of_it() -> None:

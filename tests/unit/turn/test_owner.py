@@ -39,6 +39,7 @@ def test_a_number_that_is_used_again_is_not_the_process_that_had_it() -> None:
 @pytest.mark.parametrize(
     "owner",
     ["", "somebody", "host-1-2", f"elsewhere pid:[1] {os.getpid()} 1 x", f"{socket.gethostname()} pid:[1] 1 1 x"],
+    ids=["empty", "a word", "an older form", "another machine", "another space of processes"],
 )
 def test_nobody_is_taken_for_gone_who_cannot_be_seen_from_here(owner: str) -> None:
     assert not is_gone(owner)

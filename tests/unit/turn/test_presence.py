@@ -3,10 +3,10 @@
 import asyncio
 from contextlib import aclosing
 
+from tests.told import data_of
+from threadkeep.conversation.events import Event, ReadersCounted
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.runtime import open_keeper
-from threadkeep.turn.events import Event
-from threadkeep.turn.follow import PRESENCE
 from threadkeep.turn.presence import FORGOTTEN_AFTER, Presence
 
 PATIENCE = 10
@@ -17,11 +17,11 @@ async def test_readers_are_told_when_one_comes_and_when_one_goes() -> None:
     try:
         chat = await keeper.create()
         async with asyncio.timeout(PATIENCE), aclosing(keeper.desk.follow(LOCAL, chat.id, presence=True)) as first:
-            assert await anext(first) == Event(PRESENCE, {"readers": 1})
+            assert await anext(first) == Event(ReadersCounted(1))
             async with aclosing(keeper.desk.follow(LOCAL, chat.id, presence=True)) as second:
-                assert (await anext(second)).data == {"readers": 2}
-                assert (await anext(first)).data == {"readers": 2}
-            assert (await anext(first)).data == {"readers": 1}
+                assert data_of(await anext(second)) == {"readers": 2}
+                assert data_of(await anext(first)) == {"readers": 2}
+            assert data_of(await anext(first)) == {"readers": 1}
     finally:
         await keeper.close()
 

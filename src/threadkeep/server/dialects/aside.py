@@ -9,15 +9,15 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from dataclasses import replace
 
-from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.events import Event
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import TurnNotFound
 from threadkeep.keeper import Keeper
 from threadkeep.runtime import open_store
+from threadkeep.server.dialects.exchange import Sent
 from threadkeep.store.base import MAX_BYTES
 from threadkeep.turn.bus import Bus
 from threadkeep.turn.desk import Desk
-from threadkeep.turn.events import Event
 from threadkeep.turn.host import Host
 from threadkeep.turn.running import Running
 
@@ -40,15 +40,15 @@ class Asides:
     def __init__(self) -> None:
         self._ending: set[asyncio.Task[None]] = set()
 
-    async def follow(self, desk: Desk, scope: Scope, id: str, after: Cursor) -> AsyncGenerator[Event, None]:
-        """Yield what happens behind the cursor; when the reader leaves, the turn is stopped and its store goes."""
+    async def follow(self, desk: Desk, scope: Scope, sent: Sent) -> AsyncGenerator[Event, None]:
+        """Yield what happens in a turn; when the reader leaves, the turn is stopped and its store goes."""
         try:
-            async with aclosing(desk.follow(scope, id, after)) as events:
+            async with aclosing(desk.follow_turn(scope, sent.conversation, sent.begun)) as events:
                 async for event in events:
                     yield event
         finally:
             # A task of its own: whoever closes a stream may itself be cancelled, and could not wait here.
-            task = asyncio.create_task(_end(desk, scope, id))
+            task = asyncio.create_task(_end(desk, scope, sent.conversation))
             self._ending.add(task)
             task.add_done_callback(self._ending.discard)
 

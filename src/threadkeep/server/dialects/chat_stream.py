@@ -16,9 +16,10 @@ from pydantic import Field
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.events import TurnEnded, TurnWaiting
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.conversation.value import Text
-from threadkeep.keeper import ENDS, Chat, Keeper
+from threadkeep.keeper import Keeper
 from threadkeep.server.dialects.exchange import Asking, Calling, DialectBody, Exchange, find
 from threadkeep.server.dialects.form import body_reader, described
 from threadkeep.server.dialects.message_counts import MessageCounts
@@ -29,10 +30,9 @@ from threadkeep.server.keys import replay_headers
 from threadkeep.server.limits import room_for_stream
 from threadkeep.server.routes.reading import LastEventId
 from threadkeep.server.shown import Shown
-from threadkeep.server.sse import stream
+from threadkeep.server.sse import DialectEvent, stream
 from threadkeep.store.base import MAX_LIMIT, Store
 from threadkeep.store.checks import check_position
-from threadkeep.turn.events import Event
 
 _STREAMED: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/event-stream": {}}, "description": "delta, tool_call, tool_result, then done or error."},
@@ -135,7 +135,7 @@ async def _is_told(store: Store, conversation: Conversation, cursor: Cursor) -> 
 
 async def _told(
     keeper: Keeper, counts: MessageCounts, conversation: Conversation, place: _Place
-) -> AsyncGenerator[Event, None]:
+) -> AsyncGenerator[DialectEvent, None]:
     """Yield the events of one turn in the words of this dialect, each with the cursor that it has everywhere."""
     scope, id = conversation.scope, conversation.id
     telling = Telling(place.turn, place.cursor.message)
@@ -143,18 +143,18 @@ async def _told(
         async for event in events:
             if telling.is_about(event):
                 for name, data in telling.tell(event):
-                    yield Event(name, data, event.cursor)
-                if event.name in ENDS and not await _went_on(Chat(keeper, scope, id), event):
-                    if event.name != "turn.failed":
-                        yield Event("done", await _done(keeper, counts, conversation, event), event.cursor)
+                    yield DialectEvent(name, data, event.cursor)
+                end = event.what
+                if isinstance(end, TurnEnded | TurnWaiting) and await keeper.desk.is_over(
+                    scope, id, event, telling.turn
+                ):
+                    if isinstance(end, TurnWaiting) or end.failure is None:
+                        yield DialectEvent("done", await _done(keeper, counts, conversation, end), event.cursor)
                     return
 
 
-async def _went_on(chat: Chat, event: Event) -> bool:
-    """Whether the turn waited for a person when this was said, but does not any more."""
-    return event.name == "turn.waiting" and not await chat.is_waiting()
-
-
-async def _done(keeper: Keeper, counts: MessageCounts, conversation: Conversation, event: Event) -> dict[str, Any]:
+async def _done(
+    keeper: Keeper, counts: MessageCounts, conversation: Conversation, end: TurnEnded | TurnWaiting
+) -> dict[str, Any]:
     now = await keeper.store.get(conversation.scope, conversation.id)
-    return {"session_id": now.id, "message_count": await counts.of(now), "status": status_of(event)}
+    return {"session_id": now.id, "message_count": await counts.of(now), "status": status_of(end)}

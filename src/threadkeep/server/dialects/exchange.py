@@ -26,7 +26,7 @@ from threadkeep.errors import (
     LimitReached,
     Stopping,
 )
-from threadkeep.keeper import Chat, Keeper, SentTurn, log_created, log_reused
+from threadkeep.keeper import Keeper, log_created, log_reused
 from threadkeep.server.bodies import said
 from threadkeep.server.dialects.reply import Outcome
 from threadkeep.server.identity import Who
@@ -133,10 +133,9 @@ class Exchange:
 
     async def _outcome(self, scope: Scope, sent: Sent) -> Outcome:
         outcome = Outcome()
-        turn = SentTurn(Chat(self.keeper, scope, sent.conversation), sent.begun)
-        async with aclosing(turn.events()) as events:
+        async with aclosing(self.keeper.desk.follow_turn(scope, sent.conversation, sent.begun)) as events:
             async for event in events:
-                if event.data.get("turn") == sent.begun.turn:
+                if event.turn == sent.begun.turn:
                     outcome.take(event)
         return outcome
 

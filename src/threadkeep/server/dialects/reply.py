@@ -9,11 +9,12 @@ from starlette.responses import JSONResponse, Response
 from threadkeep.context.blocks import text_of_blocks
 from threadkeep.context.marks import NO_CONTENT
 from threadkeep.conversation.blocks import AnyBlock
+from threadkeep.conversation.events import Event, MessageCompleted, TurnEnded, TurnWaiting
 from threadkeep.conversation.message import Message, Role, ToolCall
+from threadkeep.conversation.turn import TurnState
 from threadkeep.server.failed_turn import problem_of_turn
 from threadkeep.server.keys import replay_headers
 from threadkeep.server.shown import Shown
-from threadkeep.turn.events import Event
 
 
 class UsedTool(Shown):
@@ -46,23 +47,22 @@ class Outcome:
 
     message: Message | None = None
     calls: list[ToolCall] = field(default_factory=list)
-    end: Event | None = None
+    end: TurnEnded | TurnWaiting | None = None
 
     def take(self, event: Event) -> None:
         """Take in an event of the turn."""
-        if event.name == "message.completed":
-            message = Message.model_validate(event.data["message"])
-            self.calls += message.tool_calls
-            self.message = message if message.role is Role.ASSISTANT else self.message
-        elif event.name.startswith("turn."):
-            self.end = event
+        match event.what:
+            case MessageCompleted(message=message):
+                self.calls += message.tool_calls
+                self.message = message if message.role is Role.ASSISTANT else self.message
+            case TurnEnded() | TurnWaiting():
+                self.end = event.what
 
     def answer(self, session: str, *, replayed: bool) -> Response:
         """Return the answer to the request; a turn that failed is a problem that names the session."""
-        data = {} if self.end is None else self.end.data
-        if "error" in data:
-            return problem_of_turn(data["error"], session_id=session)
-        message, detail = self.message, data.get("detail")
+        if isinstance(self.end, TurnEnded) and self.end.failure is not None:
+            return problem_of_turn(self.end.failure, session_id=session)
+        message, detail = self.message, None if self.end is None else self.end.detail
         reply = Reply(
             response=(message.content.strip() or text_of_blocks(message) or NO_CONTENT) if message else detail or "",
             session_id=session,
@@ -74,6 +74,6 @@ class Outcome:
         return JSONResponse(reply.model_dump(mode="json"), headers=replay_headers(replayed))
 
 
-def status_of(end: Event) -> str:
+def status_of(end: TurnEnded | TurnWaiting) -> str:
     """Return how a turn ended, by its last event."""
-    return end.name.removeprefix("turn.")
+    return end.state if isinstance(end, TurnEnded) else TurnState.WAITING

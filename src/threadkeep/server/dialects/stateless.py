@@ -16,12 +16,12 @@ from starlette.responses import Response, StreamingResponse
 from threadkeep.context.blocks import old_text_of
 from threadkeep.context.tokens import four_characters_each
 from threadkeep.conversation.conversation import NewConversation
-from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.events import Event
 from threadkeep.conversation.ids import Id
 from threadkeep.conversation.message import Message, Role, check_role
 from threadkeep.conversation.value import Text
 from threadkeep.errors import InvalidValue
-from threadkeep.keeper import ENDS, Keeper, log_created
+from threadkeep.keeper import Keeper, log_created
 from threadkeep.server.bodies import said
 from threadkeep.server.dialects.aside import Asides, open_aside
 from threadkeep.server.dialects.exchange import (
@@ -42,7 +42,6 @@ from threadkeep.server.sse import stream
 from threadkeep.settings import Settings
 from threadkeep.store.base import Append
 from threadkeep.turn.desk import Desk
-from threadkeep.turn.events import Event
 from threadkeep.turn.steps.accept import Sending
 
 HISTORY_TOKENS = 2000
@@ -89,7 +88,7 @@ def stateless_routes(keeper: Keeper, settings: Settings) -> APIRouter:
             return await _stored(keeper, caller, await _begin(keeper.desk, caller, new, history, body))
         desk = await open_aside(keeper, settings.max_message_bytes)
         sent = await _begin(desk, caller, new, history, body)
-        return _streamed(sent, asides.follow(desk, caller.scope, sent.conversation, _before(sent)))
+        return _streamed(sent, asides.follow(desk, caller.scope, sent))
 
     @router.post("/stream", response_class=StreamingResponse, responses=_STREAMED, summary="Ask with a history")
     async def post(caller: Calling, body: StatelessBody) -> Response:
@@ -122,22 +121,15 @@ async def _room(connection: HTTPConnection, who: Actor, limits: Limited) -> Asyn
         yield
 
 
-def _before(sent: Sent) -> Cursor:
-    return Cursor(seq=sent.begun.entries[0].seq - 1)
-
-
 async def _stored(keeper: Keeper, caller: Caller, sent: Sent) -> Response:
     keeper.changed(caller.scope)
     headers = {"Location": f"/v1/conversations/{sent.conversation}", **replay_headers(sent.begun.replayed)}
-    events = keeper.desk.follow(caller.scope, sent.conversation, _before(sent))
+    events = keeper.desk.follow_turn(caller.scope, sent.conversation, sent.begun)
     return _streamed(sent, events, headers)
 
 
 def _streamed(sent: Sent, events: AsyncIterator[Event], headers: dict[str, str] | None = None) -> Response:
-    async def is_last(event: Event) -> bool:
-        return event.name in ENDS and event.data["turn"] == sent.begun.turn
-
-    return stream(events, sent.conversation, headers=headers, until=is_last)
+    return stream(events, sent.conversation, headers=headers)
 
 
 def _parsed(history: str) -> list[Said]:

@@ -6,9 +6,17 @@ Events of other turns, which may run before or be queued behind it, are left out
 from typing import Any
 
 from threadkeep.context.blocks import text_of_blocks
+from threadkeep.conversation.events import (
+    Event,
+    MessageCompleted,
+    MessageStarted,
+    TextDelta,
+    ToolCalled,
+    ToolReturned,
+    TurnEnded,
+    TurnQueued,
+)
 from threadkeep.conversation.message import Message, Role
-from threadkeep.server.failed_turn import failure
-from threadkeep.turn.events import Event
 
 Told = list[tuple[str, dict[str, Any]]]
 
@@ -26,34 +34,41 @@ class Telling:
 
     def is_about(self, event: Event) -> bool:
         """Whether an event belongs to the turn."""
-        turn, message = event.data.get("turn"), event.data.get("message")
-        if event.name in ("text.delta", "tool.called"):
-            return message not in self._of_others
-        if event.name == "conversation.updated" or "turn" not in event.data:
-            return False
-        if self._turn is None:
-            self._turn = turn
-        if turn is None or turn != self._turn:
-            self._of_others.add(message["id"] if isinstance(message, dict) else str(message))
-            return False
-        return True
+        match event.what:
+            case TextDelta(message=message) | ToolCalled(message=message):
+                return message not in self._of_others
+            case TurnQueued():
+                return False
+        if event.turn is not None and self._turn is None:
+            self._turn = event.turn
+        if event.turn is not None and event.turn == self._turn:
+            return True
+        match event.what:
+            case MessageStarted(message=message):
+                self._of_others.add(message)
+            case MessageCompleted(message=whole):
+                self._of_others.add(whole.id)
+        return False
+
+    @property
+    def turn(self) -> int:
+        """The turn that is told; 0 before it is known."""
+        return self._turn or 0
 
     def tell(self, event: Event) -> Told:
         """Return what to say of an event of the turn; the end of a turn that did not fail is the caller's to tell."""
-        data = event.data
-        match event.name:
-            case "text.delta":
-                self._begun.add(data["message"])
-                return [("delta", {"text": data["text"]})]
-            case "message.completed":
-                return self._whole(Message.model_validate(data["message"]))
-            case "tool.called":
-                return [("tool_call", {"id": data["id"], "name": data["name"], "args": data["args"]})]
-            case "tool.result":
-                return [("tool_result", {"tool_call_id": data["tool_call_id"], "content": data["content"]})]
-            case "turn.failed":
-                code, detail = failure(data["error"])
-                return [("error", {"code": code, "detail": detail})]
+        match event.what:
+            case TextDelta(message=message, text=text):
+                self._begun.add(message)
+                return [("delta", {"text": text})]
+            case MessageCompleted(message=whole):
+                return self._whole(whole)
+            case ToolCalled(call=call):
+                return [("tool_call", {"id": call.id, "name": call.name, "args": call.args})]
+            case ToolReturned(result=result, content=content):
+                return [("tool_result", {"tool_call_id": result.tool_call_id, "content": content})]
+            case TurnEnded(failure=failure) if failure is not None:
+                return [("error", failure.model_dump())]
             case _:
                 return []
 

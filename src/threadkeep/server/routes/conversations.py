@@ -210,4 +210,4 @@ async def _ended(store: Store, scope: Scope, conversation: Conversation, end: in
     if not found or found[-1][1].state.is_open:
         return None
     turn, change = found[-1]
-    return ShownTurn(id=turn or 0, state=change.state, error=change.error, detail=change.detail)
+    return ShownTurn(id=turn or 0, state=change.state, failure=change.failure, detail=change.detail)

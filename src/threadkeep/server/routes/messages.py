@@ -6,11 +6,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Header, Request
 from starlette.responses import JSONResponse, Response
 
-from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.events import MessageCompleted, TurnEnded, TurnWaiting
 from threadkeep.conversation.message import Role
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnState
-from threadkeep.keeper import ENDS, Chat, Keeper, log_reused
+from threadkeep.keeper import Keeper, log_reused
 from threadkeep.server.addresses import ConversationId
 from threadkeep.server.bodies import ApproveBody, RegenerateBody, SendBody, said
 from threadkeep.server.failed_turn import is_conflict, problem_of_turn
@@ -22,7 +22,6 @@ from threadkeep.server.sse import stream
 from threadkeep.server.waiting import unless_gone
 from threadkeep.server.wishes import wants_no_wait, wants_stream
 from threadkeep.store.base import Begun
-from threadkeep.turn.events import Event
 from threadkeep.turn.steps.accept import Sending
 
 Accept = Annotated[str, Header(description="`text/event-stream` streams the turn, `application/json` waits for it.")]
@@ -107,16 +106,9 @@ async def _answer(request: Request, keeper: Keeper, scope: Scope, id: str, begun
     """Answer in the way that the client wants: streamed, at once, or at the end of the turn."""
     accept, prefer = request.headers.get("accept", ""), request.headers.get("prefer", "")
     headers = replay_headers(begun.replayed)
-    events = keeper.desk.follow(scope, id, Cursor(seq=begun.entries[0].seq - 1))
-
-    async def is_last(event: Event) -> bool:
-        if event.name not in ENDS or event.data["turn"] != begun.turn:
-            return False
-        # A turn that waited for a person when this was said may have gone on since.
-        return event.name != "turn.waiting" or await Chat(keeper, scope, id).is_waiting()
-
+    events = keeper.desk.follow_turn(scope, id, begun)
     if wants_stream(accept):
-        return stream(events, id, headers=headers, until=is_last)
+        return stream(events, id, headers=headers)
     is_hasty = wants_no_wait(prefer)
     if is_hasty:
         headers["Preference-Applied"] = "respond-async"
@@ -124,20 +116,21 @@ async def _answer(request: Request, keeper: Keeper, scope: Scope, id: str, begun
             body = Answered(turn=ShownTurn(id=begun.turn, state=state))
             return JSONResponse(body.model_dump(mode="json"), 202, headers)
 
-    async def wait() -> tuple[int | None, Event | None]:
-        seq = None
+    async def wait() -> tuple[int | None, TurnEnded | TurnWaiting | None]:
+        seq, end = None, None
         async with aclosing(events):
             async for event in events:
-                if event.name == "message.completed" and event.data["turn"] == begun.turn:
-                    seq = event.data["seq"] if event.data["message"]["role"] == Role.ASSISTANT else seq
-                if await is_last(event):
-                    return seq, event
-        return seq, None
+                match event.what:
+                    case MessageCompleted(message=message, turn=begun.turn) if message.role is Role.ASSISTANT:
+                        seq = event.what.seq
+                    case TurnEnded(turn=begun.turn) | TurnWaiting(turn=begun.turn):
+                        end = event.what
+        return seq, end
 
     seq, end = await unless_gone(request.receive, wait())
-    if end is not None and is_conflict(end.data.get("error")):
-        return problem_of_turn(end.data["error"], turn=begun.turn)
-    whole = await _ended(keeper, scope, id, end, seq)
+    if isinstance(end, TurnEnded) and end.failure is not None and is_conflict(end.failure):
+        return problem_of_turn(end.failure, turn=begun.turn)
+    whole = await _ended(keeper, scope, id, begun.turn, end, seq)
     return JSONResponse(whole.model_dump(mode="json"), 202 if is_hasty else 200, headers)
 
 
@@ -149,11 +142,16 @@ async def _open_state(keeper: Keeper, scope: Scope, id: str, begun: Begun) -> Tu
     return next((turn.state for turn in turns if turn.number == begun.turn), None)
 
 
-async def _ended(keeper: Keeper, scope: Scope, id: str, end: Event | None, seq: int | None) -> Answered:
-    data = {} if end is None else end.data
-    state = "running" if end is None else end.name.removeprefix("turn.")
-    told = {name: data[name] for name in ("error", "detail", "calls") if name in data}
-    turn = ShownTurn(id=data.get("turn", 0), state=state, **told)
+async def _ended(
+    keeper: Keeper, scope: Scope, id: str, number: int, end: TurnEnded | TurnWaiting | None, seq: int | None
+) -> Answered:
+    match end:
+        case TurnEnded():
+            turn = ShownTurn(id=number, state=end.state, failure=end.failure, detail=end.detail)
+        case TurnWaiting():
+            turn = ShownTurn(id=number, state=TurnState.WAITING, detail=end.detail, calls=list(end.calls))
+        case _:
+            turn = ShownTurn(id=number, state=TurnState.RUNNING)
     if seq is None:
         return Answered(turn=turn)
     entry, tree = await keeper.store.entry(scope, id, seq), await keeper.store.tree(scope, id)

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from threadkeep.conversation.failure import Failure
 from threadkeep.conversation.message import Usage
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.errors import ConversationBusy, DraftMismatch, InvalidParent, LeaseLost, StaleHead
@@ -187,7 +188,9 @@ class TestTurns:
     ) -> None:
         name = await new(store)
         lease = await running(store, name)
-        end = TurnChange(state=state, usage=Usage(input_tokens=3), error="code", detail="why\x00")
+        end = TurnChange(
+            state=state, usage=Usage(input_tokens=3), failure=Failure(code="code", detail="d\x00"), detail="why\x00"
+        )
         append = Append(bodies=(answered("the answer"),), lease=lease, settle=end)
         stored = (await store.append(ADA, name, append)).entries
         assert [(entry.seq, entry.parent, entry.turn) for entry in stored] == [(3, 1, 1), (4, 3, 1)]

@@ -1,5 +1,6 @@
 """Ending a turn: its last message, its state and its usage in one commit, which also gives the lease back."""
 
+from threadkeep.conversation.failure import Failure
 from threadkeep.conversation.message import Message, ToolCall, Usage
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.store.base import Appendable
@@ -14,17 +15,20 @@ async def settle(
     running: Running,
     state: TurnState,
     *bodies: Appendable,
-    error: str | None = None,
+    failure: Failure | None = None,
     detail: str | None = None,
     calls: tuple[ToolCall, ...] = (),
 ) -> None:
     """End the turn, or pause it until a person has decided about some calls."""
     usage = total_usage(running, bodies)
-    told = None if error is None else storable(error[:MOST_SAID])
+    if failure is not None:
+        failure = Failure(code=failure.code, detail=storable(failure.detail[:MOST_SAID]))
     if calls:
         detail = f"A person must allow: {', '.join(call.name for call in calls)}"
     ids = tuple(call.id for call in calls)
-    await running.append(*bodies, settle=TurnChange(state=state, usage=usage, error=told, detail=detail, calls=ids))
+    await running.append(
+        *bodies, settle=TurnChange(state=state, usage=usage, failure=failure, detail=detail, calls=ids)
+    )
 
 
 def total_usage(running: Running, bodies: tuple[Appendable, ...]) -> Usage | None:

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from tests.told import name_of
 from tests.unit.server.dialects.serving import Served, assert_problem, events_in, names_and_data, serving
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.errors import ModelRefused
@@ -26,7 +27,7 @@ async def _chat(served: Served, message: str = "hi", **more: str) -> str:
 async def _ended(served: Served, id: str) -> None:
     """Wait until no turn is open any more."""
     async for event in (await served.keeper.get(id)).follow(Cursor()):
-        if event.name == "turn.completed":
+        if name_of(event) == "turn.completed":
             return
 
 
@@ -161,7 +162,7 @@ async def test_a_cancelled_turn_is_done_and_says_so() -> None:
         id = await _chat(served)
         live = asyncio.create_task(_told(served, id))
         async for event in (await served.keeper.get(id)).follow(Cursor()):
-            if event.name == "text.delta":
+            if name_of(event) == "text.delta":
                 break
         await served.client.post(f"/v1/conversations/{id}/cancel")
         assert names_and_data(await live)[-1][1]["status"] == "cancelled"

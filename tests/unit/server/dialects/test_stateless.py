@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
+from tests.told import name_of
 from tests.unit.server.dialects.serving import assert_problem, events_in, names_and_data, serving
 from threadkeep.conversation.conversation import NewConversation
-from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.message import Role
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.llm.base import Text
 from threadkeep.server.dialects.aside import Asides, open_aside
+from threadkeep.server.dialects.exchange import Sent
 from threadkeep.server.dialects.stateless import Said, trimmed
 from threadkeep.settings import Settings
 from threadkeep.testing.scripted_model import ScriptedModel, says
@@ -120,10 +121,10 @@ async def test_a_reader_who_leaves_ends_the_turn_and_its_model_call() -> None:
     async with serving([Text("Well"), asyncio.Event()]) as served:
         desk = await open_aside(served.keeper)
         id = (await desk.store.create(LOCAL, NewConversation())).conversation.id
-        events = Asides().follow(desk, LOCAL, id, Cursor())
-        await desk.send(LOCAL, id, Sending(content="hi"))
+        begun = await desk.send(LOCAL, id, Sending(content="hi"))
+        events = Asides().follow(desk, LOCAL, Sent(conversation=id, begun=begun))
         async for event in events:
-            if event.name == "text.delta":
+            if name_of(event) == "text.delta":
                 break
         before = asyncio.all_tasks()
         await events.aclose()

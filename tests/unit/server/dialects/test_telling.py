@@ -1,19 +1,42 @@
 """Telling one turn: what is said of its events, and that nothing is said of others."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 from threadkeep.conversation.blocks import Narrative
-from threadkeep.conversation.message import Message, Role
+from threadkeep.conversation.events import (
+    BlockAdded,
+    Event,
+    MessageCompleted,
+    MessageStarted,
+    StateChanged,
+    TextDelta,
+    ToolCalled,
+    ToolReturned,
+    TurnEnded,
+    TurnQueued,
+    TurnStarted,
+)
+from threadkeep.conversation.failure import Failure
+from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
+from threadkeep.conversation.state import StateChange
+from threadkeep.conversation.turn import TurnState
 from threadkeep.server.dialects.telling import Telling
-from threadkeep.turn.events import Event, show
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def _completed(id: str, text: str, turn: int | None, role: Role = Role.ASSISTANT, **more: Any) -> Event:
-    return Event("message.completed", {"message": show(Message(id=id, role=role, content=text, **more)), "turn": turn})
+    message = Message(id=id, role=role, content=text, **more)
+    return Event(MessageCompleted(message, 1, None, turn, NOW))
 
 
 def _delta(id: str, text: str) -> Event:
-    return Event("text.delta", {"message": id, "text": text})
+    return Event(TextDelta(id, text))
+
+
+def _ended(turn: int, state: TurnState, failure: Failure | None = None) -> Event:
+    return Event(TurnEnded(turn, 9, state, None, failure, None))
 
 
 def _told(telling: Telling, *events: Event) -> list[tuple[str, dict[str, Any]]]:
@@ -37,16 +60,16 @@ def test_an_answer_of_blocks_alone_is_told_as_text() -> None:
 
 def test_other_turns_and_what_belongs_to_none_are_left_out() -> None:
     events = [
-        Event("message.started", {"message": "x", "turn": 1}),
+        Event(MessageStarted("x", 1, NOW)),
         _delta("x", "old"),
         _completed("x", "old", 1),
-        Event("tool.called", {"message": "x", "id": "1", "name": "f", "args": {}}),
-        Event("tool.result", {"tool_call_id": "1", "content": "", "turn": 1}),
-        Event("turn.failed", {"turn": 1, "error": "model_error: no"}),
+        Event(ToolCalled("x", ToolCall(id="1", name="f"))),
+        Event(ToolReturned(ToolResult(tool_call_id="1"), "", 4, 3, 1, NOW)),
+        _ended(1, TurnState.FAILED, Failure(code="model_error", detail="no")),
         _completed("y", "brought along", None),
         _completed("q", "question", 5, Role.USER),
-        Event("state.changed", {"set": {}, "seq": 7}),
-        Event("conversation.updated", {"turn": 9, "queued": {}}),
+        Event(StateChanged(StateChange(), 7, None)),
+        Event(TurnQueued(9, 9, None)),
     ]
     assert _told(Telling(5), *events) == []
 
@@ -55,10 +78,10 @@ def test_without_a_number_it_is_the_first_turn_that_something_is_said_of() -> No
     telling = Telling(None, "a")
     events = [
         _delta("a", "rest"),
-        Event("block.added", {"message": "a", "block": {}}),
+        Event(BlockAdded("a", Narrative(text="x"))),
         _delta("a", "."),
         _completed("a", "the rest.", 3),
     ]
     assert _told(telling, *events) == [("delta", {"text": "rest"}), ("delta", {"text": "."})]
-    assert not telling.is_about(Event("turn.started", {"turn": 8}))
-    assert telling.is_about(Event("turn.completed", {"turn": 3}))
+    assert not telling.is_about(Event(TurnStarted(8, 8, None)))
+    assert telling.is_about(_ended(3, TurnState.COMPLETED))

@@ -6,6 +6,7 @@ from time import process_time
 import pytest
 
 import threadkeep
+from tests.told import name_of
 from tests.unit.threadkeep_assistants.long_inputs import slow_inputs
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import Scope
@@ -89,7 +90,7 @@ async def test_time_and_arithmetic_are_left_to_tools(question: str, told: str) -
 async def test_numbers_that_are_no_sum_are_left_alone(question: str) -> None:
     async with threadkeep.open("memory:", [ASSISTANT], model=DEMO) as keeper:
         chat = await keeper.create(title="Kept")
-        events = [event.name async for event in (await chat.send(question)).events()]
+        events = [name_of(event) async for event in (await chat.send(question)).events()]
         assert "tool.called" not in events
 
 

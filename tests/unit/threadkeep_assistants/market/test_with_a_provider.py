@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.told import data_of, failure_of, name_of
 from tests.unit.threadkeep_assistants.market.talking import Talk, talking_to
 from threadkeep.conversation.message import Message, Role
 from threadkeep.llm.base import Model
@@ -114,7 +115,10 @@ async def test_a_model_that_says_nothing_after_its_call_still_shows_what_was_fou
 async def test_a_model_that_says_nothing_at_all_ends_the_turn_with_a_note() -> None:
     async with openai_server(played.empty()) as server, talking_to(model_at(server)) as talk:
         events = [event async for event in (await talk.chat.send(QUESTION)).events()]
-        assert (events[-1].name, events[-1].data["detail"]) == ("turn.completed", "The model gave an empty answer.")
+        assert (name_of(events[-1]), data_of(events[-1])["detail"]) == (
+            "turn.completed",
+            "The model gave an empty answer.",
+        )
 
 
 async def test_a_provider_that_fails_for_a_while_is_asked_again() -> None:
@@ -128,6 +132,6 @@ async def test_a_provider_that_keeps_failing_ends_the_turn_with_its_error_and_th
     failures = [played.fails(500)] * 3
     async with openai_server(*failures, played.says("Here I am.")) as server, talking_to(model_at(server)) as talk:
         events = [event async for event in (await talk.chat.send(QUESTION)).events()]
-        assert events[-1].name == "turn.failed"
-        assert events[-1].data["error"].startswith("model_unavailable: ")
+        assert name_of(events[-1]) == "turn.failed"
+        assert failure_of(events[-1]).startswith("model_unavailable: ")
         assert (await talk.ask("And now?"))[1].content == "Here I am."

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from tests.told import data_of, name_of
 from threadkeep.conversation.message import Message
 from threadkeep.keeper import Chat
 from threadkeep.llm.base import Model
@@ -49,12 +50,12 @@ async def shopping(store: str = "memory:", model: str | Model = "demo", id: str 
 async def ask(chat: Chat, question: str) -> Told:
     """Ask and wait for the whole answer."""
     events = [event async for event in (await chat.send(question)).events()]
-    assert events[-1].name == "turn.completed", events[-1].data
-    message = [event for event in events if event.name == "message.completed"][-1].data["message"]
+    assert name_of(events[-1]) == "turn.completed", data_of(events[-1])
+    message = data_of([event for event in events if name_of(event) == "message.completed"][-1])["message"]
     return Told(
         Message.model_validate(message),
-        tuple(event.data["set"]["node"] for event in events if event.name == "state.changed"),
-        tuple(event.data["name"] for event in events if event.name == "tool.called"),
+        tuple(data_of(event)["set"]["node"] for event in events if name_of(event) == "state.changed"),
+        tuple(data_of(event)["name"] for event in events if name_of(event) == "tool.called"),
     )
 
 

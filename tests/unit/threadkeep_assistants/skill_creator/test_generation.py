@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.told import name_of
 from tests.unit.threadkeep_assistants.skill_creator.conversations import Conversation, Thinking, conversation
 from tests.unit.turn.keepers import called, ended
 from threadkeep.conversation.message import Role
@@ -232,7 +233,7 @@ async def test_what_was_stopped_while_it_was_written_goes_on_from_the_details(tm
         turn = await talk.chat.send("write it")
         await called(model, 2)
         await talk.chat.cancel()
-        assert (await ended(turn)).name == "turn.cancelled"
+        assert name_of(await ended(turn)) == "turn.cancelled"
         assert (await talk.state())["state"] == "generating"
         answer = await talk.say("/status")
         assert "The writing was stopped" in answer

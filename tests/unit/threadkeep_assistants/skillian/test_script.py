@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pytest
 import pytest_asyncio
 
+from tests.told import data_of, name_of
 from tests.unit.threadkeep_assistants.long_inputs import slow_inputs
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.keeper import Chat, SentTurn
@@ -57,8 +58,8 @@ class Talk:
 
 async def _messages(turn: SentTurn) -> AsyncIterator[object]:
     async for event in turn.events():
-        if event.name == "message.completed":
-            yield event.data["message"]
+        if name_of(event) == "message.completed":
+            yield data_of(event)["message"]
 
 
 @pytest_asyncio.fixture

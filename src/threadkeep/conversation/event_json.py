@@ -1,0 +1,95 @@
+"""Events as clients get them: their names, which are permanent, and their JSON."""
+
+from datetime import datetime
+from typing import Any, assert_never
+
+from threadkeep.conversation.events import (
+    BlockAdded,
+    CallDecided,
+    ConversationUpdated,
+    Happening,
+    HeadChosen,
+    MessageCompleted,
+    MessageStarted,
+    ReadersCounted,
+    StateChanged,
+    TextDelta,
+    ToolCalled,
+    ToolReturned,
+    TurnEnded,
+    TurnQueued,
+    TurnStarted,
+    TurnWaiting,
+)
+from threadkeep.conversation.message import Message
+
+TEXT_DELTA = "text.delta"
+Named = tuple[str, dict[str, Any]]
+
+
+def to_json(what: Happening) -> Named:
+    """Return the name of an event, and its data as plain JSON."""
+    match what:
+        case TextDelta():
+            return TEXT_DELTA, {"message": what.message, "text": what.text}
+        case MessageStarted():
+            started = {"message": what.message, "turn": what.turn, "started_at": what.started_at.isoformat()}
+            return "message.started", started
+        case MessageCompleted():
+            return "message.completed", {"message": message_json(what.message), **_place(what)}
+        case ToolCalled():
+            call = {"id": what.call.id, "name": what.call.name, "args": what.call.args}
+            return "tool.called", {"message": what.message, **call}
+        case ToolReturned():
+            result = what.result.model_dump(mode="json")
+            return "tool.result", {**result, "content": what.content, **_place(what)}
+        case BlockAdded():
+            return "block.added", {"message": what.message, "block": what.block.model_dump()}
+        case StateChanged():
+            changed = {"set": what.change.set, "unset": list(what.change.unset), "whole": what.change.whole}
+            return "state.changed", {**changed, "seq": what.seq, "parent": what.parent}
+        case TurnQueued() | TurnStarted() | TurnWaiting() | TurnEnded():
+            return _turn(what)
+        case ConversationUpdated():
+            said = what.update.model_dump(mode="json", exclude={"kind"}, exclude_none=True)
+            return "conversation.updated", {**said, "seq": what.seq}
+        case HeadChosen():
+            return "conversation.updated", {"head": what.head, "seq": what.seq}
+        case CallDecided():
+            approval = what.approval.model_dump(mode="json", exclude={"kind"})
+            return "conversation.updated", {"approval": approval, "seq": what.seq}
+        case ReadersCounted():
+            return "presence", {"readers": what.readers}
+        case _:
+            assert_never(what)
+
+
+def _turn(what: TurnQueued | TurnStarted | TurnWaiting | TurnEnded) -> Named:
+    data: dict[str, Any] = {"turn": what.turn, "seq": what.seq}
+    if isinstance(what, TurnQueued):
+        return "conversation.updated", {**data, "queued": message_json(what.message) if what.message else None}
+    if what.detail is not None:
+        data["detail"] = what.detail
+    match what:
+        case TurnStarted():
+            return "turn.started", data
+        case TurnWaiting():
+            return "turn.waiting", {**data, "calls": list(what.calls)}
+        case TurnEnded():
+            if what.usage is not None:
+                data["usage"] = what.usage.model_dump()
+            if what.failure is not None:
+                data["failure"] = what.failure.model_dump()
+            return f"turn.{what.state}", data
+        case _:
+            assert_never(what)
+
+
+def _place(what: MessageCompleted | ToolReturned) -> dict[str, Any]:
+    created_at: datetime = what.created_at
+    return {"seq": what.seq, "parent": what.parent, "turn": what.turn, "created_at": created_at.isoformat()}
+
+
+def message_json(message: Message) -> dict[str, Any]:
+    """Return a message as clients see it."""
+    return message.model_dump(mode="json", exclude={"kind"})
