@@ -48,7 +48,7 @@ async def test_a_key_that_is_only_text_is_refused_by_name_and_makes_no_conversat
     assert (await keeper.store.list(LOCAL)).items == ()
 
 
-@pytest.mark.parametrize("wrong", WRONG, ids=repr)
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda value: type(value).__name__)
 @pytest.mark.parametrize(
     ("verb", "given", "name"),
     [

@@ -84,11 +84,13 @@ def call(found: Found, method: str, text: str) -> Callable[[], object]:
 
 
 def is_slow(long: Callable[[], object], short: Callable[[], object] | None) -> bool:
-    """Whether it takes long, also the second time, and much longer than the short text if there is one."""
+    """Whether it takes long, whenever it is tried, and much longer than the short text if there is one."""
     slow = seconds_for(long)
-    if slow <= QUICK or (slow := min(slow, seconds_for(long))) <= QUICK:
-        return False
-    return short is None or isinf(slow) or slow > MOST_GROWTH * seconds_for(short)
+    for _ in range(3):
+        if slow <= QUICK:
+            return False
+        slow = min(slow, seconds_for(long))
+    return short is None or isinf(slow) or slow > MOST_GROWTH * max(seconds_for(short) for _ in range(3))
 
 
 def weakness(found: Found) -> str | None:

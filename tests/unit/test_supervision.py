@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
@@ -11,6 +12,7 @@ from threadkeep import supervision
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.turn import Lease
 from threadkeep.errors import StoreUnavailable
+from threadkeep.jobs.purge_deleted import purge_deleted
 from threadkeep.store.base import MAX_BYTES
 from threadkeep.store.memory import MemoryStore
 from threadkeep.store.wire import Wire
@@ -129,8 +131,11 @@ class FailingWire(Wire):
         return
 
 
-async def test_every_task_of_a_keeper_outlives_errors_that_nobody_foresaw(clock: FakeClock) -> None:
+async def test_every_task_of_a_keeper_outlives_errors_that_nobody_foresaw(
+    clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = FailingStore(clock)
+    monkeypatch.setattr("threadkeep.keeper.purge_deleted", partial(purge_deleted, kept=0, every=0.01))
 
     async def open_store() -> FailingStore:
         return store
