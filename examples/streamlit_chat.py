@@ -114,7 +114,7 @@ def show_turn(told: Iterator[tuple[str, Json]]) -> None:
                 case "tool.result" if data["tool_call_id"] in running:
                     running[data["tool_call_id"]].update(state="error" if data["error"] else "complete")
                 case "turn.failed":
-                    st.error(f"The turn failed: {data['error']}")
+                    st.error(f"The turn failed: {data['failure']['detail']}")
                     return
     st.rerun()
 

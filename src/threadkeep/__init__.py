@@ -14,9 +14,31 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from threadkeep.context.base import Policy, Window
+    from threadkeep.conversation.conversation import Conversation
     from threadkeep.conversation.cursor import Cursor
+    from threadkeep.conversation.events import (
+        BlockAdded,
+        CallDecided,
+        ConversationUpdated,
+        Event,
+        HeadChosen,
+        MessageCompleted,
+        MessageStarted,
+        ReadersCounted,
+        StateChanged,
+        TextDelta,
+        ToolCalled,
+        ToolReturned,
+        TurnEnded,
+        TurnQueued,
+        TurnStarted,
+        TurnWaiting,
+    )
+    from threadkeep.conversation.failure import Failure
     from threadkeep.conversation.message import Message
     from threadkeep.conversation.scope import Scope
+    from threadkeep.errors import ThreadkeepError
+    from threadkeep.keeper import Chat, Keeper, SentTurn
     from threadkeep.runtime import open  # noqa: A004
     from threadkeep.tools.base import ToolContext, ToolOutcome
     from threadkeep.tools.decorator import tool
@@ -27,13 +49,35 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Assistant",
+    "BlockAdded",
+    "CallDecided",
+    "Chat",
+    "Conversation",
+    "ConversationUpdated",
     "Cursor",
+    "Event",
+    "Failure",
+    "HeadChosen",
+    "Keeper",
     "Message",
+    "MessageCompleted",
+    "MessageStarted",
     "Policy",
+    "ReadersCounted",
     "Registry",
     "Scope",
+    "SentTurn",
+    "StateChanged",
+    "TextDelta",
+    "ThreadkeepError",
+    "ToolCalled",
     "ToolContext",
     "ToolOutcome",
+    "ToolReturned",
+    "TurnEnded",
+    "TurnQueued",
+    "TurnStarted",
+    "TurnWaiting",
     "Window",
     "open",
     "tool",
@@ -41,13 +85,35 @@ __all__ = [
 
 _HOMES = {
     "Assistant": "turn.assistant",
+    "BlockAdded": "conversation.events",
+    "CallDecided": "conversation.events",
+    "Chat": "keeper",
+    "Conversation": "conversation.conversation",
+    "ConversationUpdated": "conversation.events",
     "Cursor": "conversation.cursor",
+    "Event": "conversation.events",
+    "Failure": "conversation.failure",
+    "HeadChosen": "conversation.events",
+    "Keeper": "keeper",
     "Message": "conversation.message",
+    "MessageCompleted": "conversation.events",
+    "MessageStarted": "conversation.events",
     "Policy": "context.base",
+    "ReadersCounted": "conversation.events",
     "Registry": "tools.registry",
     "Scope": "conversation.scope",
+    "SentTurn": "keeper",
+    "StateChanged": "conversation.events",
+    "TextDelta": "conversation.events",
+    "ThreadkeepError": "errors",
+    "ToolCalled": "conversation.events",
     "ToolContext": "tools.base",
     "ToolOutcome": "tools.base",
+    "ToolReturned": "conversation.events",
+    "TurnEnded": "conversation.events",
+    "TurnQueued": "conversation.events",
+    "TurnStarted": "conversation.events",
+    "TurnWaiting": "conversation.events",
     "Window": "context.base",
     "open": "runtime",
     "tool": "tools.decorator",

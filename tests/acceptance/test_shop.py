@@ -136,7 +136,7 @@ async def test_a_model_that_is_down_fails_the_turn_clearly_and_keeps_the_questio
     async with played_by(SHOP, *[played.fails(500)] * 4, played.says("Back again.")) as (server, _, path):
         failed = (await server.say(path, "phones under $500")).json()
         assert (failed["turn"]["state"], failed["message"]) == ("failed", None)
-        assert "model_unavailable" in failed["turn"]["error"]
+        assert failed["turn"]["failure"]["code"] == "model_unavailable"
         again = await server.client.post(f"{path}/regenerate")
         assert again.json()["message"]["content"] == "Back again."
 

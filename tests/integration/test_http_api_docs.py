@@ -8,6 +8,7 @@ from pathlib import Path
 from tests.acceptance.fuzz import serving
 from tests.documents import ROOT, assert_commands_answer
 from tests.integration.serving import serving as serving_here
+from threadkeep.conversation import event_json
 from threadkeep.errors import (
     ContentTooLarge,
     ModelError,
@@ -19,11 +20,10 @@ from threadkeep.errors import (
     ThreadkeepError,
 )
 from threadkeep.server.problems import problem_of
-from threadkeep.turn import events
 
 PAGE = "docs/reference/http-api.md"
 TEXT = (ROOT / PAGE).read_text(encoding="utf-8")
-MADE = {"turn.waiting", "turn.cancelled", "turn.interrupted"}
+MADE = {"turn.completed", "turn.failed", "turn.cancelled", "turn.interrupted"}
 """Events whose names are put together from the state of a turn."""
 
 
@@ -68,7 +68,7 @@ def test_every_problem_that_only_the_server_knows_is_in_the_second_table() -> No
 def test_every_event_is_in_the_table() -> None:
     named = set(re.findall(r"^\| `([a-z]+\.[a-z]+)` \|", TEXT, re.MULTILINE))
     written = set(
-        re.findall(r'"((?:message|text|tool|block|state|conversation|turn)\.\w+)"', inspect.getsource(events))
+        re.findall(r'"((?:message|text|tool|block|state|conversation|turn)\.\w+)"', inspect.getsource(event_json))
     )
     assert named == written | MADE
 

@@ -431,7 +431,7 @@ async def test_how_the_newest_turn_ended_is_told_after_a_reload_too(store: str) 
         await server.say(path, "May I?")
         failed = (await server.client.get(path)).json()
         assert (failed["turns"], failed["ended"]["state"]) == ([], "failed")
-        assert "Not today." in failed["ended"]["error"]
+        assert "Not today." in failed["ended"]["failure"]["detail"]
         await server.say(path, "And now?")
         assert (await server.client.get(path)).json()["ended"]["state"] == "completed"
 

@@ -15,7 +15,7 @@ import wordllama
 from tokenizers import Tokenizer
 
 import threadkeep
-from tests.told import data_of, name_of
+from tests.told import failure_of, name_of
 from threadkeep.context.base import Policy, Window
 from threadkeep.conversation.message import Message, Role, Usage
 from threadkeep.errors import ContextTooLong
@@ -128,9 +128,8 @@ async def test_a_turn_ends_with_the_reason_if_even_the_shortest_request_is_too_l
     async with threadkeep.open("memory:", [FULL], model=model) as keeper:
         chat = await keeper.create()
         turn = await chat.send("Hello?")
-        assert [data_of(event)["error"] async for event in turn.events() if name_of(event) == "turn.failed"] == [
-            "context_too_long: no room"
-        ]
+        ends = [event async for event in turn.events() if name_of(event) == "turn.failed"]
+        assert [failure_of(end) for end in ends] == ["context_too_long: no room"]
         answer = await (await chat.send("And now?")).answer()
         assert answer is not None
         assert answer.content == "Better."
