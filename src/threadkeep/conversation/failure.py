@@ -14,8 +14,8 @@ class Failure(Value):
 
     @classmethod
     def of(cls, error: ThreadkeepError) -> Self:
-        """Return an error as a value that can be stored."""
-        return cls(code=error.code, detail=str(error))
+        """Return an error as a value that can be stored, whatever a provider has put into its text."""
+        return cls(code=error.code, detail=str(error).encode(errors="backslashreplace").decode())
 
     def __str__(self) -> str:
         return f"{self.code}: {self.detail}"

@@ -393,12 +393,12 @@ async def test_a_model_gets_history_passages_and_question() -> None:
     assert request.messages[-1].content.endswith("phones under $500")
 
 
-async def test_the_model_sees_the_newest_ten_messages() -> None:
+async def test_the_model_sees_the_newest_ten_messages_and_the_question() -> None:
     model = ScriptedModel(*(says(f"Answer {place}.") for place in range(8)))
     async with shopping(model=model) as chat:
         for place in range(8):
             await ask(chat, f"Hello number {place}, how do you do?")
     said = [message for message in model.requests[-1].messages if message.role != "system"]
-    assert len(said) <= 10
+    assert len(said) <= 11
     # What fell out of the window and fits the question is recalled beside it, as with every assistant.
     assert not any("Hello number 0" in message.content for message in said[:-1])
