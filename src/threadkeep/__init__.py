@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from threadkeep.errors import ThreadkeepError
     from threadkeep.keeper import Chat, Keeper, SentTurn
     from threadkeep.runtime import open  # noqa: A004
+    from threadkeep.store.base import Store
     from threadkeep.tools.base import ToolContext, ToolOutcome
     from threadkeep.tools.decorator import tool
     from threadkeep.tools.registry import Registry
@@ -68,6 +69,7 @@ __all__ = [
     "Scope",
     "SentTurn",
     "StateChanged",
+    "Store",
     "TextDelta",
     "ThreadkeepError",
     "ToolCalled",
@@ -104,6 +106,7 @@ _HOMES = {
     "Scope": "conversation.scope",
     "SentTurn": "keeper",
     "StateChanged": "conversation.events",
+    "Store": "store.base",
     "TextDelta": "conversation.events",
     "ThreadkeepError": "errors",
     "ToolCalled": "conversation.events",

@@ -48,6 +48,8 @@ NO_POSTGRES = "PostgreSQL needs a package: pip install 'threadkeep[postgres]'"
 DEFAULT_ASSISTANT = "chat"
 ASSISTANTS = "threadkeep.assistants"
 """The entry points by which packages offer assistants."""
+STORES = "threadkeep.stores"
+"""The entry points by which packages offer stores: the name is the scheme of the URL, the value opens it."""
 
 
 async def open_store(url: str, *, clock: Clock = utc_now, ids: IdSource = new_id, max_bytes: int = MAX_BYTES) -> Store:
@@ -71,7 +73,10 @@ async def open_store(url: str, *, clock: Clock = utc_now, ids: IdSource = new_id
             except ImportError:
                 raise StoreUnavailable(NO_POSTGRES) from None
             return await PostgresStore.open(url, clock, ids, max_bytes)
-        case _:
+        case scheme:
+            for point in entry_points(group=STORES, name=scheme):
+                opened: Store = await point.load()(url, clock=clock, ids=ids, max_bytes=max_bytes)
+                return opened
             raise InvalidStoreUrl
 
 
@@ -91,7 +96,7 @@ class Hosting:
 
 
 async def open_keeper(
-    url: str = DEFAULT_STORE,
+    store: str | Store = DEFAULT_STORE,
     assistants: Sequence[Assistant] = (),
     *,
     model: str | Model | None = None,
@@ -102,6 +107,7 @@ async def open_keeper(
 ) -> Keeper:
     """Open a store and everything that answers in it. The first assistant answers where a conversation names none.
 
+    `store` is a URL or a store that is open already; it is closed with the keeper.
     `model` is a name or a model of your own; without one it is chosen from what is found in the environment. `pace` is
     for the scripted demo: seconds for a word.
     """
@@ -113,7 +119,9 @@ async def open_keeper(
     own = (assistant.model for assistant in known.values() if assistant.model)
     offered = tuple(dict.fromkeys([choice.name, *own, *(hosting.models or ()), "demo"]))
     default = choice.name if isinstance(model, str | None) else model
-    store = await open_store(url, max_bytes=hosting.max_bytes)
+    is_embedded = isinstance(store, str) and store_path(store) is not None
+    if isinstance(store, str):
+        store = await open_store(store, max_bytes=hosting.max_bytes)
     servers = McpServers(mcp or {})
     await servers.start()
     parts = Parts(
@@ -131,7 +139,7 @@ async def open_keeper(
         clock=utc_now,
         ids=new_id,
         owner=new_owner(),
-        is_gone=lambda owner: store_path(url) is not None and is_gone(owner),
+        is_gone=lambda owner: is_embedded and is_gone(owner),
         tool_timeout=hosting.tool_timeout,
         count=hosting.count,
         admission=hosting.admission,
@@ -298,10 +306,11 @@ async def _after_turn(running: Running) -> None:
 
 @asynccontextmanager
 async def open(  # noqa: A001 - it is read as threadkeep.open
-    url: str = DEFAULT_STORE, assistants: Sequence[Assistant] = (), *, model: str | Model | None = None
+    store: str | Store = DEFAULT_STORE, assistants: Sequence[Assistant] = (), *, model: str | Model | None = None
 ) -> AsyncIterator[Keeper]:
-    """Open Threadkeep for the length of a block: `async with threadkeep.open() as keeper`."""
-    keeper = await open_keeper(url, assistants, model=model)
+    """Open Threadkeep for the length of a block: `async with threadkeep.open() as keeper`. A store of your own is
+    taken as it is, and closed at the end."""
+    keeper = await open_keeper(store, assistants, model=model)
     try:
         yield keeper
     finally:

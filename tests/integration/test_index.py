@@ -13,7 +13,7 @@ from tests.unit.retrieval.counted_embeddings import CountedEmbeddings
 from threadkeep.errors import IndexUnusable, PackageMissing, WrongEmbeddings
 from threadkeep.retrieval.base import Document, Filter, Query
 from threadkeep.retrieval.hybrid import Added, HybridIndex
-from threadkeep.store.sqlite.connection import Database
+from threadkeep.store.sqlite_file import Database
 
 WRITER = """
 import asyncio, sys

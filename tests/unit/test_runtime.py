@@ -1,17 +1,24 @@
-"""What is wired: the counter of tokens by its name, and the time that tools and scripts may take."""
+"""What is wired: stores and the counter of tokens by name, and the time that tools and scripts may take."""
 
 import asyncio
 import sys
 import threading
+from importlib.metadata import EntryPoint
 
 import pytest
 
+import threadkeep
 from tests.told import data_of, failure_of, name_of
+from threadkeep import runtime
 from threadkeep.context.tokens import count_tokens
-from threadkeep.errors import InvalidValue
+from threadkeep.conversation.clock import Clock
+from threadkeep.conversation.ids import IdSource
+from threadkeep.errors import InvalidStoreUrl, InvalidValue, StoreUnavailable
 from threadkeep.llm.script import Call, Reply, Scene, Script
-from threadkeep.runtime import Hosting, found_assistants, load_counter, open_keeper
+from threadkeep.runtime import Hosting, found_assistants, load_counter, open_keeper, open_store
 from threadkeep.settings import Settings
+from threadkeep.store.base import Store
+from threadkeep.store.memory import MemoryStore
 from threadkeep.tools.decorator import tool
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant
@@ -78,3 +85,28 @@ def after_wait(scene: Scene) -> Reply | None:
 def call_wait(scene: Scene) -> Reply | None:
     """Call the tool if somebody says its name."""
     return Reply(calls=(Call("wait"),)) if scene.question == "wait" else None
+
+
+async def test_a_store_of_ones_own_is_taken_as_it_is_and_closed_at_the_end() -> None:
+    store = await open_store("memory:")
+    async with threadkeep.open(store, model="demo") as keeper:
+        assert keeper.store is store
+        assert await (await (await keeper.create()).send("Hello")).answer() is not None
+    with pytest.raises(StoreUnavailable):
+        await store.ping()
+
+
+async def test_a_scheme_can_come_from_another_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    point = EntryPoint("elsewhere", "tests.unit.test_runtime:open_elsewhere", runtime.STORES)
+    offered = {runtime.STORES: {"elsewhere": (point,)}}
+    monkeypatch.setattr(runtime, "entry_points", lambda group, name: offered.get(group, {}).get(name, ()))
+    store = await open_store("elsewhere://somewhere/else")
+    await store.ping()
+    await store.close()
+    with pytest.raises(InvalidStoreUrl):
+        await open_store("nowhere://else")
+
+
+async def open_elsewhere(url: str, *, clock: Clock, ids: IdSource, max_bytes: int) -> Store:
+    assert url == "elsewhere://somewhere/else"
+    return MemoryStore(clock, ids, max_bytes)

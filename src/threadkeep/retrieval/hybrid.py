@@ -23,7 +23,7 @@ from threadkeep.retrieval.sqlite.writing import Prepared
 from threadkeep.retrieval.terms import MAX_CHARACTERS
 from threadkeep.retrieval.vectors import blended
 from threadkeep.retrieval.wordllama import WordLlamaEmbeddings
-from threadkeep.store.sqlite.connection import Database
+from threadkeep.store.sqlite_file import Database
 
 T = TypeVar("T")
 

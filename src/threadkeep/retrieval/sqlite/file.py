@@ -10,7 +10,7 @@ from typing import Literal
 import apsw
 
 from threadkeep.errors import IndexUnusable, PackageMissing, StoreBusy, StoreError, WrongEmbeddings
-from threadkeep.store.sqlite.connection import BUSY_MILLISECONDS, Database, connect, translate
+from threadkeep.store.sqlite_file import BUSY_MILLISECONDS, Database, connect, translate
 
 APPLICATION = 0x74686B69
 """Marks the file as an index of ours ("thki")."""

@@ -11,7 +11,7 @@ from threadkeep.retrieval.embeddings import Vector
 from threadkeep.retrieval.splitting import Stretch
 from threadkeep.retrieval.terms import indexed
 from threadkeep.retrieval.vectors import packed, unit
-from threadkeep.store.sqlite.connection import Database
+from threadkeep.store.sqlite_file import Database
 
 
 class Prepared(NamedTuple):

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import apsw
 
-from threadkeep.store.sqlite.connection import Database
+from threadkeep.store.sqlite_file import Database
 
 LONG_PAGES = 4000
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 from zlib import crc32
 
-from threadkeep.store.sqlite.connection import Database
+from threadkeep.store.sqlite_file import Database
 
 _pack = struct.Struct("<12q").pack
 _SIGN = 1 << 31

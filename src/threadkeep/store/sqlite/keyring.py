@@ -9,8 +9,8 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.errors import AlreadyExists, KeyNotFound
 from threadkeep.store.keyring import MOST_LOGINS, KeyRing
 from threadkeep.store.moments import microseconds, moment
-from threadkeep.store.sqlite.connection import Database, translated
 from threadkeep.store.sqlite.writer import Writer
+from threadkeep.store.sqlite_file import Database, translated
 
 _KEY = "k.id, k.digest, k.hint, k.tenant, k.user, k.role, k.created_at, k.expires_at, k.revoked_at"
 _KEYS = f"SELECT {_KEY} FROM api_key k"

@@ -10,8 +10,8 @@ import apsw
 from threadkeep.errors import StoreCorrupt, StoreUnavailable
 from threadkeep.store import os_errors
 from threadkeep.store.sqlite.checksums import ENTRY, is_entry
-from threadkeep.store.sqlite.connection import Database, translated
 from threadkeep.store.sqlite.writer import Writer
+from threadkeep.store.sqlite_file import Database, translated
 
 PATIENCE = 2.0
 """Seconds in which a store that is well has answered."""

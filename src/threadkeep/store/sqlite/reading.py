@@ -24,8 +24,8 @@ from threadkeep.store.placement import Tip
 from threadkeep.store.record import OpenTurn
 from threadkeep.store.rules import DraftEnd, Replay
 from threadkeep.store.sqlite.checksums import CONVERSATION, SETTINGS, checksum
-from threadkeep.store.sqlite.connection import Database
 from threadkeep.store.sqlite.place import Place, check_chain, check_entry, gap, read_jump
+from threadkeep.store.sqlite_file import Database
 
 _ENTRY = "SELECT seq, parent, kind, turn, created_at, id, tokens, head, newest, content, parts, crc FROM entry"
 _JUMP = 'SELECT first, parent, "left", beside, crc FROM jump'

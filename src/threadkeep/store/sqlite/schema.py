@@ -7,7 +7,7 @@ import apsw
 
 from threadkeep.errors import StoreCorrupt, StoreTooNew
 from threadkeep.store.sqlite.checksums import register
-from threadkeep.store.sqlite.connection import Database, connect, translated
+from threadkeep.store.sqlite_file import Database, connect, translated
 
 APPLICATION = 0x7468726B
 """Marks the file as ours ("thrk")."""

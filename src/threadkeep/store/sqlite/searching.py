@@ -3,10 +3,10 @@
 from threadkeep.conversation.scope import Scope
 from threadkeep.store.base import HitPage
 from threadkeep.store.paging import Candidate, hit_page, search_after
-from threadkeep.store.sqlite.connection import translated
 from threadkeep.store.sqlite.index import candidates
 from threadkeep.store.sqlite.place import Place
 from threadkeep.store.sqlite.reading import Reader
+from threadkeep.store.sqlite_file import translated
 from threadkeep.store.words import Query
 
 

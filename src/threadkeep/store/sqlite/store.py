@@ -39,7 +39,6 @@ from threadkeep.store.rights import warn_if_shared
 from threadkeep.store.ruled import RuledStore
 from threadkeep.store.rules import Verb
 from threadkeep.store.sqlite import index, listing
-from threadkeep.store.sqlite.connection import Database, connect, translated
 from threadkeep.store.sqlite.deletion import Deletion
 from threadkeep.store.sqlite.keyring import SqliteKeyRing
 from threadkeep.store.sqlite.place import Place
@@ -51,6 +50,7 @@ from threadkeep.store.sqlite.upkeep import Upkeep
 from threadkeep.store.sqlite.wal import check_end, check_pair, flush
 from threadkeep.store.sqlite.writer import Writer
 from threadkeep.store.sqlite.writing import Log
+from threadkeep.store.sqlite_file import Database, connect, translated
 from threadkeep.store.words import query_words, relate
 
 T = TypeVar("T")

@@ -9,9 +9,9 @@ from contextlib import suppress
 
 from threadkeep.errors import StoreError
 from threadkeep.store.sqlite import index
-from threadkeep.store.sqlite.connection import translated
 from threadkeep.store.sqlite.writer import Writer
 from threadkeep.store.sqlite.writing import Log
+from threadkeep.store.sqlite_file import translated
 from threadkeep.supervision import supervised
 
 MOVE_IDLE_SECONDS = 2.0

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import apsw
 
 from threadkeep.errors import StoreCorrupt
-from threadkeep.store.sqlite.connection import Database, translated
+from threadkeep.store.sqlite_file import Database, translated
 
 _HEADER = struct.Struct(">8I")
 _FRAME = struct.Struct(">6I")

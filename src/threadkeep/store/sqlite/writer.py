@@ -17,7 +17,7 @@ import apsw
 
 from threadkeep.errors import StoreUnavailable
 from threadkeep.store.sqlite.checkpoints import Checkpoints, start_thread
-from threadkeep.store.sqlite.connection import BUSY_MILLISECONDS, Database, translate
+from threadkeep.store.sqlite_file import BUSY_MILLISECONDS, Database, translate
 
 T = TypeVar("T")
 Work = Callable[[], Any]

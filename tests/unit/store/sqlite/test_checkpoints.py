@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from threadkeep.store.sqlite import checkpoints
-from threadkeep.store.sqlite.connection import connect
 from threadkeep.store.sqlite.writer import Writer
+from threadkeep.store.sqlite_file import connect
 
 TIMES = 3
 

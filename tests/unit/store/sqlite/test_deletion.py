@@ -8,8 +8,8 @@ from threadkeep.conversation.ids import new_id
 from threadkeep.errors import ConversationNotFound
 from threadkeep.store.base import MAX_BYTES
 from threadkeep.store.sqlite import deletion
-from threadkeep.store.sqlite.connection import connect
 from threadkeep.store.sqlite.store import SqliteStore
+from threadkeep.store.sqlite_file import connect
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import ADA, NO_TIME, new
 

@@ -9,8 +9,8 @@ import apsw
 import pytest
 
 from threadkeep.errors import StoreUnavailable
-from threadkeep.store.sqlite.connection import connect
 from threadkeep.store.sqlite.writer import Writer
+from threadkeep.store.sqlite_file import connect
 
 
 @pytest.fixture
