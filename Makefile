@@ -10,6 +10,7 @@ SEED ?= 1
 MODELS := $(if $(OPENAI_API_KEY)$(ANTHROPIC_API_KEY),.venv/.models-stamp)
 
 BIN := .venv/bin
+NPM := .venv/npm
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
@@ -27,11 +28,13 @@ run: .venv/.run-stamp $(MODELS) ## serve on http://127.0.0.1:8000 (ARGS="--port 
 test: .venv/.test-stamp programs ## run all tests (ARGS="-k name")
 	@$(BIN)/pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
-check: .venv/.dev-stamp ## format, lint, types and layers
+check: .venv/.dev-stamp .venv/.npm-stamp ## format, lint, types and layers
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/oxlint src/threadkeep/web
+	$(BIN)/node $(NPM)/node_modules/typescript/bin/tsc
 
 bench: .venv/.test-stamp ## measure stores, turns, server, follow-ups and page (ARGS="--quick")
 	@$(BIN)/python -m bench.store $(ARGS)
@@ -80,4 +83,11 @@ $(BIN)/pip:
 .venv/.dev-stamp: .venv/.test-stamp requirements/dev.txt
 	@echo "Installing what the checks need ..."
 	@$(PIP) install --require-hashes -r requirements/dev.txt
+	@touch $@
+
+.venv/.npm-stamp: requirements/npm/package-lock.json .venv/.dev-stamp
+	@echo "Installing what checking the page's types needs ..."
+	@mkdir -p $(NPM)
+	@cp requirements/npm/package.json requirements/npm/package-lock.json $(NPM)
+	@$(BIN)/npm ci --prefix $(NPM) --no-audit --no-fund --loglevel error
 	@touch $@

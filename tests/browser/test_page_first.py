@@ -87,3 +87,16 @@ async def test_the_card_that_invites_to_break_it_goes_through_reload_kill_and_re
     await expect(steps.and_(page.locator("[data-done=true]"))).to_have_count(4)
     await page.get_by_role("button", name="End the try").click()
     await expect(page.get_by_test_id("trial")).to_have_count(0)
+
+
+async def test_a_new_try_does_not_show_the_result_of_the_last_one(person: Person) -> None:
+    await person.open()
+    trial = person.page.get_by_test_id("trial")
+    for _ in range(2):
+        await person.page.get_by_test_id("trial-card").get_by_role("button").click()
+        await expect(trial).to_be_visible()
+        await expect(trial).not_to_contain_text("The same:")
+        await person.is_answered()
+        await person.page.get_by_role("button", name="Compare").click()
+        await expect(trial).to_contain_text("The same:")
+        await person.page.get_by_test_id("new").click()

@@ -269,7 +269,7 @@ async def test_citations_that_follow_one_another_are_one_list(parts: Harness) ->
         {"type": "citation", "source": "10-K", "title": "Report", "url": "https://example.org/k", "text": "It grew."},
         {"type": "citation", "source": "notes.txt", "url": "javascript:alert(1)"},
     ]
-    await parts.draw("Blocks", blocks=cited)
+    await parts.draw("Blocks", blocks=[{"type": "gauge", "all": 7}, *cited])
     await expect(parts.page.get_by_role("listitem")).to_have_count(2)
     await expect(parts.page.get_by_role("link")).to_have_count(1)
 

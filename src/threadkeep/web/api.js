@@ -9,6 +9,11 @@ export const needsKey = signal(false);
 
 // The server answered, and said no. `code` is stable; see docs/reference/http-api.md.
 export class Problem extends Error {
+  /**
+   * @param {number} status
+   * @param {{ detail?: string, title?: string, code?: string, head?: number | null }} body
+   * @param {number} retryAfter seconds
+   */
   constructor(status, body, retryAfter) {
     super(body.detail || body.title || `The server answered ${status}.`);
     this.status = status;
@@ -32,6 +37,7 @@ export function newKey() {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+/** @param {Response} response */
 export async function problemOf(response) {
   const seconds = Number(response.headers.get("Retry-After"));
   const body = await response.json().catch(() => ({}));
@@ -39,7 +45,14 @@ export async function problemOf(response) {
   return new Problem(response.status, body, Number.isFinite(seconds) ? seconds : 0);
 }
 
+/**
+ * @typedef {{ body?: object, key?: string, prefer?: string, signal?: AbortSignal }} Options
+ * @param {string} method
+ * @param {string} path
+ * @param {Options} [options]
+ */
 async function request(method, path, { body, key, prefer, signal: ending } = {}) {
+  /** @type {Record<string, string>} */
   const headers = { Accept: "application/json" };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   if (key) headers["Idempotency-Key"] = key;
@@ -58,6 +71,11 @@ async function request(method, path, { body, key, prefer, signal: ending } = {})
   }
 }
 
+/**
+ * @param {string} method
+ * @param {string} path
+ * @param {Options} [options]
+ */
 export async function call(method, path, options) {
   const response = await request(method, path, options);
   if (!response.ok) throw await problemOf(response);
@@ -69,20 +87,28 @@ export async function call(method, path, options) {
   }
 }
 
+/** @type {(path: string, options?: Options) => Promise<any>} */
 export const get = (path, options) => call("GET", path, options);
+/** @type {(path: string, body?: object, options?: Options) => Promise<any>} */
 export const post = (path, body, options) => call("POST", path, { body, ...options });
 export const patch = (path, body) => call("PATCH", path, { body });
 export const put = (path, body) => call("PUT", path, { body });
 export const del = (path) => call("DELETE", path);
 
+/** @param {string} path */
 export async function getText(path) {
   const response = await request("GET", path);
   if (!response.ok) throw await problemOf(response);
   return response.text();
 }
 
+/**
+ * @param {string} id
+ * @param {string} [rest]
+ * @param {Record<string, string | number | null | undefined>} [query]
+ */
 export function conversationPath(id, rest = "", query = {}) {
-  const asked = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== undefined && value !== null));
-  const text = asked.toString();
+  const asked = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
+  const text = new URLSearchParams(asked.map(([name, value]) => [name, String(value)])).toString();
   return `/v1/conversations/${encodeURIComponent(id)}${rest}${text ? `?${text}` : ""}`;
 }

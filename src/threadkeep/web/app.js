@@ -12,7 +12,7 @@ import * as trial from "./trial.js";
 import * as views from "./views.js";
 
 applyTheme();
-render(html`<${Shell} />`, document.getElementById("app"));
+render(html`<${Shell} />`, /** @type {HTMLElement} */ (document.getElementById("app")));
 
 // Everything else belongs to a person: it begins when it is known who that is.
 let isStarted = false;

@@ -29,7 +29,7 @@ export class OpenConversation extends Followed {
   #visibility() {
     clearTimeout(this.hiding);
     if (document.hidden) this.hiding = setTimeout(() => this.#rest(), HIDDEN_FOR);
-    else if (this.hasPaused) this.follow(this.stream.value.cursor);
+    else if (this.hasPaused) this.follow(this.stream.value?.cursor);
   }
 
   #rest() {

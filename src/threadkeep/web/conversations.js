@@ -12,9 +12,11 @@ const PATIENCE = 700;
 const UNDO_SECONDS = 30;
 
 // The last active first.
+/** @type {Signal<About[]>} */
 export const conversations = signal([]);
+/** @type {Signal<string | null>} the cursor of the next page */
 export const next = signal(null);
-// { [id]: "running" | "waiting" }
+/** @type {Signal<Record<string, TurnState>>} */
 export const busy = signal({});
 export const isLoaded = signal(false);
 // Whether the server cannot be reached, as far as this tab knows.
@@ -41,6 +43,7 @@ function mark(id, state) {
 }
 
 let reading = 0;
+/** @type {{ name: string, data: any }[]} */
 let told = [];
 
 // Reads a page of the list. What is told meanwhile may be newer than the page, so it is taken in again after it.
@@ -96,7 +99,7 @@ function place({ name, data }) {
 
 export function start() {
   hear("list", apply);
-  hear("away", (told) => (isAway.value = told));
+  hear("away", (away) => (isAway.value = away));
   hear("reload list", () => reload().catch(() => {}));
   alone("list", () => new Promise(listen));
   // The tab that listens reads the list when it hears; another one, or one without a network, does it now.

@@ -6,6 +6,7 @@ const REST = 1500;
 
 // Returns a function that keeps a copy soon, however often it is called. `make` returns the data, or null for none.
 export function copier(path, make) {
+  /** @type {number | null} */
   let timer = null;
   const write = async () => {
     timer = null;

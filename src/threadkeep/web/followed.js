@@ -55,11 +55,13 @@ export class Followed extends Loaded {
       const page = await this.readPage(at ? { around: at } : {});
       if (!this.isOpen || this.meanwhile !== meanwhile) return;
       const { turns, queued, draft } = this;
-      const kept = [turns.value, queued.value, draft.value];
+      const kept = { turns: turns.value, queued: queued.value, draft: draft.value };
       batch(() => {
         this.show(page, at, isMarked);
         // The events may be ahead of this page: what they told stays, what they brought is added.
-        [turns.value, queued.value, draft.value] = kept;
+        turns.value = kept.turns;
+        queued.value = kept.queued;
+        draft.value = kept.draft;
         meanwhile.filter(([, data]) => data.seq > page.entries).forEach((event) => this.#take(...event));
       });
     } catch (error) {
@@ -150,7 +152,7 @@ export class Followed extends Loaded {
   #write({ message, text }) {
     if (this.catchingUp) this.catchingUp.text += text.length;
     const draft = this.draft.value;
-    if (draft?.id === message) this.draft.value = { ...draft, text: draft.text + text };
+    if (draft && draft.id === message) this.draft.value = { ...draft, text: draft.text + text };
   }
 
   #complete(message) {
@@ -208,7 +210,7 @@ export class Followed extends Loaded {
     this.state.value = { ...state, ...set };
   }
 
-  #update({ queued, turn, approval, head, seq, detail, ...fields }) {
+  #update({ queued, turn, approval, head, seq, detail: _, ...fields }) {
     if (queued) {
       this.#match(seq, { turn, content: queued.content });
       this.turns.value = { ...this.turns.value, [turn]: "queued" };
@@ -219,7 +221,7 @@ export class Followed extends Loaded {
       this.hasMoved.value ||= this.isCurrent.value && (head ?? ROOT) !== this.branch.value;
       this.head.value = head ?? ROOT;
     }
-    else this.about.value = { ...this.about.value, ...fields };
+    else this.about.value = this.about.value && { ...this.about.value, ...fields };
   }
 
   #turn(event, { turn, error, detail, calls }) {
@@ -239,7 +241,7 @@ export class Followed extends Loaded {
     } else {
       this.turns.value = others;
       if (this.draft.value?.turn === turn) this.draft.value = null;
-      if (event === "failed") this.failure.value = { turn, error, detail };
+      if (event === "failed") this.failure.value = { id: turn, state: event, error, detail };
       if (before) announce(ENDS[event] ?? "");
     }
   }

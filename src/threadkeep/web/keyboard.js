@@ -38,9 +38,9 @@ export function start() {
 }
 
 const isTyping = (target) => target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
-const messages = () => [...document.querySelectorAll(".scroll [data-seq]")];
-const chosen = () => document.activeElement?.closest?.("[data-seq]");
-const press = (selector, inside = document) => inside?.querySelector(selector)?.click();
+const messages = () => /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".scroll [data-seq]")]);
+const chosen = () => /** @type {HTMLElement | null | undefined} */ (document.activeElement?.closest?.("[data-seq]"));
+const press = (selector, inside) => (inside ?? document).querySelector(selector)?.click();
 const newest = (role) => messages().findLast((one) => !role || one.dataset.role === role);
 
 function onKey(event) {
@@ -82,16 +82,16 @@ function focusWhenShown(id, frames = 60) {
 }
 
 // To the conversation above or below in the list.
-function walk(step) {
+function walk(by) {
   const all = conversations.value.filter((item) => !item.archived);
   const place = all.findIndex((item) => item.id === route.value.conversation);
-  const next = all[place + step] ?? (place < 0 ? all[0] : null);
+  const next = all[place + by] ?? (place < 0 ? all[0] : null);
   if (next) go(next.id);
 }
 
 function step(by) {
   const all = messages();
-  const place = all.indexOf(chosen());
+  const place = all.findIndex((one) => one === chosen());
   const next = place < 0 ? all.at(-1) : all[Math.min(all.length - 1, Math.max(0, place + by))];
   next?.focus();
   next?.scrollIntoView({ block: "nearest" });

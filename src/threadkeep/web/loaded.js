@@ -9,32 +9,51 @@ import { batch, computed, signal } from "./preact.js";
 const PAGE = 50;
 
 export class Loaded {
+  /** @param {string} id */
   constructor(id) {
     this.id = id;
+    /** @type {Signal<About | null>} */
     this.about = signal(null); // title, model, status, … without messages
+    /** @type {Signal<"loading" | "ready" | "local" | "gone" | "away">} */
     this.phase = signal("loading"); // loading, ready, local (not sent yet), gone, away
+    /** @type {Signal<Message[]>} */
     this.messages = signal([]);
+    /** @type {Signal<number | null>} */
     this.before = signal(null); // more to load above
+    /** @type {Signal<number | null>} */
     this.after = signal(null); // more to load below
     this.branch = signal(ROOT); // the newest entry of the branch that is shown
     this.head = signal(ROOT); // the newest entry of the branch that goes on
+    /** @type {Signal<Draft | null>} */
     this.draft = signal(null); // { id, turn, text } while an answer is written
+    /** @type {Signal<Record<string, TurnState>>} */
     this.turns = signal({}); // { number: running | waiting | queued }
+    /** @type {Signal<{ turn: number, content: string }[]>} */
     this.queued = signal([]); // { turn, content }
+    /** @type {Signal<string[]>} */
     this.waiting = signal([]); // ids of the tool calls that wait for a person
+    /** @type {Signal<Record<string, boolean>>} */
     this.approvals = signal({}); // { tool_call_id: approved }
+    /** @type {Signal<Record<string, unknown>>} */
     this.state = signal({});
     this.readers = signal(1);
+    /** @type {Signal<Turn | null>} */
     this.failure = signal(null); // how the last turn failed
+    /** @type {Signal<number | null>} */
     this.cut = signal(null); // while a branch begins here: the entry that it continues
+    /** @type {Signal<{ seq: number, isMarked: boolean } | null>} */
     this.target = signal(null); // { seq, isMarked }: the message to scroll to
+    /** @type {Signal<{ kind: "resumed" | "caught up", messages?: number } | null>} */
     this.news = signal(null); // resumed, or caught up with n messages
+    /** @type {Signal<import("./stream.js").Stream | null>} */
     this.stream = signal(null);
     this.hasMoved = signal(false); // the conversation went on elsewhere while this branch was shown
     this.isBusy = computed(() => Object.values(this.turns.value).some((state) => state !== "queued"));
     this.isRunning = computed(() => Object.values(this.turns.value).includes("running"));
     this.isCurrent = computed(() => this.branch.value === this.head.value);
     this.isOpen = true;
+    /** @type {string | undefined} where following goes on after what is shown */
+    this.cursor = undefined;
   }
 
   readPage(query) {
@@ -42,7 +61,7 @@ export class Loaded {
   }
 
   show(page, at = null, isMarked = true) {
-    const { messages, before, after, turns, ended, state, cursor, branch, draft, ...about } = page;
+    const { messages, before, after, turns, ended, state, cursor: _, branch, draft, ...about } = page;
     batch(() => {
       this.about.value = about;
       this.messages.value = messages;
@@ -87,7 +106,7 @@ export class Loaded {
       batch(() => {
         const all = joined(page.messages, this.messages.value);
         this.messages.value = all.slice(0, MOST);
-        if (all.length > MOST) this.after.value = this.messages.value.at(-1).seq;
+        if (all.length > MOST) this.after.value = all[MOST - 1].seq;
         this.before.value = page.before;
       });
     } catch (error) {

@@ -5,6 +5,7 @@ import { signal } from "./preact.js";
 const SHOWN = 6000;
 let number = 0;
 
+/** @type {Signal<Toast[]>} */
 export const toasts = signal([]);
 export const announced = signal("");
 
@@ -17,6 +18,10 @@ export function dismiss(id) {
 }
 
 // Shows a note. `action` is { label, run }; `seconds` says how long it can be used. What can be done is also announced.
+/**
+ * @param {string} text
+ * @param {{ kind?: string, action?: Toast["action"], seconds?: number }} [how]
+ */
 export function note(text, { kind = "plain", action = null, seconds = SHOWN / 1000 } = {}) {
   const id = ++number;
   toasts.value = [...toasts.value, { id, text, kind, action, until: Date.now() + seconds * 1000 }];

@@ -11,24 +11,29 @@ const LONGEST_WAIT = 15_000;
 const REMEMBERED = 50;
 
 // Oldest first. `state` is waiting, stale (the conversation moved on) or refused; `problem` says why.
+/** @type {Signal<OutboxItem[]>} */
 export const items = signal([]);
-// The server took them; the view shows them until their message arrives. { [key]: { conversation, turn, content } }
+// The server took them; the view shows them until their message arrives.
+/** @type {Signal<TakenItem[]>} */
 export const taken = signal([]);
 // Why the last try failed, while something waits.
 export const trouble = signal("");
 
 export const waiting = computed(() => items.value.filter((item) => item.state === "waiting").length);
+/** @param {string | null} conversation */
 export const isLocal = (conversation) => conversation?.startsWith(LOCAL) ?? false;
 export const newLocal = () => LOCAL + newKey();
 export const itemsOf = (conversation) => items.value.filter((item) => item.conversation === conversation);
 
 // What became of a conversation that began here, if the server has made it.
+/** @param {string | null} local */
 export function createdFrom(local) {
   return kept("created", []).find(([name]) => name === local)?.[1] ?? null;
 }
 
 let last = 0;
-let pausing = null;
+/** @type {number | undefined} */
+let pausing;
 let failures = 0;
 
 function read() {
@@ -36,6 +41,7 @@ function read() {
   items.value = found.sort((one, other) => one.at - other.at);
 }
 
+/** @param {OutboxItem} item */
 function write(item) {
   const stays = keep(`outbox.${item.key}`, item);
   read();
@@ -60,8 +66,10 @@ export function start() {
 }
 
 // Takes a message in. `conversation` may be a local name, for one that is still to be created with `assistant`.
+/** @param {Place & { conversation: string, content: string, assistant?: string }} message */
 export function add({ conversation, content, assistant, parent, expected_head }) {
   last = Math.max(Date.now(), last + 1);
+  /** @type {OutboxItem} */
   const item = { key: newKey(), at: last, state: "waiting", conversation, content, assistant, parent, expected_head };
   write(item);
   flush();
@@ -71,6 +79,10 @@ export function add({ conversation, content, assistant, parent, expected_head })
 export const discard = remove;
 
 // Sends a message after all, at another place or without an expectation.
+/**
+ * @param {OutboxItem} item
+ * @param {Partial<OutboxItem>} [change]
+ */
 export function release(item, change = {}) {
   write({ ...item, state: "waiting", problem: undefined, ...change });
   flush();
@@ -79,10 +91,11 @@ export function release(item, change = {}) {
 export function hurry() {
   failures = 0;
   clearTimeout(pausing);
-  pausing = null;
+  pausing = undefined;
   flush();
 }
 
+/** @type {Promise<void> | null} */
 let flushing = null;
 let isAsked = false; // something may wait that was not looked at yet
 
@@ -150,7 +163,7 @@ function pause(error) {
   const wait = Math.max(Math.min(LONGEST_WAIT, 500 * 2 ** failures), (error.retryAfter ?? 0) * 1000);
   failures += 1;
   pausing = setTimeout(() => {
-    pausing = null;
+    pausing = undefined;
     flush();
   }, wait);
 }

@@ -10,6 +10,8 @@ export class Scrolling {
     this.conversation = conversation;
     this.onAway = onAway;
     this.isAtEnd = true;
+    /** @type {{ seq: string | undefined, top: number } | null} the first message in view */
+    this.anchor = null;
     this.place = 0; // where the box was when it was last looked at
     this.observer = new ResizeObserver(() => this.settle());
     this.observer.observe(box);
@@ -27,7 +29,7 @@ export class Scrolling {
   drawn() {
     const target = this.conversation.target.value;
     if (target && this.#show(target)) this.conversation.target.value = null;
-    else if (this.anchor) this.#hold();
+    else if (this.anchor) this.#hold(this.anchor);
     else this.settle();
     this.#note();
     this.#loadNearEdges();
@@ -36,7 +38,7 @@ export class Scrolling {
   settle() {
     if (this.isAtEnd && this.#hasLeft()) this.#scrolled();
     if (this.isAtEnd && this.conversation.after.value === null) this.#goToEnd();
-    else if (this.anchor) this.#hold();
+    else if (this.anchor) this.#hold(this.anchor);
   }
 
   // Whether the reader has gone up, which the browser has not told yet.
@@ -90,14 +92,14 @@ export class Scrolling {
     this.anchor = first && !this.isAtEnd ? { seq: first.dataset.seq, top: first.getBoundingClientRect().top } : null;
   }
 
-  #hold() {
-    const found = this.box.querySelector(`[data-seq="${this.anchor.seq}"]`);
+  #hold(anchor) {
+    const found = this.box.querySelector(`[data-seq="${anchor.seq}"]`);
     // What the reader has scrolled since is no reason to go back; what the end of a shorter list has pushed is one.
     const { scrollTop, scrollHeight, clientHeight } = this.box;
     const scrolled = scrollHeight - scrollTop - clientHeight < 1 ? 0 : scrollTop - this.place;
-    const moved = found ? found.getBoundingClientRect().top - this.anchor.top + scrolled : 0;
+    const moved = found ? found.getBoundingClientRect().top - anchor.top + scrolled : 0;
     if (Math.abs(moved) > 1) this.box.scrollTop += moved;
-    this.anchor.top -= scrolled;
+    anchor.top -= scrolled;
     this.place = this.box.scrollTop;
   }
 

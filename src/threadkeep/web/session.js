@@ -7,12 +7,16 @@ import { hear, tell } from "./tabs.js";
 
 const DATA_CACHE = "threadkeep-data";
 
+/** @type {Signal<{ tenant: string, user: string, signed_in: boolean } | null>} */
 export const me = signal(null);
+/** @type {Signal<Assistant[]>} */
 export const assistants = signal([]);
+/** @type {Signal<Models>} */
 export const models = signal({ default: null, data: [] });
 // starting, ready, or away (the server was never reached)
 export const phase = signal("starting");
 
+/** @param {string | null | undefined} name */
 export const assistantNamed = (name) =>
   assistants.value.find((assistant) => assistant.name === name) ?? assistants.value[0] ?? null;
 

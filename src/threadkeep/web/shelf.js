@@ -19,6 +19,10 @@ export function keep(name, value) {
   }
 }
 
+/**
+ * @param {string} name
+ * @param {any} [missing]
+ */
 export function kept(name, missing = null) {
   try {
     const text = localStorage.getItem(named(name));

@@ -9,26 +9,42 @@ const LONGEST_WAIT = 15_000;
 const SILENCE = 40_000; // the server says something every 15 s
 const DOUBT = 18_000; // after so much silence a page that wakes up does not trust the connection
 
+/** @type {[EventTarget, string][]} after these a connection is worth a look */
+const WAKING = [
+  [window, "online"],
+  [window, "pageshow"],
+  [document, "visibilitychange"],
+];
+
 export class Stream {
   // `onEvent(name, data, cursor)` gets every event, `onOpen(again)` is told of each connection, `onEnd(problem)` when the server
   // says that coming back is no use.
+  /**
+   * @param {string} path
+   * @param {{
+   *   cursor?: string,
+   *   onEvent: (name: string, data: any, cursor: string | undefined) => void,
+   *   onOpen?: (again: boolean) => void,
+   *   onEnd?: (problem: any) => void,
+   * }} how
+   */
   constructor(path, { cursor, onEvent, onOpen = () => {}, onEnd = () => {} }) {
     this.path = path;
     this.cursor = cursor;
     this.listener = { onEvent, onOpen, onEnd };
-    // connecting, live, waiting (until `at`), or stopped
+    /** @type {Signal<{ state: "connecting" | "live" | "waiting" | "stopped", at?: number }>} `at`: until when it waits */
     this.status = signal({ state: "connecting" });
     this.failures = 0;
     this.heardAt = 0;
     this.wake = () => {};
     this.onWake = () => this.#wakeUp();
-    this.#listen("addEventListener");
+    for (const [target, name] of WAKING) target.addEventListener(name, this.onWake);
     this.#run();
   }
 
   stop() {
     this.status.value = { state: "stopped" };
-    this.#listen("removeEventListener");
+    for (const [target, name] of WAKING) target.removeEventListener(name, this.onWake);
     this.connection?.abort();
     this.wake();
   }
@@ -38,11 +54,6 @@ export class Stream {
     this.wake();
   }
 
-  #listen(verb) {
-    window[verb]("online", this.onWake);
-    window[verb]("pageshow", this.onWake);
-    document[verb]("visibilitychange", this.onWake);
-  }
 
   #wakeUp() {
     if (document.hidden) return;
@@ -57,9 +68,8 @@ export class Stream {
   async #run() {
     let again = false;
     while (!this.isStopped) {
-      this.connection = new AbortController();
       try {
-        await this.#connect(again);
+        await this.#connect(again, (this.connection = new AbortController()));
       } catch (error) {
         if (this.isStopped) return;
         const refused = error.status && !error.isPassing;
@@ -76,17 +86,22 @@ export class Stream {
     }
   }
 
-  async #connect(again) {
+  /**
+   * @param {boolean} again
+   * @param {AbortController} connection
+   */
+  async #connect(again, connection) {
+    /** @type {Record<string, string>} */
     const headers = { Accept: "text/event-stream" };
     if (this.cursor) headers["Last-Event-ID"] = this.cursor;
     this.heardAt = Date.now();
     const watch = setInterval(() => {
-      if (Date.now() - this.heardAt > SILENCE) this.connection.abort();
+      if (Date.now() - this.heardAt > SILENCE) connection.abort();
     }, 5000);
     try {
-      const response = await fetch(this.path, { headers, signal: this.connection.signal, cache: "no-store" });
+      const response = await fetch(this.path, { headers, signal: connection.signal, cache: "no-store" });
       if (!response.ok) throw await problemOf(response);
-      if (this.isStopped) return;
+      if (this.isStopped || !response.body) return;
       this.status.value = { state: "live" };
       this.listener.onOpen(again);
       await this.#read(response.body.pipeThrough(new TextDecoderStream()).getReader());
@@ -102,7 +117,7 @@ export class Stream {
       if (done || this.isStopped) return;
       this.heardAt = Date.now();
       const parts = (rest + value).split("\n\n");
-      rest = parts.pop();
+      rest = parts.pop() ?? "";
       for (const part of parts) this.#take(part);
     }
   }
@@ -131,13 +146,13 @@ export class Stream {
     const delay = Math.max(wait, this.retryAfter ?? 0);
     this.retryAfter = 0;
     this.status.value = { state: "waiting", at: Date.now() + delay };
-    await new Promise((resolve) => {
+    await /** @type {Promise<void>} */ (new Promise((resolve) => {
       const timer = setTimeout(resolve, delay);
       this.wake = () => {
         clearTimeout(timer);
         resolve();
       };
-    });
+    }));
     this.wake = () => {};
     if (!this.isStopped) this.status.value = { state: "connecting" };
   }

@@ -8,15 +8,17 @@ const PATIENCE = 4000;
 const MOST_COPIES = 60;
 const COPIED = /^\/v1\/(me|assistants|models|conversations|conversations\/[^/]+)$/;
 
-self.addEventListener("install", (event) => {
-  event.waitUntil(keepShell().then(() => self.skipWaiting()));
+const worker = /** @type {WorkerScope} */ (/** @type {unknown} */ (self));
+
+worker.addEventListener("install", (event) => {
+  event.waitUntil(keepShell().then(() => worker.skipWaiting()));
 });
 
-self.addEventListener("activate", (event) => {
-  event.waitUntil(forgetOldShells().then(() => self.clients.claim()).then(keepFirstCopies));
+worker.addEventListener("activate", (event) => {
+  event.waitUntil(forgetOldShells().then(() => worker.clients.claim()).then(keepFirstCopies));
 });
 
-self.addEventListener("fetch", (event) => {
+worker.addEventListener("fetch", (event) => {
   const { request } = event;
   const url = new URL(request.url);
   if (request.method !== "GET" || url.origin !== location.origin) return;

@@ -11,12 +11,13 @@ const LASTING = 1500; // a page that is being left loses its connection, too
 
 export const QUESTION = "What can you do?";
 
-// { conversation, steps: { reload, kill, checked } }, or none
+/** @type {Signal<Trial | null>} */
 export const trial = signal(null);
 
-function change(fields) {
-  trial.value = { ...trial.value, ...fields };
-  keep("trial", trial.value);
+/** @param {Trial} now */
+function change(now) {
+  trial.value = now;
+  keep("trial", now);
 }
 
 export function begin(conversation) {
@@ -28,25 +29,31 @@ export function end() {
   drop("trial");
 }
 
-const done = (step) => !trial.value || trial.value.steps[step] || change({ steps: { ...trial.value.steps, [step]: true } });
+/** @param {"reload" | "kill"} step */
+function done(step) {
+  const now = trial.value;
+  if (now && !now.steps[step]) change({ ...now, steps: { ...now.steps, [step]: true } });
+}
 
+/** @param {OpenConversation | null} conversation */
 export function isAbout(conversation) {
   const name = trial.value?.conversation;
-  return Boolean(name) && (name === conversation?.id || createdFrom(name) === conversation?.id);
+  return name !== undefined && conversation !== null && [name, createdFrom(name)].includes(conversation.id);
 }
 
 export function start() {
   trial.value = kept("trial");
-  const wasReloaded = performance.getEntriesByType("navigation")[0]?.type === "reload";
+  const [navigation] = /** @type {PerformanceNavigationTiming[]} */ (performance.getEntriesByType("navigation"));
+  const wasReloaded = navigation?.type === "reload";
   effect(() => {
     const conversation = opened.value;
-    if (!trial.value || !isAbout(conversation) || isLocal(conversation.id)) return;
+    if (!trial.value || !conversation || !isAbout(conversation) || isLocal(conversation.id)) return;
     const { phase, stream } = conversation;
     const state = stream.value?.status.value.state;
     const isReady = phase.value === "ready";
     untracked(() => {
       if (wasReloaded && isReady) done("reload");
-      if (state === "waiting") setTimeout(() => stream.value.status.value.state !== "live" && done("kill"), LASTING);
+      if (state === "waiting") setTimeout(() => stream.value?.status.value.state !== "live" && done("kill"), LASTING);
     });
   });
 }
@@ -58,5 +65,7 @@ export async function check(conversation) {
   const stored = page.messages.filter((message) => shown.has(message.seq));
   const isSame = stored.length > 0 && stored.every((message) => shown.get(message.seq) === message.content);
   const characters = stored.reduce((sum, message) => sum + Array.from(message.content).length, 0);
-  change({ steps: { ...trial.value.steps, checked: true }, result: { isSame, messages: stored.length, characters } });
+  const now = trial.value;
+  const result = { isSame, messages: stored.length, characters };
+  if (now) change({ ...now, steps: { ...now.steps, checked: true }, result });
 }

@@ -7,11 +7,15 @@ import { effect, signal, untracked } from "./preact.js";
 import { go, route } from "./router.js";
 
 export const isSidebarOpen = signal(false); // on a phone, where it covers the conversation
-export const dialog = signal(null); // shortcuts, tree, model
+/** @type {Signal<"shortcuts" | "tree" | "model" | null>} */
+export const dialog = signal(null);
 export const query = signal(""); // what is searched for
 export const showsArchived = signal(false);
+/** @type {Signal<OpenConversation | null>} */
 export const opened = signal(null); // the open conversation, or none
+/** @type {Signal<string | null>} */
 export const assistant = signal(null); // who shall answer in a new conversation
+/** @type {Signal<number | null>} */
 export const editing = signal(null); // the entry that is being edited
 
 export function start() {
@@ -40,7 +44,7 @@ function move(local, made) {
 
 function open(id, at) {
   const before = opened.value;
-  if (id && before?.id === id && before.phase.value !== "gone") {
+  if (before && before.id === id && before.phase.value !== "gone") {
     if (at) before.look(at, true);
     return;
   }
@@ -51,13 +55,18 @@ function open(id, at) {
 }
 
 // Sends the first message of a new conversation.
+/**
+ * @param {string} content
+ * @param {string} [name] of the assistant
+ */
 export function begin(content, name) {
   const local = outbox.newLocal();
-  outbox.add({ conversation: local, content, assistant: name ?? undefined });
+  outbox.add({ conversation: local, content, assistant: name });
   go(local);
 }
 
 // Goes to an empty page with the cursor in the field.
+/** @param {string | null} [name] */
 export function beginAnew(name = null) {
   assistant.value = name;
   isSidebarOpen.value = false;

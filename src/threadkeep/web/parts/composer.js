@@ -6,8 +6,15 @@ import { Icon } from "./icon.js";
 
 const isTouch = () => matchMedia("(pointer: coarse)").matches;
 
+// Enter sends, except while a word is being composed and on a touch keyboard, where it makes a new line.
+function isSending(event) {
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return false;
+  return !isTouch() || event.metaKey || event.ctrlKey;
+}
+
 // `name` says whose draft it is; `onSend(text)` takes the text; `onStop` is there while an answer is written.
 export function Composer({ name, onSend, onStop = null, placeholder, hint }) {
+  /** @type {{ current: HTMLTextAreaElement }} */
   const field = useRef(null);
   const [isEmpty, setEmpty] = useState(true);
 
@@ -31,7 +38,8 @@ export function Composer({ name, onSend, onStop = null, placeholder, hint }) {
     setEmpty(!value.trim());
     grow(event.currentTarget);
   };
-  const send = () => {
+  const send = (event) => {
+    event.preventDefault();
     const text = field.current.value.trim();
     if (!text) return;
     onSend(text);
@@ -40,17 +48,11 @@ export function Composer({ name, onSend, onStop = null, placeholder, hint }) {
     setEmpty(true);
     grow(field.current);
   };
-  const onKeyDown = (event) => {
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
-    if (isTouch() && !event.metaKey && !event.ctrlKey) return;
-    event.preventDefault();
-    send();
-  };
   return html`<div class="composer-box">
-    <form class="composer" onSubmit=${(event) => { event.preventDefault(); send(); }}>
+    <form class="composer" onSubmit=${send}>
       <label class="visually-hidden" for="composer">Message</label>
-      <textarea id="composer" ref=${field} rows="1" dir="auto" placeholder=${placeholder} onInput=${onInput} onKeyDown=${onKeyDown}
-        enterkeyhint="enter" data-testid="composer" />
+      <textarea id="composer" ref=${field} rows="1" dir="auto" placeholder=${placeholder} onInput=${onInput}
+        onKeyDown=${(event) => isSending(event) && send(event)} enterkeyhint="enter" data-testid="composer" />
       ${onStop && html`<button type="button" class="round stop" aria-label="Stop the answer" title="Stop the answer (Esc)"
         data-testid="stop" onClick=${onStop}><${Icon} name="stop" /></button>`}
       ${(!onStop || !isEmpty) && html`<button type="submit" class="round" aria-label="Send" title="Send (Enter)" disabled=${isEmpty}

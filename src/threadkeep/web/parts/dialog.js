@@ -4,10 +4,11 @@ import { html, useId, useLayoutEffect, useRef } from "../preact.js";
 import { IconButton } from "./icon.js";
 
 export function Dialog({ title, onClose, children, class: kind = "", testid }) {
+  /** @type {{ current: HTMLDialogElement }} */
   const box = useRef(null);
   const id = useId();
   useLayoutEffect(() => {
-    const before = document.activeElement;
+    const before = /** @type {HTMLElement | null} */ (document.activeElement);
     const shown = box.current;
     shown.showModal();
     return () => {

@@ -33,7 +33,7 @@ export function Menu({ label, icon = "more", items, testid, class: kind = "" }) 
     event.preventDefault();
     event.stopPropagation();
     const all = [...box.current.querySelectorAll("[role=menuitem]")];
-    const place = all.indexOf(document.activeElement);
+    const place = all.findIndex((one) => one === document.activeElement);
     const next = step === "first" ? 0 : step === "last" ? all.length - 1 : (place + step + all.length) % all.length;
     all[next]?.focus();
   };

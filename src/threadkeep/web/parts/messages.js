@@ -13,6 +13,7 @@ import { Said } from "./said.js";
 
 export function Messages({ conversation }) {
   const box = useRef(null);
+  /** @type {{ current: Scrolling }} */
   const scrolling = useRef(null);
   const [isAway, setAway] = useState(false);
   useLayoutEffect(() => {

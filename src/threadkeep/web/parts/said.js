@@ -18,6 +18,7 @@ export function Said({ conversation, message }) {
 }
 
 function Edit({ conversation, message }) {
+  /** @type {{ current: HTMLTextAreaElement }} */
   const field = useRef(null);
   useLayoutEffect(() => {
     field.current.focus();
@@ -25,7 +26,8 @@ function Edit({ conversation, message }) {
   }, []);
   const leave = () => {
     editing.value = null;
-    requestAnimationFrame(() => document.querySelector(`[data-seq="${message.seq}"]`)?.focus());
+    const said = () => /** @type {HTMLElement | null} */ (document.querySelector(`[data-seq="${message.seq}"]`));
+    requestAnimationFrame(() => said()?.focus());
   };
   const save = () => {
     const text = field.current.value.trim();

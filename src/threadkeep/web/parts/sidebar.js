@@ -67,7 +67,7 @@ function Unsent() {
 function Foot() {
   const who = me.value;
   return html`<div class="foot">
-    <span class="who" dir="auto" title=${who ? `${who.user} of ${who.tenant}` : ""}>${isSignedIn.value ? who.user : "this machine"}</span>
+    <span class="who" dir="auto" title=${who ? `${who.user} of ${who.tenant}` : ""}>${who?.signed_in ? who.user : "this machine"}</span>
     <${IconButton} name="theme" label="Light or dark" onClick=${switchTheme} />
     <${IconButton} name="keys" label="Keyboard shortcuts (?)" onClick=${() => (dialog.value = "shortcuts")} />
     ${isSignedIn.value && html`<${IconButton} name="leave" label="Sign out" data-testid="sign-out"

@@ -6,6 +6,7 @@ import { signIn } from "../session.js";
 export function SignIn() {
   const [problem, setProblem] = useState("");
   const [isBusy, setBusy] = useState(false);
+  /** @type {{ current: HTMLInputElement }} */
   const field = useRef(null);
   const submit = async (event) => {
     event.preventDefault();

@@ -26,7 +26,7 @@ export function TrialCard() {
 }
 
 export function TrialSteps({ conversation }) {
-  if (!isAbout(conversation)) return null;
+  if (!trial.value || !isAbout(conversation)) return null;
   const { steps, result } = trial.value;
   return html`<section class="trial" aria-label="Try to break me" data-testid="trial">
     <header><h2>Try to break me</h2><${IconButton} name="close" label="End the try" onClick=${end} /></header>

@@ -29,12 +29,14 @@ export function Blocks({ blocks }) {
 
 /** Return the blocks with citations that follow one another as one. */
 function grouped(blocks) {
-  return blocks.reduce((parts, block) => {
-    if (block.type !== "citation") return [...parts, block];
+  const parts = [];
+  for (const block of blocks) {
     const last = parts.at(-1);
-    if (last?.all) return [...parts.slice(0, -1), { ...last, all: [...last.all, block] }];
-    return [...parts, { type: "citation", all: [block] }];
-  }, []);
+    if (block.type !== "citation") parts.push(block);
+    else if (last?.type === "citation") last.all.push(block);
+    else parts.push({ type: "citation", all: [block] });
+  }
+  return parts;
 }
 
 function Guarded({ block }) {

@@ -62,6 +62,7 @@ function Drawing({ chart, values, title, spoken }) {
 
 /** Return a reference for an element and how wide that element is. */
 function useWidth() {
+  /** @type {{ current: Element }} */
   const box = useRef(null);
   const [width, setWidth] = useState(560);
   useLayoutEffect(() => {

@@ -13,6 +13,7 @@ const REST = 4;
 /** The text of a message. `streaming` says that it still grows, `breaks` that the end of a line is meant as one. */
 export function Markdown({ text, streaming = false, breaks = false }) {
   const box = useRef(null);
+  /** @type {{ current: Sheet }} */
   const sheet = useRef(null);
   useLayoutEffect(() => {
     sheet.current ??= new Sheet(box.current, breaks);

@@ -20,6 +20,7 @@ export function mend(text) {
 }
 
 function openFence(text) {
+  /** @type {string | null} */
   let open = null;
   for (const line of text.split("\n")) {
     const mark = FENCE.exec(line)?.[1];

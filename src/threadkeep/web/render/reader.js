@@ -14,11 +14,12 @@ const LONGEST_PARAGRAPH = 8_000;
 const escape = (text) => text.replace(/[<>"'&]/g, (mark) => ENTITIES[mark]);
 const escapeText = (text) => text.replace(/[<>"']|&(?!#?\w{1,31};)/g, (mark) => ENTITIES[mark]);
 
+/** @type {import("marked").RendererObject} */
 const renderer = {
   code({ text, lang }) {
     return `<pre><code data-lang="${escape((lang ?? "").trim().split(/\s/)[0])}">${escape(text)}</code></pre>`;
   },
-  heading({ tokens, level }) {
+  heading(/** @type {any} `placed` has given it a level */ { tokens, level }) {
     const shown = this.parser.parseInline(tokens);
     return level ? `<h${level}>${shown}</h${level}>` : `<p><strong>${shown}</strong></p>`;
   },
@@ -27,7 +28,7 @@ const renderer = {
     const shown = escape(text.trim()).replace(/\n/g, "<br>");
     return block ? `<p>${shown}</p>` : escape(text);
   },
-  text(token) {
+  text(/** @type {any} */ token) {
     return token.tokens ? this.parser.parseInline(token.tokens) : escapeText(token.text);
   },
   link({ href, title, tokens }) {
@@ -45,6 +46,7 @@ const renderer = {
 // Some searches of the parser cost the square of what is left to read. So no mark opens anything in an endless paragraph,
 // and a run of hundreds of characters without a space is taken as the text that it is.
 const unlessEndless = (source) => (source.length > LONGEST_PARAGRAPH ? undefined : false);
+/** @type {import("marked").TokenizerObject} */
 const tokenizer = {
   del: unlessEndless,
   emStrong: unlessEndless,

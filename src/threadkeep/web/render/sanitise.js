@@ -3,7 +3,7 @@
 
 import "../vendor/dompurify-3.4.17/purify.js";
 
-const purify = globalThis.DOMPurify;
+const purify = window.DOMPurify;
 
 const COMMON = {
   ALLOW_ARIA_ATTR: false,

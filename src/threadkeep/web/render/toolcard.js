@@ -11,6 +11,7 @@ const LONG = 600;
 /**
  * The card of one call. `call` is {id, name, args}; `result` is {content, duration_ms, error} or null while it runs.
  * `note` replaces the word for how it stands (for instance while a person is asked); children come after the arguments.
+ * @param {{ call: any, result?: any, note?: string, children?: any }} props
  */
 export function ToolCard({ call, result = null, note = "", children }) {
   const isRunning = !result;
@@ -18,7 +19,7 @@ export function ToolCard({ call, result = null, note = "", children }) {
   const [isOpen, setOpen] = useState(isAsked);
   useEffect(() => {
     setOpen(isAsked);
-    const timer = isRunning && !isAsked && setTimeout(() => setOpen(true), LONG);
+    const timer = isRunning && !isAsked ? setTimeout(() => setOpen(true), LONG) : undefined;
     return () => clearTimeout(timer);
   }, [isRunning, isAsked]);
   const name = textOf(call?.name) || "tool";

@@ -21,7 +21,7 @@ export function Usage({ message }) {
     </summary>
     <dl class="tk-pairs">
       ${usage && html`<${Tokens} usage=${usage} />`}
-      ${context && html`<${Context} context=${context} share=${share} recalled=${recalled(trace)} />`}
+      ${context && html`<${Context} context=${context} share=${share} trace=${trace} />`}
     </dl>
   </details>`;
 }
@@ -34,8 +34,9 @@ function Tokens({ usage }) {
   `;
 }
 
-function Context({ context, share, recalled }) {
+function Context({ context, share, trace }) {
   const [first, masked, budget] = [counted(context.first), counted(context.masked), counted(context.budget)];
+  const recalled = recalledIn(trace);
   const before = first ? `everything before entry ${first}` : "the oldest messages";
   return html`
     <${Pair} name="Context">
@@ -58,7 +59,7 @@ function Meter({ share }) {
   </span>`;
 }
 
-function recalled(trace) {
+function recalledIn(trace) {
   return trace.filter((item) => item.kind === "recall").reduce((sum, item) => sum + listOf(item.entries).length, 0);
 }
 
