@@ -30,6 +30,7 @@ TABBED = """async () => {
         follows: !before || Boolean(before.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING),
     };
 }"""
+TRANSLATED = "document.querySelectorAll('[aria-label]').forEach(one => one.setAttribute('aria-label', 'Knopf'))"
 TO_TOP = "document.body.tabIndex = -1; document.body.focus(); document.body.removeAttribute('tabindex')"
 INSIDE = """(dialog) => {
     const at = document.activeElement;
@@ -157,6 +158,18 @@ async def test_every_key_of_the_list_does_what_it_says(person: Person, api: Api,
     await keys.press("n")
     await expect(page).to_have_url(f"{person.url}/")
     await expect(person.field).to_be_focused()
+
+
+async def test_keys_work_whatever_the_words_on_the_buttons_are(person: Person, api: Api) -> None:
+    await person.open(await api.begin("Say one."))
+    await leave_field(person.page)
+    for key, version in (("r", "2/2"), ("[", "1/2"), ("]", "2/2")):
+        await person.page.evaluate(TRANSLATED)
+        await person.page.keyboard.press(key)
+        await expect(person.answers.get_by_test_id("siblings")).to_contain_text(version)
+    await person.page.evaluate(TRANSLATED)
+    await person.page.keyboard.press("x")
+    await expect(person.page.get_by_role("menuitem").first).to_be_focused()
 
 
 async def test_single_keys_can_be_switched_off(person: Person, api: Api) -> None:

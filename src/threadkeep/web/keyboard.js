@@ -40,7 +40,8 @@ export function start() {
 const isTyping = (target) => target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
 const messages = () => /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".scroll [data-seq]")]);
 const chosen = () => /** @type {HTMLElement | null | undefined} */ (document.activeElement?.closest?.("[data-seq]"));
-const press = (selector, inside) => (inside ?? document).querySelector(selector)?.click();
+// Presses the first button inside that does this (`data-action`), whatever its words are.
+const press = (action, inside) => (inside ?? document).querySelector(`[data-action="${action}"]`)?.click();
 const newest = (role) => messages().findLast((one) => !role || one.dataset.role === role);
 
 function onKey(event) {
@@ -110,11 +111,11 @@ const ACTS = {
   j: () => step(1),
   k: () => step(-1),
   e: edit,
-  r: () => press("[aria-label^='Answer again']", chosen()?.dataset.role === "assistant" ? chosen() : newest("assistant")),
-  "[": () => press("[aria-label='Version before']", chosen() ?? newest()),
-  "]": () => press("[aria-label='Next version']", chosen() ?? newest()),
-  c: () => press("[aria-label^='Copy']", chosen() ?? newest()),
+  r: () => press("again", chosen()?.dataset.role === "assistant" ? chosen() : newest("assistant")),
+  "[": () => press("version-before", chosen() ?? newest()),
+  "]": () => press("version-after", chosen() ?? newest()),
+  c: () => press("copy", chosen() ?? newest()),
   t: () => opened.value?.about.value && (dialog.value = "tree"),
   m: () => opened.value?.about.value && (dialog.value = "model"),
-  x: () => press("[data-testid=more]"),
+  x: () => press("more"),
 };

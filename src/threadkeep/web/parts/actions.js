@@ -11,14 +11,15 @@ export function Siblings({ conversation, message }) {
   const place = siblings.indexOf(seq);
   const step = (by) => conversation.look(siblings[place + by]);
   return html`<span class="siblings" role="group" aria-label="Versions" data-testid="siblings">
-    <${IconButton} name="left" label="Version before" disabled=${place <= 0} onClick=${() => step(-1)} />
+    <${IconButton} name="left" label="Version before" data-action="version-before" disabled=${place <= 0} onClick=${() => step(-1)} />
     <span>${place + 1}/${siblings.length}</span>
-    <${IconButton} name="right" label="Next version" disabled=${place >= siblings.length - 1} onClick=${() => step(1)} />
+    <${IconButton} name="right" label="Next version" data-action="version-after" disabled=${place >= siblings.length - 1}
+      onClick=${() => step(1)} />
   </span>`;
 }
 
 export function Copy({ text, label = "Copy as Markdown" }) {
-  return html`<${IconButton} name="copy" label=${label} onClick=${() => copyText(text)} />`;
+  return html`<${IconButton} name="copy" label=${label} data-action="copy" onClick=${() => copyText(text)} />`;
 }
 
 export function Button({ icon, label, ...rest }) {

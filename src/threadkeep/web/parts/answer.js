@@ -124,7 +124,8 @@ function Footer({ conversation, messages, last }) {
   return html`<footer class="actions">
     <${Siblings} conversation=${conversation} message=${messages[0]} />
     <${Copy} text=${text.filter(Boolean).join("\n\n")} />
-    <${IconButton} name="again" label="Answer again: makes a branch" onClick=${() => conversation.regenerate(last)} />
+    <${IconButton} name="again" label="Answer again: makes a branch" data-action="again"
+      onClick=${() => conversation.regenerate(last)} />
     ${last.model && html`<span class="by">${last.model}${last.model === "demo" ? " · scripted" : ""}</span>`}
     <${RewrittenQuery} trace=${trace} />
     <${Usage} message=${last} />

@@ -23,7 +23,7 @@ export function Header({ conversation }) {
     ${conversation?.readers.value > 1 && html`<${Presence} readers=${conversation.readers.value} />`}
     ${about && html`<${ModelChoice} conversation=${conversation} assistant=${assistantNamed(about.assistant)} />`}
     ${about && html`<${IconButton} name="tree" label="Branches" data-testid="branches" onClick=${() => (dialog.value = "tree")} />`}
-    ${about && html`<${Menu} label="More" testid="more" items=${itemsFor(conversation, about)} />`}
+    ${about && html`<${Menu} label="More" action="more" items=${itemsFor(conversation, about)} />`}
     <${IconButton} name="plus" label="New conversation" class="only-narrow" onClick=${() => beginAnew()} />
   </header>`;
 }

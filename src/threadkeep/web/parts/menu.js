@@ -4,7 +4,7 @@ import { html, useLayoutEffect, useRef, useState } from "../preact.js";
 import { Icon } from "./icon.js";
 
 // `items` are { label, icon, run } or { label, icon, href, download }; null draws a line between groups.
-export function Menu({ label, icon = "more", items, testid, class: kind = "" }) {
+export function Menu({ label, icon = "more", items, action, class: kind = "" }) {
   const [isOpen, setOpen] = useState(false);
   const box = useRef(null);
   const button = useRef(null);
@@ -40,7 +40,7 @@ export function Menu({ label, icon = "more", items, testid, class: kind = "" }) 
 
   return html`<div class=${`menu ${kind}`} ref=${box} onKeyDown=${onKeyDown}>
     <button type="button" class="icon-button" ref=${button} aria-label=${label} title=${label} aria-haspopup="menu"
-      aria-expanded=${isOpen} data-testid=${testid} onClick=${() => setOpen(!isOpen)}><${Icon} name=${icon} /></button>
+      aria-expanded=${isOpen} data-testid=${action} data-action=${action} onClick=${() => setOpen(!isOpen)}><${Icon} name=${icon} /></button>
     ${isOpen && html`<div class="menu-sheet" role="menu" aria-label=${label}>${items.map((item) => entry(item, close))}</div>`}
   </div>`;
 }
