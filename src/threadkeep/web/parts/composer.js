@@ -53,13 +53,17 @@ export function Composer({ name, onSend, onStop = null, placeholder, hint }) {
       <label class="visually-hidden" for="composer">Message</label>
       <textarea id="composer" ref=${field} rows="1" dir="auto" placeholder=${placeholder} onInput=${onInput}
         onKeyDown=${(event) => isSending(event) && send(event)} enterkeyhint="enter" data-testid="composer" />
-      ${onStop && html`<button type="button" class="round stop" aria-label="Stop the answer" title="Stop the answer (Esc)"
-        data-testid="stop" onClick=${onStop}><${Icon} name="stop" /></button>`}
-      ${(!onStop || !isEmpty) && html`<button type="submit" class="round" aria-label="Send" title="Send (Enter)" disabled=${isEmpty}
-        data-testid="send"><${Icon} name="send" /></button>`}
+      ${onStop && html`<${Round} name="stop" type="button" label="Stop the answer" by="Esc" onClick=${onStop} />`}
+      ${(!onStop || !isEmpty) && html`<${Round} name="send" type="submit" label="Send" by="Enter" disabled=${isEmpty} />`}
     </form>
     ${hint !== undefined && html`<p class="hint muted">${hint}</p>`}
   </div>`;
+}
+
+function Round({ name, label, by, ...rest }) {
+  return html`<button class=${`round ${name}`} aria-label=${label} title=${`${label} (${by})`} data-testid=${name} ...${rest}>
+    <${Icon} name=${name} />
+  </button>`;
 }
 
 function grow(field) {

@@ -16,7 +16,7 @@ export function SortedTable({ title, columns, rows, numbered = false, empty = "N
   const [isWhole, setWhole] = useState(false);
   const shown = columns.slice(0, MOST_COLUMNS);
   const formats = useMemo(
-    () => shown.map(({ name }, at) => columnFormat(name, rows.map((row) => row[at]))),
+    () => shown.map(({ name }, at) => columnFormat(name, valuesOf(rows, at))),
     [columns, rows],
   );
   const places = useMemo(() => sorted(rows, order), [rows, order]);
@@ -76,8 +76,10 @@ function Cell({ value, column, format, number }) {
   </td>`;
 }
 
+const valuesOf = (rows, column) => rows.map((row) => row[column]);
+
 function isNumeric(rows, at) {
-  const values = rows.map((row) => row[at]).filter((value) => value !== null && value !== undefined && value !== "");
+  const values = valuesOf(rows, at).filter((value) => value !== null && value !== undefined && value !== "");
   return values.length > 0 && values.every((value) => numberOf(value) !== null);
 }
 
