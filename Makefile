@@ -33,6 +33,7 @@ check: .venv/.dev-stamp .venv/.npm-stamp ## format, lint, types and layers
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/oxfmt --check src/threadkeep/web
 	$(BIN)/oxlint src/threadkeep/web
 	$(BIN)/node $(NPM)/node_modules/typescript/bin/tsc
 

@@ -15,7 +15,16 @@ export function messageOf({ message, seq, parent, turn, created_at }) {
 export function resultOf({ tool_call_id, content, duration_ms, error, seq, parent, turn, created_at }) {
   const tool_result = { tool_call_id, duration_ms, error };
   const place = { seq, parent, turn, created_at, siblings: [seq], isNew: true };
-  return { id: `result-${seq}`, role: "tool", content, tool_result, blocks: [], tool_calls: [], tool_trace: [], ...place };
+  return {
+    id: `result-${seq}`,
+    role: "tool",
+    content,
+    tool_result,
+    blocks: [],
+    tool_calls: [],
+    tool_trace: [],
+    ...place,
+  };
 }
 
 export const upTo = (messages, seq) => messages.filter((message) => message.seq <= seq);

@@ -15,7 +15,10 @@ export async function copyText(text) {
 }
 
 export async function copyMarkdown(conversation) {
-  const path = conversationPath(conversation.id, "/export", { format: "markdown", head: conversation.branch.value || null });
+  const path = conversationPath(conversation.id, "/export", {
+    format: "markdown",
+    head: conversation.branch.value || null,
+  });
   await copying(() => getText(path));
 }
 

@@ -214,14 +214,16 @@ export class Followed extends Loaded {
     if (queued) {
       this.#match(seq, { turn, content: queued.content });
       this.turns.value = { ...this.turns.value, [turn]: "queued" };
-      this.queued.value = [...this.queued.value.filter((item) => item.turn !== turn), { turn, content: queued.content }];
+      this.queued.value = [
+        ...this.queued.value.filter((item) => item.turn !== turn),
+        { turn, content: queued.content },
+      ];
     } else if (approval) {
       this.approvals.value = { ...this.approvals.value, [approval.tool_call_id]: approval.approved };
     } else if (head !== undefined) {
       this.hasMoved.value ||= this.isCurrent.value && (head ?? ROOT) !== this.branch.value;
       this.head.value = head ?? ROOT;
-    }
-    else this.about.value = this.about.value && { ...this.about.value, ...fields };
+    } else this.about.value = this.about.value && { ...this.about.value, ...fields };
   }
 
   #turn(event, { turn, error, detail, calls }) {

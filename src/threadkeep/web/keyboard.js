@@ -50,7 +50,8 @@ function onKey(event) {
   const way = event.altKey && { ArrowUp: -1, ArrowDown: 1 }[event.key];
   if (way) return run(event, () => walk(way));
   if (event.key === "Escape") return escape(event);
-  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || dialog.value || !isOn.value) return undefined;
+  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || dialog.value || !isOn.value)
+    return undefined;
   const act = ACTS[event.key];
   return act ? run(event, act) : undefined;
 }

@@ -71,7 +71,9 @@ export class Loaded {
       this.branch.value = branch ?? about.head ?? ROOT;
       this.turns.value = Object.fromEntries(turns.map((turn) => [turn.id, turn.state]));
       this.waiting.value = turns.flatMap((turn) => turn.calls ?? []);
-      this.queued.value = turns.filter((turn) => turn.message).map((turn) => ({ turn: turn.id, content: turn.message.content }));
+      this.queued.value = turns
+        .filter((turn) => turn.message)
+        .map((turn) => ({ turn: turn.id, content: turn.message.content }));
       this.failure.value = ended?.state === "failed" ? ended : null;
       this.state.value = state ?? {};
       this.draft.value = draft ?? null;
@@ -92,7 +94,13 @@ export class Loaded {
       message: this.queued.value.find((item) => item.turn === Number(id)) ?? null,
     }));
     const { about, messages, before, branch, head, draft, state } = this;
-    const shown = { messages: messages.value, before: before.value, after: null, branch: branch.value, draft: draft.value };
+    const shown = {
+      messages: messages.value,
+      before: before.value,
+      after: null,
+      branch: branch.value,
+      draft: draft.value,
+    };
     return { ...about.value, head: head.value, ...shown, turns, state: state.value, cursor: this.cursor };
   }
 

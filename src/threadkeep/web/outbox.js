@@ -37,7 +37,9 @@ let pausing;
 let failures = 0;
 
 function read() {
-  const found = namesOf("outbox.").map((name) => kept(`outbox.${name}`)).filter(Boolean);
+  const found = namesOf("outbox.")
+    .map((name) => kept(`outbox.${name}`))
+    .filter(Boolean);
   items.value = found.sort((one, other) => one.at - other.at);
 }
 
@@ -136,7 +138,11 @@ async function sendAll() {
 async function send(item) {
   const { key, content, parent, expected_head } = item;
   const id = isLocal(item.conversation) ? await create(item) : item.conversation;
-  const answer = await post(conversationPath(id, "/messages"), { content, parent, expected_head }, { key, prefer: "respond-async" });
+  const answer = await post(
+    conversationPath(id, "/messages"),
+    { content, parent, expected_head },
+    { key, prefer: "respond-async" },
+  );
   taken.value = [...taken.value, { key, conversation: id, turn: answer.turn.id, content, parent, at: item.at }];
   remove(item);
 }

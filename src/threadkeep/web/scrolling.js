@@ -88,7 +88,9 @@ export class Scrolling {
   #note() {
     this.place = this.box.scrollTop;
     const top = this.box.getBoundingClientRect().top;
-    const first = [...this.box.querySelectorAll("[data-seq]")].find((one) => one.getBoundingClientRect().bottom > top + 1);
+    const first = [...this.box.querySelectorAll("[data-seq]")].find(
+      (one) => one.getBoundingClientRect().bottom > top + 1,
+    );
     this.anchor = first && !this.isAtEnd ? { seq: first.dataset.seq, top: first.getBoundingClientRect().top } : null;
   }
 

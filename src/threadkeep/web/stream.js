@@ -54,7 +54,6 @@ export class Stream {
     this.wake();
   }
 
-
   #wakeUp() {
     if (document.hidden) return;
     if (this.status.value.state === "live" && Date.now() - this.heardAt > DOUBT) this.connection?.abort();
@@ -146,13 +145,15 @@ export class Stream {
     const delay = Math.max(wait, this.retryAfter ?? 0);
     this.retryAfter = 0;
     this.status.value = { state: "waiting", at: Date.now() + delay };
-    await /** @type {Promise<void>} */ (new Promise((resolve) => {
-      const timer = setTimeout(resolve, delay);
-      this.wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    }));
+    await /** @type {Promise<void>} */ (
+      new Promise((resolve) => {
+        const timer = setTimeout(resolve, delay);
+        this.wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      })
+    );
     this.wake = () => {};
     if (!this.isStopped) this.status.value = { state: "connecting" };
   }

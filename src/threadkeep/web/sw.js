@@ -15,7 +15,11 @@ worker.addEventListener("install", (event) => {
 });
 
 worker.addEventListener("activate", (event) => {
-  event.waitUntil(forgetOldShells().then(() => worker.clients.claim()).then(keepFirstCopies));
+  event.waitUntil(
+    forgetOldShells()
+      .then(() => worker.clients.claim())
+      .then(keepFirstCopies),
+  );
 });
 
 worker.addEventListener("fetch", (event) => {
@@ -25,7 +29,8 @@ worker.addEventListener("fetch", (event) => {
   if (request.mode === "navigate" && (url.pathname === "/" || url.pathname.startsWith("/c/"))) {
     event.respondWith(networkFirst(request, SHELL_CACHE, "/"));
   } else if (url.pathname.startsWith("/static/")) event.respondWith(networkFirst(request, SHELL_CACHE, url.pathname));
-  else if (COPIED.test(url.pathname) && isNewestPage(url)) event.respondWith(networkFirst(request, DATA_CACHE, copyName(url), event));
+  else if (COPIED.test(url.pathname) && isNewestPage(url))
+    event.respondWith(networkFirst(request, DATA_CACHE, copyName(url), event));
 });
 
 async function keepShell() {
@@ -49,7 +54,8 @@ async function keepFirstCopies() {
 
 // Only the newest page of a conversation or of the list is copied, under one name whatever its limit is.
 const isNewestPage = (url) =>
-  !["before", "head", "around", "after"].some((name) => url.searchParams.has(name)) && url.searchParams.get("limit") !== "1";
+  !["before", "head", "around", "after"].some((name) => url.searchParams.has(name)) &&
+  url.searchParams.get("limit") !== "1";
 const copyName = (url) => url.pathname;
 
 async function networkFirst(request, cacheName, name, event) {

@@ -39,8 +39,11 @@ export class Answer extends Component {
       data-state=${turnState ?? "done"} aria-label="Assistant">
       ${name}
       <${Blocks} blocks=${shown.get(null)} />
-      ${[...spoken, ...(draft ? [{ id: draft, isDraft: true }] : [])].map((message) => html`<${Spoken} key=${message.id}
-        conversation=${conversation} message=${message} results=${results} turnState=${turnState} shown=${shown} />`)}
+      ${[...spoken, ...(draft ? [{ id: draft, isDraft: true }] : [])].map(
+        (message) =>
+          html`<${Spoken} key=${message.id}
+        conversation=${conversation} message=${message} results=${results} turnState=${turnState} shown=${shown} />`,
+      )}
       ${isOver && html`<${Blocks} blocks=${sources} />`}
       ${isThinking(turnState, draft, spoken, results) && html`<p class="thinking" aria-hidden="true"><i /><i /><i /></p>`}
       ${isOver && last && html`<${Footer} conversation=${conversation} messages=${messages} last=${last} />`}
@@ -74,7 +77,13 @@ function placed(messages) {
 
 // A store may give the fields of an object back in another order.
 const inOrder = (_, value) =>
-  isRecord(value) ? Object.fromEntries(Object.keys(value).sort().map((name) => [name, value[name]])) : value;
+  isRecord(value)
+    ? Object.fromEntries(
+        Object.keys(value)
+          .sort()
+          .map((name) => [name, value[name]]),
+      )
+    : value;
 
 function isThinking(turnState, draft, spoken, results) {
   if (turnState !== "running" || draft) return false;
@@ -87,8 +96,11 @@ function Spoken({ conversation, message, results, turnState, shown }) {
   return html`
     ${(message.content || message.isDraft) && html`<${Text} conversation=${conversation} message=${message} />`}
     ${isCutOff && html`<p class="cut-off" data-testid="interrupted">Interrupted here. What was written is kept.</p>`}
-    ${(message.tool_calls ?? []).map((call) => html`<${Call} key=${call.id} conversation=${conversation} call=${call}
-      result=${results.get(call.id)} turnState=${turnState} />`)}
+    ${(message.tool_calls ?? []).map(
+      (call) =>
+        html`<${Call} key=${call.id} conversation=${conversation} call=${call}
+      result=${results.get(call.id)} turnState=${turnState} />`,
+    )}
     <${Blocks} blocks=${shown.get(message.id)} />`;
 }
 

@@ -34,7 +34,8 @@ function Answers({ model }) {
   if (!isScripted(model)) return html`<span class="muted">Answered by <strong>${model}</strong></span>`;
   const { reason, missing } = models.value.default ?? {};
   return html`<span class="badge">demo</span> <span class="muted" title=${reason ?? ""}>Answers are scripted: ${
-    missing ?? "no language model is connected"}.</span>`;
+    missing ?? "no language model is connected"
+  }.</span>`;
 }
 
 function Card({ about, isChosen }) {
@@ -46,8 +47,11 @@ function Card({ about, isChosen }) {
     <h2><button type="button" class="plain" aria-pressed=${isChosen} onClick=${choose}>${words(about.name)}</button></h2>
     <p class="muted" dir="auto">${about.description}</p>
     <ul>
-      ${about.examples.slice(0, 3).map((text) => html`<li key=${text}><button type="button" class="example" dir="auto" data-testid="example"
-        onClick=${() => begin(text, about.name)}><span>${text}</span><${Icon} name="right" /></button></li>`)}
+      ${about.examples.slice(0, 3).map(
+        (text) =>
+          html`<li key=${text}><button type="button" class="example" dir="auto" data-testid="example"
+        onClick=${() => begin(text, about.name)}><span>${text}</span><${Icon} name="right" /></button></li>`,
+      )}
     </ul>
   </section>`;
 }

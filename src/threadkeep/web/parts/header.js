@@ -36,7 +36,8 @@ function Presence({ readers }) {
 }
 
 function itemsFor(conversation, about) {
-  const file = (format) => conversationPath(conversation.id, "/export", { format, head: conversation.branch.value || null });
+  const file = (format) =>
+    conversationPath(conversation.id, "/export", { format, head: conversation.branch.value || null });
   return [
     { label: "Switch the model", icon: "spark", run: () => (dialog.value = "model") },
     null,
@@ -61,4 +62,3 @@ function itemsFor(conversation, about) {
     },
   ];
 }
-

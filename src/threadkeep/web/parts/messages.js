@@ -30,8 +30,11 @@ export function Messages({ conversation }) {
     <div class="scroll" ref=${box} tabindex="0" role="log" aria-live="off" aria-label="Messages" data-testid="messages">
       <div class="column"><${List} conversation=${conversation} onDrawn=${drawn} onSend=${toEnd} /></div>
     </div>
-    ${isAway && html`<button type="button" class="to-end" aria-label="Go to the newest message" title="Go to the newest message"
-      onClick=${toEnd}><${Icon} name="down" /></button>`}
+    ${
+      isAway &&
+      html`<button type="button" class="to-end" aria-label="Go to the newest message" title="Go to the newest message"
+      onClick=${toEnd}><${Icon} name="down" /></button>`
+    }
   </div>`;
 }
 
@@ -42,8 +45,10 @@ function List({ conversation, onDrawn, onSend }) {
   const all = conversation.messages.value;
   const messages = cut.value === null ? all : upTo(all, cut.value);
   const pending = pendingOf(conversation);
-  const turn = conversation.draft.peek()?.turn ?? Number(Object.keys(turns.value).find((id) => turns.value[id] !== "queued"));
-  const isHere = after.value === null && (isCurrent.value || cut.value !== null || messages.some((one) => one.turn === turn));
+  const turn =
+    conversation.draft.peek()?.turn ?? Number(Object.keys(turns.value).find((id) => turns.value[id] !== "queued"));
+  const isHere =
+    after.value === null && (isCurrent.value || cut.value !== null || messages.some((one) => one.turn === turn));
   const groups = withTurn(grouped(messages), isHere ? turn : null, writing.value);
   const count = pending.length;
   useLayoutEffect(onDrawn);
@@ -66,8 +71,10 @@ function withTurn(groups, turn, draft) {
 }
 
 function drawnGroup(group, conversation, turn, draft) {
-  if (group.kind === "user") return html`<${Said} key=${group.key} conversation=${conversation} message=${group.messages[0]} />`;
-  if (group.kind === "system") return html`<p key=${group.key} class="system muted" dir="auto">${group.messages[0].content}</p>`;
+  if (group.kind === "user")
+    return html`<${Said} key=${group.key} conversation=${conversation} message=${group.messages[0]} />`;
+  if (group.kind === "system")
+    return html`<p key=${group.key} class="system muted" dir="auto">${group.messages[0].content}</p>`;
   const isNow = group.turn === turn;
   return html`<${Answer} key=${group.key} conversation=${conversation} messages=${group.messages}
     turnState=${isNow ? conversation.turns.value[turn] : undefined} draft=${isNow ? draft : null} />`;

@@ -29,10 +29,13 @@ function Choose({ conversation, name }) {
   };
   return html`<${Dialog} title="Model of this conversation" onClose=${close} testid="model-dialog">
     <ul class="choices">
-      ${known.map((model) => html`<li key=${model}><button type="button" class="choice" aria-pressed=${model === name}
+      ${known.map(
+        (model) =>
+          html`<li key=${model}><button type="button" class="choice" aria-pressed=${model === name}
         onClick=${() => choose(model)}>
         <strong>${model}</strong> ${isScripted(model) && html`<span class="muted">scripted: plays fixed answers, no language model</span>`}
-      </button></li>`)}
+      </button></li>`,
+      )}
     </ul>
     <form class="row" onSubmit=${submit}>
       <input aria-label="Another model, as provider:model" placeholder="provider:model" value=${other}

@@ -33,7 +33,8 @@ export function Pending({ conversation, entry }) {
 }
 
 function stateOf(state, item) {
-  if (state === "queued") return html`<p><${Icon} name="clock" />Queued: it is asked when the present answer is complete.</p>`;
+  if (state === "queued")
+    return html`<p><${Icon} name="clock" />Queued: it is asked when the present answer is complete.</p>`;
   if (state === "waiting" && outbox.trouble.value) {
     return html`<p><${Icon} name="clock" />Waits in this browser. It is sent once, as soon as it can be.</p>
       <button type="button" class="link" onClick=${outbox.hurry}>Try now</button>
@@ -71,7 +72,10 @@ function Refused({ conversation, item }) {
     <div>
       <${Button} label="Change it" class="button primary" onClick=${rewrite} />
       <${Button} label="Try again" onClick=${() => outbox.release(item)} />
-      <${Button} label="Discard" onClick=${() => { outbox.discard(item); conversation.uncut(); }} />
+      <${Button} label="Discard" onClick=${() => {
+        outbox.discard(item);
+        conversation.uncut();
+      }} />
     </div>
   </div>`;
 }

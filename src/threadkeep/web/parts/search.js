@@ -21,8 +21,13 @@ export function Hits({ text }) {
     <h2>In messages</h2>
     ${found.state !== "done" && html`<p class="muted nothing">${found.state === "searching" ? "Searching …" : found.state}</p>`}
     ${found.state === "done" && !found.hits.length && html`<p class="muted nothing">Nothing was found.</p>`}
-    <ul>${together(found.hits).map((hits) => hits.map((hit, at) => html`<${Hit} key=${`${hit.conversation}-${hit.entry}`} hit=${hit}
-      isFirst=${at === 0} />`))}</ul>
+    <ul>${together(found.hits).map((hits) =>
+      hits.map(
+        (hit, at) =>
+          html`<${Hit} key=${`${hit.conversation}-${hit.entry}`} hit=${hit}
+      isFirst=${at === 0} />`,
+      ),
+    )}</ul>
   </section>`;
 }
 

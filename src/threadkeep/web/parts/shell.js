@@ -58,7 +58,8 @@ function Talk({ conversation }) {
   if (conversation.phase.value === "gone") return html`<${Gone} conversation=${conversation} />`;
   const states = assistantNamed(about?.assistant)?.states ?? [];
   const isLocal = conversation.phase.value === "local";
-  const send = (text) => (isLocal ? outbox.add({ conversation: conversation.id, content: text }) : conversation.send(text));
+  const send = (text) =>
+    isLocal ? outbox.add({ conversation: conversation.id, content: text }) : conversation.send(text);
   const onStop = conversation.isBusy.value ? () => conversation.stop() : null;
   return html`<main class="talk" id="main">
     ${states.length > 0 && html`<div class="steps column"><${Steps} state=${conversation.state.value} states=${states} /></div>`}
@@ -73,7 +74,8 @@ function Talk({ conversation }) {
 }
 
 function hintFor(conversation) {
-  if (outbox.trouble.value && outbox.waiting.value) return outbox.trouble.value + " What you write is kept in this browser and sent once.";
+  if (outbox.trouble.value && outbox.waiting.value)
+    return outbox.trouble.value + " What you write is kept in this browser and sent once.";
   if (conversation.isBusy.value) return "You can go on writing: your message is queued behind the answer.";
   return matchMedia("(pointer: coarse)").matches ? "" : "Enter sends, Shift+Enter makes a new line.";
 }
@@ -89,9 +91,11 @@ function Elsewhere({ conversation }) {
   return html`<div class="elsewhere" role="group" aria-label="Another branch" data-testid="elsewhere" data-moved=${hasMoved.value}>
     <p>${text}</p>
     <${Button} label="Show the newest" onClick=${() => conversation.look()} />
-    ${hasMoved.value
-      ? html`<${Button} label="Stay here" onClick=${() => conversation.stay()} />`
-      : html`<${Button} label="Make this the current one" onClick=${() => conversation.choose()} />`}
+    ${
+      hasMoved.value
+        ? html`<${Button} label="Stay here" onClick=${() => conversation.stay()} />`
+        : html`<${Button} label="Make this the current one" onClick=${() => conversation.choose()} />`
+    }
   </div>`;
 }
 
@@ -100,8 +104,14 @@ function Gone({ conversation }) {
   return html`<main class="first" id="main"><div class="column gone" data-testid="gone">
     <h1>There is no such conversation.</h1>
     <p class="muted">It was deleted, or it belongs to somebody else.</p>
-    ${lost.map((item) => html`<div class="ask" key=${item.key}><p dir="auto">${item.content}</p>
-      <${Button} label="Send it in a new conversation" onClick=${() => { outbox.discard(item); begin(item.content); }} />
-      <${Button} label="Discard" onClick=${() => outbox.discard(item)} /></div>`)}
+    ${lost.map(
+      (item) =>
+        html`<div class="ask" key=${item.key}><p dir="auto">${item.content}</p>
+      <${Button} label="Send it in a new conversation" onClick=${() => {
+        outbox.discard(item);
+        begin(item.content);
+      }} />
+      <${Button} label="Discard" onClick=${() => outbox.discard(item)} /></div>`,
+    )}
   </div></main>`;
 }

@@ -34,24 +34,44 @@ export function Sidebar() {
 
 function List() {
   const text = query.value.trim().toLowerCase();
-  const wanted = (item) => (text ? (item.title ?? "").toLowerCase().includes(text) : item.archived === showsArchived.value);
+  const wanted = (item) =>
+    text ? (item.title ?? "").toLowerCase().includes(text) : item.archived === showsArchived.value;
   const found = conversations.value.filter(wanted);
   const hasArchived = conversations.value.some((item) => item.archived);
   return html`
     ${!text && html`<${Unsent} />`}
-    ${byDay(found).map(([day, items]) => html`<section key=${day}>
+    ${byDay(found).map(
+      ([day, items]) =>
+        html`<section key=${day}>
       <h2>${day}</h2>
-      <ul>${items.map((item) => html`<${Row} key=${item.id} about=${item} state=${busy.value[item.id]}
-        isOpen=${route.value.conversation === item.id} />`)}</ul>
-    </section>`)}
-    ${!found.length && isLoaded.value && !text && html`<p class="muted nothing">
-      ${showsArchived.value ? "Nothing is archived." : "No conversations yet."}</p>`}
+      <ul>${items.map(
+        (item) =>
+          html`<${Row} key=${item.id} about=${item} state=${busy.value[item.id]}
+        isOpen=${route.value.conversation === item.id} />`,
+      )}</ul>
+    </section>`,
+    )}
+    ${
+      !found.length &&
+      isLoaded.value &&
+      !text &&
+      html`<p class="muted nothing">
+      ${showsArchived.value ? "Nothing is archived." : "No conversations yet."}</p>`
+    }
     ${text && html`<${Hits} text=${query.value.trim()} />`}
-    ${next.value && !text && html`<button type="button" class="button wide"
-      onClick=${() => loadMore().catch(complain)}>Show older</button>`}
-    ${!text && (hasArchived || showsArchived.value) && html`<button type="button" class="link archive"
+    ${
+      next.value &&
+      !text &&
+      html`<button type="button" class="button wide"
+      onClick=${() => loadMore().catch(complain)}>Show older</button>`
+    }
+    ${
+      !text &&
+      (hasArchived || showsArchived.value) &&
+      html`<button type="button" class="link archive"
       onClick=${() => (showsArchived.value = !showsArchived.value)}>
-      ${showsArchived.value ? "Back to all" : "Archived"}</button>`}`;
+      ${showsArchived.value ? "Back to all" : "Archived"}</button>`
+    }`;
 }
 
 // Conversations that exist only in this browser, because their first message could not be sent yet.
@@ -59,8 +79,11 @@ function Unsent() {
   const names = [...new Set(outbox.items.value.map((item) => item.conversation).filter(outbox.isLocal))];
   if (!names.length) return null;
   return html`<section><h2>Waiting to be sent</h2><ul>
-    ${names.map((name) => html`<${LocalRow} key=${name} name=${name} text=${outbox.itemsOf(name)[0].content}
-      isOpen=${route.value.conversation === name} />`)}
+    ${names.map(
+      (name) =>
+        html`<${LocalRow} key=${name} name=${name} text=${outbox.itemsOf(name)[0].content}
+      isOpen=${route.value.conversation === name} />`,
+    )}
   </ul></section>`;
 }
 
@@ -70,8 +93,11 @@ function Foot() {
     <span class="who" dir="auto" title=${who ? `${who.user} of ${who.tenant}` : ""}>${who?.signed_in ? who.user : "this machine"}</span>
     <${IconButton} name="theme" label="Light or dark" onClick=${switchTheme} />
     <${IconButton} name="keys" label="Keyboard shortcuts (?)" onClick=${() => (dialog.value = "shortcuts")} />
-    ${isSignedIn.value && html`<${IconButton} name="leave" label="Sign out" data-testid="sign-out"
-      onClick=${() => signOut().catch(complain)} />`}
+    ${
+      isSignedIn.value &&
+      html`<${IconButton} name="leave" label="Sign out" data-testid="sign-out"
+      onClick=${() => signOut().catch(complain)} />`
+    }
   </div>`;
 }
 

@@ -24,20 +24,28 @@ export function Status({ conversation }) {
   return html`<span class="status" data-kind=${kind} data-testid="status">
     <i aria-hidden="true" />
     <span>${text}</span>
-    ${canHurry && html`<button type="button" class="link" onClick=${() => { stream.hurry(); outbox.hurry(); }}>now</button>`}
+    ${
+      canHurry &&
+      html`<button type="button" class="link" onClick=${() => {
+        stream.hurry();
+        outbox.hurry();
+      }}>now</button>`
+    }
   </span>`;
 }
 
 function told(conversation, status, seconds) {
   const waiting = outbox.waiting.value;
   const waits = waiting && outbox.trouble.value ? ` · ${waiting} to send` : "";
-  if (!conversation || conversation.phase.value === "local") return waits ? ["away", `offline${waits}`] : ["live", "ready"];
+  if (!conversation || conversation.phase.value === "local")
+    return waits ? ["away", `offline${waits}`] : ["live", "ready"];
   if (conversation.phase.value === "away") return ["away", `server away, trying again${waits}`];
   if (status.state === "waiting") return ["away", `reconnecting in ${seconds} s${waits}`];
   if (status.state === "connecting" && conversation.cursor) return ["busy", `resuming the conversation …${waits}`];
   if (status.state === "connecting") return ["busy", "connecting …"];
   const news = conversation.news.value;
-  if (news?.kind === "caught up") return ["good", `caught up with ${news.messages} new message${news.messages === 1 ? "" : "s"}`];
+  if (news?.kind === "caught up")
+    return ["good", `caught up with ${news.messages} new message${news.messages === 1 ? "" : "s"}`];
   if (news) return ["good", "resumed"];
   // The stream may live on for a while after the network has gone.
   return waits ? ["away", `cannot send${waits}`] : ["live", "live"];

@@ -13,7 +13,11 @@ export function TrialCard() {
   const run = () => {
     const local = newLocal();
     begin(local);
-    add({ conversation: local, content: QUESTION, assistant: assistants.value.find((one) => one.name === "chat")?.name });
+    add({
+      conversation: local,
+      content: QUESTION,
+      assistant: assistants.value.find((one) => one.name === "chat")?.name,
+    });
     go(local);
   };
   return html`<section class="card trial-card" aria-label="Try to break me" data-testid="trial-card">

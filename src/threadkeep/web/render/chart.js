@@ -93,13 +93,15 @@ function Axes({ frame, chart, unit }) {
   const { left, right, bottom, steps, y } = frame;
   return html`<g class="tk-axes">
     ${steps.map(
-      (step) => html`<g>
+      (step) =>
+        html`<g>
         <line class=${step === 0 ? "tk-zero" : ""} x1=${left} x2=${right} y1=${y(step)} y2=${y(step)} />
         <text x=${left - 8} y=${y(step)} dy="0.32em" text-anchor="end">${written(step, unit)}</text>
       </g>`,
     )}
     ${namesBelow(frame, chart).map(
-      ({ x, text, whole }) => html`<text x=${x} y=${bottom + 19} text-anchor="middle">
+      ({ x, text, whole }) =>
+        html`<text x=${x} y=${bottom + 19} text-anchor="middle">
         ${text}<title>${whole}</title>
       </text>`,
     )}
@@ -145,7 +147,8 @@ function Legend({ chart, title, near }) {
   return html`<p class=${place} aria-hidden="true">
     ${near >= 0 && html`<b>${chart.places[near].label}</b>`}
     ${chart.series.map(
-      ({ name, values }, at) => html`<span>
+      ({ name, values }, at) =>
+        html`<span>
         <${Sample} at=${at} isBar=${chart.kind === "bar"} />
         ${name}${near >= 0 && values[near] !== null && html` <b>${written(values[near], chart.unit)}</b>`}
       </span>`,

@@ -50,7 +50,8 @@ function Panels({ titles, sides }) {
   const format = columnFormat("", sides);
   return html`<div class="tk-panels">
     ${titles.map(
-      (title, at) => html`<div>
+      (title, at) =>
+        html`<div>
         <p class="tk-label" dir="auto">${title}</p>
         <${Side} side=${sides[at]} format=${format} />
       </div>`,

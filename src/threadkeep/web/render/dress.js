@@ -37,7 +37,10 @@ function dressCode(pre) {
   const head = document.createElement("figcaption");
   const language = document.createElement("span");
   language.textContent = code.dataset.lang || "text";
-  head.append(language, copyButton((button) => button.closest("figure").querySelector("code").textContent));
+  head.append(
+    language,
+    copyButton((button) => button.closest("figure").querySelector("code").textContent),
+  );
   pre.tabIndex = 0;
   pre.dir = "ltr";
   pre.replaceWith(figure);

@@ -9,10 +9,12 @@ export function Folded({ text, lines = 18, dress = (shown) => shown }) {
   const shown = isOpen ? text : text.slice(0, cut);
   return html`
     <pre class="tk-pre" tabindex="0" dir="auto">${dress(shown)}</pre>
-    ${cut < text.length &&
-    html`<button type="button" class="tk-more" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
+    ${
+      cut < text.length &&
+      html`<button type="button" class="tk-more" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
       ${isOpen ? "Show less" : `Show all ${text.length.toLocaleString("en")} characters`}
-    </button>`}
+    </button>`
+    }
   `;
 }
 

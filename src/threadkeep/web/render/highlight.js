@@ -32,7 +32,11 @@ const NAMES = new Map(
 const loading = new Map();
 
 function load(path) {
-  if (!loading.has(path)) loading.set(path, import(path).then((module) => module.default));
+  if (!loading.has(path))
+    loading.set(
+      path,
+      import(path).then((module) => module.default),
+    );
   return loading.get(path);
 }
 

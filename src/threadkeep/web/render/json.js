@@ -19,7 +19,8 @@ export function Json({ value }) {
 export function Pairs({ pairs }) {
   return html`<dl class="tk-pairs">
     ${pairs.map(
-      ([name, value]) => html`<div>
+      ([name, value]) =>
+        html`<div>
         <dt dir="auto">${name}</dt>
         <dd dir="auto" data-type=${value === null ? "null" : typeof value}>${textOf(value) || String(value)}</dd>
       </div>`,

@@ -11,7 +11,8 @@ export function Bars({ frame, chart, near }) {
   const wide = Math.min((slot * 0.72) / chart.series.length, 48);
   const half = (wide * chart.series.length) / 2;
   return chart.series.map(
-    ({ name, values }, at) => html`<g class=${`tk-s${at}`}>
+    ({ name, values }, at) =>
+      html`<g class=${`tk-s${at}`}>
       ${values.map((value, place) => {
         if (value === null) return null;
         const [top, tall] = [Math.min(y(value), ground), Math.abs(y(value) - ground)];

@@ -44,7 +44,10 @@ function mendTable(block) {
   const first = lines.findIndex((line) => /^\s*\|/.test(line));
   const [header, ruler = "", ...rows] = lines.slice(Math.max(first, 0));
   if (first < 0 || rows.length > 0 || !/^[\s|:-]*$/.test(ruler)) return null;
-  const cells = header.trim().replace(/^\||\|$/g, "").split(/(?<!\\)\|/);
+  const cells = header
+    .trim()
+    .replace(/^\||\|$/g, "")
+    .split(/(?<!\\)\|/);
   if (!cells.some((cell) => cell.trim())) return lines.slice(0, first).join("\n");
   return [...lines.slice(0, first), header, `|${" --- |".repeat(cells.length)}`].join("\n");
 }

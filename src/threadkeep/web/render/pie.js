@@ -29,7 +29,10 @@ export function partsOf({ places, series: [{ values }] }) {
 const sum = (parts) => parts.reduce((total, { value }) => total + value, 0);
 
 /** Return the parts in words, for those who do not see the ring. */
-export const partsInWords = (chart) => partsOf(chart).map(({ label, share }) => `${label} ${SHARES.format(share)}`).join(", ");
+export const partsInWords = (chart) =>
+  partsOf(chart)
+    .map(({ label, share }) => `${label} ${SHARES.format(share)}`)
+    .join(", ");
 
 /** The ring with its legend. Where the values are shares already, they are not told twice. */
 export function Pie({ chart, spoken }) {
@@ -42,7 +45,8 @@ export function Pie({ chart, spoken }) {
   return html`<div class="tk-pie">
     <svg viewBox=${`0 0 ${SIZE} ${SIZE}`} width=${SIZE} height=${SIZE} role="img" aria-label=${spoken}>
       ${parts.map(
-        (part, at) => html`<g class=${`tk-s${at}`}>
+        (part, at) =>
+          html`<g class=${`tk-s${at}`}>
           <path class="tk-fill tk-part" data-far=${isFar(at)} d=${ring(part)} fill-rule="evenodd" ...${pointed(at)}>
             <title>${`${part.label}: ${part.value}`}</title>
           </path>
@@ -52,7 +56,8 @@ export function Pie({ chart, spoken }) {
     </svg>
     <table class="tk-parts" aria-hidden="true"><tbody>
       ${parts.map(
-        ({ label, value, share }, at) => html`<tr data-far=${isFar(at)} ...${pointed(at)}>
+        ({ label, value, share }, at) =>
+          html`<tr data-far=${isFar(at)} ...${pointed(at)}>
           <td class=${`tk-s${at}`}><svg width="12" height="12"><rect class="tk-fill" width="12" height="12" rx="2" /></svg></td>
           <th dir="auto">${label}</th>
           <td class="tk-number">${written(value, unit)}</td>
@@ -89,5 +94,7 @@ function circle(radius) {
 /** Return where a share of the way around is, clockwise from the top. */
 function point(share, radius) {
   const angle = share * 2 * Math.PI;
-  return [SIZE / 2 + radius * Math.sin(angle), SIZE / 2 - radius * Math.cos(angle)].map((at) => at.toFixed(2)).join(" ");
+  return [SIZE / 2 + radius * Math.sin(angle), SIZE / 2 - radius * Math.cos(angle)]
+    .map((at) => at.toFixed(2))
+    .join(" ");
 }

@@ -26,10 +26,12 @@ function Query({ item }) {
   return html`<details class="tk-query">
     <summary>Looked for <q dir="auto">${looked}</q></summary>
     <${Pairs} pairs=${told.filter(([, value]) => textOf(value) !== "" && textOf(value) !== looked)} />
-    ${passages.length > 0 &&
-    html`<ol class="tk-passages">
+    ${
+      passages.length > 0 &&
+      html`<ol class="tk-passages">
       ${passages.map((passage) => html`<li dir="auto"><${Passage} passage=${passage} /></li>`)}
-    </ol>`}
+    </ol>`
+    }
   </details>`;
 }
 

@@ -35,7 +35,10 @@ export function sanitise(markup) {
 export function sanitiseColours(markup) {
   const nodes = purify.sanitize(markup, COLOURED) ?? document.createDocumentFragment();
   for (const span of nodes.querySelectorAll("span")) {
-    span.className = span.className.split(/\s+/).filter((name) => /^(?:hljs-[\w-]+|\w+_)$/.test(name)).join(" ");
+    span.className = span.className
+      .split(/\s+/)
+      .filter((name) => /^(?:hljs-[\w-]+|\w+_)$/.test(name))
+      .join(" ");
   }
   return nodes;
 }

@@ -52,7 +52,8 @@ function pointsOf(one, labels) {
   const listed = listOf(one.points ?? one.values ?? one.data);
   const points = listed.map((item, at) => {
     if (Array.isArray(item)) return [item[0], numberOf(item[1])];
-    if (isRecord(item)) return [item.x ?? item.label ?? item.date ?? item.name ?? at + 1, numberOf(item.y ?? item.value)];
+    if (isRecord(item))
+      return [item.x ?? item.label ?? item.date ?? item.name ?? at + 1, numberOf(item.y ?? item.value)];
     return [labels[at] || at + 1, numberOf(item)];
   });
   return points.filter(([x, y]) => y !== null && Math.abs(y) <= LARGEST && textOf(x) !== "");

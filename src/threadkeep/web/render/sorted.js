@@ -15,10 +15,7 @@ export function SortedTable({ title, columns, rows, numbered = false, empty = "N
   const [order, setOrder] = useState({ column: -1, down: false });
   const [isWhole, setWhole] = useState(false);
   const shown = columns.slice(0, MOST_COLUMNS);
-  const formats = useMemo(
-    () => shown.map(({ name }, at) => columnFormat(name, valuesOf(rows, at))),
-    [columns, rows],
-  );
+  const formats = useMemo(() => shown.map(({ name }, at) => columnFormat(name, valuesOf(rows, at))), [columns, rows]);
   const places = useMemo(() => sorted(rows, order), [rows, order]);
   const numeric = useMemo(() => shown.map((_, at) => isNumeric(rows, at)), [columns, rows]);
   const turn = (column) => setOrder(next(order, column, column >= 0 && numeric[column]));
@@ -31,13 +28,15 @@ export function SortedTable({ title, columns, rows, numbered = false, empty = "N
           <tr>
             ${numbered && html`<${Head} label="#" spoken="Rank" column=${-1} number=${true} ...${{ order, turn }} />`}
             ${shown.map(
-              ({ label }, at) => html`<${Head} label=${label} column=${at} number=${numeric[at]} ...${{ order, turn }} />`,
+              ({ label }, at) =>
+                html`<${Head} label=${label} column=${at} number=${numeric[at]} ...${{ order, turn }} />`,
             )}
           </tr>
         </thead>
         <tbody>
           ${places.slice(0, isWhole ? undefined : AT_FIRST).map(
-            (place) => html`<tr key=${place}>
+            (place) =>
+              html`<tr key=${place}>
               ${numbered && html`<td class="tk-number tk-rank">${place + 1}</td>`}
               ${shown.map((column, at) => {
                 const [format, number] = [formats[at], numeric[at]];
@@ -48,10 +47,12 @@ export function SortedTable({ title, columns, rows, numbered = false, empty = "N
         </tbody>
       </table>
     </div>
-    ${rows.length > AT_FIRST &&
-    html`<button type="button" class="tk-more" aria-expanded=${isWhole} onClick=${() => setWhole(!isWhole)}>
+    ${
+      rows.length > AT_FIRST &&
+      html`<button type="button" class="tk-more" aria-expanded=${isWhole} onClick=${() => setWhole(!isWhole)}>
       ${isWhole ? "Show less" : `Show all ${rows.length} rows`}
-    </button>`}
+    </button>`
+    }
   `;
 }
 

@@ -6,7 +6,9 @@ import { isRecord, labelOf, listOf, textOf } from "./value.js";
 /** `states` are the names in order; `state.state` is the current one. */
 export function Steps({ state, states }) {
   const current = textOf(isRecord(state) ? state.state : state);
-  const names = listOf(states).map(textOf).filter((name) => name && (name !== "error" || name === current));
+  const names = listOf(states)
+    .map(textOf)
+    .filter((name) => name && (name !== "error" || name === current));
   const way = names.filter((name) => name !== "error");
   const at = way.indexOf(current);
   if (way.length === 0) return null;
@@ -18,7 +20,8 @@ export function Steps({ state, states }) {
     </p>
     <ol>
       ${way.map(
-        (name, place) => html`<li data-is=${stand(place, at, isOver)} aria-current=${place === at ? "step" : undefined}>
+        (name, place) =>
+          html`<li data-is=${stand(place, at, isOver)} aria-current=${place === at ? "step" : undefined}>
           <span class="tk-step-dot" aria-hidden="true" />
           <span class="tk-step-name" dir="auto">${labelOf(name)}</span>
           <span class="tk-offscreen">${place < at || (place === at && isOver) ? ", done" : ""}</span>

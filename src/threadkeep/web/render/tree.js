@@ -31,7 +31,8 @@ function Level({ parent, below, onChoose }) {
   if (branches.length === 0) return null;
   return html`<ul>
     ${branches.map(
-      (branch) => html`<li key=${branch.head}>
+      (branch) =>
+        html`<li key=${branch.head}>
         <${Leaf} branch=${branch} onChoose=${onChoose} />
         <${Level} parent=${branch} below=${below} onChoose=${onChoose} />
       </li>`,
@@ -39,7 +40,12 @@ function Level({ parent, below, onChoose }) {
   </ul>`;
 }
 
-const SPEAKERS = new Map([["user", "You"], ["assistant", "Answer"], ["tool", "Tool"], ["system", "System"]]);
+const SPEAKERS = new Map([
+  ["user", "You"],
+  ["assistant", "Answer"],
+  ["tool", "Tool"],
+  ["system", "System"],
+]);
 const SHORT = 60;
 
 function Leaf({ branch, onChoose }) {
@@ -56,7 +62,11 @@ function Leaf({ branch, onChoose }) {
 }
 
 // The beginning of a text without the marks of its Markdown.
-const plain = (text) => textOf(text).replace(/(\*\*|[*`])(?=\S)(.+?)(?<=\S)\1/g, "$2").replace(/^#+ /, "").trim();
+const plain = (text) =>
+  textOf(text)
+    .replace(/(\*\*|[*`])(?=\S)(.+?)(?<=\S)\1/g, "$2")
+    .replace(/^#+ /, "")
+    .trim();
 
 function partedFrom({ role, preview }) {
   const words = plain(preview);

@@ -39,7 +39,10 @@ export function jsonOf(value, indent = 2) {
 
 /** Return a field's name as a heading: `market_cap` is "Market cap". */
 export function labelOf(key) {
-  const words = String(key).replace(/[_-]+/g, " ").replace(/([a-z])([A-Z])/g, "$1 $2").trim();
+  const words = String(key)
+    .replace(/[_-]+/g, " ")
+    .replace(/([a-z])([A-Z])/g, "$1 $2")
+    .trim();
   return words ? words[0].toUpperCase() + words.slice(1) : String(key);
 }
 
