@@ -226,7 +226,7 @@ export class Followed extends Loaded {
     } else this.about.value = this.about.value && { ...this.about.value, ...fields };
   }
 
-  #turn(event, { turn, error, detail, calls }) {
+  #turn(event, { turn, failure, calls }) {
     const { [turn]: before, ...others } = this.turns.value;
     this.queued.value = this.queued.value.filter((item) => item.turn !== turn);
     if (event === "started") {
@@ -243,7 +243,7 @@ export class Followed extends Loaded {
     } else {
       this.turns.value = others;
       if (this.draft.value?.turn === turn) this.draft.value = null;
-      if (event === "failed") this.failure.value = { id: turn, state: event, error, detail };
+      if (event === "failed") this.failure.value = failure;
       if (before) announce(ENDS[event] ?? "");
     }
   }

@@ -37,7 +37,7 @@ export class Loaded {
     /** @type {Signal<Record<string, unknown>>} */
     this.state = signal({});
     this.readers = signal(1);
-    /** @type {Signal<Turn | null>} */
+    /** @type {Signal<Failure | null>} */
     this.failure = signal(null); // how the last turn failed
     /** @type {Signal<number | null>} */
     this.cut = signal(null); // while a branch begins here: the entry that it continues
@@ -74,7 +74,7 @@ export class Loaded {
       this.queued.value = turns
         .filter((turn) => turn.message)
         .map((turn) => ({ turn: turn.id, content: turn.message.content }));
-      this.failure.value = ended?.state === "failed" ? ended : null;
+      this.failure.value = ended?.failure ?? null;
       this.state.value = state ?? {};
       this.draft.value = draft ?? null;
       this.cut.value = null;

@@ -56,12 +56,17 @@ interface Message {
   isNew?: boolean;
 }
 
+/** Why a turn failed: a code for programs, and words for people. */
+interface Failure {
+  code: string;
+  detail: string;
+}
+
 /** A turn as the server tells it. */
 interface Turn {
   id: number;
   state: string;
-  error?: string | null;
-  detail?: string | null;
+  failure?: Failure | null;
   message?: { content: string } | null;
   calls?: string[];
 }

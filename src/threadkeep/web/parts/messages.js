@@ -80,9 +80,6 @@ function drawnGroup(group, conversation, turn, draft) {
     turnState=${isNow ? conversation.turns.value[turn] : undefined} draft=${isNow ? draft : null} />`;
 }
 
-// The reason in words; the code before them is for programs.
-const reasonOf = ({ detail, error }) => (detail ?? error).replace(/^[a-z]+(?:_[a-z]+)+: /, "");
-
 // What is said under the last message: a turn that failed, or a question that nobody answered.
 function Ending({ conversation, messages, hasPending }) {
   const failure = conversation.failure.value;
@@ -91,7 +88,7 @@ function Ending({ conversation, messages, hasPending }) {
   const again = html`<${Button} icon="again" label="Answer again" onClick=${() => conversation.regenerate(last)} />`;
   if (failure) {
     return html`<div class="failure" role="group" aria-label="The answer failed" data-testid="failure">
-      <p><${Icon} name="warn" /> <strong>The answer failed.</strong> ${reasonOf(failure)}</p>${again}
+      <p><${Icon} name="warn" /> <strong>The answer failed.</strong> ${failure.detail}</p>${again}
     </div>`;
   }
   if (last.role !== "user" || conversation.cut.value !== null) return null;
