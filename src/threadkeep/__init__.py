@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from threadkeep.conversation.message import Message
     from threadkeep.conversation.scope import Scope
     from threadkeep.errors import ThreadkeepError
+    from threadkeep.integrations.conversation_store import ConversationStore
     from threadkeep.keeper import Chat, Keeper, SentTurn
     from threadkeep.runtime import open  # noqa: A004
     from threadkeep.store.base import Store
@@ -54,6 +55,7 @@ __all__ = [
     "CallDecided",
     "Chat",
     "Conversation",
+    "ConversationStore",
     "ConversationUpdated",
     "Cursor",
     "Event",
@@ -91,6 +93,7 @@ _HOMES = {
     "CallDecided": "conversation.events",
     "Chat": "keeper",
     "Conversation": "conversation.conversation",
+    "ConversationStore": "integrations.conversation_store",
     "ConversationUpdated": "conversation.events",
     "Cursor": "conversation.cursor",
     "Event": "conversation.events",

@@ -77,13 +77,22 @@ def test_the_example_of_the_readme_runs(tmp_path: Path) -> None:
 
 
 def test_the_example_of_the_card_runs(tmp_path: Path) -> None:
-    (example,) = (block for block in blocks_of("docs/reference/python-api.md") if block.kind == "python")
-    (tmp_path / "card.py").write_text(example.text)
+    card, synchronous, shown = blocks_of("docs/reference/python-api.md")
+    play(card, tmp_path)
     assert run("python card.py", tmp_path).startswith("weather says: Rain in Oslo.")
+    play(synchronous, tmp_path)
+    play(shown, tmp_path)
 
 
 CARD = (ROOT / "docs/reference/python-api.md").read_text(encoding="utf-8")
-OWNERS: dict[str, Any] = {"threadkeep": threadkeep, "keeper": Keeper, "chat": Chat, "turn": SentTurn, "cursor": Cursor}
+OWNERS: dict[str, Any] = {
+    "threadkeep": threadkeep,
+    "keeper": Keeper,
+    "chat": Chat,
+    "turn": SentTurn,
+    "cursor": Cursor,
+    "store": threadkeep.ConversationStore,
+}
 CALLS = re.findall(r"^\| `(\w+)\.([\w.]+)\(([^`]*)\)` \|", CARD, re.MULTILINE)
 
 
@@ -104,6 +113,7 @@ def public(owner: type) -> set[str]:
 def test_nothing_is_missing_on_the_card() -> None:
     calls = {f"{owner}.{path}" for owner, path, _ in CALLS}
     assert {f"chat.{name}" for name in public(Chat)} <= calls
+    assert {f"store.{name}" for name in public(threadkeep.ConversationStore)} <= calls
     assert {f"turn.{name}" for name in public(SentTurn)} <= calls
     assert [name for name in threadkeep.__all__ if f"threadkeep.{name}" not in CARD] == []
     assert [name for name in Event.__dataclass_fields__ if f"`event.{name}`" not in CARD] == []

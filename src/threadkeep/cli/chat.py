@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from threadkeep.cli.background import Background
+from threadkeep.background import Background
 from threadkeep.cli.follower import Follower
 from threadkeep.cli.greeting import greet, way_back
 from threadkeep.cli.session import Session, assistant_of, resumed

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from threadkeep.cli.background import Background
+from threadkeep.background import Background
 from threadkeep.cli.terminal import Terminal
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry, Update

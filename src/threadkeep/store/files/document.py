@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
+from threadkeep.conversation.clock import moment_text
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.value import check_text
@@ -62,8 +63,8 @@ def _render(ledger: Ledger, messages: Iterable[Spoken], updated_at: datetime) ->
     lines = (
         "{",
         f'  "session_id": {_quoted(ledger.id)},',
-        f'  "created_at": "{_text(ledger.created_at)}",',
-        f'  "updated_at": "{_text(updated_at)}",',
+        f'  "created_at": "{moment_text(ledger.created_at)}",',
+        f'  "updated_at": "{moment_text(updated_at)}",',
         f'  "messages": [\n{said}\n  ]' if said else '  "messages": []',
         "}\n",
     )
@@ -74,12 +75,8 @@ def _shown(message: Spoken) -> str:
     """Return one message as `json.dumps` would write it, which is slow for a long conversation."""
     return (
         f'    {{\n      "role": "{message.role.value}",\n      "content": {_quoted(message.content)},\n'
-        f'      "timestamp": "{_text(message.at)}"\n    }}'
+        f'      "timestamp": "{moment_text(message.at)}"\n    }}'
     )
-
-
-def _text(moment: datetime) -> str:
-    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 # Reading

@@ -1,13 +1,15 @@
-"""An event loop in a thread of its own, so that the main thread is free to wait at a prompt and to hear Ctrl-C.
+"""An event loop in a thread of its own, for callers that are not asynchronous: the terminal and synchronous programs.
 
-Turns, their leases and the recovery of others go on in there while a person thinks or a terminal is slow.
+Turns, their leases and the recovery of others go on in there while a person thinks or a terminal is slow, and the main
+thread is free to wait at a prompt and to hear Ctrl-C.
 """
 
 import asyncio
 import signal
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from concurrent.futures import CancelledError
 from contextlib import aclosing, contextmanager
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -15,9 +17,11 @@ T = TypeVar("T")
 
 
 class Background:
-    """Runs coroutines for a thread that is not asynchronous. Used in `with`."""
+    """Runs coroutines for threads that are not asynchronous. Used in `with`, or closed."""
 
     def __init__(self) -> None:
+        self._lock = Lock()
+        self._is_closed = False
         self._is_ready = Event()
         self._thread = Thread(target=self._serve, name="threadkeep", daemon=True)
         self._thread.start()
@@ -42,12 +46,27 @@ class Background:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._loop.call_soon_threadsafe(self._over.set)
+        self.close()
+
+    def close(self) -> None:
+        """Cancel what still runs and end the thread. A second call does nothing."""
+        with self._lock:
+            if self._is_running():
+                self._is_closed = True
+                self._loop.call_soon_threadsafe(self._over.set)
         self._thread.join()
 
+    def _is_running(self) -> bool:
+        """Whether the loop takes anything up: a process that was forked has no such thread."""
+        return not self._is_closed and self._thread.is_alive()
+
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run something to its end and return its result."""
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        """Run something to its end and return its result; CancelledError if the loop is closed before that."""
+        with self._lock:  # so that nothing is handed over behind the end, where nobody would ever answer
+            if not self._is_running():
+                work.close()
+                raise CancelledError
+            future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result()
         except BaseException:
