@@ -5,7 +5,9 @@ import pytest
 import threadkeep
 from threadkeep.context.base import Policy, Window
 from threadkeep.conversation.blocks import RankedList
+from threadkeep.conversation.message import Message, Role
 from threadkeep.runtime import Hosting, open_keeper
+from threadkeep.store.base import Append
 from threadkeep.testing.scripted_model import ScriptedModel, says, wants
 from threadkeep.tools.base import ToolOutcome
 from threadkeep.tools.decorator import tool
@@ -69,3 +71,19 @@ async def test_ten_messages_are_the_default_of_the_setting_and_of_the_newest_tha
         assert [message.content for message in await chat.messages()][::9] == ["Question 7?", "Answer 11."]
         assert len(await chat.messages(limit=24)) == 24
     assert len(model.requests[-1].messages) == 10 + 1
+
+
+async def test_what_other_branches_say_does_not_keep_a_message_from_being_recalled() -> None:
+    model = ScriptedModel(says("Yes."))
+    policy = Policy(window=Window.NEWEST, size=3)
+    async with threadkeep.open("memory:", [Assistant(name="a", policy=policy)], model=model) as keeper:
+        chat = await keeper.create()
+        told = Message(role=Role.USER, content="The harbour key is 4711.")
+        since = tuple(Message(role=Role.USER, content=f"Aside {number}.") for number in range(6))
+        await keeper.store.append(chat.scope, chat.id, Append(bodies=(told,)))
+        for number in range(20):
+            elsewhere = Message(role=Role.USER, content=f"Where is the harbour key {number}?")
+            await keeper.store.append(chat.scope, chat.id, Append(bodies=(elsewhere,), parent=1))
+        await keeper.store.append(chat.scope, chat.id, Append(bodies=since, parent=1))
+        await (await chat.send("Where is the harbour key?")).answer()
+    assert "4711" in model.requests[0].messages[-1].content

@@ -23,6 +23,8 @@ SPARE = 10
 ANSWER_SHARE = 4
 """A quarter of a model's window is left for its answer."""
 RELATED = 12
+BRANCHES = 8
+"""How many times as many related messages are looked at, because those of other branches do not count."""
 
 
 async def gather_context(
@@ -188,8 +190,8 @@ async def _recall(running: Running, entries: tuple[Entry, ...], cut: Cut) -> tup
         return ()
     lease, store = running.lease, running.parts.store
     before = max(entries[0].seq, cut.first)
-    found = await store.related(lease.scope, lease.conversation, words, before=before, limit=RELATED)
+    found = await store.related(lease.scope, lease.conversation, words, before=before, limit=RELATED * BRANCHES)
     if not found:
         return ()
     tree = await store.tree(lease.scope, lease.conversation)
-    return tuple(entry for entry in found if tree.holds(running.place, entry.seq))
+    return tuple(entry for entry in found if tree.holds(running.place, entry.seq))[:RELATED]
