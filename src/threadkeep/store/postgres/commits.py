@@ -6,7 +6,7 @@ itself, so that only those fail whose conversation was written to by somebody el
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -51,7 +51,7 @@ def to_commit(where: Place, end: PostgresEnd, record: Record, rows: Sequence[Row
     tip = end.tip if record.head is None else end.tip._replace(head=record.head)
     parent = tip.head if record.parent is None else record.parent
     placed = place(tip, record.bodies, parent, stamper(end.id, record.turn, record.at), end.follower)
-    commit = Commit(placed.entries, replace(end, tip=placed.tip))
+    commit = Commit(placed.entries, end._replace(tip=placed.tip))
     key = (end.conversation, where.tenant)
     if placed.entries:
         commit.places.append((*key, where.owner))
@@ -94,12 +94,12 @@ def _add_entries(commit: Commit, where: Place, tip: Tip, rows: Sequence[Row], tr
                 messages,
             )
         )
-    commit.end = replace(commit.end, total=total, messages=messages)
+    commit.end = commit.end._replace(total=total, messages=messages)
 
 
 def _add_change(commit: Commit, record: Record) -> None:
     change = next((body for body in record.bodies if isinstance(body, Update)), Update())
-    commit.end = replace(commit.end, version=commit.end.version + 1)
+    commit.end = commit.end._replace(version=commit.end.version + 1)
     commit.changes.append(
         (
             commit.end.conversation,
@@ -118,7 +118,7 @@ def _add_turn(commit: Commit, where: Place, turn: OpenTurn, record: Record) -> N
     turns = {**commit.end.open_turns, turn.number: turn}
     if not turn.state.is_open:
         del turns[turn.number]
-    commit.end = replace(commit.end, open_turns=turns)
+    commit.end = commit.end._replace(open_turns=turns)
     # The database adds the length of the lease to its own time.
     until = None if turn.until is None else _EPOCH + (turn.until - record.at)
     row = _turn_row(commit.end, where, turn, until)
@@ -140,12 +140,12 @@ def _add_text(commit: Commit, where: Place, record: Record) -> None:
         chunk, text = record.chunk, record.chunk.text.encode()
         begun = draft or DraftEnd(chunk.message, chunk.turn, 0, 0)
         now = begun._replace(characters=begun.characters + len(chunk.text), bytes=begun.bytes + len(text))
-        commit.end = replace(end, draft=now, pieces=end.pieces + 1)
+        commit.end = end._replace(draft=now, pieces=end.pieces + 1)
         numbers = (end.pieces + 1, chunk.turn, begun.characters, now.characters, now.bytes)
         commit.chunks.append((end.conversation, record.at, where.tenant, *numbers, encode_id(chunk.message), text))
         commit.leases.append(_turn_row(end, where, end.open_turns[chunk.turn], None))
     elif draft is not None and finishes(record, draft):
-        commit.end = replace(end, draft=None, pieces=0)
+        commit.end = end._replace(draft=None, pieces=0)
         commit.drafts.append((end.conversation, None, where.tenant, end.pieces, *[None] * 6))
 
 

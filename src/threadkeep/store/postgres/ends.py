@@ -4,7 +4,6 @@ What is remembered may be old: then committing fails, and a refusal is not belie
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from threadkeep.conversation.scope import Scope
@@ -40,8 +39,7 @@ class MissingError(Exception):
         self.asked = asked
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PostgresEnd:
+class PostgresEnd(NamedTuple):
     """The end of a log. `pieces` counts the pieces of the message being written."""
 
     scope: Scope
@@ -89,7 +87,7 @@ class PostgresEnd:
 
     def remembered(self) -> "PostgresEnd":
         """Return the end without what was read beside it."""
-        return replace(self, asked=_NOTHING, facts=None)
+        return self._replace(asked=_NOTHING, facts=None)
 
 
 class Ends:
