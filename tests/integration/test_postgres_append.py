@@ -11,7 +11,7 @@ from tests.postgres_server import Urls
 from threadkeep.conversation.entry import Update
 from threadkeep.conversation.message import Message, Role, ToolCall
 from threadkeep.conversation.state import State
-from threadkeep.errors import ConversationNotFound, StaleHead
+from threadkeep.errors import ConversationNotFound, StaleHead, StoreError
 from threadkeep.runtime import open_store
 from threadkeep.store.base import ROOT, Append, Store
 from threadkeep.store.postgres.pool import Pool
@@ -158,3 +158,25 @@ async def test_many_who_append_at_once_leave_one_unbroken_log(stores: tuple[Stor
     for who in range(6):
         mine = [text for text in texts_of(entries) if text.startswith(f"{who}.")]
         assert mine == [f"{who}.{number}" for number in range(15)]
+
+
+async def test_what_one_writer_cannot_store_costs_the_others_of_its_group_nothing(
+    stores: tuple[Store, Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, _ = stores
+    names = [await new(store, ADA, "first") for _ in range(8)]
+    original = Pool.write
+
+    async def refusing(pool: Pool, verb: str, *arguments: Any) -> None:
+        if any(b"poison" in (row[12] or b"") for row in arguments[3]):
+            raise ValueError("this cannot be sent")
+        await original(pool, verb, *arguments)
+
+    monkeypatch.setattr(Pool, "write", refusing)
+    texts = ["poison" if number == 3 else f"{number}" for number in range(8)]
+    done = await asyncio.gather(
+        *(say(store, name, text) for name, text in zip(names, texts, strict=True)), return_exceptions=True
+    )
+    assert [isinstance(answer, StoreError) for answer in done] == [number == 3 for number in range(8)]
+    for number, name in enumerate(names):
+        assert texts_of(await store.newest(ADA, name)) == ["first", *([] if number == 3 else [f"{number}"])]

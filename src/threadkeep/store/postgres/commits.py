@@ -183,7 +183,8 @@ class Committer:
 
     async def _send_group(self, tenant: int, group: list[tuple[Commit, asyncio.Future[None]]]) -> None:
         error = await self._call(tenant, [commit for commit, _ in group])
-        if isinstance(error, MovedError) and len(group) > 1:
+        if error is not None and not isinstance(error, StoreUnavailable) and len(group) > 1:
+            # One of them is refused, or cannot even be sent; the others are none the worse for it.
             for one in group:
                 await self._send_group(tenant, [one])
             return
