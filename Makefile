@@ -33,8 +33,8 @@ check: .venv/.dev-stamp .venv/.npm-stamp ## format, lint, types and layers
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/oxfmt --check src/threadkeep/web
-	$(BIN)/oxlint src/threadkeep/web
+	$(BIN)/oxfmt --check src/threadkeep/web tests/unit/web
+	$(BIN)/oxlint src/threadkeep/web tests/unit/web
 	$(BIN)/node $(NPM)/node_modules/typescript/bin/tsc
 
 bench: .venv/.test-stamp ## measure stores, turns, server, follow-ups and page (ARGS="--quick")

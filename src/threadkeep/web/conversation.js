@@ -1,45 +1,247 @@
-// The conversation that is open: follows its log while somebody looks, and does what the person wants done with it.
+// The conversation that is open: holds what is known of it (`reducer.js`), reads pages, follows the log (`following.js`),
+// and does what the person wants done with it.
 
-import { conversationPath, newKey, patch, post, put } from "./api.js";
+import { Unreachable, conversationPath, get, needsKey, newKey, patch, post, put } from "./api.js";
 import { ROOT, parentOf, upTo } from "./branch.js";
-import { Followed } from "./followed.js";
-import { complain } from "./notices.js";
+import { copier } from "./copies.js";
+import { Following } from "./following.js";
+import { announce, complain } from "./notices.js";
 import * as outbox from "./outbox.js";
+import { computed, signal } from "./preact.js";
+import { EMPTY, copyOf, isCurrent, reduce } from "./reducer.js";
 
-const HIDDEN_FOR = 10_000;
+const PAGE = 50;
+const TOLD_FOR = 6000;
+const PLACED = new Set(["message.completed", "tool.result", "state.changed"]);
 
-export class OpenConversation extends Followed {
+const ENDS = {
+  "turn.completed": "The answer is complete.",
+  "turn.failed": "The answer failed.",
+  "turn.cancelled": "The answer was stopped.",
+  "turn.interrupted": "The answer was interrupted.",
+};
+
+export class OpenConversation {
+  #now = signal(EMPTY);
+  #isOpen = true;
+  /** @type {number | undefined} */
+  #newsTimer;
+  /** @type {ConversationEvent[] | null} what came while a page is read */
+  #meanwhile = null;
+  #isLoadingOlder = false;
+  #isLoadingNewer = false;
+
+  /**
+   * @param {string} id
+   * @param {number | null} [at] the entry to go to
+   */
   constructor(id, at = null) {
-    super(id);
-    this.onVisibility = () => this.#visibility();
-    document.addEventListener("visibilitychange", this.onVisibility);
-    if (outbox.isLocal(id)) this.phase.value = "local";
+    this.id = id;
+    /** @type {string | undefined} where following goes on after what is shown */
+    this.cursor = undefined;
+    /** @type {Map<number, string>} entry -> key of the message of ours that it holds */
+    this.matched = new Map();
+    this.phase = this.#field("phase");
+    this.about = this.#field("about");
+    this.messages = this.#field("messages");
+    this.before = this.#field("before");
+    this.after = this.#field("after");
+    this.branch = this.#field("branch");
+    this.draft = this.#field("draft");
+    this.turns = this.#field("turns");
+    this.queued = this.#field("queued");
+    this.arrived = this.#field("arrived");
+    this.waiting = this.#field("waiting");
+    this.approvals = this.#field("approvals");
+    this.state = this.#field("state");
+    this.readers = this.#field("readers");
+    this.failure = this.#field("failure");
+    this.cut = this.#field("cut");
+    this.target = this.#field("target");
+    this.hasMoved = this.#field("hasMoved");
+    this.news = this.#field("news");
+    this.isBusy = computed(() => Object.values(this.turns.value).some((state) => state !== "queued"));
+    this.isCurrent = computed(() => isCurrent(this.#now.value));
+    this.keepCopy = copier(conversationPath(id), () => copyOf(this.#now.value, this.cursor));
+    this.following = new Following(conversationPath(id, "/events"), {
+      onEvents: (events) => this.#take(events),
+      onOpen: (isAgain) => this.#change("stream.opened", { isAgain }),
+      onEnd: (problem) => this.#sentAway(problem),
+    });
+    this.stream = this.following.stream;
+    if (outbox.isLocal(id)) this.#change("phase.changed", { phase: "local" });
     else this.load(at);
-    this.#visibility(); // it may have been opened in the background
   }
 
   close() {
-    this.isOpen = false;
-    document.removeEventListener("visibilitychange", this.onVisibility);
-    clearTimeout(this.hiding);
-    this.stream.value?.stop();
+    this.#isOpen = false;
+    this.following.close();
   }
 
-  // A tab that nobody looks at gives its connection back, because browsers allow six per server, and catches up later.
-  #visibility() {
-    clearTimeout(this.hiding);
-    if (document.hidden) this.hiding = setTimeout(() => this.#rest(), HIDDEN_FOR);
-    else if (this.hasPaused) this.follow(this.stream.value?.cursor);
+  /**
+   * A part of what is known; it tells its readers only when it changes itself.
+   * @template {keyof ConversationState} Name
+   * @param {Name} name
+   */
+  #field(name) {
+    return computed(() => this.#now.value[name]);
   }
 
-  #rest() {
-    const stream = this.stream.value;
-    if (!stream) this.#visibility(); // it is still loading
-    else if (!stream.isStopped) {
-      stream.stop();
-      this.hasPaused = true;
+  /**
+   * @param {string} name
+   * @param {any} [data]
+   */
+  #change(name, data = {}) {
+    this.#now.value = reduce(this.#now.value, { name, data });
+  }
+
+  // Reading
+
+  readPage(query) {
+    return get(conversationPath(this.id, "", { limit: PAGE, ...query }));
+  }
+
+  /** @param {number | null} [at] */
+  async load(at = null) {
+    try {
+      const page = await this.readPage(at ? { around: at } : {});
+      if (!this.#isOpen) return;
+      this.#change("page.shown", { page, at });
+      this.#follow(page.cursor);
+      if (Object.values(this.turns.value).includes("running")) this.#tell({ kind: "resumed" });
+    } catch (error) {
+      if (this.#isOpen) this.#cannotLoad(error, at);
     }
   }
+
+  #cannotLoad(error, at) {
+    if (at && (error.code === "entry_not_found" || error.status === 422)) this.load();
+    else if (error.code === "conversation_not_found" || error.code === "invalid_id") this.#phase("gone");
+    else if (error.status !== 401) {
+      this.#phase(this.about.value ? "ready" : "away");
+      setTimeout(() => this.#isOpen && this.load(at), 2000);
+    }
+  }
+
+  #phase(phase) {
+    this.#change("phase.changed", { phase });
+  }
+
+  // Shows the branch that holds an entry (none: the one that goes on), without choosing it for anybody else.
+  async look(at = null, isMarked = false) {
+    /** @type {ConversationEvent[]} */
+    const meanwhile = (this.#meanwhile = []);
+    try {
+      const page = await this.readPage(at ? { around: at } : {});
+      if (this.#isOpen && this.#meanwhile === meanwhile) this.#change("page.shown", { page, at, isMarked, meanwhile });
+    } catch (error) {
+      complain(error);
+    } finally {
+      if (this.#meanwhile === meanwhile) this.#meanwhile = null;
+    }
+  }
+
+  async loadOlder() {
+    const before = this.before.value;
+    if (!before || this.#isLoadingOlder) return;
+    this.#isLoadingOlder = true;
+    try {
+      const page = await this.readPage({ before });
+      if (this.#isOpen && this.before.value === before) this.#change("page.older", page);
+    } catch (error) {
+      if (!(error instanceof Unreachable)) complain(error);
+    } finally {
+      this.#isLoadingOlder = false;
+    }
+  }
+
+  async loadNewer() {
+    const after = this.after.value;
+    if (!after || this.#isLoadingNewer) return;
+    this.#isLoadingNewer = true;
+    try {
+      const page = await this.readPage({ around: after, head: this.branch.value, limit: PAGE * 2 });
+      if (this.#isOpen && this.after.value === after) this.#change("page.newer", page);
+    } catch (error) {
+      if (!(error instanceof Unreachable)) complain(error);
+    } finally {
+      this.#isLoadingNewer = false;
+    }
+  }
+
+  // Following
+
+  #follow(cursor) {
+    this.cursor = cursor;
+    this.following.follow(cursor);
+  }
+
+  #sentAway(problem) {
+    if (problem.code === "not_authenticated" || problem.status === 401) needsKey.value = true;
+    else if (problem.code === "invalid_cursor") this.load();
+    else this.#phase("gone");
+  }
+
+  #take(events) {
+    const before = this.#now.value;
+    let now = before;
+    for (const event of events) {
+      this.#react(event, now);
+      now = reduce(now, event);
+      if (PLACED.has(event.name)) this.#meanwhile?.push(event);
+      // Inside of a text that is being written nobody can begin to read.
+      if (event.cursor && !now.draft) this.cursor = event.cursor;
+    }
+    this.#now.value = now;
+    if (now.news && now.news !== before.news) this.#tell(now.news);
+    this.keepCopy();
+  }
+
+  // What an event means beyond this conversation: for the outbox, and for whoever hears the page instead of seeing it.
+  #react({ name, data }, { turns }) {
+    const state = turns[data.turn];
+    if (name === "message.completed" && data.message.role === "user")
+      this.#match(data.seq, data.turn, data.message.content);
+    else if (name === "conversation.updated" && data.queued) this.#match(data.seq, data.turn, data.queued.content);
+    else if (name === "turn.waiting") announce("A tool call waits for your approval.");
+    else if (name === "turn.started" && state !== "running") {
+      announce("The assistant is answering.");
+      queueMicrotask(() => this.#checkPlace(data.turn)); // when the events that came together with it are known
+    } else if (state && name in ENDS) announce(ENDS[name]);
+  }
+
+  // Finds the message of ours that has arrived, so that it is not shown twice.
+  #match(place, turn, content) {
+    const sent = outbox.taken.value.find((item) => item.conversation === this.id && item.turn === turn);
+    if (sent) {
+      outbox.arrived(sent.key);
+      return;
+    }
+    // The event may be faster than the answer to the request.
+    const keys = new Set(this.matched.values());
+    const mine = outbox.itemsOf(this.id).find((item) => item.content === content && !keys.has(item.key));
+    if (mine) this.matched.set(place, mine.key);
+  }
+
+  // A turn that nothing on this branch began: somebody asks for another answer on another branch.
+  async #checkPlace(turn) {
+    const isHere = this.messages.value.some((message) => message.turn === turn);
+    if (isHere || this.cut.value !== null || !this.isCurrent.value) return;
+    try {
+      const { head } = await this.readPage({ limit: 1 });
+      if (this.#isOpen && head !== null && head < this.branch.value) this.#change("branch.left", { head });
+    } catch {
+      // the next entry tells it, too
+    }
+  }
+
+  #tell(news) {
+    this.#change("news.told", { news });
+    clearTimeout(this.#newsTimer);
+    this.#newsTimer = setTimeout(() => this.#change("news.told", { news: null }), TOLD_FOR);
+  }
+
+  // Doing
 
   // Where a message that is written now goes: the end of this branch, which must still be the end if it is the current one.
   place() {
@@ -52,37 +254,28 @@ export class OpenConversation extends Followed {
 
   send(content) {
     const place = this.place();
-    if (place.parent !== undefined) this.ownBranches.set(place.parent, content);
     if (this.after.value !== null && this.isCurrent.value) this.look();
-    this.failure.value = null;
+    this.#change("message.sent", { parent: place.parent, content });
     outbox.add({ conversation: this.id, content, ...place });
   }
 
   // Sends another text in place of a message: a branch beside it.
   edit(message, content) {
-    this.ownBranches.set(parentOf(message), content);
-    this.cut.value = parentOf(message);
+    this.#change("message.sent", { parent: parentOf(message), content, isCut: true });
     outbox.add({ conversation: this.id, content, parent: message.parent });
   }
 
   async regenerate(message) {
-    const question = this.questionOf(message);
-    this.cut.value = question?.seq ?? null;
-    if (question) this.ownBranches.set(question.seq, null);
-    this.failure.value = null;
+    const question = upTo(this.messages.value, message.seq).findLast((other) => other.role === "user");
+    this.#change("message.sent", { parent: question?.seq, content: null, isCut: Boolean(question) });
     try {
       const path = conversationPath(this.id, "/regenerate");
       await post(path, { entry: message.seq }, { key: newKey(), prefer: "respond-async" });
-      // The question is the head now, unless the events have told more already.
-      if (question && this.cut.value === question.seq) this.head.value = this.branch.value = question.seq;
+      if (question) this.#change("answer.begun", { question: question.seq });
     } catch (error) {
-      this.cut.value = null;
+      this.uncut();
       complain(error);
     }
-  }
-
-  questionOf(message) {
-    return upTo(this.messages.value, message.seq).findLast((other) => other.role === "user");
   }
 
   async stop() {
@@ -97,7 +290,7 @@ export class OpenConversation extends Followed {
     try {
       const body = { tool_call_id: call.id, approved, ...(reason ? { reason } : {}) };
       await post(conversationPath(this.id, "/approve"), body, { key: newKey() });
-      this.approvals.value = { ...this.approvals.value, [call.id]: approved };
+      this.#change("call.decided", { call: call.id, approved });
     } catch (error) {
       complain(error);
     }
@@ -105,8 +298,7 @@ export class OpenConversation extends Followed {
 
   async change(fields) {
     try {
-      const changed = await patch(conversationPath(this.id), fields);
-      this.about.value = { ...this.about.value, ...changed };
+      this.#change("about.changed", await patch(conversationPath(this.id), fields));
     } catch (error) {
       complain(error);
     }
@@ -114,27 +306,33 @@ export class OpenConversation extends Followed {
 
   // Sends a message that was refused, because the conversation had moved on, as a branch at the place where it was written.
   branchOff(item) {
-    this.ownBranches.set(item.expected_head, item.content);
+    this.#change("message.sent", { parent: item.expected_head, content: item.content });
     outbox.release(item, { expected_head: undefined, parent: item.expected_head });
   }
 
   // The conversation went on elsewhere, and this branch is looked at all the same.
   stay() {
-    this.hasMoved.value = false;
+    this.#change("branch.kept");
   }
 
   // Takes back a branch that was never sent.
   uncut() {
-    this.cut.value = null;
+    this.#change("branch.dropped");
   }
 
   // Makes the branch that is shown the one that goes on.
   async choose() {
+    const head = this.branch.value;
     try {
-      await put(conversationPath(this.id, "/head"), { head: this.branch.value });
-      this.head.value = this.branch.value;
+      await put(conversationPath(this.id, "/head"), { head });
+      this.#change("branch.chosen", { head });
     } catch (error) {
       complain(error);
     }
+  }
+
+  // The message that was asked for is in view.
+  reached() {
+    this.#change("target.reached");
   }
 }

@@ -28,7 +28,7 @@ export class Scrolling {
   // After the list was drawn: goes to the message that was asked for, or holds the place.
   drawn() {
     const target = this.conversation.target.value;
-    if (target && this.#show(target)) this.conversation.target.value = null;
+    if (target && this.#show(target)) this.conversation.reached();
     else if (this.anchor) this.#hold(this.anchor);
     else this.settle();
     this.#note();

@@ -62,11 +62,10 @@ interface Failure {
   detail: string;
 }
 
-/** A turn as the server tells it. */
+/** A turn that is not over, as the server tells it. */
 interface Turn {
   id: number;
-  state: string;
-  failure?: Failure | null;
+  state: TurnState;
   message?: { content: string } | null;
   calls?: string[];
 }
@@ -78,7 +77,7 @@ interface ConversationPage extends About {
   before: number | null;
   after: number | null;
   turns: Turn[];
-  ended?: Turn | null;
+  ended?: { failure: Failure | null } | null;
   state?: Record<string, unknown>;
   cursor: string;
   draft?: Draft | null;
@@ -89,6 +88,52 @@ interface Draft {
   id: string;
   turn: number;
   text: string;
+}
+
+/** What is known of an open conversation: see `reducer.js`. */
+interface ConversationState {
+  /** `local`: nothing of it was sent yet; `gone`: there is no such one; `away`: the server cannot be reached. */
+  phase: "loading" | "ready" | "local" | "gone" | "away";
+  about: About | null;
+  messages: Message[];
+  /** More to load above, and below. */
+  before: number | null;
+  after: number | null;
+  /** The newest entry of the branch that is shown, and of the one that goes on. */
+  branch: number;
+  head: number;
+  draft: Draft | null;
+  turns: Record<string, TurnState>;
+  queued: { turn: number; content: string }[];
+  /** Turns whose message has come, on whatever branch. */
+  arrived: Set<number | null>;
+  /** The tool calls that wait for a person, and what was decided. */
+  waiting: string[];
+  approvals: Record<string, boolean>;
+  state: Record<string, unknown>;
+  readers: number;
+  /** How the last turn failed. */
+  failure: Failure | null;
+  /** While a branch begins here: the entry that it continues. */
+  cut: number | null;
+  /** By entry: the text that this view sent to continue it; null for another answer. */
+  ownBranches: Record<number, string | null>;
+  /** The message to scroll to. */
+  target: { seq: number; isMarked: boolean } | null;
+  /** The conversation went on elsewhere while this branch was shown. */
+  hasMoved: boolean;
+  /** The entry of the newest tool result, which blocks that follow belong to. */
+  lastResult: number;
+  /** How many messages have come since the connection was made again; null when that is over. */
+  catchingUp: number | null;
+  news: { kind: "resumed" } | { kind: "caught up"; messages: number } | null;
+}
+
+/** An event of the server, with its place in the log, or one of the page's own. */
+interface ConversationEvent {
+  name: string;
+  data: any;
+  cursor?: string;
 }
 
 /** Where a message goes that is sent: see "Sending" in the reference. */

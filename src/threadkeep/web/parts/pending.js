@@ -12,7 +12,7 @@ export function pendingOf(conversation) {
   const matched = new Set(conversation.matched.values());
   const said = conversation.messages.value.filter((message) => message.role === "user");
   const known = new Set([...said, ...conversation.queued.value].map((item) => item.turn));
-  const isNew = (item) => !known.has(item.turn) && !conversation.arrived.has(item.turn) && !matched.has(item.key);
+  const isNew = (item) => !known.has(item.turn) && !conversation.arrived.value.has(item.turn) && !matched.has(item.key);
   const taken = outbox.taken.value.filter((item) => item.conversation === id && isNew(item));
   const waiting = outbox.itemsOf(id).filter((item) => !matched.has(item.key));
   return [
