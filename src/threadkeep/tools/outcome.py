@@ -82,6 +82,9 @@ async def _guarded(work: Callable[[], Awaitable[ToolOutcome]], timeout: float | 
 def _raised(error: BaseException) -> ToolOutcome:
     _log.debug("a tool failed", exc_info=error)
     detail = str(error).strip()
+    if isinstance(error, InvalidInput) and detail:
+        # It is written for people, and says what is wrong without its name.
+        return failure(detail)
     return failure(f"{type(error).__name__}: {detail}" if detail else type(error).__name__)
 
 

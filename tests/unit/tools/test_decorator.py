@@ -173,6 +173,7 @@ async def test_a_timeout_that_the_function_raised_itself_is_told_as_its_own() ->
     ("error", "told"),
     [
         (ValueError("no such city"), "ValueError: no such city"),
+        (InvalidValue("There is no city of that name."), "There is no city of that name."),
         (KeyError(), "KeyError"),
         (SystemExit(2), "SystemExit: 2"),
         (StopIteration("done"), "RuntimeError: coroutine raised StopIteration"),
