@@ -64,11 +64,10 @@ async def asked(client: httpx.AsyncClient, path: str, question: str, **place: in
 
 
 async def calls_of(client: httpx.AsyncClient, path: str, answer: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """Return the calls of the turn of an answer, without looks into the past."""
+    """Return the calls of the turn of an answer."""
     branch = (await client.get(path, params={"head": answer["seq"]})).json()["messages"]
     turn = [message for message in branch if message["turn"] == answer["turn"]]
-    calls = [(call["name"], call["args"]) for message in turn for call in message["tool_calls"]]
-    return [call for call in calls if call[0] != "earlier_lists"]
+    return [(call["name"], call["args"]) for message in turn for call in message["tool_calls"]]
 
 
 async def test_the_worked_example_survives_a_restart_between_all_turns(tmp_path: Path) -> None:

@@ -4,10 +4,9 @@ tools of all configured MCP servers."""
 from threadkeep.context.base import Policy, Window
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant
-from threadkeep_assistants.chat.archive import search_conversations
 from threadkeep_assistants.chat.arithmetic import calculate
-from threadkeep_assistants.chat.clock import current_time
 from threadkeep_assistants.chat.script import SCRIPT
+from threadkeep_assistants.chat.tools import current_time, search_conversations
 
 ASSISTANT = Assistant(
     name="chat",

@@ -29,7 +29,7 @@ def calculate(expression: str) -> str:
     """Work out an arithmetic expression.
 
     Args:
-        expression: Numbers with + - * / // % ** and brackets, pi, e; abs, max, min, round, sqrt, log, sin, cos, tan.
+        expression: Numbers with + - * / // % ** and brackets, pi, e; abs, max, min, sqrt, log, sin, cos, tan.
     """
     return value_of(expression)
 
@@ -82,13 +82,6 @@ def _power(base: Number, exponent: Number) -> Number:
     return _bounded(value)
 
 
-def _rounded(number: Number, digits: Number = 0) -> Number:
-    """Round to some digits; more than a number can have would take for ever to count."""
-    if not isinstance(digits, int) or abs(digits) > MOST_DIGITS:
-        raise OverflowError
-    return round(number, digits)
-
-
 def _bounded(value: Number) -> Number:
     if not math.isfinite(value) if isinstance(value, float) else abs(value) >= 10**MOST_DIGITS:
         raise OverflowError
@@ -99,6 +92,5 @@ _FUNCTIONS: dict[str, Callable[..., Number]] = {
     "abs": abs,
     "max": max,
     "min": min,
-    "round": _rounded,
     **{name: getattr(math, name) for name in ("sqrt", "log", "sin", "cos", "tan")},
 }

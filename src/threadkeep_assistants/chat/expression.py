@@ -1,4 +1,4 @@
-"""The arithmetic in a question: what people write and say ("15 % of 80", "12 times 8", "times 2" after a result) as an
+"""The arithmetic in a question: what people write and say ("15 % of 80", "12 times 8") as an
 expression that the tool can work out. A question is split into tokens once, and is a sum only if nothing else stands in
 it: in doubt there is none, because a date, a range or a telephone number is no sum."""
 
@@ -15,29 +15,24 @@ _LEADS = word_set("what what's whats is are how much calculate compute and now t
 _TAILS = word_set("? = . ! please now")
 _SIGNS = {"×": "*", "÷": "/", "^": "**", "−": "-", "–": "-", "x": "*"}  # noqa: RUF001 - as people write
 _SPOKEN = (
-    "to the power of=**|multiplied by=*|divided by=/|the square root of=sqrt|square root of=sqrt|half of=0.5 *|times=*"
-    "|the result=it|over=/|plus=+|minus=-|mod=%|modulo=%|percent=%|squared=** 2|cubed=** 3|double=2 *|twice=2 *"
+    "to the power of=**|multiplied by=*|divided by=/|half of=0.5 *|times=*"
+    "|over=/|plus=+|minus=-|mod=%|modulo=%|percent=%|squared=** 2|cubed=** 3|double=2 *|twice=2 *"
 )
 _SAID = {tuple(words.split()): signs.split() for words, signs in (said.split("=") for said in _SPOKEN.split("|"))}
-_VERBS = {"add": "+", "multiply": "*", "divide": "/", "subtract": "-"}
 _OPERATORS = word_set("** // + - * / %")
-_FUNCTIONS = word_set("sqrt abs max min round log sin cos tan")
+_FUNCTIONS = word_set("sqrt abs max min log sin cos tan")
 _OTHERS = word_set("( ) , pi e")
 
 
-def expression_in(question: str, result: str | None = None) -> str | None:
-    """Return the expression that a question asks for. "Times 2" goes on with the `result` of the one before."""
+def expression_in(question: str) -> str | None:
+    """Return the expression that a question asks for; None if it is no sum."""
     text = unicodedata.normalize("NFKC", question[:MOST_CHARACTERS]).replace("’", "'").lower()  # noqa: RUF001
     tokens = _TOKEN.findall("".join(str(unicodedata.decimal(sign, sign)) for sign in text))
     while tokens and tokens[-1] in _TAILS:
         tokens.pop()
     tokens = list(dropwhile(_LEADS.__contains__, tokens))
     tokens = _spoken([_SIGNS.get(token, token.replace(",", "") or ",") for token in tokens])
-    if result is not None:
-        value = f"({result})" if result.startswith("-") else result
-        tokens = [value, *tokens] if tokens and tokens[0] in _OPERATORS else tokens
-        tokens = [value if token in ("it", "that", "this") else token for token in tokens]
-    tokens = _percent(_turned(tokens))
+    tokens = _percent(tokens)
     is_sum = not _OPERATORS.isdisjoint(tokens[1:]) or not _FUNCTIONS.isdisjoint(tokens)
     known = _OPERATORS | _FUNCTIONS | _OTHERS
     fits = all(token in known or token.strip("(-.")[:1].isdigit() for token in tokens)
@@ -47,25 +42,13 @@ def expression_in(question: str, result: str | None = None) -> str | None:
 
 
 def _spoken(tokens: list[str]) -> list[str]:
-    """Return the tokens with signs in place of the words for them; a root is taken of the number behind it."""
+    """Return the tokens with signs in place of the words for them."""
     found, at = list[str](), 0
     while at < len(tokens):
         length = next((size for size in (4, 3, 2, 1) if tuple(tokens[at : at + size]) in _SAID), 0)
         found += _SAID[tuple(tokens[at : at + length])] if length else [tokens[at]]
         at += length or 1
-        if found[-1] == "sqrt" and length > 1 and at < len(tokens):
-            found += ["(", tokens[at], ")"]
-            at += 1
     return found
-
-
-def _turned(tokens: list[str]) -> list[str]:
-    """Return "add 5 and 7" as 5 + 7, "subtract 3 from 10" as 10 - 3."""
-    if not tokens or tokens[0] not in _VERBS:
-        return tokens
-    at = next((at for at, token in enumerate(tokens) if token in ("and", "to", "by", "with", "from")), len(tokens))
-    first, second = tokens[1:at], tokens[at + 1 :]
-    return [*second, "-", *first] if tokens[0] == "subtract" else [*first, _VERBS[tokens[0]], *second]
 
 
 def _percent(tokens: list[str]) -> list[str]:

@@ -5,20 +5,17 @@ What it remembers of a conversation and how it greets is in `llm/general_script`
 
 from typing import Any
 
-from threadkeep.conversation.message import Role
 from threadkeep.conversation.stop_words import BY_LANGUAGE
 from threadkeep.llm.script import Call, Reply, Scene, Script, after
-from threadkeep_assistants.chat.clock import cities
 from threadkeep_assistants.chat.expression import expression_in
+from threadkeep_assistants.chat.tools import cities
 from threadkeep_assistants.vocabulary.words import Text, word_set
 
 _CLOCK = word_set("what whats is the time date day year it how late tell me current exact local today now clock a")
 _NOW = word_set("right now today please there currently at moment the")
-_LEADS = word_set("and what about how in for now same")
 _TALKS = word_set("conversation conversations chat chats history")
 _SAID = word_set("talk talked spoke speak say said discuss discussed mention mentioned told tell decided agreed")
 _SEARCHING = "search|find|look up|look through|look for|remind me|have we|did we|have i|did i|what we said|what i said"
-_AGO = "last time|last week|last month|last year|yesterday|ago|earlier|before"
 _FILLING = BY_LANGUAGE[0].union(
     _TALKS,
     _SAID,
@@ -27,7 +24,6 @@ _FILLING = BY_LANGUAGE[0].union(
     ),
     word_set("yesterday ago already ever recently two three messages message"),
 )
-_WORDS_WANTED = "What should I look for? Say for example: Search my conversations for pizza."
 
 
 def _search(scene: Scene) -> Reply | None:
@@ -38,44 +34,33 @@ def _search(scene: Scene) -> Reply | None:
         return None
     wanted = [word.written for word in text.words if word.text not in _FILLING and word.written]
     if not wanted:
-        return Reply(text=_WORDS_WANTED) if names & _TALKS else None
+        return None
     is_here = any(all(word.lower() in said.lower() for word in wanted) for said in scene.said)
-    if is_here and not names & _TALKS and not text.has(_AGO):
+    if is_here and not names & _TALKS:
         return None
     return Reply(calls=(Call("search_conversations", {"words": " ".join(wanted)}),))
 
 
 def _clock(scene: Scene) -> Reply | None:
-    """Tell the time: "what time is it in Tokyo", or after that "and in Oslo?". A place that is no city is left to the
-    tool, which tells what comes close."""
+    """Tell the time: "what time is it in Tokyo". A place that is no city is left to the tool, which tells what comes
+    close."""
     spoken = Text(scene.question).words
     words = [word.text for word in spoken]
-    while words and words[-1] in _NOW and len(words) > 1 and not {*words[:-1]} <= _LEADS:
+    while len(words) > 1 and words[-1] in _NOW:
         words.pop()
     at = next((at for at, word in enumerate(words) if word in ("in", "for")), len(words))
     asked, place = words[:at], " ".join(word.written for word in spoken[at + 1 : len(words)])
     if not scene.results and set(asked) <= _CLOCK and {"time", "date", "day", "late", "year"} & set(asked):
         zone = cities().get(place.lower().replace(" ", "_"), place)
         return Reply(calls=(Call("current_time", {"zone": zone} if zone else {}),))
-    city = "_".join(word for word in words if word not in _LEADS)
-    if scene.results or _last_tool(scene) != "current_time" or city not in cities():
-        return None
-    return Reply(calls=(Call("current_time", {"zone": cities()[city]}),))
-
-
-def _last_tool(scene: Scene) -> str | None:
-    """Return the tool that was called in the turn before, if any was."""
-    answers = [message for message in scene.request.messages if message.role is Role.ASSISTANT]
-    calls = answers[-2].tool_calls if len(answers) > 1 else ()
-    return calls[0].name if calls else None
+    return None
 
 
 def _calculation(scene: Scene) -> Reply | None:
     """Call the tool for what is arithmetic, in signs or in words."""
     if scene.results:
         return None
-    result = scene.found("calculate") if _last_tool(scene) == "calculate" else None
-    expression = expression_in(scene.question, None if result is None else str(result))
+    expression = expression_in(scene.question)
     return Reply(calls=(Call("calculate", {"expression": expression}),)) if expression else None
 
 
@@ -94,7 +79,7 @@ def _found(hits: Any, scene: Scene) -> str:
 def _failed(scene: Scene) -> Reply | None:
     """Tell why one of the tools here could not answer."""
     errors = [result.error for result in scene.results if result.error and result.tool in ("calculate", "current_time")]
-    return Reply(text="\n\n".join(error.removeprefix("InvalidValue: ") for error in errors)) if errors else None
+    return Reply(text="\n\n".join(errors)) if errors else None
 
 
 SCRIPT = Script(

@@ -7,11 +7,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
-from threadkeep_assistants.vocabulary.words import Text, slip, word_set
+from threadkeep_assistants.vocabulary.words import Text, word_set
 
 FICTION = "All figures are invented for demonstration."
 """Said in every answer."""
@@ -26,14 +26,6 @@ _LONGEST = 5
 """Words in the longest name that is looked for."""
 _WORDS = word_set("c cat cost de f low ma mu now o so t v")
 """Tickers that are words or letters too: they count in capitals only."""
-_CODES = word_set(
-    "AI CEO CFO CPI EPS ETF ETFS EU FED FYI GDP OK PE PLS REIT REITS ROE SEC TTM UK US USA USD VS YOY NO NOT AND OR"
-)
-"""Capitals that are no tickers."""
-_NO_SLIPS = word_set(
-    "apply being cases cause cease chose inter lines loses lower lowers lowest micros pulse version walls"
-)
-"""Plain words that are one slip away from a name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +84,6 @@ class Company:
 class Market:
     """Everything in the data file, by ticker and by the key of a sector."""
 
-    note: str
     quarters: tuple[str, ...]
     sectors: Mapping[SectorKey, Sector]
     companies: Mapping[str, Company]
@@ -105,7 +96,6 @@ def market() -> Market:
     sectors = {key: Sector(key=key, **_frozen(fields)) for key, fields in data["sectors"].items()}
     companies = [_company(fields, sectors) for fields in data["companies"]]
     return Market(
-        note=data["note"],
         quarters=tuple(data["quarters"]),
         sectors=sectors,
         companies={company.ticker: company for company in companies},
@@ -142,24 +132,11 @@ def companies_in(text: Text) -> list[tuple[int, Company]]:
         keys = [(_key(text, at, at + length), length) for length in range(min(_LONGEST, len(text.words) - at), 0, -1)]
         named = next(((_by_name()[key], length) for key, length in keys if key in _by_name()), None)
         ticker = _by_ticker(text, at, is_shouted=is_shouted)
-        slip = next(((each, length) for key, length in keys if (each := _by_slip(key, length))), None)
-        company, length = named or ((ticker, 1) if ticker else slip or (None, 1))
+        company, length = named or (ticker, 1)
         if company:
             found.setdefault(company, at)
         at += length
     return [(at, company) for company, at in found.items()]
-
-
-def unknown_ticker_in(text: Text) -> str | None:
-    """Return a word that looks like the ticker of a company that is not known."""
-    if all(word.written.isupper() for word in text.words if word.text.isalpha()) and len(text.words) > 1:
-        return None
-    for word in text.words:
-        is_ticker = word.written.isalpha() and (word.sign == "$" or (word.written.isupper() and len(word.text) > 1))
-        plain = word.written.upper()
-        if is_ticker and len(plain) <= 5 and plain not in _CODES and plain not in market().companies:
-            return plain
-    return None
 
 
 def sectors_in(text: Text) -> list[tuple[int, Sector]]:
@@ -172,25 +149,10 @@ def sectors_in(text: Text) -> list[tuple[int, Sector]]:
     return sorted(found.values(), key=lambda pair: pair[0])
 
 
-def region_in(text: Text) -> str | None:
-    """Return the region that a text names, of those that companies depend on."""
-    names = {region for company in market().companies.values() for region in company.regions}
-    return next((name for name in sorted(names, key=lambda name: (-len(name), name)) if text.has(name.lower())), None)
-
-
 def _by_ticker(text: Text, at: int, *, is_shouted: bool) -> Company | None:
     word = text.words[at]
     is_capital = word.sign == "$" or (word.text.upper() in word.written and not is_shouted)
     return None if word.text in _WORDS and not is_capital else market().companies.get(word.text.upper())
-
-
-@lru_cache(maxsize=1024)
-def _by_slip(key: str, length: int) -> Company | None:
-    """Return the company whose name this nearly is, if it is no plain word."""
-    if key in _NO_SLIPS or f" {key} " in dict(_sector_words()) or (length > 1 and len(key) < 8):
-        return None
-    name = slip(key, _by_name(), 0.79 if length == 1 else 0.87)
-    return _by_name()[name] if name else None
 
 
 def _key(text: Text, start: int = 0, end: int | None = None) -> str:

@@ -5,7 +5,7 @@ or the words of an answer, which is all that a client without a memory here brin
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from threadkeep.conversation.message import Role
@@ -22,10 +22,9 @@ Group = tuple[tuple[Company, ...], Call | None]
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """Everything that was shown, oldest first. `is_whole` says that no list is missing."""
+    """Everything that was shown, oldest first."""
 
-    groups: tuple[Group, ...] = field(default=())
-    is_whole: bool = False
+    groups: tuple[Group, ...] = ()
 
     @property
     def shown(self) -> Shown[Company]:
@@ -43,19 +42,13 @@ class Past:
         last = self.last_call
         if last and last.name == "supply_chain":
             return {"theme": "supply_chain_risk"}
-        if last and last.name == "quarterly_figures":
-            return {"theme": "growth" if last.args.get("metrics") == ["revenue"] else "margins"}
         calls = (call for _, call in reversed(self.groups))
         return next((call.args for call in calls if call and call.name == "rank_stocks"), {})
 
 
 def past_of(scene: Scene) -> Past:
     """Return what was shown before the question."""
-    visible = tuple(_visible(scene))
-    kept = [result.value for result in scene.results if result.tool == "earlier_lists"]
-    if kept:
-        return _completed(kept[-1] if isinstance(kept[-1], dict) else {}, visible)
-    return Past(visible, is_whole=scene.is_first)
+    return Past(tuple(_visible(scene)))
 
 
 def _visible(scene: Scene) -> Iterator[Group]:
@@ -91,19 +84,6 @@ def _in_words(text: str) -> Iterator[Group]:
         companies = companies if is_list else companies[: 2 if is_pair else 1]
     if companies:
         yield companies, None
-
-
-def _completed(kept: dict[str, Any], visible: tuple[Group, ...]) -> Past:
-    """Return the visible past behind the lists that the conversation kept and that are out of sight."""
-    lists = [
-        (companies, Call("rank_stocks", each["args"]) if "theme" in each["args"] else None)
-        for each in kept.get("lists", ())
-        if (companies := _companies(each["shown"]))
-    ]
-    seen = sum(call is None or call.name in ("rank_stocks", "rank_sectors", "find_companies") for _, call in visible)
-    missing = lists[: max(0, len(lists) - seen)]
-    subject = [] if visible else [(_companies([str(kept.get("company"))]), None)]
-    return Past((*missing, *(each for each in subject if each[0]), *visible), is_whole=True)
 
 
 def _companies(tickers: list[str]) -> tuple[Company, ...]:

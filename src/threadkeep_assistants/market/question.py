@@ -8,7 +8,7 @@ from typing import Any
 
 from threadkeep.llm.script import Call
 from threadkeep_assistants.market import companies
-from threadkeep_assistants.market.companies import Company, Metric, market
+from threadkeep_assistants.market.companies import Company
 from threadkeep_assistants.market.past import Past
 from threadkeep_assistants.market.ranking import Theme
 from threadkeep_assistants.vocabulary.references import list_named, references
@@ -20,51 +20,32 @@ _LONGEST = 3
 """Words of a name that is not known."""
 _SEVERAL = frozenset({"two", "them", "others"})
 _RATE_THEMES = ("rate_cuts", "rate_hikes")
-_RATES = "rate|rates|fed|central bank|central banks|borrowing cost*"
-_DOWN = "cut|cuts|cutting|lower*|low|fall*|drop*|declin*|down|reduc*|ease|eases|easing|decreas*|slash*"
-_UP = "hike|hikes|hiking|higher|high|rise|rises|rising|rais*|increas*|up|climb*|tighten*"
+_RATES = "rate|rates|fed|central bank|central banks"
+_DOWN = "cut|cuts|cutting|lower*|low|fall*|drop*|declin*|down|reduc*|ease|eases|easing"
+_UP = "hike|hikes|hiking|higher|high|rise|rises|rising|rais*|increas*|up|climb*"
 _NEAR = 5
 """How many words at most lie between a rate and where it goes."""
-_HARMED = "hurt*|harm*|suffer*|lose|loses|loser|losers|damage*|hit by|bad for|avoid"
-_CHAIN = "suppl*|suply*|sourc*|vendor*|logistics|risk*|factor*|depend*|expos*|safe*|region|regions"
-_SAFE = "safe*|lowest|the least|robust|secure|low"
+_HARMED = "hurt*|harm*|suffer*|lose|loses|loser|losers"
+_CHAIN = "suppl*|sourc*|risk*|safe*"
+_SAFE = "safe*|lowest|the least|low"
 _THEMES: tuple[tuple[Theme, str], ...] = (
     ("margins", "margin*|profitab*"),
-    ("value", "cheap*|undervalued|bargain*|p e|pe|valuation*|expensive|best value|price|pric*"),
-    ("growth", "grow*|expanding"),
-    ("dividends", "dividend*|yield*|payout*"),
-    ("size", "bigger|biggest|larger|largest|smaller|smallest|revenue*|sales|turnover"),
+    ("value", "cheap*|undervalued|p e|pe|valuation*|expensive|pric*"),
+    ("growth", "grow*"),
+    ("dividends", "dividend*|yield*"),
+    ("size", "bigger|biggest|larger|largest|smaller|smallest|revenue*|sales"),
 )
-_WORST = "lowest|smaller|smallest|worst|slowest|weakest|the least|most expensive|more expensive|too expensive|pric*st"
-_METRICS: tuple[tuple[tuple[Metric, ...], str], ...] = (
-    (("gross_margin",), "gross margin*"),
-    (("operating_margin",), "operating margin*"),
-    (("gross_margin", "operating_margin"), "margin*|profitab*"),
-    (("revenue",), "revenue*|sales|turnover|top line|grow*"),
-    (("eps",), "eps|earn*|profit|profits|income|bottom line"),
-    (("revenue", "operating_margin"), "figure*|numbers|quarter*|financial*|results|chart*"),
-)
-_COMPARES = "compar*|versus|vs|difference*|differ*|side by side|stack up|stacks up|against|better than|contrast"
-_CHOOSES = (
-    "which one|which ones|which of|which is|which are|which has|which have|which grows|which pays|which do|which does"
-    "|who is|who has|who pays|who grows"
-)
+_WORST = "lowest|smaller|smallest|worst|slowest|weakest|the least|most expensive|more expensive"
+_COMPARES = "compar*|versus|vs|difference*|differ*|stack up|against|better than"
+_CHOOSES = "which one|which of|which is|which are|which has|which have|which grows|which pays|who is|who has|who grows"
 _MANY = (
-    "stocks|companies|names|firms|shares|tickers|picks|winners|losers|who|whose|anything|list of|rank*|which|best"
-    "|highest|lowest|cheapest|fastest|slowest|riskiest|safest|priciest|biggest|most|top"
+    "stocks|companies|names|firms|shares|who|whose|rank*|which|best|highest|lowest|cheapest|fastest|slowest|riskiest"
+    "|safest|biggest|most|top"
 )
-_TELLS = (
-    "tell me more|tell me about|tell me why|more about|more on|describe|detail*|explain|what is|what are|what does"
-    "|what do you know|who is|why|info*|overview|summar*|elaborate|go on|continue|look into|profile|should i|buy"
-)
-_GOES_ON = "and|what about|how about|same|the same|now|only|just|but|or|so|no|ok"
-_ASKS_ABOUT = (
-    "tell me more about|tell me about|what about|how about|describe|what is|who is|do you know|do you have|find"
-    "|search for|look up"
-)
-_TALK = (
-    "thanks|thank you|thx|cheers|great|nice|cool|perfect|good morning|good evening|bye|goodbye|hello|hi|hey|remember"
-)
+_TELLS = "tell me more|tell me about|more about|describe|detail*|explain|what is|who is|why|go on|should i|chart|earn*"
+_ASKS_ABOUT = "tell me about|what about|how about|describe|what is|who is|do you know|find"
+_BEYOND = "q1|q2|q3|q4|which sector|what sector|competitor*|rival*|peer*|alternative*|depend*"
+_TALK = "thanks|thank you|thx|great|nice|cool|perfect|bye|goodbye|hello|hi|hey|remember"
 
 
 class Question:
@@ -73,23 +54,20 @@ class Question:
     def __init__(self, question: str) -> None:
         text = self.text = Text(question)
         self.companies = companies.companies_in(text)
-        self.stranger = companies.unknown_ticker_in(text)
         sectors = [] if self.companies else companies.sectors_in(text)
         refused = text.excluded([(at, at + 1) for at, _ in sectors])
         self.sectors = [sector for (_, sector), no in zip(sectors, refused, strict=True) if not no]
         self.without = next((sector for (_, sector), no in zip(sectors, refused, strict=True) if no), None)
-        self.region = None if self.companies else companies.region_in(text)
         self.kinds = {reference.kind for reference in references(text)}
         if self.kinds == {"it"} and text.has("stocks|companies|firms|shares"):
             self.kinds = set()
         self.theme = _theme(text)
-        self.metrics = next((metrics for metrics, words in _METRICS if text.has(words)), ())
         self.is_comparison = text.has(_COMPARES) or self._is_choice_of_two()
         self.chooses = text.has(_CHOOSES)
         self.is_about_many = text.has(_MANY) or text.count is not None
         self.names_list = list_named(text) is not None
         self.points = bool(self.kinds & {"place", "span", "next", "other"}) or ("it" in self.kinds and not self.chooses)
-        self.names_one = bool(self.companies or self.stranger or self.points or self.period)
+        self.names_one = bool(self.companies or self.points)
 
     def _is_choice_of_two(self) -> bool:
         is_measured = any(self.text.at(at - 1).endswith("er") for at in self.text.places("than"))
@@ -103,8 +81,9 @@ class Question:
 
     @property
     def is_beyond_data(self) -> bool:
-        """Whether it sets a limit in money, which no ranking but that by revenue knows: "stocks under $50"."""
-        return self.theme != "size" and any(limit.number.is_money for limit in self.text.limits)
+        """Whether it asks for what no tool looks up: one year, a price ("stocks under $50"), competitors."""
+        is_dated = any(1900 <= number.value < 2100 for number in self.text.numbers)
+        return is_dated or self.text.has(_BEYOND) or any(limit.number.is_money for limit in self.text.limits)
 
     @property
     def refers(self) -> bool:
@@ -112,47 +91,25 @@ class Question:
         return bool(self.kinds) or self.names_list
 
     @property
-    def wants_lists(self) -> bool:
-        """Whether it asks which lists were shown."""
-        return self.text.has("lists|rankings") and self.text.has("show|shown|so far|seen|had")
-
-    @property
     def amount(self) -> dict[str, Any]:
-        """How many are wanted, what they must meet, and whether the worst are."""
+        """How many are wanted, within which limits, and whether the worst are."""
         names = {"<": "below", "<=": "at_most", ">": "above", ">=": "at_least"}
-        numbers = [limit for limit in self.text.limits if not 1900 <= limit.number.value < 2100]
-        bounds: dict[str, Any] = {names[limit.operator]: limit.number.value for limit in numbers}
-        bounds |= {"region": self.region} if self.region else {}
+        bounds: dict[str, Any] = {names[limit.operator]: limit.number.value for limit in self.text.limits}
         bounds |= {"without": self.without.key} if self.without else {}
         count = {"limit": max(1, min(20, self.text.count))} if self.text.count is not None else {}
         is_worst = self.theme in ("margins", "growth", "value", "dividends", "size") and self.text.has(_WORST)
         return count | ({"bounds": bounds} if bounds else {}) | ({"reverse": True} if is_worst else {})
 
-    @property
-    def period(self) -> dict[str, str]:
-        """The quarter or the year that it names: "in Q3 2024"."""
-        year = next((f"{number.value:g}" for number in self.text.numbers if 1900 <= number.value < 2100), "")
-        ordinals = enumerate(("first", "second", "third", "fourth"), 1)
-        names = [f"q{place}|{word} quarter" for place, word in ordinals]
-        quarter = next((place for place, words in enumerate(names, 1) if self.text.has(words)), 0)
-        if quarter:
-            known = [name for name in market().quarters if name.endswith(f"Q{quarter}")]
-            return {"period": f"{year}-Q{quarter}" if year else known[-1]}
-        return {"period": year or market().quarters[-1]} if year or self.text.has("last quarter|latest quarter") else {}
-
 
 def calls_for(asked: Question, past: Past) -> list[Call]:
     """Return the calls that answer a question: the first way to understand it that leads anywhere."""
-    if asked.is_beyond_data:
-        return []
     ways = (_catalogue, _comparison, _ranking, _ranking_again, _list_again, _of_companies, _search)
     return next((calls for way in ways if (calls := way(asked, past))), [])
 
 
 def _catalogue(asked: Question, past: Past) -> list[Call]:
     text = asked.text
-    asks = text.has("what|which|list|show") and text.has("do you know|do you have|do you cover|are there|available")
-    is_wide = asks or text.has("what data|what can you|all companies|all the companies|all tickers|what sectors")
+    is_wide = text.has("what|which") and text.has("do you know|do you have|do you cover|are there")
     if asked.companies or asked.theme or not is_wide:
         return []
     return [Call("find_companies", {"text": asked.sectors[0].key if asked.sectors else ""})]
@@ -165,10 +122,9 @@ def _comparison(asked: Question, past: Past) -> list[Call]:
     found, newest = _distinct([*asked.companies, *past.shown.meant(asked.text)]), past.shown.newest
     if len(found) == 1 and newest and newest[0] not in found:
         found = [newest[0], *found]
-    if not asked.companies and not asked.stranger and not asked.sectors and len(found) < 2:
+    if not asked.sectors and not found:
         found = list((past.shown.two or newest)[:2])
     others = [other.ticker for other in found[1 : _AT_ONCE if len(asked.companies) > 2 else 2]]
-    others = others or ([asked.stranger] if asked.stranger and found else [])
     return [Call("compare_companies", {"left": found[0].ticker, "right": other}) for other in others]
 
 
@@ -176,28 +132,22 @@ def _ranking(asked: Question, past: Past) -> list[Call]:
     """A theme, for all companies, for sectors, or for those that were shown."""
     if asked.theme is None or asked.names_one:
         return []
-    if not asked.sectors and asked.text.has("sector|sectors"):
-        is_worst = {"reverse": True} if "reverse" in asked.amount else {}
-        return [Call("rank_sectors", {"theme": asked.theme} | is_worst)]
-    if asked.sectors:
-        return _in_sector(asked, past, {"theme": asked.theme})
     args: dict[str, Any] = {"theme": asked.theme} | asked.amount
+    if asked.sectors:
+        return _in_sector(asked, past, args)
     if group := _group(asked, past):
-        if asked.text.has("suppl*") and not asked.text.has("risk*|safe*|which|worst|best|chain*"):
-            return [Call("supply_chain", {"ticker": each.ticker}) for each in group[:_AT_ONCE]]
         return [Call("rank_stocks", args | {"tickers": [company.ticker for company in group]})]
-    if asked.theme in _RATE_THEMES:
-        kept = past.ranking_before if asked.text.begins(_GOES_ON) else {}
-        return [Call("rank_stocks", args | {name: kept[name] for name in ("sector",) if name in kept})]
-    is_wide = asked.is_about_many or "bounds" in args or not past.groups
+    if asked.text.begins("same|and|now") and "sector" in past.ranking_before:
+        args |= {"sector": past.ranking_before["sector"]}
+    is_wide = asked.is_about_many or asked.theme in _RATE_THEMES or "bounds" in args or not past.groups
     return [Call("rank_stocks", args)] if is_wide and not asked.refers else []
 
 
 def _in_sector(asked: Question, past: Past, ranking: dict[str, Any]) -> list[Call]:
-    """The ranking of a sector, or of each of several, also among those that were shown: "which of those are banks?"."""
+    """The ranking of a sector, or of each of two, also among those that were shown: "which of those are banks?"."""
     meant = _distinct(past.shown.meant(asked.text)) if asked.kinds & _SEVERAL else []
     among = {"tickers": [company.ticker for company in meant]} if meant else {}
-    return [Call("rank_stocks", ranking | among | {"sector": each.key} | asked.amount) for each in asked.sectors[:2]]
+    return [Call("rank_stocks", ranking | among | {"sector": each.key}) for each in asked.sectors[:2]]
 
 
 def _group(asked: Question, past: Past) -> tuple[Company, ...]:
@@ -215,24 +165,19 @@ def _group(asked: Question, past: Past) -> tuple[Company, ...]:
 
 
 def _ranking_again(asked: Question, past: Past) -> list[Call]:
-    """The ranking before for a sector, with other limits, longer, or from its other end."""
-    before, amount, few = past.ranking_before, asked.amount, len(asked.text.words) <= 5
+    """The ranking before for a sector, with other limits, or longer."""
+    before, amount = past.ranking_before, asked.amount
     if asked.theme or asked.names_one or asked.names_list:
         return []
     if asked.sectors and before:
         kept = {name: value for name, value in before.items() if name not in ("tickers", "sector", "bounds")}
-        return _in_sector(asked, past, kept)
+        return _in_sector(asked, past, kept | amount)
     if asked.sectors or not before:
         return [Call("find_companies", {"text": each.key}) for each in asked.sectors]
-    if bounds := amount.get("bounds"):
-        kept = before.get("bounds", {})
-        others = {name: kept[name] for name in kept if name in ("region", "without") or not asked.text.limits}
-        return [Call("rank_stocks", before | amount | {"bounds": others | bounds})]
-    is_longer = asked.text.begins("more|show more|show me more|give me more|some more|a few more")
-    if few and (is_longer or "limit" in amount):
-        return [Call("rank_stocks", before | {"limit": 10} | amount)]
-    is_worst = few and asked.text.has("worst|losers|least")
-    return [Call("rank_stocks", before | {"reverse": not before.get("reverse", False)})] if is_worst else []
+    is_longer = asked.text.begins("more|show more|show me more") or ("limit" in amount and len(asked.text.words) <= 5)
+    if is_longer or "bounds" in amount:
+        return [Call("rank_stocks", before | ({"limit": 10} if is_longer else {}) | amount)]
+    return []
 
 
 def _list_again(asked: Question, past: Past) -> list[Call]:
@@ -247,28 +192,20 @@ def _list_again(asked: Question, past: Past) -> list[Call]:
 
 def _of_companies(asked: Question, past: Past) -> list[Call]:
     """What is wanted of the companies that are named, meant, or were looked at last."""
-    meant = past.shown.meant(asked.text) if asked.kinds else []
-    meant = [each for each in meant if not asked.sectors or each[1].sector in asked.sectors]
-    found = _distinct(asked.companies or meant)
+    if asked.is_comparison and not asked.sectors:
+        return []
+    found = _distinct(asked.companies or (past.shown.meant(asked.text) if asked.kinds else []))
     wants = _wanted(asked)
-    wants_peers = asked.text.has("competitor*|alternative*|peer*|rival*|similar companies|similar stocks")
-    is_elsewhere = asked.points or asked.sectors or asked.stranger or asked.names_list or _unknown_name(asked)
-    is_told = past.last_call is not None and past.last_call.name == "quarterly_figures" and asked.period
-    if not found and (wants or wants_peers or is_told) and past.shown.newest and not is_elsewhere and not asked.chooses:
+    is_elsewhere = asked.points or asked.sectors or asked.names_list or _unknown_name(asked)
+    if not found and wants and past.shown.newest and not is_elsewhere and not asked.chooses:
         found = [past.shown.newest[0]]
-    if not found:
-        return [Call("describe_company", {"ticker": asked.stranger})] if asked.stranger else []
-    if wants_peers:
-        return [Call("find_companies", {"text": found[0].sector.key})]
     return [_look_at(company, asked, past, wants) for company in found[:_AT_ONCE]]
 
 
 def _wanted(asked: Question) -> str | None:
     """Return the tool that tells what is wanted of a company; None if only the conversation tells."""
-    if asked.theme in ("supply_chain_risk", "supply_chain_safety") or asked.text.has("made"):
+    if asked.theme in ("supply_chain_risk", "supply_chain_safety"):
         return "supply_chain"
-    if asked.metrics and asked.theme not in (*_RATE_THEMES, "value", "dividends"):
-        return "quarterly_figures"
     return "describe_company" if asked.theme or asked.text.has(_TELLS) else None
 
 
@@ -278,18 +215,9 @@ def _look_at(company: Company, asked: Question, past: Past, wants: str | None) -
     if wants is None and last and last.name == "compare_companies" and asked.companies:
         if company not in past.shown.newest:
             return Call("compare_companies", {"left": past.shown.newest[0].ticker, "right": company.ticker})
-    elif wants is None and last and last.name in ("supply_chain", "quarterly_figures"):
-        return Call(last.name, last.args | args | _period(asked, last))
-    if wants == "quarterly_figures":
-        return Call(wants, args | {"metrics": list(asked.metrics)} | asked.period)
+    elif wants is None and last and last.name == "supply_chain":
+        return Call(last.name, args)
     return Call(wants or "describe_company", args)
-
-
-def _period(asked: Question, last: Call) -> dict[str, str]:
-    """Return the quarter or the year that is named; the year may be that of the question before."""
-    named, year = asked.period.get("period", ""), str(last.args.get("period", ""))[:4]
-    has_year = any(1900 <= number.value < 2100 for number in asked.text.numbers)
-    return {"period": named if has_year or not year else f"{year}{named[4:]}"} if named else {}
 
 
 def _search(asked: Question, past: Past) -> list[Call]:
@@ -303,19 +231,17 @@ def _unknown_name(asked: Question) -> str | None:
         return None
     line = asked.text.line
     begin = max((each for each in _ASKS_ABOUT.split("|") if line.startswith(f" {each} ")), key=len)
-    name = line.removeprefix(f" {begin} ").strip().removeprefix("the ")
+    name = line.removeprefix(f" {begin} ").strip()
     return name if 0 < len(name.split()) <= _LONGEST and "stock" not in name else None
 
 
 def _theme(text: Text) -> Theme | None:
     """Return what stocks could be ranked by."""
     rates = text.places(_RATES)
-    is_down = text.has("cuts|dovish|monetary easing") or _is_near(rates, text.places(_DOWN))
-    is_up = text.has("hikes|hawkish|monetary tightening") or _is_near(rates, text.places(_UP))
+    is_down = text.has("cuts") or _is_near(rates, text.places(_DOWN))
+    is_up = text.has("hikes") or _is_near(rates, text.places(_UP))
     if is_down or is_up:
-        harmed = text.places(_HARMED)
-        is_harm = bool(harmed) and not any(text.excluded([(place, place + 1) for place in harmed]))
-        return "rate_cuts" if is_down != is_harm else "rate_hikes"
+        return "rate_cuts" if is_down != text.has(_HARMED) else "rate_hikes"
     if text.has(_CHAIN):
         return "supply_chain_safety" if text.has(_SAFE) else "supply_chain_risk"
     return next((theme for theme, words in _THEMES if text.has(words)), None)

@@ -47,13 +47,12 @@ class Ranked:
 
 
 class Bounds(BaseModel):
-    """What a company must meet to be listed: its score, a region that it depends on, and a sector that it is not of."""
+    """What a company must meet to be listed: its score, and a sector that it is not of."""
 
     above: float | None = None
     below: float | None = None
     at_least: float | None = None
     at_most: float | None = None
-    region: str | None = None
     without: SectorKey | None = None
 
     def hold(self, found: Ranked) -> bool:
@@ -63,7 +62,6 @@ class Bounds(BaseModel):
             and (self.below is None or found.score < self.below)
             and (self.at_least is None or found.score >= self.at_least)
             and (self.at_most is None or found.score <= self.at_most)
-            and (self.region is None or self.region.lower() in map(str.lower, found.company.regions))
             and found.company.sector.key != self.without
         )
 

@@ -1,15 +1,13 @@
 """What the scripted model plays for the market assistant: tools called and their findings read out.
 
-It holds nothing: what a question refers to is found in the context (`past`), and where that does not reach back far
-enough, `earlier_lists` is called first.
+It holds nothing: what a question refers to is found in the context (`past`).
 """
 
 from threadkeep.llm.general_script import GENERAL
-from threadkeep.llm.script import Call, Reply, Result, Scene, Script
+from threadkeep.llm.script import Reply, Result, Scene, Script
 from threadkeep_assistants.market.companies import FICTION
 from threadkeep_assistants.market.past import Past, past_of
 from threadkeep_assistants.market.question import Question, calls_for
-from threadkeep_assistants.vocabulary.references import list_named
 
 EXAMPLES = (
     "What stocks benefit from rate cuts?",
@@ -28,9 +26,7 @@ _LIMITS = (
 
 def tell(scene: Scene) -> Reply | None:
     """Read out what the tools found."""
-    wants_lists = Question(scene.question).wants_lists
-    results = [result for result in scene.results if result.tool != "earlier_lists" or wants_lists]
-    return Reply(text="\n\n".join([*map(_read_out, results), f"*{FICTION}*"])) if results else None
+    return Reply(text="\n\n".join([*map(_read_out, scene.results), f"*{FICTION}*"])) if scene.results else None
 
 
 def look_up(scene: Scene) -> Reply | None:
@@ -38,14 +34,9 @@ def look_up(scene: Scene) -> Reply | None:
     asked, past = Question(scene.question), past_of(scene)
     if asked.is_talk or asked.is_beyond_data:
         return None
-    needs_lists = not past.is_whole and list_named(asked.text) not in (None, "newest")
-    if asked.wants_lists or needs_lists:
-        return Reply(calls=(Call("earlier_lists"),))
     if calls := calls_for(asked, past):
         return Reply(calls=tuple(calls))
-    if not asked.refers and not asked.theme:
-        return None
-    return Reply(calls=(Call("earlier_lists"),)) if not past.is_whole else _ask_back(asked, past)
+    return _ask_back(asked, past) if asked.refers or asked.theme else None
 
 
 def give_up(scene: Scene) -> Reply | None:

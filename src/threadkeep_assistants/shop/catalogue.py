@@ -1,25 +1,18 @@
 """The catalogue: products with what they have, orders, and the words that people use for them.
 
-Everything is read once, when the first question comes. Brands exist; products, prices and reviews are invented. A
-specification is a number to compare ("6.1 inch OLED": a screen of 6.1) and a feature to have ("oled", "grinder: yes").
+Everything is read once, when the first question comes. Brands exist; products, prices and reviews are invented.
 """
 
 import json
-import operator
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from threadkeep.conversation.stop_words import STOP_WORDS
-from threadkeep.retrieval.base import Filter, Scalar
-from threadkeep_assistants.vocabulary.words import MOST_CHARACTERS, Text, slip, word_set
+from threadkeep.retrieval.base import Scalar
+from threadkeep_assistants.vocabulary.words import Text
 
-_OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
-    "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
 _WORD = re.compile(r"[^_\W]+")
 _ALSO_KINDS = {
     "phone": "smartphone mobile handset handy telefon teléfono móvil téléphone iphone", "laptop": "notebook ultrabook",
@@ -28,18 +21,6 @@ _ALSO_KINDS = {
     "coffee machine": "espresso coffee kaffeemaschine", "speaker": "loudspeaker soundbar", "keyboard": "tastatur",
     "printer": "drucker",
 }  # fmt: skip
-_ALSO_BRANDS = {
-    "iphone": "Apple", "ipad": "Apple", "macbook": "Apple", "airpods": "Apple", "galaxy": "Samsung", "pixel": "Google",
-    "thinkpad": "Lenovo", "roomba": "iRobot",
-}  # fmt: skip
-_ALSO_FEATURES = {
-    "backlight": "light", "backlit": "light", "illuminated": "light", "scan": "scanner", "scans": "scanner",
-    "double sided": "duplex", "two sided": "duplex", "color": "colour", "water resistant": "waterproof",
-    "water proof": "waterproof", "heart rate": "pulse", "noise canceling": "noise cancelling", "wi fi": "wifi",
-    "stabilized": "stabilised", "type c": "usb c", "bluetooth": "wireless", "robotic": "robot",
-}  # fmt: skip
-_TOO_COMMON = frozenset({"both", "light", "flat", "included", "automatic", "by hand", "compact", "filter", "full size"})
-"""Features whose names are said of other things too, "something light": only their other words count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -71,21 +52,10 @@ class Product:
             f"A {self.kind} for {self.made_for}. ${self.price}, rated {self.rating} of 5. {specs}. Reviews: {reviews}"
         )
 
-    def number(self, name: str) -> float | None:
-        """Return a number that it has: "price", "rating" or a specification; None if it has no such number."""
-        held = self.metadata.get(name)
-        return None if isinstance(held, str | bool) or held is None else float(held)
-
     @property
     def metadata(self) -> dict[str, Scalar]:
         """What an index can filter it by."""
-        return _metadata(self.id)
-
-    def fits(self, wanted: Filter) -> bool:
-        """Whether it meets a condition, as the index would say."""
-        held = self.metadata.get(wanted.field)
-        is_alike = held is not None and isinstance(held, str) == isinstance(wanted.value, str)
-        return is_alike and _OPERATORS[wanted.operator](held, wanted.value)
+        return {name: getattr(self, name) for name in ("id", "kind", "brand", "price", "rating")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,33 +94,6 @@ def brands() -> frozenset[str]:
 
 
 @cache
-def features(kind: str) -> frozenset[str]:
-    """Return what some products of a kind have and others do not, and what a product anywhere may lack."""
-    every = [_read(product.id)[1] for product in products().values() if product.kind == kind]
-    named = {(name.replace("_", " "), value) for each in products().values() for name, value in each.specs.items()}
-    specs, lacking = {name for name, _ in named}, {name for name, value in named if value == "no"}
-    found = frozenset().union(*every)
-    return (found - frozenset.intersection(*every) - specs) | (found & lacking)
-
-
-@cache
-def units(kind: str) -> dict[str, tuple[str, float, float]]:
-    """Return the numbers that products of a kind have: the unit, the least and the most."""
-    found: dict[str, tuple[str, float, float]] = {}
-    for product in products().values():
-        for name, (number, unit) in (_read(product.id)[0] if product.kind == kind else {}).items():
-            _, least, most = found.get(name, (unit, number, number))
-            found[name] = (unit, min(least, number), max(most, number))
-    return found
-
-
-@cache
-def specs(kind: str) -> frozenset[str]:
-    """Return the names of what products of a kind are specified by."""
-    return frozenset(name for product in products().values() if product.kind == kind for name in product.specs)
-
-
-@cache
 def kind_words() -> dict[str, str]:
     """Return every word for a kind, with the kind."""
     also = {word: kind for kind, words in _ALSO_KINDS.items() for word in words.split()}
@@ -174,7 +117,7 @@ def _product_lines() -> dict[Product, tuple[str, str]]:
 def kinds_in(text: Text, before: str | None = None) -> list[str]:
     """Return the kinds of products that a text speaks of. The camera of a phone is none, nor of a phone before."""
     words = {word: kind for word, kind in kind_words().items() if text.has(f"{word}|{word}s|{word}es")}
-    parts = {spec for kind in {*words.values(), before} - {None} for spec in specs(str(kind))}
+    parts = {spec for each in products().values() if each.kind in {*words.values(), before} for spec in each.specs}
     whole = [kind for word, kind in words.items() if word not in parts or not text.has(word)]
     is_one = len(set(words.values())) == 1 and not (before and set(words) <= parts)
     return list(dict.fromkeys(whole or (words.values() if is_one else [])))
@@ -182,70 +125,13 @@ def kinds_in(text: Text, before: str | None = None) -> list[str]:
 
 def brands_in(text: Text) -> tuple[list[tuple[int, str]], tuple[str, ...]]:
     """Return the brands that a text asks for, each with its place, and those that it does not want."""
-    said = {brand.lower(): brand for brand in brands()} | _ALSO_BRANDS
+    said = {brand.lower(): brand for brand in brands()}
     words = [(at, word.text) for at, word in enumerate(text.words)]
     named = [(at, said[form]) for at, word in words for form in (word, word.removesuffix("s")) if form in said]
     refused = text.excluded([(at, at + 1) for at, _ in named])
     unwanted = {brand for (_, brand), no in zip(named, refused, strict=True) if no}
     wanted = {brand: at for at, brand in reversed(named) if brand not in unwanted}
     return [(at, brand) for brand, at in sorted(wanted.items())], tuple(sorted(unwanted))
-
-
-def features_in(text: Text, kind: str) -> dict[str, int]:
-    """Return the features of a kind that a text names, and the place of each."""
-    found = dict[str, int]()
-    for name in features(kind):
-        also = [word for word, feature in _ALSO_FEATURES.items() if feature == name]
-        written = also if name in _TOO_COMMON else [Text(name).line.strip(), *also]
-        if written and (places := text.places("|".join(written))):
-            found[name] = places[0]
-    return {name: at for name, at in found.items() if not any(name != other and name in other for other in found)}
-
-
-def corrected(text: str) -> str:
-    """Return the beginning of a text with the names of kinds and brands put right where a finger slipped."""
-    text = text[:MOST_CHARACTERS]
-    for written in {word.written for word in Text(text).words if len(word.written) >= 5 and word.written.isalpha()}:
-        if (right := _right(written.lower())) != written.lower():
-            text = text.replace(written, right)
-    return text
-
-
-@cache
-def words_of(kind: str) -> frozenset[str]:
-    """Return all words that the catalogue uses of a kind, and the words for kinds, brands and features."""
-    texts = [f"{each.name} {each.text}" for each in products().values() if each.kind == kind]
-    return word_set(_line(" ".join([*kind_words(), *brands(), *_ALSO_FEATURES, *_ALSO_BRANDS, *texts])))
-
-
-@lru_cache(maxsize=1024)
-def _right(word: str) -> str:
-    forms = {form for name in kind_words() for form in (name, f"{name}s", f"{name}es")} | set(map(str.lower, brands()))
-    is_known = word in forms or word in STOP_WORDS or any(word in words_of(kind) for kind in kinds())
-    return word if is_known else slip(word, forms, 0.85) or word
-
-
-@cache
-def _metadata(product_id: str) -> dict[str, Scalar]:
-    product, (numbers, has) = products()[product_id], _read(product_id)
-    plain = {name: getattr(product, name) for name in ("id", "kind", "brand", "price", "rating")}
-    held = {f"has {name}": name in has for name in features(product.kind)}
-    return {**plain, **{name: number for name, (number, _) in numbers.items()}, **held}
-
-
-@cache
-def _read(product_id: str) -> tuple[dict[str, tuple[float, str]], frozenset[str]]:
-    numbers, has = dict[str, tuple[float, str]](), set[str]()
-    for name, value in products()[product_id].specs.items():
-        spec, (first, *rest) = name.replace("_", " "), value.lower().split()
-        if first.replace(".", "").isdecimal() and rest:
-            numbers[spec] = (float(first), rest[0])
-            has |= {spec, *(word for word in rest[1:2] if len(rest) == 2)}
-        elif value == "yes":
-            has.add(spec)
-        elif value != "no":
-            has |= {value.lower(), value.lower().split(" at ")[0]}
-    return numbers, frozenset(has)
 
 
 def _line(text: str) -> str:

@@ -22,6 +22,7 @@ from threadkeep.conversation.blocks import Citation
 from threadkeep.graphs.chat_model import call_message
 from threadkeep.graphs.graph_mind import GraphContext, GraphMind
 from threadkeep.retrieval.base import Document, Query, Retriever, Rewrite
+from threadkeep.retrieval.fitting import fits
 from threadkeep.retrieval.hybrid import HybridIndex
 from threadkeep.routing.router import Router
 from threadkeep.turn.lookup import Lookup
@@ -132,7 +133,9 @@ class Shop:
         if (kind := meant.wishes.kind) and kind not in text.lower():
             text = f"{text} {kind}"
         order, index = meant.wishes.order, await self._opened()
-        passages = await index.search(Query(text=text, words=words, where=meant.where), limit=MOST if order else FOUND)
+        passages = await index.search(
+            Query(text=text, words=words, where=meant.wishes.where), limit=MOST if order else FOUND
+        )
         found = [products()[passage.id] for passage in passages]
         return meant, (order.applied(found) if order else found)[:FOUND]
 
@@ -161,19 +164,16 @@ class Shop:
         return replace(rewrite, text=asked.text, words=words, by=by, why=why)  # type: ignore[arg-type]
 
     async def _opened(self) -> Retriever:
+        """Return the index of the catalogue, in memory; it is made when it is first needed."""
         async with self._opening:
-            self._index = self._index or await indexed()
+            if self._index is None:
+                index = HybridIndex.open()
+                await index.add(
+                    Document(id=product.id, title=product.name, text=product.text, metadata=product.metadata)
+                    for product in products().values()
+                )
+                self._index = index
             return self._index
-
-
-async def indexed() -> HybridIndex:
-    """Return a new index of the catalogue, in memory."""
-    index = HybridIndex.open()
-    await index.add(
-        Document(id=product.id, title=product.name, text=product.text, metadata=product.metadata)
-        for product in products().values()
-    )
-    return index
 
 
 def mind() -> GraphMind:
@@ -210,10 +210,10 @@ def _heading(meant: Meaning, found: list[Product]) -> str:
     if meant.how == "unclear":
         return f"unclear: {meant.why}"
     if meant.how == "count":
-        count = sum(all(map(product.fits, meant.where)) for product in products().values())
+        count = sum(fits(product.metadata, meant.wishes.where) for product in products().values())
         return f"counted: {count} in the catalogue fit: {wanted}"
     if not found:
-        return f"nothing{' else' if meant.excluded else ''} fits: {wanted}"
+        return f"nothing fits: {wanted}"
     aside = f" ({meant.why})" if meant.why.startswith("none") else ""
     return meant.why if meant.products else f"looked for: {meant.wishes.text or 'anything that fits'}{aside}"
 

@@ -12,10 +12,11 @@ from typing import Literal
 from threadkeep.conversation.blocks import Citation
 from threadkeep.conversation.message import Message, Role
 from threadkeep.retrieval.base import Filter
-from threadkeep_assistants.shop.catalogue import Product, brands_in, corrected, kind_words, named_in, products
-from threadkeep_assistants.shop.wishes import Wishes, wishes_in
+from threadkeep.retrieval.fitting import fits
+from threadkeep_assistants.shop.catalogue import Product, brands_in, kind_words, named_in, products
+from threadkeep_assistants.shop.wishes import UNITS, Wishes, wishes_in
 from threadkeep_assistants.vocabulary.references import ORDINALS, Shown, list_named, references
-from threadkeep_assistants.vocabulary.words import Text
+from threadkeep_assistants.vocabulary.words import MOST_CHARACTERS, Text
 
 Group = tuple[Product, ...]
 
@@ -28,11 +29,9 @@ _MORE = (
     "alternative|alternatives|any others|other options|other models|other choices|another one|another option"
     "|another model|anything else|something else|what else|similar|like it|like that"
 )
-_OTHER_BRAND = "other brand|other brands|another brand|different brand|other maker|another maker"
 _SOME = "something|anything|any|is there|are there|have|show|even|still|nothing|one with|one that|ones|a|an"
 _ASKS = "what|how|does|do|is|are|has|have|who|where|why|can|will|and|but|so"
 _ADDS = "ok|then|with|for|under|from|only|just|same|now"
-_SAME = "and|what about|how about|the same|same|now|und"
 _COMPARES = "compar*|versus|vs|than|difference*"
 _SEVERAL = frozenset({"them", "two", "others"})
 
@@ -53,15 +52,15 @@ class Question:
             return cls(history=tuple(messages))
         return cls(id=messages[at].id, written=messages[at].content, history=tuple(messages[:at]))
 
-    @cached_property
+    @property
     def text(self) -> str:
-        """The beginning of the question, with slips put right."""
-        return corrected(self.written)
+        """The beginning of the question."""
+        return self.written[:MOST_CHARACTERS]
 
     @cached_property
     def words(self) -> Text:
         """Its words."""
-        return Text(self.text)
+        return Text(self.written)
 
     @property
     def spoken(self) -> tuple[Message, ...]:
@@ -85,7 +84,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meaning:
-    """What is meant: `products`, or else `wishes` to look for without those that are `excluded`.
+    """What is meant: `products`, or else `wishes` to look for.
 
     A choice is made from what was shown, and may leave none; a count is of all that fit; where it is unclear, something
     was pointed at that was not shown. What is certain is named, so that nobody has to guess.
@@ -93,15 +92,9 @@ class Meaning:
 
     products: Group = ()
     wishes: Wishes = field(default_factory=Wishes)
-    excluded: Group = ()
     why: str = ""
     is_certain: bool = False
     how: Literal["search", "choice", "count", "unclear"] = "search"
-
-    @property
-    def where(self) -> tuple[Filter, ...]:
-        """The wishes as filters of a search."""
-        return (*self.wishes.where, *(Filter("id", "!=", product.id) for product in self.excluded))
 
 
 def cited(message: Message) -> Group:
@@ -125,7 +118,6 @@ class _Reader:
         self.before = _wished(asked.history)
         self.kind = self.shown.newest[0].kind if self.shown.newest else self.before.kind
         self.own = wishes_in(self.text, self.kind)
-        self.has_limits = any(not isinstance(each.value, bool) for each in self.own.conditions)
         self.refers = {reference.kind for reference in references(self.text)}
 
     def read(self) -> Meaning:
@@ -135,7 +127,8 @@ class _Reader:
         if self._counts():
             return replace(self._search(), how="count")
         if own and own != self.kind:
-            return self._of_another_kind(own)
+            why = "it asks for another kind of product" if self.kind else ""
+            return Meaning(wishes=self.own, is_certain=bool(self.kind), why=why)
         if not self.shown.newest:
             return self._search()
         return self._relative() or self._choice() or self._by_brand() or self._referred() or self._search()
@@ -146,9 +139,6 @@ class _Reader:
 
     def _named(self) -> Meaning | None:
         named = named_in(self.line)
-        if named and self.own.kind and self.own.order and self.text.has("than"):
-            self.shown, self.kind, self.own = Shown((named,)), named[0].kind, replace(self.own, brands=())
-            return None
         return _pointed(self._beside(named), is_certain=True) if named else None
 
     def _counts(self) -> bool:
@@ -159,35 +149,22 @@ class _Reader:
             self.text.has("how many") and is_wished and not self.refers and not self.text.has(_STOCK)
         )
 
-    def _of_another_kind(self, kind: str) -> Meaning:
-        if self.kind and self.text.begins(_SAME) and not self.own.says_something and len(self.text.words) <= _ALONE:
-            kept = self.before.for_kind(kind)
-            return Meaning(wishes=kept, is_certain=True, why=f"it wants the same of another kind: {kept.text}")
-        why = "it asks for another kind of product" if self.kind else ""
-        return Meaning(wishes=self.own, is_certain=bool(self.kind), why=why)
-
     def _relative(self) -> Meaning | None:
-        """Something that is measured by what was shown: a cheaper one, another brand, alternatives."""
-        order, newest, excluded = self.own.order, self.shown.newest, self.shown.newest
-        wanted = self.before.refined(replace(self.own, order=None))
+        """Something that is measured by what was shown: a cheaper one. Others that fit as well are not looked for."""
+        order, newest = self.own.order, self.shown.newest
+        if self.text.has(_MORE) or self.text.line in (" more ", " show more ", " show me more ", " others "):
+            return replace(_UNCLEAR, why="I cannot look for more than those that fit best")
         is_new = self.text.has(_SOME) or len(self.text.words) == 1
         is_choice = self.text.has(_WHICH) or bool(self.refers & (_SEVERAL | {"place"}))
-        if order and order.degree == "more" and is_new and not is_choice:
-            numbers = [number for each in newest if (number := each.number(order.field)) is not None]
-            best = (max if order.is_most_first else min)(numbers, default=0)
-            limit = Filter(order.field, ">" if order.is_most_first else "<", best)
-            wanted = wanted.refined(Wishes(conditions=(limit,), order=order))
-        elif self.text.has(_OTHER_BRAND):
-            wanted = wanted.refined(Wishes(unwanted=tuple(sorted({product.brand for product in newest}))))
-        elif self.text.has(_MORE) or self.text.line in (" more ", " show more ", " show me more ", " others "):
-            excluded = tuple(dict.fromkeys(each for group in self.shown.groups for each in group))
-        else:
+        if order is None or order.degree != "more" or not is_new or is_choice:
             return None
-        wanted = replace(wanted, kind=wanted.kind or self.kind)
-        return Meaning(wishes=wanted, excluded=excluded, why=f"it goes on from what was shown: {wanted.text}")
+        best = (max if order.is_most_first else min)(map(order.number, newest))
+        limit = Filter(order.field, ">" if order.is_most_first else "<", best)
+        wanted = self.before.refined(self.own).refined(Wishes(kind=self.kind, conditions=(limit,)))
+        return Meaning(wishes=wanted, why=f"it goes on from what was shown: {wanted.text}")
 
     def _choice(self) -> Meaning | None:
-        """Some of those that were shown: the lightest, those with 128 GB, the cheaper of the two."""
+        """Some of those that were shown: the cheapest, those under $400, the cheaper of the two."""
         own, order, named = self.own, self.own.order, self.refers & _SEVERAL
         is_best = order is not None and order.degree != "plain" and not self.text.begins(_SOME)
         if own.kind or not (own.conditions or order) or not (named or self.text.has(_WHICH) or is_best):
@@ -197,11 +174,11 @@ class _Reader:
             group = (self.shown.two if order and order.degree == "more" else ()) or self.shown.several
         if not group:
             return _UNCLEAR if "two" in named else None
-        left = tuple(each for each in group if all(map(each.fits, own.conditions)))
+        left = tuple(each for each in group if fits(each.metadata, own.conditions))
         if order:
             left, place = tuple(order.applied(left)), ORDINALS.get(self.text.at(order.at - 1), 0)
-            best = [each.number(order.field) for each in left[place : place + 1]]
-            left = left if order.degree == "plain" else tuple(e for e in left if e.number(order.field) in best)
+            best = [order.number(each) for each in left[place : place + 1]]
+            left = left if order.degree == "plain" else tuple(each for each in left if order.number(each) in best)
         left = self._beside(left)
         names = " and ".join(product.name for product in left) or "none of them"
         return Meaning(products=left, wishes=own, how="choice", why=f"it chooses from what was shown: {names}")
@@ -210,7 +187,7 @@ class _Reader:
         """The one of a brand, of those that were shown; where none is of it, a search for the brand."""
         near = [(self.text.at(at - 1), self.text.at(at + 1)) for at, _ in brands_in(self.text)[0]]
         is_one = any(before in ("the", "that", "this") or behind == "one" for before, behind in near)
-        if not is_one or self.has_limits or _is_plural(self.text, self.own.kind):
+        if not is_one or self.own.conditions or _is_plural(self.text, self.own.kind):
             return None
         lists = (self.shown.newest, *reversed(self.shown.lists))
         found = (tuple(each for each in group if each.brand in self.own.brands) for group in lists)
@@ -222,8 +199,10 @@ class _Reader:
         if (which := list_named(self.text)) is not None and not self.refers & {"place", "span"}:
             group = self.shown.list_at(which)
             return _pointed(group, is_certain=True) if group else _UNCLEAR
+        if self.text.has(_WHICH) and any(number.unit in UNITS for number in self.text.numbers):
+            return replace(_UNCLEAR, why="I can only choose by price, rating and brand")
         is_new = self.own.kind and (self.own.order or _is_plural(self.text, self.own.kind))
-        if self.refers and not is_new and not self.has_limits:
+        if self.refers and not is_new and not self.own.conditions:
             found = tuple(each for _, each in self.shown.meant(self.text))
             is_certain = bool(self.refers & {"place", "span", "next", "other", "others"})
             return _pointed(found, is_certain=is_certain) if found else _UNCLEAR
@@ -237,10 +216,8 @@ class _Reader:
         return _pointed(self.shown.newest) if is_bare and not self._adds() else None
 
     def _adds(self) -> bool:
-        """Whether it adds a wish to those before; one word about one product asks if the product has it."""
-        if len(self.shown.newest) == 1 and self.own.conditions and not self.has_limits:
-            return self.text.begins(_ADDS)
-        return self.own.says_something or self.text.begins(_ADDS)
+        """Whether it adds a wish to those before."""
+        return self.own.says_something or bool(self.text.limits) or self.text.begins(_ADDS)
 
     def _search(self) -> Meaning:
         if self.own.kind or not self.kind or (self.shown.newest and not self._adds() and not self._counts()):
@@ -266,7 +243,7 @@ def _wished(history: Sequence[Message]) -> Wishes:
     for message in (*history, Message(role=Role.USER, content="")):
         if message.role is Role.USER:
             wished = asked if asked.kind and asked.kind != wished.kind else wished.refined(asked)
-            asked = wishes_in(Text(corrected(message.content)), kind)
+            asked = wishes_in(Text(message.content), kind)
             kind = asked.kind or kind
             asked = replace(asked, kind=kind)
         elif message.role is Role.ASSISTANT and (shown := cited(message)):

@@ -54,15 +54,6 @@ class Comparison:
         differing = [balance for balance in self.balances if balance.difference]
         return tuple(sorted(differing, key=lambda balance: (-abs(balance.difference), balance.account.number)))
 
-    @property
-    def groups(self) -> dict[str, tuple[int, int]]:
-        """The totals of both sources by group of accounts, in the order of the accounts."""
-        totals: dict[str, tuple[int, int]] = {}
-        for balance in self.balances:
-            left, right = totals.get(balance.account.group, (0, 0))
-            totals[balance.account.group] = (left + balance.left, right + balance.right)
-        return totals
-
 
 def compare(ledger: Ledger, left: str, right: str, company: str, period: str | None = None) -> Comparison:
     """Compare two sources. Raises NotInLedger for a source, a company or a period that is not there."""
@@ -70,7 +61,7 @@ def compare(ledger: Ledger, left: str, right: str, company: str, period: str | N
     if left == right:
         raise NotInLedger(f"{left} cannot be compared with itself: name two different sources.")
     where, when = ledger.company(company), ledger.period(period)
-    postings = ledger.postings_of(where.code, when)
+    postings = [posting for posting in ledger.postings if (posting.company, posting.period) == (where.code, when)]
     balances = (_balance(account, postings, left, right) for account in ledger.accounts.values())
     return Comparison(left, right, where, when, tuple(balances))
 

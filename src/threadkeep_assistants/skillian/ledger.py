@@ -11,15 +11,18 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache, cached_property
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from threadkeep.errors import InvalidValue
 
 SOURCES = ("FI", "BPC")
+_LEAD = re.compile(r"^\W*(?:cost\W*cent(?:re|er)|cc|company|account)?\W*", re.IGNORECASE)
 _BOTH = "both"
 _FEW = 6
 """So many are all named to somebody who asks for another one."""
 
 
-class NotInLedger(LookupError):  # noqa: N818 - it says what is wrong
+class NotInLedger(InvalidValue):
     """The ledger has nothing of that name; the message says what it has instead."""
 
 
@@ -81,34 +84,24 @@ class Ledger:
 
     def cost_centre(self, wanted: str) -> CostCentre:
         """Return a cost centre by its code, however it is written ("cc 1001", "1001"), or by its name."""
-        number = re.sub(r"(?i)^\W*(?:cost\W*cent(?:re|er)|cc)?\W*", "", wanted)
-        names = {centre.name: code for code, centre in self.cost_centres.items()}
-        return self.cost_centres[_found("cost centre", wanted, [f"CC-{number}", wanted], self.cost_centres, names)]
+        return self.cost_centres[_found("cost centre", wanted, self.cost_centres)]
 
     def company(self, wanted: str) -> Company:
         """Return a company by its code or its name."""
-        bare = re.sub(r"(?i)^\W*company\W*", "", wanted)
-        names = {company.name: code for code, company in self.companies.items()}
-        return self.companies[_found("company", wanted, [bare], self.companies, names)]
+        return self.companies[_found("company", wanted, self.companies)]
 
     def account(self, wanted: str) -> Account:
         """Return an account by its number or its name."""
-        bare = re.sub(r"(?i)^\W*account\W*", "", wanted)
-        names = {account.name: number for number, account in self.accounts.items()}
-        return self.accounts[_found("account", wanted, [bare], self.accounts, names)]
+        return self.accounts[_found("account", wanted, self.accounts)]
 
     def period(self, wanted: str | None) -> str:
         """Return a period; none is the newest."""
-        return self.periods[-1] if wanted is None else _found("period", wanted, [wanted], self.periods, {})
-
-    def postings_of(self, company: str, period: str) -> list[Posting]:
-        """Return what was posted in a company and a period."""
-        return [posting for posting in self.postings if (posting.company, posting.period) == (company, period)]
+        return self.periods[-1] if wanted is None else _found("period", wanted, dict.fromkeys(self.periods))
 
 
 def source(wanted: str) -> str:
     """Return the name of a source as it is written here."""
-    return _found("source", wanted, [wanted], SOURCES, {})
+    return _found("source", wanted, dict.fromkeys(SOURCES))
 
 
 @cache
@@ -136,17 +129,19 @@ def _posting(row: Mapping[str, str]) -> Posting:
     return Posting(**{**row, "sources": sources, "amount": int(row["amount"])})  # type: ignore[arg-type]
 
 
-def _found(kind: str, wanted: str, tries: Iterable[str], keys: Iterable[str], names: Mapping[str, str]) -> str:
-    """Return the key that is meant. Raises NotInLedger with those that come close, or with all."""
-    wanted, tries = wanted[:80], [one[:80] for one in tries]
-    known = {key.lower(): key for key in keys} | {name.lower(): key for name, key in names.items()}
-    tried = [one.strip().lower() for one in tries]
+def _found(kind: str, wanted: str, table: Mapping[str, Any]) -> str:
+    """Return the key that is meant, by itself or by a name. Raises NotInLedger with those that come close, or all."""
+    wanted = wanted[:80]
+    bare = _LEAD.sub("", wanted).strip().lower()
+    names = {key: f"{key} ({row.name})" if row else key for key, row in table.items()}
+    known: dict[str, str] = {key.lower(): key for key in table} | {
+        row.name.lower(): key for key, row in table.items() if row
+    }
+    tried = [wanted.strip().lower(), bare, f"cc-{bare}"]
     for one in tried:
         if one in known:
             return known[one]
-    shown = {key: name for name, key in names.items()}
-    every = list(dict.fromkeys(known.values()))
     near = [known[word] for one in tried for word in get_close_matches(one, known, n=3, cutoff=0.7)]
-    close = list(dict.fromkeys(near)) if len(every) > _FEW else []
-    listed = ", ".join(f"{key} ({shown[key]})" if key in shown else key for key in close or every)
+    close = list(dict.fromkeys(near)) if len(table) > _FEW else []
+    listed = ", ".join(names[key] for key in close or table)
     raise NotInLedger(f"There is no {kind} {wanted!r}. {'Close ones are' if close else 'There are'}: {listed}.")

@@ -1,5 +1,5 @@
-"""What a question names: cost centres, companies, sources, accounts, groups, causes, a month, and which differences of
-a list it means. It is read word by word with the shared vocabulary."""
+"""What a question names: cost centres, companies, sources, accounts, months, and which differences of a list it means.
+It is read word by word with the shared vocabulary."""
 
 import re
 from calendar import month_name
@@ -15,14 +15,13 @@ from threadkeep_assistants.vocabulary.words import Text
 BUDGET = "budget*|spent|spend*|overspen*|cost centre*|cost center*|cc"
 LEFT = "left|remain*|available|used|percent*|over|afford|still"
 COMPARE = "compare*|reconcil*|differ|differs|differences|difference|discrepanc*|agree|vs|versus|against"
-LISTED = (
-    "top|biggest|largest|greatest|highest|smallest|lowest|bottom|only|just|all of|list|show|which|sum|total|add|count"
-    "|net|how many|next|rest|others|more|negative|positive|give"
-)
-WHY = "why|explain|reason*|how come|cause*|posting*|detail*|tell me about|more about|behind"
+LARGEST = "top|biggest|largest|greatest|highest|most"
+LISTED = f"{LARGEST}|only|just|all of|list|show|which|sum|total|add|count|net|how many|give"
+WHY = "why|explain|reason*|how come|cause*|detail*|tell me about|more about|behind"
+BEYOND = "|".join(["smallest|lowest|bottom|next|previous|before|rest|others|negative|positive|exchange rate*", *CAUSES])
+"""What is said of a list and not understood here."""
 MOST_LISTED = 100
 _MONTHS = [name.lower() for name in month_name[1:]]
-_CAUSES = {cause: cause for cause in CAUSES} | {"exchange rate": "fx", "exchange rates": "fx", "currency": "fx"}
 _ISO = re.compile(r"\b(\d{4})-(\d\d)\b")
 
 
@@ -101,17 +100,9 @@ class Question:
         found = [] if self.account else [group for group in groups if self.has(f"{group.removesuffix('s')}*")]
         return next(iter(found), None)
 
-    @cached_property
-    def cause(self) -> str | None:
-        """Why sources differ."""
-        return next(iter(self._named(_CAUSES)), None)
-
     def periods(self, now: str) -> list[str]:
         """Return the months that are named, from the one that is spoken of."""
         found = [iso[0] for iso in _ISO.finditer(self.said[:500])]
-        if step := self.has("next month") - self.has("previous month|last month|month before"):
-            months = 12 * int(now[:4]) + int(now[5:]) - 1 + step
-            found.append(f"{months // 12}-{months % 12 + 1:02}")
         for at, word in enumerate(self.text.words):
             is_meant = word.text != "may" or self.text.at(at - 1) in ("in", "for", "of", "and", "about")
             if word.text in _MONTHS and is_meant:
@@ -126,52 +117,34 @@ class Question:
         return next((each.value for each in references(self.text) if each.kind == "place"), None)
 
     @cached_property
-    def is_next(self) -> bool:
-        """Whether the one behind the last is meant: "the next one"."""
-        return any(each.kind == "next" for each in references(self.text))
-
-    @cached_property
-    def span(self) -> tuple[int, int] | None:
-        """Lines from one to another: "show 4 to 6"."""
-        pairs = zip(self.text.numbers, self.text.numbers[1:], strict=False)
-        ranges = [(low, high) for low, high in pairs if self.text.at(low.end) == "to" and high.at == low.end + 1]
-        found = [
-            (int(low.value), int(high.value)) for low, high in ranges if 0 < low.value <= high.value <= MOST_LISTED
-        ]
-        return next(iter(found), None)
-
-    @cached_property
     def count(self) -> int | None:
         """How many are wanted; "the biggest one" is one, "the top differences" are five."""
-        degree = self.has("top|biggest|largest|greatest|highest|smallest|lowest|bottom|most")
+        is_largest = self.has(LARGEST)
         numbers = [int(number.value) for number in self.text.numbers if 0 < number.value <= MOST_LISTED]
-        if numbers and (degree or self.text.count or self.has("next|more")):
+        if numbers and (is_largest or self.text.count):
             return numbers[0]
-        return None if not degree else 5 if self.has("differences|top") and not self.has("one") else 1
+        return None if not is_largest else 5 if self.has("differences|top") and not self.has("one") else 1
 
     @cached_property
     def limits(self) -> list[tuple[str, float]]:
         """What amounts must stay within: a sign, and the bound; "10k" is ten thousand."""
-        bounds = [(limit.operator[0], limit.number) for limit in self.text.limits if not self.span]
+        bounds = [(limit.operator[0], limit.number) for limit in self.text.limits]
         return [(sign, number.value * (1_000 if number.unit == "k" else 1)) for sign, number in bounds]
 
-    @cached_property
+    @property
     def is_narrowed(self) -> bool:
         """Whether it names some of the differences by what they are."""
-        return bool(self.group or self.cause or self.limits or self.has("negative|positive"))
+        return bool(self.group or self.limits)
 
     def fits(self, row: dict[str, Any]) -> bool:
         """Whether a difference is one of those that are meant."""
         amount = abs(int(row["difference"]))
-        if not all(amount <= bound if sign == "<" else amount >= bound for sign, bound in self.limits):
-            return False
-        is_signed = not self.has("negative|positive") or (row["difference"] < 0) == self.has("negative")
-        return is_signed and self.group in (None, row.get("group")) and (self.cause or "") in str(row.get("cause"))
+        is_within = all(amount <= bound if sign == "<" else amount >= bound for sign, bound in self.limits)
+        return is_within and self.group in (None, row.get("group"))
 
     @property
     def kind(self) -> str:
         """The differences that are meant, in words."""
-        sign = "negative " if self.has("negative") else "positive " if self.has("positive") else ""
         limits = [f"{bound:,.0f} or {'less' if sign == '<' else 'more'}" for sign, bound in self.limits]
-        cause, group = f"{self.cause} " if self.cause else "", f" of {self.group}" if self.group else ""
-        return f"{sign}{cause}differences{group}" + (f" of {' and '.join(limits)}" if limits else "")
+        group = f" of {self.group}" if self.group else ""
+        return f"differences{group}" + (f" of {' and '.join(limits)}" if limits else "")

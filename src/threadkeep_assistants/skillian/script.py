@@ -10,9 +10,8 @@ from typing import Any
 from threadkeep.conversation.message import Role
 from threadkeep.llm.base import Request
 from threadkeep.llm.script import Call, Reply, Result, Scene, Script
-from threadkeep_assistants.skillian.comparison import CAUSES
-from threadkeep_assistants.skillian.ledger import SOURCES, Ledger, NotInLedger, ledger
-from threadkeep_assistants.skillian.question import BUDGET, COMPARE, LEFT, LISTED, WHY, Question
+from threadkeep_assistants.skillian.ledger import SOURCES, Ledger, ledger
+from threadkeep_assistants.skillian.question import BEYOND, BUDGET, COMPARE, LARGEST, LEFT, LISTED, WHY, Question
 from threadkeep_assistants.skillian.tools import money
 
 Row = dict[str, Any]
@@ -23,13 +22,13 @@ _RECENT = 50
 """How many turns are understood again. Of older ones only what the tools found matters, not what was listed of it."""
 _COMPARE_FIRST = "Nothing has been compared yet. Ask for example: Compare FI and BPC for company 1000."
 _ONE_AT_A_TIME = "I compare what FI and BPC say about one company in one month at a time. Which one shall it be?"
-_ALL_OF_THEM = "they|them|these|those|all|differences|causes"
 _CENTRE_FIRST = "Which cost centre do you mean? Ask for example: What is the budget of cost centre CC-1001?"
 
 
 @dataclass
 class Focus:
-    """What was spoken of: budgets, the place that was compared and its differences, and those listed last."""
+    """What was spoken of: budgets, the place that was compared and its differences, and those listed last;
+    `is_answering` says that the tools for the question have run."""
 
     ledger: Ledger
     topic: str = ""
@@ -40,10 +39,9 @@ class Focus:
     summary: str = ""
     shown: list[Row] = field(default_factory=list)
     kind: str = "differences"
-    is_smallest: bool = False
     account: str | None = None
     explained: Row = field(default_factory=dict)
-    failed: set[str] = field(default_factory=set)
+    is_answering: bool = False
 
     @property
     def currency(self) -> str:
@@ -55,20 +53,17 @@ class Focus:
         """Take up what a tool gave back; a call that failed changes nothing, one that was cut only the place."""
         value = result.value if isinstance(result.value, dict) else {}
         if result.error:
-            self.failed.add(str(result.args.get("cost_center")))
-        elif result.tool == "get_budget" and all(isinstance(value.get(part), int) for part in ("budget", "spent")):
-            try:
-                code = self.ledger.cost_centre(str(result.args.get("cost_center"))).code
-            except NotInLedger:
-                code = str(result.args.get("cost_center"))
+            return
+        if result.tool == "get_budget" and all(isinstance(value.get(part), int) for part in ("budget", "spent")):
+            code = str(result.args.get("cost_center"))
             self.budgets[code] = value
             self.topic, self.centres = "budget", (code,)
         elif result.tool in ("compare_sources", "explain_account"):
             self._take_place(result, value)
 
-    def show(self, rows: list[Row], kind: str = "differences", *, is_smallest: bool = False) -> None:
+    def show(self, rows: list[Row], kind: str = "differences") -> None:
         """Take down what is listed."""
-        self.topic, self.shown, self.kind, self.is_smallest, self.account = "differences", rows, kind, is_smallest, None
+        self.topic, self.shown, self.kind, self.account = "differences", rows, kind, None
 
     def _take_place(self, result: Result, value: Row) -> None:
         place = _place(self.ledger, {name: str(told) for name, told in result.args.items() if told})
@@ -108,13 +103,12 @@ def play(scene: Scene) -> Reply | None:
         is_now = number == len(said) - 1
         if is_now and not scene.results:
             break
-        focus.failed.clear()
+        focus.is_answering = is_now
         for message in messages[at : len(messages) if is_now else said[number + 1][0]]:
             if (told := message.tool_result) and (call := calls.get(told.tool_call_id)):
                 focus.take(Result(tool=call.name, args=call.args, content=message.content, error=told.error))
         if not is_now and len(said) - number <= _RECENT:
             _answer(question, focus)
-    # An account that was looked up is the one that was meant: "the next one" is not yet another.
     is_explained = focus.topic == "account" and any(result.tool == "explain_account" for result in scene.results)
     answer = _account(focus) if is_explained else _answer(Question(scene.question, focus.ledger), focus)
     errors = [result.error for result in scene.results if result.error]
@@ -134,16 +128,15 @@ def _answer(question: Question, focus: Focus) -> Answer:
     place = _place(focus.ledger, focus.place | named)
     if compares and (len(question.companies) > 1 or len(months) > 1 or question.has("which company")):
         return _ONE_AT_A_TIME
-    if question.has("real|fictional|made up|invented"):
-        return "No: everything in this ledger is made up, the companies, the people and all figures."
     if question.centres or (question.has(BUDGET) and not compares):
         return _budgets(question, focus)
-    if question.has("my name|remember|thank*|thx") and not question.text.numbers and not question.has(WHY):
+    is_talk = question.has("my name|remember|thank*|thx") and not question.text.numbers and not question.has(WHY)
+    if is_talk or question.has(BEYOND):
         return None
     if (explained := _explain(question, focus, place)) is not None:
         return explained
     is_again = bool(focus.place) and question.has("again|summary")
-    is_list = (question.has(LISTED) or question.is_narrowed or question.span) and not is_again
+    is_list = (question.has(LISTED) or question.is_narrowed) and not is_again
     if is_list and (focus.place or named) and (compares or question.is_narrowed or focus.topic != "budget"):
         is_known = focus.rows is not None and place == focus.place
         return _listed(question, focus) if is_known else (Call("compare_sources", place),)
@@ -152,7 +145,7 @@ def _answer(question: Question, focus: Focus) -> Answer:
     if compares or is_again or (focus.place and named):
         is_vague = not (named or focus.place or question.has("compare*|reconcil*"))
         return _COMPARE_FIRST if is_vague else _compared(focus, place)
-    return _COMPARE_FIRST if question.has("top|biggest|largest|smallest") else None
+    return _COMPARE_FIRST if question.has(LARGEST) else None
 
 
 def _budgets(question: Question, focus: Focus) -> Answer:
@@ -160,8 +153,8 @@ def _budgets(question: Question, focus: Focus) -> Answer:
     centres = question.centres or (() if is_other else focus.centres)
     if not centres:
         return _CENTRE_FIRST
-    known = {*focus.budgets, *focus.failed}
-    if missing := tuple(centre for centre in centres if centre not in known):
+    missing = tuple(centre for centre in centres if centre not in focus.budgets)
+    if missing and not focus.is_answering:
         return tuple(Call("get_budget", {"cost_center": centre}) for centre in missing)
     told = tuple(centre for centre in centres if centre in focus.budgets)
     focus.topic, focus.centres = "budget", told
@@ -181,36 +174,20 @@ def _budget(kept: Ledger, code: str, value: Row) -> str:
 def _explain(question: Question, focus: Focus, place: dict[str, str]) -> Answer:
     """Tell why sources differ on an account: one that is named, a line of the list, or the one that was spoken of."""
     is_why, account = question.has(WHY), question.account
-    is_cause = question.cause and (is_why or question.has("what is|what does"))
-    if account is None and focus.place and (is_why or is_cause or question.position is not None or question.is_next):
-        is_all = is_why and question.position is None and question.has(_ALL_OF_THEM) and not question.has("one|account")
-        if is_cause or is_all:
-            return _causes(question, focus)
-        if question.group or not (is_why or question.is_next or not question.has("only|just")):
+    if account is None and focus.place and (is_why or question.position is not None):
+        if question.group or (not is_why and question.has("only|just")) or question.has("they|these|those|the causes"):
             return None
         if not focus.shown:
             return "There is no difference to speak of. Compare another company or period."
-        numbers = [str(row["account"]) for row in focus.shown]
-        before = numbers.index(str(focus.account)) if focus.account in numbers else -1
-        at = before + 1 if question.is_next else question.position or 0
+        numbers, at = [str(row["account"]) for row in focus.shown], question.position or 0
         if not -len(numbers) <= at < len(numbers):
             return f"The list has {len(numbers)} lines. Which of them do you mean?"
-        is_same = focus.account and question.position is None and not question.is_next
-        account = focus.account if is_same else numbers[at]
+        account = focus.account if focus.account and question.position is None else numbers[at]
     if account is None or (question.has(COMPARE) and not is_why):
         return None
     if focus.topic == "account" and focus.place == place and focus.explained.get("account") == account:
         return _account(focus)
     return (Call("explain_account", {"account": account, **place}),)
-
-
-def _causes(question: Question, focus: Focus) -> str:
-    rows = [row for row in focus.rows or [] if question.fits(row)] if question.cause else focus.shown
-    by_cause: dict[str, list[str]] = {}
-    for row in rows:
-        by_cause.setdefault(str(row.get("cause")), []).append(str(row["name"]))
-    lines = [f"- **{cause}** ({CAUSES.get(cause, 'several')}): {', '.join(told)}" for cause, told in by_cause.items()]
-    return "\n".join([f"{_many(len(rows), question.kind)} between {_where(focus)}:", "", *lines])
 
 
 def _account(focus: Focus) -> str:
@@ -248,23 +225,14 @@ def _listed(question: Question, focus: Focus) -> str:
         net, gross = (sum(each(row["difference"]) for row in found) for each in (int, abs))
         amounts = f"{money(net, focus.currency)} net, {money(gross, focus.currency)} without regard to the sign."
         return f"{_many(len(found), kind)} between {where}: {amounts}"
-    is_further = question.has("next|more|rest|others") and bool(focus.shown)
-    is_smallest = question.has("smallest|lowest|bottom") or (is_further and focus.is_smallest)
-    found = found[::-1] if is_smallest else found
-    if is_further:
-        found = found[found.index(focus.shown[-1]) + 1 if focus.shown[-1] in found else 0 :]
-    low, high = question.span or (1, question.count or len(found))
-    listed = found[low - 1 : high]
+    listed = found[: question.count or len(found)]
     if not listed:
         return f"There are no {kind} between {where}."
-    order, head = "smallest" if is_smallest else "largest", _many(len(listed), kind)
-    if question.span:
-        head = f"Lines {low} to {low + len(listed) - 1} of {len(found)} {kind}"
-    elif question.count and not is_further:
-        top = f"{len(listed)} {order} of {len(found)} {kind}"
-        head = f"The {top if len(listed) > 1 else f'{order} {head[2:]}'}"
-    focus.show(listed, kind, is_smallest=is_smallest)
-    return f"{head} between {where}:\n\n{_numbered(listed, focus, low)}"
+    head = _many(len(listed), kind)
+    if question.count:
+        head = f"The {len(listed)} largest of {len(found)} {kind}" if len(listed) > 1 else f"The largest {head[2:]}"
+    focus.show(listed, kind)
+    return f"{head} between {where}:\n\n{_numbered(listed, focus)}"
 
 
 def _where(focus: Focus) -> str:
@@ -276,10 +244,10 @@ def _many(count: int, kind: str) -> str:
     return f"{count} {kind if count != 1 else kind.replace('differences', 'difference', 1)}"
 
 
-def _numbered(rows: list[Row], focus: Focus, first: int = 1) -> str:
+def _numbered(rows: list[Row], focus: Focus) -> str:
     sides = (focus.place["left"], focus.place["right"])
     lines = []
-    for number, row in enumerate(rows, first):
+    for number, row in enumerate(rows, 1):
         told = ", ".join(f"{side} {money(int(row.get(side, 0)))}" for side in sides)
         difference = f"{int(row['difference']):+,} {focus.currency}".rstrip()
         lines.append(f"{number}. {row['account']} {row['name']}: **{difference}** ({told}; {row.get('cause')})")

@@ -4,7 +4,6 @@ What was shown is a sequence of groups, oldest first: a list, two things beside 
 at. "It" is what was looked at last and, after a list, its first; places count in the newest list that has them.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
@@ -47,11 +46,6 @@ class Reference:
     value: int = 0
 
 
-def references(text: Text) -> list[Reference]:
-    """Return everything in a text that points at what was shown, in order, apart from whole lists."""
-    return list(_references(text))
-
-
 def list_named(text: Text) -> str | int | None:
     """Return which list a text names: its place, "previous" or "newest"; None if it names none."""
     for at, word in enumerate(text.words):
@@ -68,13 +62,14 @@ def list_named(text: Text) -> str | int | None:
     return None
 
 
-def _references(text: Text) -> Iterator[Reference]:
-    at = 0
+def references(text: Text) -> list[Reference]:
+    """Return everything in a text that points at what was shown, in order, apart from whole lists."""
+    all_found, at = list[Reference](), 0
     while at < len(text.words):
         found = _pointed(text, at) or _pronoun(text, at)
-        if found:
-            yield found
+        all_found += [found] if found else []
         at += 1 if not found or found.kind in ("it", "them") else 3 if found.kind == "next" else 2
+    return all_found
 
 
 def _pointed(text: Text, at: int) -> Reference | None:
@@ -92,8 +87,6 @@ def _pointed(text: Text, at: int) -> Reference | None:
     number = text.words[at].number
     if number and 1 <= number <= _MOST and (text.words[at].sign == "#" or len(text.words) == 1):
         return Reference("place", at, int(number) - 1)
-    if word == "runner" and behind == "up":
-        return Reference("place", at, 1)
     is_anchored = before in ("", "the", "your", "that", "my", "this", "and") or behind in _THINGS
     if word in ORDINALS and is_anchored and not (behind.endswith("est") or behind in ("most", "least")):
         is_from_end = behind in ("last", "to") and text.at(at + 1 + (behind == "to")) == "last"

@@ -1,4 +1,4 @@
-"""Words of a text, and what scripted assistants read alike in them: numbers, money, limits, exclusions, degrees.
+"""Words of a text, and what scripted assistants read alike in them: numbers, money, limits, exclusions.
 
 A text is split into words once, by a scanner that passes over at most `MOST_CHARACTERS` of it; everything else looks at
 words, never at the raw text, so no input can make it slow. Names of things (products, companies, accounts) are the
@@ -6,14 +6,12 @@ assistants' own.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property, lru_cache
 from typing import Literal
 
 Operator = Literal["<", "<=", ">", ">="]
-Degree = Literal["plain", "more", "most"]
 
 MOST_CHARACTERS = 2_000
 _TOKEN = re.compile(
@@ -71,16 +69,6 @@ class Limit:
 
     operator: Operator
     number: Number
-
-
-@dataclass(frozen=True, slots=True)
-class Graded:
-    """An adjective and how far it goes: "cheap", "cheaper", "cheapest"; `is_turned` where it is "less" or "least"."""
-
-    word: str
-    degree: Degree
-    at: int
-    is_turned: bool = False
 
 
 class Text:
@@ -176,16 +164,6 @@ class Text:
             if self.at(at) in _COUNTED_BEHIND and number.value == int(number.value) and not number.is_money:
                 return int(number.value)
         return None
-
-    def graded(self, adjectives: Iterable[str]) -> list[Graded]:
-        """Return which of some adjectives it has, in whatever degree, in order."""
-        known, found = frozenset(adjectives), list[Graded]()
-        for at, word in enumerate(self.words):
-            base, degree = next(((base, degree) for base, degree in _bases(word.text) if base in known), ("", "plain"))
-            if base:
-                by = {"more": "more", "less": "more", "most": "most", "least": "most"}.get(self.at(at - 1), degree)
-                found.append(Graded(base, by, at, self.at(at - 1) in ("less", "least")))  # type: ignore[arg-type]
-        return found
 
     def excluded(self, names: Sequence[tuple[int, int]]) -> list[bool]:
         """Say of names, given by the places of their words in order, which ones are not wanted: "no Sony or Bose"."""
@@ -290,41 +268,8 @@ _COUNTED_BEHIND = word_set("top best first last bottom worst next show list give
 _REFUSING = word_set(
     "no not without except excluding exclude besides nor minus remove drop skip ignore non ohne sin sans"
 )
-GRAMMAR = frozenset(
-    word
-    for words in (_BEFORE, _BEHIND, _FILLERS, _COUNTED_BEHIND, _REFUSING, _SMALL, _SCALES, _MONEY)
-    for phrase in words
-    for word in phrase.split()
-) | {"hundred", "between"}
-"""The words that are read here, and so name nothing."""
 _REFUSING_PAIRS = frozenset(("other than", "anything but", "leave out", "rather than", "everything but", "all but"))
 _BETWEEN = word_set("the a an any from by of in with for or and nor all more")
-
-
-def slip(word: str, names: Iterable[str], alike: float) -> str | None:
-    """Return the name that a word is a slip of the finger away from: it is long and begins with the same letter."""
-    near = [name for name in names if name[0] == word[0] and abs(len(name) - len(word)) <= 1 and len(name) >= 5]
-    return next(iter(get_close_matches(word, near, n=1, cutoff=alike)), None) if 5 <= len(word) <= 30 else None
-
-
-def _bases(word: str) -> Iterator[tuple[str, Degree]]:
-    """Yield what an adjective may be a form of."""
-    yield word, "plain"
-    if word in _IRREGULAR:
-        yield _IRREGULAR[word]
-    ends: tuple[tuple[str, Degree], ...] = (("est", "most"), ("er", "more"))
-    for end, degree in ends:
-        stem = word.removesuffix(end)
-        if stem != word and len(stem) > 1:
-            yield stem, degree
-            yield f"{stem}e", degree
-            yield stem[:-1], degree
-            yield f"{stem[:-1]}y", degree
-
-
-_IRREGULAR: dict[str, tuple[str, Degree]] = {
-    "better": ("good", "more"), "best": ("good", "most"), "worse": ("bad", "more"), "worst": ("bad", "most"),
-}  # fmt: skip
 
 
 @lru_cache(maxsize=512)

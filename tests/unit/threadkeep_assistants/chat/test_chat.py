@@ -16,7 +16,7 @@ from threadkeep.llm.base import Request, ToolSpec
 from threadkeep.llm.demo import DemoModel
 from threadkeep_assistants.chat import ASSISTANT
 from threadkeep_assistants.chat.arithmetic import value_of
-from threadkeep_assistants.chat.clock import zone_named
+from threadkeep_assistants.chat.tools import zone_named
 
 DEMO = DemoModel(ASSISTANT.script, pace=0)
 
@@ -36,7 +36,7 @@ async def answer(chat: Chat, question: str) -> str:
         ("How much is 15% of 80?", "= 12"),
         ("12 times 8?", "= 96"),
         ("what is 100 divided by 8", "= 12.5"),
-        ("the square root of 144", "= 12"),
+        ("sqrt(144)", "= 12"),
         ("2 to the power of 10", "= 1024"),
         ("1,000 + 1", "= 1001"),
         ("what is 1/0?", "division by zero"),
@@ -44,10 +44,7 @@ async def answer(chat: Chat, question: str) -> str:
         ("what is 200 - 20%", "= 160"),
         ("٣ + ٤", "= 7"),
         ("3 + ４", "= 7"),
-        ("What is round(5, -999999999)?", "That is too large"),
         ("what is 1111111111111111111111111111111111111111y", "not in my script"),
-        ("add 5 and 7", "= 12"),
-        ("subtract 3 from 10", "= 7"),
         ("half of 90", "= 45"),
         ("17 mod 5", "= 2"),
         ("max(3, 7)", "= 7"),
@@ -97,22 +94,18 @@ async def test_numbers_that_are_no_sum_are_left_alone(question: str) -> None:
 @pytest.mark.parametrize(
     ("questions", "told"),
     [
-        (["What is 17 * 23?", "times 2"], "391 * 2 = 782"),
-        (["What is 3 - 10?", "and plus 10?"], "(-7) + 10 = 3"),
-        (["5 + 4", "divide that by 3"], "9 / 3 = 3"),
-        (["5 + 4", "double it"], "2 * 9 = 18"),
-        (["what time is it in Tokyo?", "and in Oslo?"], "(Europe/Oslo)"),
-        (["what time is it?", "New York?"], "(America/New_York)"),
+        (["What is 17 * 23?", "times 2"], "not in my script"),
         (["My name is Alice", "whats my name"], "Your name is Alice."),
         (["my dog is called Rex", "what's my dog's name?"], "Your dog is called Rex."),
         (["I am allergic to nuts", "what am I allergic to?"], "you are allergic to nuts"),
-        (["5 + 4", "thanks", "times 2"], "not in my script"),
         (["what can you do?"], "I am the scripted demo, not a language model.\n\nTry:"),
         (["Remember that the party is on Friday", "what did we say about the party?"], "the party is on Friday"),
-        (["search my conversations"], "What should I look for?"),
+        (["search my conversations"], "not in my script"),
     ],
 )
-async def test_a_follow_up_goes_on_where_the_turn_before_ended(questions: list[str], told: str) -> None:
+async def test_what_was_said_is_remembered_and_what_is_beyond_the_script_is_said_to_be(
+    questions: list[str], told: str
+) -> None:
     async with threadkeep.open("memory:", [ASSISTANT], model=DEMO) as keeper:
         chat = await keeper.create(title="Kept")
         assert told in [await answer(chat, question) for question in questions][-1]
@@ -180,9 +173,6 @@ async def test_nobody_finds_what_somebody_else_said() -> None:
         "f" * 600,
         "(" * 400,
         "-1 ** 0.5j",
-        "round(5, -999999999)",
-        "round(1.5, 10**9)",
-        "round(2.5, 0.5)",
         "10 ** 10 ** 10",
         "(10 ** 999) ** 999",
         "0.5 ** -(10 ** 9)",
@@ -207,7 +197,6 @@ def test_what_is_no_arithmetic_is_refused(expression: str) -> None:
         ("1.5 * 2", "3"),
         ("10 // 4", "2"),
         ("-2 ** 2", "-4"),
-        ("round(2/3, 2)", "0.67"),
         ("max(1, 2, 3)", "3"),
         ("2^8", "256"),
     ],
@@ -227,7 +216,7 @@ def test_long_questions_of_any_kind_are_answered_quickly() -> None:
         assert slow_inputs(answered, lead) == []
 
 
-@pytest.mark.parametrize("expression", ["2**10", "1+", "((", "max(", "1,", "--", "9**", "round(5,-"])
+@pytest.mark.parametrize("expression", ["2**10", "1+", "((", "max(", "1,", "--", "9**", "sqrt(5,-"])
 def test_long_expressions_of_any_kind_are_refused_or_worked_out_quickly(expression: str) -> None:
     started = process_time()
     for length in (50, 499, 100_000):

@@ -27,7 +27,7 @@ class Talk:
         messages = await self.chat.messages(limit=50)
         last = max(place for place, message in enumerate(messages) if message.role is Role.USER)
         calls = [(call.name, call.args) for message in messages[last:] for call in message.tool_calls]
-        return [call for call in calls if call[0] != "earlier_lists"], answer
+        return calls, answer
 
 
 @asynccontextmanager

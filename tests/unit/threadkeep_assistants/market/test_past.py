@@ -64,24 +64,5 @@ def test_a_call_that_failed_showed_nothing() -> None:
     assert told(past(user("?"), says("", CALL), result("no", error="no"), says("Sorry."), user("it?"))) == []
 
 
-def test_kept_lists_complete_a_context_that_lost_its_beginning() -> None:
-    kept = {
-        "shown": [],
-        "lists": [{"args": {"theme": "value"}, "shown": ["GM", "F"]}, {"args": CALL.args, "shown": ["DHI", "LEN"]}],
-        "company": "F",
-    }
-    looked = ToolCall(id="c2", name="earlier_lists")
-    now = (user("the first list"), says("", looked), result(json.dumps(kept), id="c2"))
-    read = past(user("List?"), says("", CALL), result(RANKED), says("There."), *now)
-    assert read.is_whole
-    assert told(read) == [["GM", "F"], ["DHI", "LEN", "NEE"]]
-    assert told(past(user("x"), says("Hello."), *now))[-1] == ["F"]
-
-
-def test_a_look_back_that_failed_is_not_repeated() -> None:
-    looked = ToolCall(id="c2", name="earlier_lists")
-    assert past(user("x"), says("y"), user("the first list"), says("", looked), result("no", "no", id="c2")).is_whole
-
-
 def test_a_first_question_has_no_past() -> None:
-    assert past(user("the second one")) == Past((), is_whole=True)
+    assert past(user("the second one")) == Past()

@@ -13,6 +13,7 @@ from threadkeep.llm.langchain import LangChainModel
 from threadkeep.testing import openai_answers as played
 from threadkeep.testing.openai_server import OpenAiServer, Played, openai_server
 from threadkeep.testing.providers import openai
+from threadkeep_assistants.market import ASSISTANT
 from threadkeep_assistants.market.companies import FICTION
 
 QUESTION = "What stocks benefit from rate cuts?"
@@ -49,31 +50,17 @@ async def test_a_sensible_model_gets_tools_results_and_the_past_and_its_answer_h
         for body in server.requests:
             openai.check_body(body)
         system, *history = server.requests[-1]["messages"]
-        assert "earlier_lists" in system["content"]
+        assert system["content"] == ASSISTANT.instructions
         assert [message["role"] for message in history] == [
             *["user", "assistant", "tool", "assistant"] * 2,
             *_OPEN_TURN,
         ]
         assert '"shown":["DHI","LEN","NEE","PLD","AMT"]' in history[2]["content"]
         names = {tool["function"]["name"] for tool in server.requests[0]["tools"]}
-        assert {"rank_stocks", "compare_companies", "earlier_lists"} <= names
+        assert {"rank_stocks", "compare_companies"} <= names
 
 
 _OPEN_TURN = ["user", "assistant", "tool"]
-
-
-async def test_a_model_can_look_for_lists_that_it_does_not_see_any_more() -> None:
-    answers = (
-        wants("rank_stocks", theme="rate_cuts"),
-        played.says("There."),
-        wants("earlier_lists", id="call_2"),
-        played.says("The first list began with DHI."),
-    )
-    async with openai_server(*answers) as server, talking_to(model_at(server)) as talk:
-        await talk.ask(QUESTION)
-        await talk.ask("What was in the first list?")
-        lists = json.loads((await results_of(talk))[-1].content)["lists"]
-    assert lists == [{"args": {"theme": "rate_cuts", "limit": 5}, "shown": ["DHI", "LEN", "NEE", "PLD", "AMT"]}]
 
 
 BAD_CALLS = {

@@ -1,4 +1,4 @@
-"""What people wish for becomes filters and an order: a kind, brands, limits, features."""
+"""What people wish for becomes filters and an order: a kind, brands, limits."""
 
 from dataclasses import replace
 
@@ -20,20 +20,14 @@ PHONE = Filter("kind", "=", "phone")
         ("Welche Handys kosten unter 500 Euro?", (PHONE, Filter("price", "<", 500))),
         ("¿qué teléfonos cuestan menos de 500 dólares?", (PHONE, Filter("price", "<", 500))),
         ("Samsung phones", (PHONE, Filter("brand", "=", "Samsung"))),
-        ("the iPhone", (PHONE, Filter("brand", "=", "Apple"))),
         ("a phone but not Apple", (PHONE, Filter("brand", "!=", "Apple"))),
         ("laptops between 1,000 and 1,500", (
             Filter("kind", "=", "laptop"), Filter("price", ">=", 1000), Filter("price", "<=", 1500)
         )),
         ("TVs over 1000", (Filter("kind", "=", "television"), Filter("price", ">", 1000))),
-        ("TVs over 55 inch", (Filter("kind", "=", "television"), Filter("screen", ">", 55))),
-        ("phones under 6 inch", (PHONE, Filter("screen", "<", 6))),
+        ("phones under 6 inch", (PHONE,)),
         ("phones with rating above 4.5", (PHONE, Filter("rating", ">", 4.5))),
-        ("a phone with 5G and 256gb storage", (PHONE, Filter("storage", "=", 256), Filter("has 5g", "=", True))),
-        ("waterproof speakers", (Filter("kind", "=", "speaker"), Filter("has waterproof", "=", True))),
-        ("headphones without noise cancelling", (
-            Filter("kind", "=", "headphones"), Filter("has noise cancelling", "=", False)
-        )),
+        ("a phone with 5G and 256gb storage", (PHONE,)),
         ("a laptop with a big screen", (Filter("kind", "=", "laptop"),)),
         ("something nice", ()),
         ("phones or tablets", ()),
@@ -56,14 +50,10 @@ def test_one_of_two_brands_is_none_of_the_others() -> None:
         ("cheapest laptop", None, Order("price", False, "most")),
         ("most expensive laptop", None, Order("price", True, "most")),
         ("something cheaper", "phone", Order("price", False, "more")),
-        ("the lightest one", "laptop", Order("weight", False, "most")),
-        ("which have a good camera?", "phone", Order("camera", True, "plain")),
-        ("which one has the better camera?", "phone", Order("camera", True, "more")),
+        ("which have a good camera?", "phone", None),
         ("which is the best rated?", "television", Order("rating", True, "most")),
         ("highest rated first", "phone", Order("rating", True, "plain")),
         ("phones sorted by price", None, Order("price", False, "plain")),
-        ("the longest battery", "watch", Order("battery", True, "most")),
-        ("quietest vacuum", None, Order("noise", False, "most")),
         ("how long does the battery last?", "phone", None),
         ("and the price?", "phone", None),
         ("is it good?", "phone", None),
@@ -74,19 +64,7 @@ def test_words_become_an_order(question: str, kind: str | None, order: Order | N
     assert (replace(found, at=0) if found else None) == order
 
 
-def test_what_a_number_speaks_of_depends_on_the_kind() -> None:
-    assert wishes_in(Text("which have 128 GB?"), "phone").conditions == (Filter("storage", "=", 128),)
-    assert wishes_in(Text("with 32 GB of memory"), "laptop").conditions == (Filter("memory", "=", 32),)
-    assert wishes_in(Text("with 32 GB of memory")).conditions == ()
-
-
 def test_a_follow_up_adds_to_the_wishes_before_and_replaces_what_both_speak_of() -> None:
     before = wishes_in(Text("Sony phones under $500"))
     assert before.refined(wishes_in(Text("and under 300?"), "phone")).text == "phone, Sony, price < 300"
     assert before.refined(wishes_in(Text("from Nokia?"), "phone")).text == "phone, Nokia, price < 500"
-
-
-def test_another_kind_keeps_what_it_can_have() -> None:
-    before = wishes_in(Text("Samsung phones under $500 with 5G and 128 GB"))
-    assert before.for_kind("tablet").text == "tablet, Samsung, price < 500"
-    assert before.for_kind("keyboard").text == "keyboard, price < 500"

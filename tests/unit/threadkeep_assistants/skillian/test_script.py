@@ -15,7 +15,6 @@ from threadkeep.llm.base import Request
 from threadkeep.llm.script import Scene
 from threadkeep.runtime import open_keeper
 from threadkeep_assistants.skillian import ASSISTANT
-from threadkeep_assistants.skillian.comparison import CAUSES
 
 BUDGET = "What is the budget of cost centre CC-1001?"
 COMPARE = "Compare FI and BPC for company 1000"
@@ -133,19 +132,18 @@ async def test_what_is_beyond_the_script_is_said_to_be_so_and_not_made_up(talk: 
         (["compare company 1000 and 2000"], "one company in one month at a time"),
         ([COMPARE, "which company has the most differences?"], "one company in one month at a time"),
         ([COMPARE, "compare april and may"], "one company in one month at a time"),
-        ([COMPARE, "will they go away next month?"], "There is no period '2025-07'"),
-        ([COMPARE, "and in April?", "and the month before?"], "There is no period '2025-03'"),
-        ([COMPARE, "explain fx"], "2 fx differences between FI and BPC"),
-        ([COMPARE, "what is timing?"], CAUSES["timing"]),
+        ([COMPARE, "and in April?", "and the month before?"], "not in my script"),
+        ([COMPARE, "explain fx"], "not in my script"),
+        ([COMPARE, "which ones are negative?"], "not in my script"),
+        ([COMPARE, "top 3", "the next 3"], "not in my script"),
+        ([COMPARE, "why do they differ?"], "differ on 15 of 27 accounts"),
         ([COMPARE, BUDGET, "why is the second one different?"], SECOND),
         ([COMPARE, "top 0"], "The 5 largest of 15 differences"),
         ([COMPARE, "give me 3"], "The 3 largest of 15 differences"),
         ([COMPARE, "top 100"], "The 15 largest of 15 differences"),
         ([COMPARE, "the ones under 3000"], "2 differences of 3,000 or less between FI and BPC, company 1000"),
         ([COMPARE, "between 10000 and 13000"], "3 differences of 10,000 or more and 13,000 or less between"),
-        ([COMPARE, "show 4 to 6"], "Lines 4 to 6 of 15 differences"),
-        ([COMPARE, "show me lines 4-6"], "Lines 4 to 6 of 15 differences"),
-        ([COMPARE, "what are the bottom 3?"], "The 3 smallest of 15 differences"),
+        ([COMPARE, "what are the bottom 3?"], "not in my script"),
         (["budgets of CC-1001 and CC-1002", "which differ?"], "Nothing has been compared yet"),
         (["Hi, could you please compare the FI and BPC sources for company 1000? Thanks!"], "differ on 15 of 27"),
         ([COMPARE, "Thanks! Show me the top 3 please."], "The 3 largest of 15 differences"),
@@ -155,7 +153,6 @@ async def test_what_is_beyond_the_script_is_said_to_be_so_and_not_made_up(talk: 
         (["my name is Bob, what is the budget of CC-1001?", "what's my name?"], "Your name is Bob."),
         ([COMPARE, BUDGET, "the ones under 3000"], "2 differences of 3,000 or less between"),
         ([COMPARE, "thx"], "You are welcome!"),
-        (["are these figures real?"], "everything in this ledger is made up"),
     ],
 )
 async def test_what_is_not_asked_for_is_not_answered(talk: Talk, questions: list[str], text: str) -> None:
@@ -230,15 +227,8 @@ async def test_the_largest_are_shown_from_what_was_found(talk: Talk, question: s
         ("only receivables", [FIRST, THIRD]),
         ("just the receivables please", [FIRST, THIRD]),
         ("and payables?", ["210000 Accrued liabilities", "200000 Trade payables", "201000 Intercompany payables"]),
-        ("which ones are due to exchange rates?", ["710000 Exchange differences", "201000 Intercompany payables"]),
-        ("which are mapping problems?", ["621000 Travel", "640000 Consulting fees"]),
-        ("and the smallest?", ["201000 Intercompany payables"]),
         ("what about taxes?", ["220000 VAT payable"]),
         ("only cash", []),
-        (
-            "which ones are negative?",
-            ["131000 Finished goods", "210000 Accrued liabilities", "600000 Wages and salaries", "621000 Travel"],
-        ),
     ],
 )
 async def test_what_was_found_is_narrowed(talk: Talk, question: str, lines: list[str]) -> None:
@@ -255,7 +245,6 @@ async def test_what_was_found_is_narrowed(talk: Talk, question: str, lines: list
         (["sum up the payables"], "3 differences of payables between FI and BPC"),
         (["what's the net difference?"], "15 differences between FI and BPC, company 1000, 2025-06: 180,610 EUR net"),
         (["top 3", "and their total?"], "3 differences between FI and BPC, company 1000, 2025-06: 163,550 EUR net"),
-        (["sum of the negative ones"], "4 negative differences between FI and BPC, company 1000, 2025-06: -99,800 EUR"),
         (["how many are there?"], "There are 15 differences between FI and BPC, company 1000, 2025-06."),
         (["how many are over 10k?"], "There are 13 differences of 10,000 or more between FI and BPC"),
         (["only taxes", "how many are there?"], "There is 1 difference of tax between FI and BPC"),
@@ -274,10 +263,8 @@ async def test_what_was_found_is_added_up_and_counted(talk: Talk, questions: lis
         (["explain the second one"], "400000"),
         (["show me the top 3", "why the last one?"], "121000"),
         (["the biggest one?", "why?"], "120000"),
-        (["the smallest one", "why is it different?"], "201000"),
         (["only payables", "what causes the biggest one?"], "210000"),
         (["why is the first one different?", "and the second?"], "400000"),
-        (["why is the first one different?", "next one"], "400000"),
         (["explain trade payables"], "200000"),
         (["what is account 640000?"], "640000"),
         (["tell me more about number 3"], "121000"),
@@ -290,18 +277,6 @@ async def test_a_difference_is_explained(talk: Talk, questions: list[str], accou
     assert told.calls == [("explain_account", {"account": account, **PLACE})]
     assert told.text.startswith(f"{account} ")
     assert "only in " in told.text
-
-
-@pytest.mark.parametrize(
-    "question", ["why do they differ?", "what are the causes?", "can you explain these differences?"]
-)
-async def test_several_differences_are_explained_by_their_causes(talk: Talk, question: str) -> None:
-    told = await talk.say(COMPARE, "top 3", question)
-    assert told.calls == []
-    assert told.text.splitlines()[2:] == [
-        f"- **timing** ({CAUSES['timing']}): Trade receivables, Product revenue",
-        f"- **elimination** ({CAUSES['elimination']}): Intercompany receivables",
-    ]
 
 
 @pytest.mark.parametrize("question", ["show me the summary again", "and for June?", "again for company 1000"])
@@ -323,7 +298,6 @@ async def test_an_account_without_a_difference_is_explained(talk: Talk) -> None:
         ("and 2000?", {"company": "2000"}),
         ("same for Birch", {"company": "2000"}),
         ("and in May?", {"period": "2025-05"}),
-        ("what about the previous month?", {"period": "2025-05"}),
         ("now compare BPC to FI", {"left": "BPC", "right": "FI"}),
     ],
 )
@@ -343,22 +317,9 @@ async def test_a_whole_walk_through_the_differences(talk: Talk) -> None:
     assert len((await talk.say("show me all of them")).lines) == 9
 
 
-async def test_lists_go_on_where_they_ended(talk: Talk) -> None:
-    first = await talk.say(COMPARE, "top 3")
-    second, third = await talk.say("the next 3"), await talk.say("and the rest")
-    assert (len(first.lines), len(second.lines), len(third.lines)) == (3, 3, 9)
-    assert len({*first.lines, *second.lines, *third.lines}) == 15
-    smallest = await talk.say("the two smallest", "show me 2 more")
-    assert len(smallest.lines) == 2
-    assert "220000 VAT payable" in smallest.lines
-
-
 async def test_the_top_of_a_company_that_was_not_compared_is_listed(talk: Talk) -> None:
     told = await talk.say("top 3 differences for company 2000")
     assert told.calls == [("compare_sources", PLACE | {"company": "2000"})]
-    more = await talk.say("the next 3")
-    assert (more.tools, len(more.lines)) == ([], 3)
-    assert not set(more.lines) & set(told.lines)
     assert (await talk.say("list all of them")).calls == []
 
 

@@ -62,10 +62,10 @@ async def test_a_comparison_has_the_shape_of_the_worked_example() -> None:
     assert value == await found("compare_sources")
 
 
-async def test_a_comparison_is_shown_with_totals_sides_the_largest_and_a_chart() -> None:
+async def test_a_comparison_is_shown_with_all_differences_the_largest_and_a_chart() -> None:
     shown = await blocks("compare_sources", company="1000")
     assert list(shown) == ["table", "split_compare", "ranked_list", "chart"]
-    assert shown["table"]["columns"] == ["group", "FI", "BPC", "difference"]
+    assert shown["table"]["columns"] == ["account", "FI", "BPC", "difference"]
     assert (shown["split_compare"]["leftTitle"], shown["split_compare"]["rightTitle"]) == ("FI", "BPC")
     names = [row["name"] for row in shown["ranked_list"]["rows"]]
     assert names[:2] == ["Trade receivables", "Product revenue"]
@@ -77,7 +77,7 @@ async def test_sources_that_agree_are_told_so_without_a_list_of_nothing() -> Non
     value = await found("compare_sources", company="4000", period="2025-04")
     assert value["differences"] == []
     assert value["summary"] == "FI and BPC agree on all 27 accounts of company 4000 (Dogwood Logistics) in 2025-04."
-    assert list(await blocks("compare_sources", company="4000", period="2025-04")) == ["table"]
+    assert await blocks("compare_sources", company="4000", period="2025-04") == {}
 
 
 async def test_an_account_is_explained_with_its_postings() -> None:
@@ -85,16 +85,11 @@ async def test_an_account_is_explained_with_its_postings() -> None:
     assert (value["account"], value["difference"], value["cause"]) == ("200000", 12300, "upload")
     assert value["why"] == ["the document is missing in the file that was loaded into BPC"]
     assert sum(posting["amount"] for posting in value["postings"]) == 12300
-    shown = await blocks("explain_account", account="200000")
-    assert list(shown) == ["narrative", "split_compare", "table"]
 
 
 async def test_an_account_without_a_difference_is_explained_too() -> None:
     value = await found("explain_account", account="300000")
     assert (value["difference"], value["why"], value["postings"]) == (0, [], [])
-    shown = await blocks("explain_account", account="300000")
-    assert list(shown) == ["narrative", "split_compare"]
-    assert "both sources say the same" in shown["narrative"]["text"]
 
 
 async def test_a_code_may_come_as_a_number() -> None:

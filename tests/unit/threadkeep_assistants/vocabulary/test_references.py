@@ -24,7 +24,6 @@ def meant(shown: Shown[str], text: str) -> str:
         ("2nd", "b"),
         ("#3", "c"),
         ("number four", "d"),
-        ("the runner-up", "b"),
         ("the last one", "e"),
         ("the second to last", "d"),
         ("the next one", "b"),

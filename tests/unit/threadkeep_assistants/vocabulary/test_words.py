@@ -1,4 +1,4 @@
-"""Words, numbers, limits, exclusions and degrees are read from what people write, and fast, whatever they write."""
+"""Words, numbers, limits and exclusions are read from what people write, and fast, whatever they write."""
 
 import pytest
 
@@ -81,24 +81,6 @@ def test_what_is_not_wanted_is_told_from_what_is(text: str, is_excluded: list[bo
     assert read.excluded(names) == is_excluded
 
 
-@pytest.mark.parametrize(
-    ("text", "degree"),
-    [
-        ("cheap", ("cheap", "plain", False)),
-        ("cheaper", ("cheap", "more", False)),
-        ("the biggest", ("big", "most", False)),
-        ("heavier", ("heavy", "more", False)),
-        ("largest", ("large", "most", False)),
-        ("least expensive", ("expensive", "most", True)),
-        ("more expensive", ("expensive", "more", False)),
-        ("best", ("good", "most", False)),
-    ],
-)
-def test_adjectives_are_known_in_every_degree(text: str, degree: tuple[str, str, bool]) -> None:
-    found = Text(text).graded(("cheap", "big", "heavy", "large", "expensive", "good"))
-    assert [(each.word, each.degree, each.is_turned) for each in found] == [degree]
-
-
 def test_a_count_is_no_limit_and_no_price() -> None:
     counts = [
         Text(text).count for text in ("top 5 stocks", "give me ten", "show the first two", "show 500 dollars", "5")
@@ -110,7 +92,7 @@ def test_a_count_is_no_limit_and_no_price() -> None:
 def test_the_time_grows_no_faster_than_the_text(kind: str) -> None:
     def read(question: str) -> None:
         text = Text(question)
-        _ = (text.limits, text.count, text.graded(("cheap",)), text.has("a b|c*"), text.places("a|first list"))
+        _ = (text.limits, text.count, text.has("a b|c*"), text.places("a|first list"))
         _ = text.excluded([(place, place + 1) for place in range(len(text.words))]), references(text)
         Shown((("a", "b"), ("c",))).meant(text)
 

@@ -1,4 +1,5 @@
-"""The time as a tool, in any zone of the world."""
+"""The time in any zone of the world, and one's own earlier conversations, as tools. A search sees the user who is
+asking, and nobody else."""
 
 from datetime import UTC, datetime, tzinfo
 from difflib import get_close_matches
@@ -6,7 +7,11 @@ from functools import cache
 from zoneinfo import ZoneInfo, available_timezones
 
 from threadkeep.errors import InvalidValue
+from threadkeep.tools.base import ToolContext
 from threadkeep.tools.decorator import tool
+
+MOST = 20
+"""Messages that a search finds at most."""
 
 
 @tool(repeatable=True)
@@ -41,3 +46,27 @@ def cities() -> dict[str, str]:
     """Return the zones by the cities that they are named after, in lower case."""
     zones = sorted(available_timezones(), key=lambda zone: (zone.count("/"), zone))
     return {zone.rpartition("/")[2].lower(): zone for zone in reversed(zones) if "/" in zone}
+
+
+@tool(repeatable=True)
+async def search_conversations(words: str, context: ToolContext, limit: int = 5) -> list[dict[str, str]]:
+    """Find what was said in earlier conversations of this user, the best first.
+
+    Args:
+        words: A few words that the message must hold, without words such as "the" or "about".
+        limit: How many messages at most.
+    """
+    if context.archive is None:
+        raise InvalidValue("There are no earlier conversations here.")
+    hits = await context.archive.search(words, limit=2 * MOST)
+    others = [hit for hit in hits if hit.conversation != context.conversation]
+    return [
+        {
+            "conversation": hit.conversation,
+            "title": hit.title or "",
+            "who": str(hit.role),
+            "when": f"{hit.created_at:%Y-%m-%d}",
+            "said": hit.snippet,
+        }
+        for hit in others[: max(1, min(limit, MOST))]
+    ]
