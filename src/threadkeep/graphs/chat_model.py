@@ -24,7 +24,7 @@ from pydantic import ConfigDict
 from threadkeep.conversation.message import Usage
 from threadkeep.errors import ModelUnavailable
 from threadkeep.llm.base import CallPart, Delta, Model, Request, Stopped, Text, ToolSpec, Used
-from threadkeep.llm.langchain_messages import from_langchain
+from threadkeep.llm.langchain.messages import from_langchain
 
 BROKE_OFF = "The model broke off."
 

@@ -22,8 +22,8 @@ from threadkeep.conversation.message import Message
 from threadkeep.errors import ModelRefused, PauseUnsupported
 from threadkeep.graphs.chat_model import KeptChatModel
 from threadkeep.llm.base import CallPart, Model, Stopped, Text, ToolSpec, Used
-from threadkeep.llm.langchain_chunks import Chunks
-from threadkeep.llm.langchain_messages import to_langchain
+from threadkeep.llm.langchain.chunks import Chunks
+from threadkeep.llm.langchain.messages import to_langchain
 from threadkeep.turn.mind import Asked, Changed, Mind, Noted, Shown, Thought
 
 MODES = ["messages", "updates", "custom"]

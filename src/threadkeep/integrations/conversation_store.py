@@ -116,7 +116,7 @@ class ConversationStore:
         """Return the newest messages as LangChain's, oldest first. They do not begin with the result of a tool whose
         call is older, because no provider takes that."""
         try:
-            from threadkeep.llm.langchain_messages import to_langchain
+            from threadkeep.llm.langchain.messages import to_langchain
         except ImportError:
             raise PackageMissing("LangChain's messages need a package: pip install 'threadkeep[langchain]'") from None
         messages = [message for _, message in self._newest(conversation, limit)]

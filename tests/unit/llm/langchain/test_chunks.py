@@ -9,7 +9,7 @@ from langchain_core.messages.tool import invalid_tool_call, tool_call, tool_call
 from threadkeep.conversation.message import Usage
 from threadkeep.llm.answer import Answer
 from threadkeep.llm.base import CallPart, Delta, Stopped, Text, Used
-from threadkeep.llm.langchain_chunks import Chunks
+from threadkeep.llm.langchain.chunks import Chunks
 
 
 def deltas(*chunks: AIMessage, is_orderly: bool = False) -> list[Delta]:

@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, ChatMessage, HumanMessage, System
 
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.errors import UnknownRole
-from threadkeep.llm.langchain_messages import from_langchain, text_of, to_langchain
+from threadkeep.llm.langchain.messages import from_langchain, text_of, to_langchain
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40)

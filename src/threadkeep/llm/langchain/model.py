@@ -9,9 +9,9 @@ from langchain_core.runnables import Runnable
 
 from threadkeep.errors import ContextTooLong
 from threadkeep.llm.base import Delta, Model, Request, ToolSpec
-from threadkeep.llm.langchain_chunks import Chunks
-from threadkeep.llm.langchain_messages import to_langchain
-from threadkeep.llm.langchain_named import chat_model_named, window_of
+from threadkeep.llm.langchain.chunks import Chunks
+from threadkeep.llm.langchain.messages import to_langchain
+from threadkeep.llm.langchain.named import chat_model_named, window_of
 from threadkeep.llm.providers import PROVIDERS
 from threadkeep.llm.vendor_errors import as_model_error
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
 
 from threadkeep.errors import UnknownModel
@@ -30,6 +29,9 @@ def window_of(chat: BaseChatModel) -> int | None:
 
 def _init(name: str, **options: Any) -> BaseChatModel:
     try:
+        # Not every user of this folder has the whole of LangChain: a graph needs its messages only.
+        from langchain.chat_models import init_chat_model  # noqa: PLC0415
+
         chat: BaseChatModel = init_chat_model(name, **options)
     except ImportError:
         raise UnknownModel(f"{name} needs a package: {pip_line(name.partition(':')[0])}") from None

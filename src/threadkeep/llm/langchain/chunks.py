@@ -9,7 +9,7 @@ from langchain_core.messages.ai import UsageMetadata, add_usage
 
 from threadkeep.conversation.message import Usage
 from threadkeep.llm.base import CallPart, Delta, Stopped, Text, Used
-from threadkeep.llm.langchain_messages import text_of
+from threadkeep.llm.langchain.messages import text_of
 
 
 class Chunks:
