@@ -61,8 +61,8 @@ def test_an_ollama_is_on_this_machine_unless_another_is_named(monkeypatch: pytes
 
 
 def test_a_missing_package_is_named_with_the_line_that_installs_it() -> None:
-    with pytest.raises(UnknownModel, match="pip install 'threadkeep\\[langchain\\]' langchain-google-genai"):
-        load_model("google_genai:gemini-flash-latest", environment={})
+    with pytest.raises(UnknownModel, match="pip install 'threadkeep\\[langchain\\]' langchain-mistralai"):
+        load_model("mistralai:mistral-medium-latest", environment={})
 
 
 def test_a_provider_that_langchain_does_not_know_is_unknown() -> None:

@@ -7,77 +7,43 @@ from typing import Any
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.messages.ai import UsageMetadata, add_usage
 
-from threadkeep.conversation.message import Usage
-from threadkeep.llm.base import CallPart, Delta, Stopped, Text, Used
+from threadkeep.llm.base import Delta, Stopped
 from threadkeep.llm.langchain.messages import text_of
+from threadkeep.llm.langchain.pieces import Pieces
 
 
 class Chunks:
-    """Turns the chunks of one answer into deltas, and remembers what spans them: places of calls, usage, the reason."""
+    """Turns the chunks of one answer into deltas."""
 
     def __init__(self) -> None:
-        self._places: dict[object, int] = {}
-        self._ids: list[str | None] = []
+        self._pieces = Pieces()
         self._usage: UsageMetadata | None = None
-        self._reason: str | None = None
-        self._half = ""
 
     def deltas(self, chunk: AIMessage) -> Iterator[Delta]:
         """Yield what one chunk says. A class that cannot stream sends its whole answer as one message."""
-        if text := self._whole_text(text_of(chunk.content)):
-            yield Text(text)
+        pieces = self._pieces
+        pieces.add_text(text_of(chunk.content))
         if isinstance(chunk, AIMessageChunk):
             for part in chunk.tool_call_chunks:
-                index = self._place(part["index"], part["id"], part["name"])
-                yield CallPart(index=index, id=part["id"] or None, name=part["name"] or None, args=part["args"] or "")
+                pieces.add_call(part["index"], part["id"], part["name"], part["args"] or "")
         else:
-            yield from self._whole_calls(chunk)
+            self._take_whole_calls(chunk)
         if chunk.usage_metadata:
-            self._usage = add_usage(self._usage, chunk.usage_metadata)
-            yield Used(_usage(self._usage))
-        self._reason = _reason(chunk.response_metadata) or self._reason
+            self._usage = counted = add_usage(self._usage, chunk.usage_metadata)
+            cached = counted.get("input_token_details", {}).get("cache_read") or 0
+            pieces.set_usage(counted["input_tokens"], counted["output_tokens"], cached)
+        pieces.reason = _reason(chunk.response_metadata) or pieces.reason
+        return pieces.taken()
 
     def end(self, *, is_orderly: bool) -> Iterator[Stopped]:
         """Yield why the answer ended. Without a reason it was cut off, unless the class is known to give none."""
-        reason = self._reason or ("end" if is_orderly else None)
-        if reason == "completed":
-            reason = "tool_calls" if self._ids else "stop"
-        if reason:
-            yield Stopped(reason)
+        return self._pieces.end(is_orderly=is_orderly)
 
-    def _whole_text(self, text: str) -> str:
-        """Return the text with half characters put together; a half at the end waits for the next chunk."""
-        text, self._half = self._half + text, ""
-        if "\ud800" <= text[-1:] <= "\udbff":
-            text, self._half = text[:-1], text[-1]
-        return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-    def _place(self, index: int | str | None, id: str | None, name: str | None) -> int:
-        """Return the place of a call. Some providers give no index, and some give one index to several calls."""
-        place = self._places.get(index) if index is not None else len(self._ids) - 1
-        is_new = bool(id or name) if index is None else place is None or bool(id and self._ids[place] not in (None, id))
-        if is_new or place is None or place < 0:
-            place = self._places[index] = len(self._ids)
-            self._ids.append(id)
-        self._ids[place] = self._ids[place] or id
-        return place
-
-    def _whole_calls(self, message: AIMessage) -> Iterator[CallPart]:
+    def _take_whole_calls(self, message: AIMessage) -> None:
         for call in message.tool_calls:
-            index = self._place(None, call["id"], call["name"])
-            yield CallPart(index=index, id=call["id"], name=call["name"], args=json.dumps(call["args"]))
+            self._pieces.add_call(None, call["id"], call["name"], json.dumps(call["args"]))
         for broken in message.invalid_tool_calls:
-            index = self._place(None, broken["id"], broken["name"] or "unnamed")
-            yield CallPart(index=index, id=broken["id"], name=broken["name"], args=broken["args"] or "")
-
-
-def _usage(counted: UsageMetadata) -> Usage:
-    cached = counted.get("input_token_details", {}).get("cache_read") or 0
-    return Usage(
-        input_tokens=max(0, counted["input_tokens"]),
-        output_tokens=max(0, counted["output_tokens"]),
-        cached_tokens=max(0, cached),
-    )
+            self._pieces.add_call(None, broken["id"], broken["name"] or "unnamed", broken["args"] or "")
 
 
 def _reason(metadata: Mapping[str, Any]) -> str | None:

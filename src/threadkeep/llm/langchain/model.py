@@ -1,6 +1,7 @@
 """Any LangChain chat model as a model of ours, by instance or by name. Imported only when such a model is used."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from typing import Any, cast
 
 from langchain_core.language_models import BaseChatModel
@@ -10,6 +11,8 @@ from langchain_core.runnables import Runnable
 from threadkeep.errors import ContextTooLong
 from threadkeep.llm.base import Delta, Model, Request, ToolSpec
 from threadkeep.llm.langchain.chunks import Chunks
+from threadkeep.llm.langchain.direct import deltas as direct_deltas
+from threadkeep.llm.langchain.direct import direct
 from threadkeep.llm.langchain.messages import to_langchain
 from threadkeep.llm.langchain.named import chat_model_named, window_of
 from threadkeep.llm.providers import PROVIDERS
@@ -27,6 +30,7 @@ class LangChainModel(Model):
         self.name = name or _name_of(chat)
         self.window = window or window_of(chat) or type(self).window
         self._is_orderly = type(chat).__module__.partition(".")[0] not in _GIVES_REASON
+        self._direct = direct(chat)
 
     @classmethod
     def named(cls, name: str, **options: Any) -> "LangChainModel":
@@ -35,31 +39,40 @@ class LangChainModel(Model):
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         """Stream the answer. Every error of a vendor comes out as one of ours."""
-        chunks = Chunks()
         try:
-            stream = self._start(request)
-            try:
-                async for chunk in stream:
-                    if isinstance(chunk, AIMessage):
-                        for delta in chunks.deltas(chunk):
-                            yield delta
-            finally:
-                # The generators below it hold the connection; they are dropped, and closed, with this one.
-                await stream.aclose()
+            async with aclosing(self._deltas(request)) as deltas:
+                async for delta in deltas:
+                    yield delta
         except Exception as error:
             mapped = as_model_error(error, self.name)
             if isinstance(mapped, ContextTooLong):
                 self.window = min(self.window, mapped.limit or self.window)
             # A vendor's traceback may show a key; only what nobody foresaw is worth that.
             raise mapped from (error if not mapped.can_retry and mapped.code == "model_error" else None)
+
+    async def _deltas(self, request: Request) -> AsyncGenerator[Delta, None]:
+        messages, chat = to_langchain(request.messages), self._chat
+        options: dict[str, Any] = {}
+        bound: Runnable[Any, Any] = chat
+        if request.tools:
+            bound = chat.bind_tools([_schema(tool) for tool in request.tools])
+            options = dict(getattr(bound, "kwargs", {}))
+        call = await self._direct.prepared(messages, options) if self._direct else None
+        stream = direct_deltas(call, self.name) if call else self._through_langchain(bound, messages)
+        # The generators below hold the connection; they are dropped, and closed, with this one.
+        async with aclosing(stream):
+            async for delta in stream:
+                yield delta
+
+    async def _through_langchain(self, chat: Runnable[Any, Any], messages: list[Any]) -> AsyncGenerator[Delta, None]:
+        chunks = Chunks()
+        async with aclosing(cast("AsyncGenerator[Any, None]", chat.astream(messages))) as stream:
+            async for chunk in stream:
+                if isinstance(chunk, AIMessage):
+                    for delta in chunks.deltas(chunk):
+                        yield delta
         for stopped in chunks.end(is_orderly=self._is_orderly):
             yield stopped
-
-    def _start(self, request: Request) -> AsyncGenerator[Any, None]:
-        chat: Runnable[Any, Any] = self._chat
-        if request.tools:
-            chat = self._chat.bind_tools([_schema(tool) for tool in request.tools])
-        return cast("AsyncGenerator[Any, None]", chat.astream(to_langchain(request.messages)))
 
 
 def _schema(tool: ToolSpec) -> dict[str, Any]:

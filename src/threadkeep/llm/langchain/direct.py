@@ -1,0 +1,174 @@
+"""Streaming past LangChain: it prepares a request, the vendor's client sends it, and the answer is read as bytes.
+
+LangChain and the vendors build several objects for each token, which costs more than all that Threadkeep does with it.
+What is used of LangChain here is not all public: where something is missing, or was set up that only LangChain does,
+the answer is streamed through LangChain as with any other provider.
+"""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+from urllib.request import getproxies
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
+from langsmith.utils import tracing_is_enabled
+
+from threadkeep.errors import ModelUnavailable
+from threadkeep.llm.base import Delta
+from threadkeep.llm.langchain.pieces import Pieces
+from threadkeep.llm.langchain.transport import lean_client
+from threadkeep.llm.langchain.wire import (
+    Events,
+    MessageReader,
+    Reader,
+    StreamedAPIError,
+    read_completion,
+    read_contents,
+    read_response,
+)
+
+Call = tuple[AbstractAsyncContextManager[Any], Reader]
+"""A request that is ready: opening it gives the HTTP response, and the reader knows its events."""
+Options = dict[str, Any]
+
+
+class DirectChat:
+    """A chat model of LangChain whose provider is asked without it."""
+
+    def __init__(self, chat: BaseChatModel, prepare: "Prepare") -> None:
+        self._chat = chat
+        self._prepare = prepare
+        self._http: Any = None
+
+    async def prepared(self, messages: list[BaseMessage], options: Options) -> Call | None:
+        """Return a request that is ready, None if LangChain has to do it."""
+        if tracing_is_enabled():
+            return None
+        try:
+            return await self._prepare(self, self._chat, messages, options)
+        except Exception:
+            # LangChain takes the same steps: if one is wrong and not only different, it raises what is to be told.
+            return None
+
+    def lean(self, http: Any) -> Any:
+        """Return an HTTP client over our transport; the vendor's own, if a proxy or anything of it was set."""
+        if self._http is None:
+            own = ("http_async_client", "http_socket_options", "openai_proxy", "anthropic_proxy", "client_args")
+            is_own = any(getattr(self._chat, name, None) for name in own) or getproxies()
+            self._http = http if is_own else lean_client(http)
+        return self._http
+
+
+Prepare = Callable[[DirectChat, Any, list[BaseMessage], Options], Awaitable[Call | None]]
+
+
+def direct(chat: BaseChatModel) -> DirectChat | None:
+    """Return what streams past LangChain; None for other classes, and where something is set that it alone has."""
+    prepare = _PREPARE.get(f"{type(chat).__module__.partition('.')[0]}.{type(chat).__name__}")
+    if prepare is None or chat.callbacks or chat.rate_limiter or chat.cache or chat.disable_streaming:
+        return None
+    return DirectChat(chat, prepare)
+
+
+async def deltas(call: Call, name: str) -> AsyncGenerator[Delta, None]:
+    """Send a request and yield what is said; what came together leaves together. Closing it hangs up."""
+    opening, read = call
+    pieces, events, has_events = Pieces(), Events(), False
+    async with opening as response:
+        async for data in response.aiter_bytes():
+            for event in events.feed(data):
+                has_events = True
+                read(event, pieces)
+            for delta in pieces.taken():
+                yield delta
+    if not has_events:
+        raise ModelUnavailable(f"{name} sent something that is no answer.")
+    for stopped in pieces.end():
+        yield stopped
+
+
+async def _openai(direct: DirectChat, chat: Any, messages: list[BaseMessage], options: Options) -> Call | None:
+    has_responses = chat._use_responses_api({**options, **chat.model_kwargs})
+    if not has_responses and chat._should_stream_usage(**options):
+        options = {**options, "stream_options": {"include_usage": True}}
+    payload = chat._get_request_payload(messages, stream=True, **options)
+    if "response_format" in payload:
+        return None
+    http = direct.lean(chat.root_async_client._client)
+    client = chat.root_async_client.with_options(http_client=http)
+    if chat.stream_chunk_timeout:
+        limits = http.timeout
+        payload["timeout"] = type(limits)(**{**limits.as_dict(), "read": chat.stream_chunk_timeout})
+    api = client.responses if has_responses else client.chat.completions
+    return _raw(api.with_streaming_response.create(**payload)), read_response if has_responses else read_completion
+
+
+async def _anthropic(direct: DirectChat, chat: Any, messages: list[BaseMessage], options: Options) -> Call | None:
+    payload = chat._get_request_payload(messages, stream=True, **options)
+    client = chat._async_client.with_options(http_client=direct.lean(chat._async_client._client))
+    api = client.beta.messages if "betas" in payload else client.messages
+    return _raw(api.with_streaming_response.create(**payload)), MessageReader()
+
+
+@asynccontextmanager
+async def _raw(sending: AbstractAsyncContextManager[Any]) -> AsyncIterator[Any]:
+    """Send a request with the vendor's client, which raises its own error for one that is refused."""
+    async with sending as response:
+        yield response.http_response
+
+
+async def _gemini(direct: DirectChat, chat: Any, messages: list[BaseMessage], options: Options) -> Call | None:
+    api = chat.client._api_client
+    if api.vertexai:
+        return None  # where tokens of an account have to be renewed
+    taken = _Taken(api)
+    stream = await type(chat.async_client.models)(taken).generate_content_stream(
+        **chat._prepare_request(messages, **options)
+    )
+    async for _ in stream:
+        pass
+    return posted(direct.lean(api._async_httpx_client), taken.request), read_contents
+
+
+class _Taken:
+    """A client of Google's that sends nothing: it takes the request that would be sent, and the stream is empty."""
+
+    def __init__(self, api: Any) -> None:
+        self._api = api
+        self.request: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._api, name)
+
+    async def async_request_streamed(self, method: str, path: str, body: Any, options: Any = None) -> Any:
+        """Take the request."""
+        self.request = self._api._build_request(method, path, body, options)
+
+        return _nothing()
+
+
+async def _nothing() -> AsyncIterator[Any]:
+    events: tuple[Any, ...] = ()
+    for event in events:
+        yield event
+
+
+@asynccontextmanager
+async def posted(http: Any, request: Any) -> AsyncIterator[Any]:
+    """Send a request that a vendor has prepared, and raise what is told if it is refused."""
+    limits = {"timeout": request.timeout} if request.timeout else {}
+    async with http.stream("POST", request.url, headers=request.headers, json=request.data, **limits) as response:
+        if response.status_code >= 400:
+            raise StreamedAPIError((await response.aread()).decode(errors="replace"), response.status_code, response)
+        yield response
+
+
+_PREPARE: dict[str, Prepare] = {
+    "langchain_openai.ChatOpenAI": _openai,
+    "langchain_openai.AzureChatOpenAI": _openai,
+    "langchain_deepseek.ChatDeepSeek": _openai,
+    "langchain_xai.ChatXAI": _openai,
+    "langchain_anthropic.ChatAnthropic": _anthropic,
+    "langchain_google_genai.ChatGoogleGenerativeAI": _gemini,
+}

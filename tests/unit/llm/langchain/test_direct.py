@@ -1,0 +1,71 @@
+"""Which models are streamed past LangChain, and that the others, and what cannot be prepared, go through it."""
+
+from typing import Any
+
+import pytest
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.language_models import BaseChatModel, GenericFakeChatModel
+from langchain_openai import ChatOpenAI
+
+from threadkeep.conversation.message import Message, Role
+from threadkeep.llm.base import Request, Text
+from threadkeep.llm.langchain import LangChainModel
+from threadkeep.llm.langchain.direct import DirectChat, direct
+from threadkeep.testing import openai_answers as answers
+from threadkeep.testing.openai_server import OpenAiServer, Played, openai_server
+
+REQUEST = Request(messages=(Message(role=Role.USER, content="Hi"),))
+TOGETHER = Played((b"".join(step for step in answers.says("Hel", "lo").steps if isinstance(step, bytes)),))
+
+
+class OwnChat(ChatOpenAI):
+    """A class of a user, which may do anything with its chunks."""
+
+
+def chat_at(server: OpenAiServer | None = None, kind: type[ChatOpenAI] = ChatOpenAI, **options: Any) -> BaseChatModel:
+    fixed = {"base_url": server.url if server else "http://far.invalid/v1", "model": "played", "max_retries": 0}
+    return kind(**{"api_key": "sk-test", **fixed, **options})
+
+
+async def texts(model: LangChainModel) -> list[Text]:
+    return [delta async for delta in model.stream(REQUEST) if isinstance(delta, Text)]
+
+
+async def test_text_that_comes_together_is_passed_on_together() -> None:
+    async with openai_server(TOGETHER) as server:
+        assert await texts(LangChainModel(chat_at(server))) == [Text("Hello")]
+
+
+async def test_a_class_of_a_user_is_streamed_through_langchain() -> None:
+    async with openai_server(TOGETHER) as server:
+        assert await texts(LangChainModel(chat_at(server, OwnChat))) == [Text("Hel"), Text("lo")]
+
+
+async def test_where_tracing_is_on_langchain_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("threadkeep.llm.langchain.direct.tracing_is_enabled", lambda: True)
+    async with openai_server(TOGETHER) as server:
+        assert await texts(LangChainModel(chat_at(server))) == [Text("Hel"), Text("lo")]
+
+
+async def test_what_langchain_does_not_offer_any_more_is_left_to_it() -> None:
+    async def changed(*_: object) -> Any:
+        raise AttributeError("_get_request_payload")
+
+    chat = chat_at()
+    assert await DirectChat(chat, changed).prepared([], {}) is None
+
+
+@pytest.mark.parametrize("options", [{"callbacks": [BaseCallbackHandler()]}, {"disable_streaming": True}])
+def test_what_only_langchain_does_is_left_to_it(options: dict[str, Any]) -> None:
+    assert direct(chat_at(**options)) is None
+
+
+def test_other_providers_are_left_to_langchain() -> None:
+    assert direct(GenericFakeChatModel(messages=iter([]))) is None
+
+
+async def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with openai_server(TOGETHER) as proxy:
+        monkeypatch.setenv("http_proxy", proxy.url.removesuffix("/v1"))
+        assert await texts(LangChainModel(chat_at())) == [Text("Hello")]
+        assert proxy.paths == ["http://far.invalid/v1/chat/completions"]
