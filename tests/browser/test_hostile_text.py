@@ -20,6 +20,11 @@ LIVE = """() => [...document.querySelectorAll("*")].flatMap((element) => element
 SHOW = (Path(__file__).parent / "hostile_text.js").read_text(encoding="utf-8")
 
 
+def is_script(said: str) -> bool:
+    """Whether the browser tells of a script that it has blocked."""
+    return "script-src" in said and "inline event handler" not in said
+
+
 @pytest.mark.parametrize("batch", range(BATCHES))
 async def test_hostile_text_is_text_wherever_it_is_shown(page: Page, batch: int) -> None:
     async with serving() as server:
@@ -33,8 +38,9 @@ async def test_hostile_text_is_text_wherever_it_is_shown(page: Page, batch: int)
 async def test_the_sanitiser_holds_alone_if_markdown_let_everything_through(browser: Browser) -> None:
     async with serving() as server, await browser.new_page() as page:
         blocked: list[str] = []
-        # The browser complains of styles and of a base even where the sanitiser reads them without applying them.
-        page.on("console", lambda said: blocked.append(said.text) if "script-src" in said.text else None)
+        # The browser complains of styles, of a base and (Chromium 156.0.8078.79 and newer) of handlers even where the
+        # sanitiser reads them in a document of its own. That none of them is left is seen in what is shown.
+        page.on("console", lambda said: blocked.append(said.text) if is_script(said.text) else None)
         harness = Harness(page, server.url)
         await harness.open()
         assert await page.evaluate(SHOW, [PAYLOADS, True]) == []
