@@ -374,6 +374,6 @@ def _path(url: str) -> Path:
     """Return the path of an embedded store: three slashes are a relative path, four an absolute one."""
     parts = urlsplit(url)
     path = unquote(parts.path)[1:]
-    if parts.netloc or not path or "\x00" in path:
+    if not url.startswith(f"{parts.scheme}:///") or not path or "\x00" in path:
         raise InvalidStoreUrl
     return Path(path)

@@ -15,7 +15,7 @@ from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.ids import IdSource
 from threadkeep.errors import InvalidStoreUrl, InvalidValue, StoreUnavailable
 from threadkeep.llm.script import Call, Reply, Scene, Script
-from threadkeep.runtime import Hosting, found_assistants, load_counter, open_keeper, open_store
+from threadkeep.runtime import Hosting, found_assistants, load_counter, open_keeper, open_store, store_path
 from threadkeep.settings import Settings
 from threadkeep.store.base import Store
 from threadkeep.store.memory import MemoryStore
@@ -110,3 +110,11 @@ async def test_a_scheme_can_come_from_another_package(monkeypatch: pytest.Monkey
 async def open_elsewhere(url: str, *, clock: Clock, ids: IdSource, max_bytes: int) -> Store:
     assert url == "elsewhere://somewhere/else"
     return MemoryStore(clock, ids, max_bytes)
+
+
+@pytest.mark.parametrize(
+    "url", ["files:data", "files:/srv/data", "files://data", "files:///", "sqlite:t.db", "sqlite:/t.db"]
+)
+def test_a_store_url_without_three_slashes_is_refused_instead_of_naming_another_place(url: str) -> None:
+    with pytest.raises(InvalidStoreUrl):
+        store_path(url)
