@@ -57,6 +57,8 @@ class _Asking:
         """Return if it works; raise what is wrong with it, within the limit."""
         if self._asked is None or self._asked.done():
             self._asked = asyncio.create_task(self._store.ping())
+            # Nobody may be left to hear how a late answer ends, which is no reason for a trace in the log.
+            self._asked.add_done_callback(lambda asked: asked.cancelled() or asked.exception())
         done, _ = await asyncio.wait((self._asked,), timeout=READY_SECONDS)
         if not done:
             raise StoreUnavailable(f"The store has not answered within {READY_SECONDS:g} seconds.")

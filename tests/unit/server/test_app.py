@@ -1,6 +1,7 @@
 """The application without a socket: page, health, guards, and what an error looks like."""
 
 import asyncio
+import gc
 import re
 from collections.abc import AsyncIterator
 from unittest.mock import AsyncMock
@@ -86,6 +87,27 @@ async def test_a_store_that_hangs_is_told_in_time_and_asked_only_once(
     assert asked == 1
     working.set()
     assert (await client.get("/health/ready")).status_code == 200
+
+
+async def test_a_store_that_fails_after_the_answer_leaves_no_trace_in_the_log(
+    client: httpx.AsyncClient, store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    going_on, failed = asyncio.Event(), asyncio.Event()
+
+    async def fail_late() -> None:
+        await going_on.wait()
+        failed.set()
+        raise StoreUnavailable
+
+    monkeypatch.setattr(store, "ping", fail_late)
+    monkeypatch.setattr(health, "READY_SECONDS", 0.01)
+    assert_problem(await client.get("/health/ready"), 503, "store_unavailable")
+    going_on.set()
+    await failed.wait()
+    monkeypatch.setattr(store, "ping", AsyncMock())
+    assert (await client.get("/health/ready")).status_code == 200
+    gc.collect()
+    assert "never retrieved" not in caplog.text
 
 
 async def test_the_page_and_all_it_links_to_are_served(client: httpx.AsyncClient) -> None:
