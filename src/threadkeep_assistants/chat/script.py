@@ -33,10 +33,8 @@ def _search(scene: Scene) -> Reply | None:
     if scene.results or not text.has(_SEARCHING) or not names & (_TALKS | _SAID):
         return None
     wanted = [word.written for word in text.words if word.text not in _FILLING and word.written]
-    if not wanted:
-        return None
     is_here = any(all(word.lower() in said.lower() for word in wanted) for said in scene.said)
-    if is_here and not names & _TALKS:
+    if not wanted or (is_here and not names & _TALKS):
         return None
     return Reply(calls=(Call("search_conversations", {"words": " ".join(wanted)}),))
 

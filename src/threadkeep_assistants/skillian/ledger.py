@@ -133,15 +133,13 @@ def _found(kind: str, wanted: str, table: Mapping[str, Any]) -> str:
     """Return the key that is meant, by itself or by a name. Raises NotInLedger with those that come close, or all."""
     wanted = wanted[:80]
     bare = _LEAD.sub("", wanted).strip().lower()
-    names = {key: f"{key} ({row.name})" if row else key for key, row in table.items()}
-    known: dict[str, str] = {key.lower(): key for key in table} | {
-        row.name.lower(): key for key, row in table.items() if row
-    }
+    names = {key: str(row.name) if row else "" for key, row in table.items()}
+    known = {key.lower(): key for key in table} | {name.lower(): key for key, name in names.items() if name}
     tried = [wanted.strip().lower(), bare, f"cc-{bare}"]
     for one in tried:
         if one in known:
             return known[one]
     near = [known[word] for one in tried for word in get_close_matches(one, known, n=3, cutoff=0.7)]
     close = list(dict.fromkeys(near)) if len(table) > _FEW else []
-    listed = ", ".join(names[key] for key in close or table)
+    listed = ", ".join(f"{key} ({names[key]})" if names[key] else key for key in close or table)
     raise NotInLedger(f"There is no {kind} {wanted!r}. {'Close ones are' if close else 'There are'}: {listed}.")
