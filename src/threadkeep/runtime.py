@@ -45,7 +45,8 @@ logger = logging.getLogger(__name__)
 
 DEFAULT_STORE = "sqlite:///threadkeep.db"
 NO_POSTGRES = "PostgreSQL needs a package: pip install 'threadkeep[postgres]'"
-DEFAULT_ASSISTANT = "chat"
+CHAT = "chat"
+"""The assistant that is always there."""
 ASSISTANTS = "threadkeep.assistants"
 """The entry points by which packages offer assistants."""
 STORES = "threadkeep.stores"
@@ -112,7 +113,7 @@ async def open_keeper(
     for the scripted demo: seconds for a word.
     """
     hosting = hosting or Hosting()
-    given = assistants or (default_assistant(Settings()),)
+    given = assistants or (_chat(Settings()),)
     known = {assistant.name: _with_window(assistant, hosting.max_history_length) for assistant in given}
     choice = await _choice(model, os.environ if environment is None else environment)
     logger.debug("model: %s. %s", choice.name, choice.reason)
@@ -181,23 +182,28 @@ def _named(what: str, name: str) -> Any:
 
 
 def found_assistants(settings: Settings) -> dict[str, Assistant]:
-    """Return all assistants that are installed or declared in the settings, by name, the default one first.
+    """Return all assistants that are installed or declared in the settings, by name, the one first that answers where
+    a conversation names none.
 
     One that is installed and cannot be loaded is left out; one that is declared and cannot be is an error. What an
     entry point names is an assistant, or a function that makes one from the settings.
     """
     installed = {point.name: _offered(point, settings) for point in sorted(entry_points(group=ASSISTANTS))}
-    found = {DEFAULT_ASSISTANT: default_assistant(settings)}
+    found = {CHAT: _chat(settings)}
     found |= {name: assistant for name, assistant in installed.items() if assistant is not None}
-    return found | {name: _declared(name, described) for name, described in settings.assistants.items()}
+    found |= {name: _declared(name, described) for name, described in settings.assistants.items()}
+    first = settings.default_assistant
+    if first not in found:
+        raise InvalidValue(f"default_assistant: there is no assistant named {first}; there are: {', '.join(found)}.")
+    return {first: found[first]} | found
 
 
-def default_assistant(settings: Settings) -> Assistant:
-    """Return the assistant that answers where nobody names one: the one installed as `chat`, else a plain one."""
-    for point in entry_points(group=ASSISTANTS, name=DEFAULT_ASSISTANT):
+def _chat(settings: Settings) -> Assistant:
+    """Return the assistant `chat`: the one that is installed, else a plain one."""
+    for point in entry_points(group=ASSISTANTS, name=CHAT):
         if installed := _offered(point, settings):
             return installed
-    return Assistant(name=DEFAULT_ASSISTANT, instructions="You are a helpful assistant. Answer briefly and truthfully.")
+    return Assistant(name=CHAT, instructions="You are a helpful assistant. Answer briefly and truthfully.")
 
 
 def _offered(point: EntryPoint, settings: Settings) -> Assistant | None:

@@ -124,6 +124,9 @@ class Settings(BaseModel):
     model: str | None = Field(
         default=None, max_length=200, description="the model that answers, as `provider:model`; else what is found"
     )
+    default_assistant: AssistantName = Field(
+        default="chat", description="who answers where a conversation names nobody, such as a file of another program"
+    )
     models: Names = Field(
         default=(),
         description="what conversations may choose beside that one, the assistants' own and `demo`; a path only if it "

@@ -64,6 +64,7 @@ async def test_a_conversation_is_created_listed_read_changed_deleted_and_brought
         assert_problem(await client.post("/v1/conversations", json={"assistant": "nobody"}), 400, "invalid_value")
         assert_problem(await client.post("/v1/conversations", json={"model": "no:such"}), 400, "invalid_value")
         assert_problem(await client.patch(path, json={"model": "none"}), 400, "invalid_value")
+        assert_problem(await client.patch(path, json={"assistant": "nobody"}), 400, "invalid_value")
         assert_problem(await client.post("/v1/conversations", json={"titel": "x"}), 422, "invalid_request")
         other = await server.conversation(title="Other")
         page = (await client.get("/v1/conversations", params={"limit": 1})).json()

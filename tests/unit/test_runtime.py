@@ -16,7 +16,7 @@ from threadkeep.conversation.ids import IdSource
 from threadkeep.errors import InvalidStoreUrl, InvalidValue, StoreUnavailable
 from threadkeep.llm.script import Call, Reply, Scene, Script
 from threadkeep.runtime import Hosting, found_assistants, load_counter, open_keeper, open_store, store_path
-from threadkeep.settings import Settings
+from threadkeep.settings import AssistantSettings, Settings
 from threadkeep.store.base import Store
 from threadkeep.store.memory import MemoryStore
 from threadkeep.tools.decorator import tool
@@ -36,6 +36,18 @@ def test_a_counter_is_a_function_of_a_module() -> None:
 def test_a_counter_that_is_none_is_refused_in_one_sentence(name: str) -> None:
     with pytest.raises(InvalidValue, match="token counter"):
         load_counter(name)
+
+
+def test_the_assistant_that_is_set_comes_first_and_must_be_there() -> None:
+    assert next(iter(found_assistants(Settings()))) == "chat"
+    found = found_assistants(Settings(default_assistant="shop"))
+    assert (next(iter(found)), found.keys()) == ("shop", found_assistants(Settings()).keys())
+    own = {"books": AssistantSettings(instructions="You sell books.")}
+    assert next(iter(found_assistants(Settings(default_assistant="books", assistants=own)))) == "books"
+    with pytest.raises(
+        InvalidValue, match=r"^default_assistant: there is no assistant named nobody; there are: chat, "
+    ):
+        found_assistants(Settings(default_assistant="nobody"))
 
 
 async def test_only_a_name_that_a_person_gives_brings_modules_of_the_current_folder_in(

@@ -21,7 +21,7 @@ from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.message import Role
 from threadkeep.errors import ThreadkeepError
 from threadkeep.keeper import MCP_PATIENCE, Chat, Keeper
-from threadkeep.runtime import DEFAULT_ASSISTANT, Hosting, found_assistants, load_assistant, load_counter, open_keeper
+from threadkeep.runtime import Hosting, found_assistants, load_assistant, load_counter, open_keeper
 from threadkeep.settings import Settings, load_settings
 from threadkeep.turn.assistant import Assistant
 
@@ -77,7 +77,7 @@ def _opened(
     background: Background, settings: Settings, known: Mapping[str, Assistant], asked_for: Assistant | None
 ) -> Iterator[Keeper]:
     assistants = {**known, **({asked_for.name: asked_for} if asked_for else {})}
-    first = asked_for.name if asked_for else DEFAULT_ASSISTANT
+    first = asked_for.name if asked_for else next(iter(known))
     ordered = sorted(assistants.values(), key=lambda assistant: assistant.name != first)
     hosting = Hosting(
         max_history_length=settings.max_history_length,

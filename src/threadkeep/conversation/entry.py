@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from threadkeep.conversation.ids import Id
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import TurnChange
@@ -49,6 +50,7 @@ class Update(Value):
     status: Status | None = None
     archived: bool | None = None
     model: Text | None = Field(default=None, max_length=200)
+    assistant: Id | None = None
 
 
 class HeadChoice(Value):

@@ -43,6 +43,7 @@ class PatchBody(Body):
     status: Status | None = None
     archived: StrictBool | None = None
     model: ModelName | None = None
+    assistant: Id | None = Field(default=None, examples=["shop"], description="Who answers from the next turn on.")
 
 
 class SendBody(Body):

@@ -15,13 +15,13 @@ from starlette.responses import Response
 from starlette.types import Receive
 
 from threadkeep.conversation.conversation import Conversation, NewConversation
+from threadkeep.conversation.entry import Update
 from threadkeep.conversation.ids import Id
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import (
     ConversationNotFound,
     InvalidId,
     InvalidInput,
-    InvalidValue,
     KeyReused,
     LimitReached,
     Stopping,
@@ -105,9 +105,15 @@ class Exchange:
         if not asking.session:
             return await self._begin(asking)
         found = await find(self.keeper.store, asking.caller.scope, asking.session)
-        _check_same(found, asking.body.assistant)
         await asking.caller.limits.check_storage(asking.caller.scope)
+        await self._let_answer(asking.body.assistant, found)
         return await self._send(found.id, asking)
+
+    async def _let_answer(self, assistant: str | None, conversation: Conversation) -> None:
+        """Let the assistant that a body names answer from now on, as where a file of another program names none."""
+        self.keeper.check_assistant(assistant)
+        if assistant not in (None, conversation.assistant):
+            await self.keeper.store.update(conversation.scope, conversation.id, Update(assistant=assistant))
 
     async def _begin(self, asking: Asking) -> Sent:
         new, caller = self.new(asking.body), asking.caller
@@ -165,8 +171,3 @@ async def find(store: Store, scope: Scope, session: str) -> Conversation:
         raise ConversationNotFound from None
     log_reused(found.id)
     return found
-
-
-def _check_same(conversation: Conversation, assistant: str | None) -> None:
-    if assistant is not None and assistant != conversation.assistant:
-        raise InvalidValue("Who answers in a conversation is decided when it begins.")

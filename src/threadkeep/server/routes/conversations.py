@@ -99,13 +99,14 @@ def conversation_routes(keeper: Keeper) -> APIRouter:
         response.headers["ETag"] = f'"{whole.version}"'
         return whole
 
-    @router.patch("/{id}", summary="Change title, metadata, status, archived or model")
+    @router.patch("/{id}", summary="Change title, metadata, status, archived, model or assistant")
     async def patch(
         who: Who, id: ConversationId, body: PatchBody, response: Response, if_match: IfMatch = None
     ) -> ShownConversation:
         change = Update(**body.model_dump(exclude_none=True))
         if not change.model_fields_set:
             raise InvalidValue("There is nothing to change.")
+        keeper.check_assistant(body.assistant)
         await _check_model(keeper, body.model)
         changed = await store.update(who.scope, id, change, expected_version=parse_version(if_match))
         keeper.changed(who.scope, id)

@@ -38,7 +38,7 @@ class Ledger:
         self.created_at = self.updated_at = opening.at
         self.status, self.archived, self.version = Status.ACTIVE, False, 1
         new = self.opening.new
-        self.title, self.model, self.metadata = new.title, new.model, new.metadata
+        self.assistant, self.title, self.model, self.metadata = new.assistant, new.title, new.model, new.metadata
         self.entries: list[Entry] = []
         self.tip = Tip()
         self.jumps: list[Jump] = []
@@ -101,6 +101,7 @@ class Ledger:
                 self._update(change)
 
     def _update(self, change: Update) -> None:
+        self.assistant = self.assistant if change.assistant is None else change.assistant
         self.title = self.title if change.title is None else change.title
         self.model = self.model if change.model is None else change.model
         self.metadata = self.metadata if change.metadata is None else change.metadata
@@ -134,7 +135,7 @@ class Ledger:
         return Conversation.model_construct(
             scope=self.scope,
             id=self.id,
-            assistant=new.assistant,
+            assistant=self.assistant,
             title=self.title,
             system=new.system,
             model=self.model,

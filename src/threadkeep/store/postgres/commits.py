@@ -109,6 +109,7 @@ def _add_change(commit: Commit, record: Record) -> None:
             change.status,
             change.archived,
             escaped(change.model),
+            change.assistant,
         )
     )
 

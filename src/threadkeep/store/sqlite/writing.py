@@ -227,14 +227,15 @@ class Log:
         for change in (body for body in record.bodies if isinstance(body, Update)):
             self.db.execute(
                 "UPDATE conversation SET title = coalesce(?, title), metadata = coalesce(?, metadata), "
-                "status = coalesce(?, status), archived = coalesce(?, archived), model = coalesce(?, model) "
-                "WHERE key = ?",
+                "status = coalesce(?, status), archived = coalesce(?, archived), model = coalesce(?, model), "
+                "assistant = coalesce(?, assistant) WHERE key = ?",
                 (
                     change.title,
                     None if change.metadata is None else _json(change.metadata),
                     change.status,
                     change.archived,
                     change.model,
+                    change.assistant,
                     end.place.conversation,
                 ),
             )

@@ -167,6 +167,20 @@ class TestConversations:
         assert (after.status, after.archived, after.model) == (Status.ABANDONED, True, "demo:two")
         assert (await store.update(ADA, "c", Update(archived=False))).archived is False
 
+    async def test_who_answers_can_be_decided_later_and_changed(self, store: Store) -> None:
+        before = (await store.create(ADA, NewConversation(id="c", model="demo"))).conversation
+        assert before.assistant is None
+        for at, assistant in enumerate(("shop", "market"), 1):
+            change = Update(assistant=assistant)
+            after = await store.update(ADA, "c", change)
+            assert (after.assistant, after.model, after.version, after.entries) == (assistant, "demo", at + 1, at)
+            assert (await store.entry(ADA, "c", at)).body == change
+            assert await store.get(ADA, "c") == after
+        await store.update(ADA, "c", Update(title="new"))
+        assert (await store.get(ADA, "c")).assistant == "market"
+        assert await _names(store, assistant="market") == ["c"]
+        assert await _names(store, assistant="shop") == []
+
     async def test_a_list_comes_without_what_may_be_large(self, store: Store) -> None:
         large = NewConversation(system="s" * MAX_SYSTEM_BYTES, metadata={"m": "m" * (MAX_METADATA_BYTES - 9)})
         whole = (await store.create(ADA, large)).conversation

@@ -5,6 +5,9 @@ from typing import Any
 import pytest
 
 from tests.unit.server.dialects.serving import HELPER, OTHER, assert_problem, serving
+from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.entry import Update
+from threadkeep.conversation.scope import LOCAL
 from threadkeep.errors import ModelRefused, StoreUnavailable
 from threadkeep.settings import DialectSettings, Settings
 from threadkeep.store.memory import MemoryStore
@@ -167,13 +170,30 @@ async def test_the_dialects_assistant_answers_unless_another_is_named_or_it_is_m
         assert served.model.requests[0].messages[0].content.startswith(instructions)
 
 
-async def test_an_assistant_that_is_missing_or_comes_too_late_is_refused() -> None:
+async def test_an_assistant_that_is_missing_is_refused_and_nothing_is_changed() -> None:
     async with serving(assistants=(Assistant(name="chat"),)) as served:
-        missing = await served.client.post("/api/v1/chat", json={"message": "hi", "assistant": "nobody"})
-        assert_problem(missing, 400, "invalid_value")
         id = (await served.client.post("/api/v1/sessions")).json()["session_id"]
-        late = {"message": "hi", "session_id": id, "assistant": "chat"}
-        assert_problem(await served.client.post("/api/v1/chat", json=late), 400, "invalid_value")
+        for session in ({}, {"session_id": id}):
+            body = {"message": "hi", "assistant": "nobody", **session}
+            assert_problem(await served.client.post("/api/v1/chat", json=body), 400, "invalid_value")
+        listed = (await served.client.get("/v1/conversations")).json()["data"]
+        assert [(row["id"], row["assistant"], row["version"]) for row in listed] == [(id, None, 1)]
+
+
+async def test_a_message_can_say_who_answers_from_now_on() -> None:
+    async with serving(*[says("Hello.")] * 5) as served:
+        id = (await served.client.post("/api/v1/sessions")).json()["session_id"]
+        for body in ({}, {"assistant": "other"}, {"assistant": "other"}, {}, {"assistant": "helper"}):
+            answer = await served.client.post("/api/v1/chat", json={"message": "hi", "session_id": id, **body})
+            assert answer.status_code == 200
+        told = [
+            request.messages[0].content for request in served.model.requests if request.messages[0].role == "system"
+        ]
+        answered = [OTHER if text.startswith(OTHER.instructions) else HELPER for text in told]
+        assert answered == [HELPER, OTHER, OTHER, OTHER, HELPER]
+        log = await served.keeper.store.log(LOCAL, id, Cursor(), limit=100)
+        changes = [entry.body for entry in log.entries if isinstance(entry.body, Update) and not entry.body.title]
+        assert changes == [Update(assistant="other"), Update(assistant="helper")]
 
 
 async def test_a_turn_that_fails_is_a_problem_that_names_the_session() -> None:

@@ -99,7 +99,7 @@ BEGIN
         UPDATE threadkeep.conversation c SET
             version = n.version, title = coalesce(n.title, c.title), metadata = coalesce(n.metadata, c.metadata),
             status = coalesce(n.status, c.status), archived = coalesce(n.archived, c.archived),
-            model = coalesce(n.model, c.model)
+            model = coalesce(n.model, c.model), assistant = coalesce(n.assistant, c.assistant)
         FROM unnest(p_changes) n WHERE c.tenant = p_tenant AND c.key = n.conversation;
     END IF;
     IF cardinality(p_turns) > 0 THEN
