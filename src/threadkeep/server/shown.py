@@ -1,9 +1,9 @@
 """What clients get, field by field: conversations, messages, turns and hits as JSON; branches: `shown_tree.py`."""
 
 from datetime import datetime
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from threadkeep.conversation.blocks import AnyBlock
 from threadkeep.conversation.conversation import Conversation
@@ -15,6 +15,14 @@ from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import Turn, TurnChange, TurnState
 from threadkeep.store.base import Hit
 from threadkeep.turn.desk import Desk
+
+
+def _any_of(schema: dict[str, Any]) -> None:
+    """Say that a block may fit more than one schema: that of an unknown kind, which any block fits, is among them."""
+    schema["items"] = {"anyOf": schema["items"]["oneOf"]}
+
+
+ShownBlocks = Annotated[list[AnyBlock], Field(json_schema_extra=_any_of)]
 
 
 class Shown(BaseModel):
@@ -67,7 +75,7 @@ class ShownContent(Shown):
     id: str
     role: str
     content: str
-    blocks: list[AnyBlock]
+    blocks: ShownBlocks
     tool_calls: list[ToolCall]
     tool_result: ToolResult | None
     tool_trace: list[dict[str, Any]]

@@ -8,13 +8,12 @@ from starlette.responses import JSONResponse, Response
 
 from threadkeep.context.blocks import text_of_blocks
 from threadkeep.context.marks import NO_CONTENT
-from threadkeep.conversation.blocks import AnyBlock
 from threadkeep.conversation.events import Event, MessageCompleted, TurnEnded, TurnWaiting
 from threadkeep.conversation.message import Message, Role, ToolCall
 from threadkeep.conversation.turn import TurnState
 from threadkeep.server.failed_turn import problem_of_turn
 from threadkeep.server.keys import replay_headers
-from threadkeep.server.shown import Shown
+from threadkeep.server.shown import Shown, ShownBlocks
 
 
 class UsedTool(Shown):
@@ -37,7 +36,7 @@ class Reply(Shown):
     session_id: str
     status: str = Field(examples=["completed"])
     detail: str | None = None
-    blocks: list[AnyBlock] = Field(default_factory=list)
+    blocks: ShownBlocks = Field(default_factory=list)
     tool_calls: list[UsedTool] = Field(default_factory=list)
 
 
