@@ -64,6 +64,7 @@ _BULLET = re.compile(r"\s{0,20}(?:[-*•+]|\(?\d{1,2}[.):])\s")
 _ORDER = re.compile(r"(?:^|[,;.]? )(?:and )?(?:first|then|next|finally|lastly)\b,? | ?(?:->|→) ?", re.IGNORECASE)
 _TOOL = re.compile(r"[A-Za-z_][\w.:*/-]{0,63}(?:\([^()\n]{1,80}\))?")
 _SCRIPT = re.compile(r"([a-z0-9_-]{1,40}\.(?:py|sh))\b[ :,(-]{0,5}(.*)", re.IGNORECASE)
+_NEEDS = re.compile(r"(?:^|,? )(?:it |and )?needs? a script ", re.IGNORECASE)
 _NAMED = re.compile(r",? ?\b(?:called|named) (?:[\"'`]([^\"'`]{2,64})[\"'`]|([\w-]{2,64}))", re.IGNORECASE)
 
 
@@ -128,7 +129,10 @@ def understood(text: str) -> dict[str, Any]:
     if (name := _NAMED.search(words)) and name_error(called := slug(name[1] or name[2])) is None:
         found["skill_name"] = called
     for sentence in re.split(r"(?<=[.!?]) ", _NAMED.sub("", words)):
-        if "purpose" not in found and (purpose := _purpose_in(sentence)):
+        before, *behind = _NEEDS.split(sentence, maxsplit=1)
+        if scripts := _scripts(behind[0]) if behind else []:
+            found["scripts_needed"] = scripts
+        if "purpose" not in found and (purpose := _purpose_in(before)):
             found = {"purpose": purpose, **found}
     return found
 

@@ -105,9 +105,15 @@ def test_where_there_is_no_purpose_none_is_made_up(text: str) -> None:
     assert "purpose" not in understood(text)
 
 
-def test_a_name_is_understood_along_with_the_purpose() -> None:
-    told = understood("Make me a skill which converts CSV to JSON, named csv-to-json.")
-    assert told == {"purpose": "convert CSV to JSON", "skill_name": "csv-to-json"}
+def test_a_name_and_a_script_are_understood_along_with_the_purpose() -> None:
+    told = understood(
+        "Make me a skill which converts CSV to JSON, named csv-to-json, it needs a script that reads CSV."
+    )
+    assert told == {
+        "purpose": "convert CSV to JSON",
+        "skill_name": "csv-to-json",
+        "scripts_needed": [{"name": "reads_csv.py", "purpose": "reads CSV"}],
+    }
     assert understood('I want a skill called "Release Notes" for writing notes')["skill_name"] == "release-notes"
 
 
