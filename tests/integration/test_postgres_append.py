@@ -8,6 +8,7 @@ import pytest
 import pytest_asyncio
 
 from tests.postgres_server import Urls
+from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.entry import Update
 from threadkeep.conversation.message import Message, Role, ToolCall
 from threadkeep.conversation.state import State
@@ -15,7 +16,7 @@ from threadkeep.errors import ConversationNotFound, StaleHead, StoreError
 from threadkeep.runtime import open_store
 from threadkeep.store.base import ROOT, Append, Store
 from threadkeep.store.postgres.pool import Pool
-from threadkeep.testing.samples import ADA, BOB, asked, new, run, say, settle, texts_of
+from threadkeep.testing.samples import ADA, BOB, asked, key, new, run, say, settle, texts_of
 from threadkeep.testing.stores import whole_log
 
 
@@ -180,3 +181,11 @@ async def test_what_one_writer_cannot_store_costs_the_others_of_its_group_nothin
     assert [isinstance(answer, StoreError) for answer in done] == [number == 3 for number in range(8)]
     for number, name in enumerate(names):
         assert texts_of(await store.newest(ADA, name)) == ["first", *([] if number == 3 else [f"{number}"])]
+
+
+async def test_of_many_who_create_with_one_key_at_once_one_does(stores: tuple[Store, Store]) -> None:
+    for number in range(20):
+        once = key(f"k{number}")
+        made = await asyncio.gather(*(store.create(ADA, NewConversation(), key=once) for store in stores * 8))
+        assert len({created.conversation.id for created in made}) == 1
+        assert [created.replayed for created in made].count(False) == 1

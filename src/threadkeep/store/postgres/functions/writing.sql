@@ -151,16 +151,23 @@ END $$;
 
 -- Keep what keys made. One whose conversation was deleted is free; any other that is there was made by somebody who was faster.
 CREATE FUNCTION threadkeep.keep_keys(p_keys threadkeep.key[]) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE done integer;
+DECLARE
+    made integer;
+    freed integer := 0;
 BEGIN
-    INSERT INTO threadkeep.key AS k SELECT * FROM unnest(p_keys)
-    ON CONFLICT (tenant, name) DO UPDATE SET
-        conversation = excluded.conversation, digest = excluded.digest, first = excluded.first, last = excluded.last
-    WHERE NOT EXISTS (
-        SELECT FROM threadkeep.conversation c WHERE c.tenant = k.tenant AND c.key = k.conversation AND c.id IS NOT NULL
-    );
-    GET DIAGNOSTICS done = ROW_COUNT;
-    IF done < cardinality(p_keys) THEN
+    INSERT INTO threadkeep.key SELECT * FROM unnest(p_keys) ON CONFLICT DO NOTHING;
+    GET DIAGNOSTICS made = ROW_COUNT;
+    IF made < cardinality(p_keys) THEN
+        -- In a statement of its own, which sees what was committed while the first one waited.
+        UPDATE threadkeep.key k SET conversation = n.conversation, digest = n.digest, first = n.first, last = n.last
+        FROM unnest(p_keys) n
+        WHERE k.tenant = n.tenant AND k.name = n.name AND k.conversation <> n.conversation AND NOT EXISTS (
+            SELECT FROM threadkeep.conversation c
+            WHERE c.tenant = k.tenant AND c.key = k.conversation AND c.id IS NOT NULL
+        );
+        GET DIAGNOSTICS freed = ROW_COUNT;
+    END IF;
+    IF made + freed < cardinality(p_keys) THEN
         RAISE unique_violation USING MESSAGE = 'a key was used';
     END IF;
 END $$;
