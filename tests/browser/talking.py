@@ -40,7 +40,12 @@ IS_READY_OFFLINE = """async (path) => {
     const isKept = (await Promise.all(names.map(async (name) => (await caches.open(name)).match("/")))).some(Boolean);
     const data = await caches.open("threadkeep-data");
     const copies = await Promise.all(["/v1/me", "/v1/assistants", "/v1/models", path].map((one) => data.match(one)));
-    return Boolean(navigator.serviceWorker.controller) && isKept && copies.every(Boolean);
+    if (!navigator.serviceWorker.controller || !isKept || !copies.every(Boolean)) return false;
+    // A copy follows what is on the screen after a moment.
+    const shown = [...document.querySelectorAll("[data-role=user]")].map((said) => said.textContent.trim());
+    const { messages = [] } = await copies.at(-1).json();
+    const users = messages.filter((message) => message.role === "user");
+    return path === "/v1/conversations" || users.length === shown.length;
 }"""
 
 

@@ -34,7 +34,7 @@ SIZE = 1_000
 TIMES = 4
 QUICK = 0.004
 """Seconds for the longer text that need no second look: what grows with the square takes more."""
-MOST_GROWTH = 2 * TIMES
+MOST_GROWTH = 3 * TIMES
 BOUNDED = {
     "threadkeep.llm.vendor_errors:_SECRET": 600,
     "threadkeep.retrieval.shown_lists:_BOLD": 400,

@@ -2,7 +2,7 @@
 // does not. They are of what was seen, with the cursor behind it, so that following goes on there.
 
 const CACHE = "threadkeep-data";
-const REST = 1500;
+const REST = 500;
 
 // Returns a function that keeps a copy soon, however often it is called. `make` returns the data, or null for none.
 export function copier(path, make) {
