@@ -5,6 +5,7 @@ then what is repeated, many times, then something that does not fit.
 """
 
 import ast
+import gc
 import re
 import signal
 import time
@@ -256,11 +257,15 @@ class TooSlow(BaseException):
 
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Interrupt what takes more processor time: matching, too, looks for signals."""
+    """Interrupt what takes more processor time: matching, too, looks for signals.
+
+    No garbage is collected meanwhile: that time is of the whole process, and the interrupt would end in its callbacks.
+    """
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise TooSlow
 
+    gc.disable()
     before = signal.signal(signal.SIGVTALRM, stop)
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
@@ -268,6 +273,7 @@ def limited(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
+        gc.enable()
 
 
 def seconds_for(work: Callable[[], object], limit: float = 0.2) -> float:

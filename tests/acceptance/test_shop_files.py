@@ -15,7 +15,7 @@ MESSAGES = [
     {"role": "user", "content": "Which phones are under $500?", "timestamp": "2025-01-01T12:00:00Z"},
     {"role": "assistant", "content": "A Samsung and a Motorola.", "timestamp": "2025-01-01T12:00:09Z"},
 ]
-SHOP_SAYS = "Samsung Pixelia Plus 6: phone, $499"
+SHOP_SAYS = "Samsung Pixelia Plus 6"
 """What the shop makes of the follow-up together with what the file tells; nobody else does."""
 
 

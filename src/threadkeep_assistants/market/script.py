@@ -11,10 +11,8 @@ from threadkeep_assistants.market.question import Question, calls_for
 
 EXAMPLES = (
     "What stocks benefit from rate cuts?",
-    "Tell me more about the top one",
-    "What about its supply chain risk?",
-    "Compare it to AAPL",
     "Which banks have the highest margins?",
+    "Compare NVDA to AAPL",
 )
 
 _LIMITS = (
