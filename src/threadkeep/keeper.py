@@ -25,7 +25,7 @@ from threadkeep.llm.choice import Choice
 from threadkeep.store.base import Begun, Created, Store
 from threadkeep.store.history import newest_messages
 from threadkeep.supervision import supervised
-from threadkeep.tools.mcp import McpServers
+from threadkeep.tools.mcp.servers import McpServers
 from threadkeep.turn.assistant import Assistant
 from threadkeep.turn.desk import Desk
 from threadkeep.turn.host import Host

@@ -25,8 +25,8 @@ from threadkeep.llm.choice import Choice, choose_model
 from threadkeep.settings import AssistantSettings, Settings
 from threadkeep.store.base import MAX_BYTES, Store
 from threadkeep.tools.base import DEFAULT_TIMEOUT, Tool
-from threadkeep.tools.mcp import McpServers
-from threadkeep.tools.mcp_config import McpServer
+from threadkeep.tools.mcp import McpServer
+from threadkeep.tools.mcp.servers import McpServers
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.admission import Admission
 from threadkeep.turn.assistant import Assistant

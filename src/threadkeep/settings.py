@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from threadkeep.errors import InvalidValue
 from threadkeep.store.base import MAX_BYTES
 from threadkeep.tools.base import DEFAULT_TIMEOUT
-from threadkeep.tools.mcp_config import McpServer, McpServerName
+from threadkeep.tools.mcp import McpServer, McpServerName
 
 PREFIX = "THREADKEEP_"
 _VARIABLE = re.compile(r"\$\{(\w+)\}")

@@ -19,7 +19,7 @@ from threadkeep.store.base import Store
 from threadkeep.testing.clock import FakeClock
 from threadkeep.tools.base import Tool, ToolContext
 from threadkeep.tools.decorator import tool
-from threadkeep.tools.running import AT_ONCE
+from threadkeep.tools.registry import AT_ONCE
 
 LEASE = timedelta(seconds=1)
 

@@ -5,7 +5,7 @@ import signal
 import sys
 from pathlib import Path
 
-from threadkeep.tools.running import AT_ONCE
+from threadkeep.tools.registry import AT_ONCE
 
 ROOT = Path(__file__).parents[2]
 

@@ -22,7 +22,7 @@ from threadkeep.runtime import Hosting, open_keeper
 from threadkeep.server.app import create_app
 from threadkeep.server.connection import Connection
 from threadkeep.settings import Settings
-from threadkeep.tools.mcp_config import McpServer
+from threadkeep.tools.mcp import McpServer
 from threadkeep.turn.assistant import Assistant
 
 PATIENCE = 30.0

@@ -15,13 +15,11 @@ import pytest
 from tests.integration.serving import serving
 from threadkeep.conversation.message import ToolCall
 from threadkeep.conversation.scope import LOCAL
-from threadkeep.tools import mcp_connection
 from threadkeep.tools.base import ToolContext, ToolOutcome
-from threadkeep.tools.mcp import McpServers
-from threadkeep.tools.mcp_config import McpServer
-from threadkeep.tools.mcp_state import Backoff, Connected, McpState
-from threadkeep.tools.registry import Registry
-from threadkeep.tools.running import run_call, run_calls
+from threadkeep.tools.mcp import Backoff, Connected, McpServer, McpState
+from threadkeep.tools.mcp import connection as mcp_connection
+from threadkeep.tools.mcp.servers import McpServers
+from threadkeep.tools.registry import Registry, run_call, run_calls
 from threadkeep.turn.assistant import Assistant
 
 SERVER = str(Path(__file__).with_name("mcp_server.py"))
@@ -323,14 +321,14 @@ async def test_no_servers_are_no_tools() -> None:
 async def test_without_the_package_the_servers_fail_with_the_line_that_installs_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(sys.modules, "threadkeep.tools.mcp_connection", None)
+    monkeypatch.setitem(sys.modules, "threadkeep.tools.mcp.connection", None)
     async with McpServers({"any": McpServer(command="x")}) as servers:
         assert servers.states()[0].state is Connected.FAILED
         assert "pip install 'threadkeep[mcp]'" in str(servers.states()[0].reason)
 
 
 def test_the_package_is_not_imported_before_a_server_is_started() -> None:
-    program = "import sys, threadkeep.tools.mcp, threadkeep.settings; sys.exit('mcp' in sys.modules)"
+    program = "import sys, threadkeep.tools.mcp.servers, threadkeep.settings; sys.exit('mcp' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from threadkeep.errors import InvalidValue
 from threadkeep.settings import Settings, load_settings, origins, read_file, unknown_variables
-from threadkeep.tools.mcp_config import McpServer
+from threadkeep.tools.mcp import McpServer
 
 
 def unexpected(path: Path, content: bytes) -> None:

@@ -19,9 +19,9 @@ from threadkeep.store.wire import Wire
 from threadkeep.supervision import supervised
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.scripted_model import ScriptedModel
-from threadkeep.tools.mcp import McpServers
-from threadkeep.tools.mcp_config import McpServer
-from threadkeep.tools.mcp_connection import Connection
+from threadkeep.tools.mcp import McpServer
+from threadkeep.tools.mcp.connection import Connection
+from threadkeep.tools.mcp.servers import McpServers
 
 FAILURES = [StoreUnavailable(), RuntimeError("a bug"), asyncio.CancelledError(), MemoryError()]
 

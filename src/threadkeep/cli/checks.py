@@ -17,8 +17,8 @@ from threadkeep.llm.choice import choose_model
 from threadkeep.llm.loading import load_model
 from threadkeep.runtime import open_store, pending_migrations, store_path
 from threadkeep.settings import Settings
-from threadkeep.tools.mcp import McpServers
-from threadkeep.tools.mcp_state import Connected
+from threadkeep.tools.mcp import Connected
+from threadkeep.tools.mcp.servers import McpServers
 
 MCP_SECONDS = 15.0
 MEGABYTE = 1024**2

@@ -12,7 +12,7 @@ from pydantic import BaseModel, SecretStr
 from threadkeep.cli.flags import add_setting_flags, given_flags
 from threadkeep.cli.trust import read_trusted_file
 from threadkeep.settings import Settings, file_path, load_settings, origins
-from threadkeep.tools.mcp_config import McpServer
+from threadkeep.tools.mcp import McpServer
 
 HIDDEN = "(hidden)"
 

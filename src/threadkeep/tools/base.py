@@ -9,7 +9,21 @@ from threadkeep.conversation.blocks import Block
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State
 from threadkeep.llm.base import ToolSpec
-from threadkeep.tools.archive import Archive
+from threadkeep.store.base import Hit, Store
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """What one user said and heard."""
+
+    _store: Store
+    _scope: Scope
+
+    async def search(self, text: str, *, limit: int = 10) -> tuple[Hit, ...]:
+        """Return messages that hold all words of a text, the best first. Raises InvalidSearch without a word."""
+        page = await self._store.search(self._scope, text, limit=limit)
+        return tuple(page.items)
+
 
 DEFAULT_TIMEOUT = 60.0
 """Seconds that a call may take unless the settings or its tool say otherwise."""

@@ -17,9 +17,8 @@ from threadkeep.errors import InvalidValue
 from threadkeep.llm.base import ToolSpec
 from threadkeep.off_loop import in_thread
 from threadkeep.tools.base import Tool, ToolContext, ToolOutcome
-from threadkeep.tools.docstring import Docstring
 from threadkeep.tools.outcome import attempt, failure, outcome_of
-from threadkeep.tools.signature import Signature
+from threadkeep.tools.signature import Docstring, Signature
 
 LEGAL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 """What every provider accepts as the name of a tool."""

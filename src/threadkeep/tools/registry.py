@@ -1,13 +1,24 @@
-"""The tools that a turn may use, by name. A registry does not change; `plus` makes another one."""
+"""The tools that a turn may use, by name, and running a model's calls of them: every call gets an outcome.
 
-from collections.abc import Iterable, Iterator
+A registry does not change; `plus` makes another one. Storing the calls before and the outcomes after is the engine's
+part.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 
+from threadkeep.conversation.message import ToolCall
 from threadkeep.errors import InvalidValue
 from threadkeep.llm.base import ToolSpec
-from threadkeep.tools.base import Tool, ToolOutcome
-from threadkeep.tools.outcome import failure
+from threadkeep.tools.base import Tool, ToolContext, ToolOutcome
+from threadkeep.tools.outcome import attempt, failure, outcome_of
 
+AT_ONCE = 16
+"""How many calls of one answer run at the same time; the others wait."""
+SHOWN_CHARACTERS = 20_000
+"""How much of a result a model sees unless the assistant says otherwise."""
 _SHOWN_NAMES = 20
 
 
@@ -49,3 +60,62 @@ class Registry:
         shown = ", ".join(list(self._tools)[:_SHOWN_NAMES])
         more = f" and {len(self) - _SHOWN_NAMES} more" if len(self) > _SHOWN_NAMES else ""
         return failure(f"There is no tool {name!r}.{meant} The tools are: {shown}{more}.")
+
+
+async def run_call(registry: Registry, call: ToolCall, context: ToolContext, flaw: str | None = None) -> ToolOutcome:
+    """Run one call. `flaw` is what was wrong with its arguments before they could be read; then nothing runs.
+
+    Raises LeaseLost if the turn is not ours any more: then nothing runs either.
+    """
+    tool = registry.get(call.name)
+    if tool is None:
+        return registry.unknown(call.name)
+    if flaw is not None:
+        return failure(flaw)
+    await context.confirm()
+    return await attempt(lambda: _run(tool, call, context), timeout=None)
+
+
+async def _run(tool: Tool, call: ToolCall, context: ToolContext) -> ToolOutcome:
+    """Run the tool as this call, and check what it returned: anybody may write a tool."""
+    return outcome_of(await tool.run(call.args, replace(context, call_id=call.id)))
+
+
+async def run_calls(
+    registry: Registry, calls: Sequence[ToolCall], context: ToolContext, flaws: Mapping[str, str] | None = None
+) -> AsyncGenerator[tuple[ToolCall, ToolOutcome], None]:
+    """Run calls in parallel and yield each with its outcome as it finishes. `flaws` are by the id of the call.
+
+    Closing the iterator cancels the calls that are still running.
+    """
+    slots, found = asyncio.Semaphore(AT_ONCE), flaws or {}
+
+    async def run_one(call: ToolCall) -> tuple[ToolCall, ToolOutcome]:
+        async with slots:
+            return call, await run_call(registry, call, context, found.get(call.id))
+
+    tasks = [asyncio.create_task(run_one(call)) for call in calls]
+    try:
+        for finished in asyncio.as_completed(tasks):
+            yield await finished
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def shorten(text: str, limit: int = SHOWN_CHARACTERS) -> str:
+    """Return what a model sees of a large result: the beginning, how much was left out, and the end.
+
+    The same text is always shortened alike. The result has at most `limit` characters; a limit too small for the
+    remark in the middle gives the remark alone.
+    """
+    if len(text) <= limit:
+        return text
+    room = max(0, limit - len(_remark(len(text), len(text))))
+    head = room * 3 // 4
+    return text[:head] + _remark(len(text) - room, len(text)) + text[len(text) - (room - head) :]
+
+
+def _remark(left_out: int, size: int) -> str:
+    return f"\n[… {left_out:,} of {size:,} characters left out here …]\n"

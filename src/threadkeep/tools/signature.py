@@ -1,13 +1,16 @@
-"""The arguments of a function: their JSON schema for the model, and the check of what a model sends.
+"""What a function takes: the JSON schema of its arguments for the model, and the check of what a model sends.
 
 Each argument becomes a field of a pydantic model under a name of its own (`a0`, `a1`, …) with the argument's name as
-the alias, so that an argument may have any name, also one that pydantic uses itself.
+the alias, so that an argument may have any name, also one that pydantic uses itself. Descriptions are read from
+docstrings in Google's style only: a parameter is described best where it is declared, with `Field(description=…)`.
 """
 
 import inspect
 import json
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Self, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
@@ -15,10 +18,61 @@ from pydantic_core import ErrorDetails
 
 from threadkeep.errors import InvalidInput, InvalidValue
 from threadkeep.tools.base import ToolContext
-from threadkeep.tools.docstring import Docstring
 
 _SHOWN_ERRORS = 10
 _SHOWN_INPUT = 80
+_HEADINGS = ("args:", "arguments:", "parameters:")
+_PARAMETER = re.compile(r"\*{0,2}(\w+)\s*(?:\([^)]*\))?:\s*(.*)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Docstring:
+    """The description of a function and of those parameters that the docstring names."""
+
+    summary: str = ""
+    parameters: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, function: Callable[..., Any]) -> Self:
+        """Read the docstring of a function; without one, everything is empty."""
+        lines = (inspect.getdoc(function) or "").splitlines()
+        summary = " ".join(line.strip() for line in _until_blank(lines))
+        return cls(summary=summary, parameters=dict(_parameters(lines)))
+
+
+def _until_blank(lines: Iterable[str]) -> Iterator[str]:
+    for line in lines:
+        if not line.strip() or line.strip().lower() in _HEADINGS:
+            return
+        yield line
+
+
+def _parameters(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield each parameter with its text; a line that is indented deeper goes on with the one before."""
+    name, texts, depth = "", list[str](), 0
+    for line in _section(lines):
+        indent = len(line) - len(line.lstrip())
+        start = _PARAMETER.fullmatch(line.strip())
+        if start and (not name or indent <= depth):
+            if name:
+                yield name, " ".join(texts)
+            name, texts, depth = start[1], [start[2]] if start[2] else [], indent
+        else:
+            texts.append(line.strip())
+    if name:
+        yield name, " ".join(texts)
+
+
+def _section(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines under the heading of the arguments, up to the next text that is not indented."""
+    inside = False
+    for line in lines:
+        if line.strip().lower() in _HEADINGS:
+            inside = True
+        elif line.strip() and not line[0].isspace():
+            inside = False
+        elif inside and line.strip():
+            yield line
 
 
 class _PlainSchema(GenerateJsonSchema):

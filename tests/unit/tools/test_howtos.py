@@ -8,7 +8,7 @@ from typing import Any
 from tests.unit.tools.samples import CONTEXT
 from threadkeep.conversation.blocks import Table
 from threadkeep.settings import load_settings
-from threadkeep.tools.running import AT_ONCE, SHOWN_CHARACTERS
+from threadkeep.tools.registry import AT_ONCE, SHOWN_CHARACTERS
 
 HOWTOS = Path(__file__).parents[3] / "docs" / "howto"
 

@@ -23,7 +23,7 @@ from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.scripted_model import ScriptedModel
 from threadkeep.testing.stores import OpenAnother, whole_log
 from threadkeep.tools.base import Tool
-from threadkeep.tools.mcp import McpServers
+from threadkeep.tools.mcp.servers import McpServers
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant
 from threadkeep.turn.bus import Bus

@@ -6,7 +6,7 @@ from pydantic import Field
 from threadkeep.keeper import Keeper
 from threadkeep.server.identity import Who
 from threadkeep.server.shown import Shown
-from threadkeep.tools.mcp_state import Connected
+from threadkeep.tools.mcp import Connected
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant
 

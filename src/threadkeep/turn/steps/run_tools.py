@@ -12,10 +12,9 @@ from threadkeep.conversation.state import State, StateChange
 from threadkeep.conversation.value import JsonObject
 from threadkeep.errors import ContentTooLarge, IllegalTransition
 from threadkeep.store.base import Appendable
-from threadkeep.tools.archive import Archive
-from threadkeep.tools.base import ToolContext, ToolOutcome
+from threadkeep.tools.base import Archive, ToolContext, ToolOutcome
 from threadkeep.tools.outcome import failure
-from threadkeep.tools.running import run_calls, shorten
+from threadkeep.tools.registry import run_calls, shorten
 from threadkeep.turn.decision import RunTools
 from threadkeep.turn.running import Running
 from threadkeep.turn.states import after, read_state, state_change

@@ -1,6 +1,11 @@
-"""Which MCP servers there are, and how to reach them: one table `[mcp.servers.NAME]` of threadkeep.toml for each."""
+"""MCP servers as the settings name them, one table `[mcp.servers.NAME]` of threadkeep.toml each, and their state.
+
+Nothing here needs the `mcp` package, which is an extra: `servers` imports it when the first server is started.
+"""
 
 import re
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
@@ -51,3 +56,38 @@ class McpServer(BaseModel):
         if self.command is not None and self.headers:
             raise ValueError("headers belong to a server with a url")
         return self
+
+
+class Connected(StrEnum):
+    """Whether the tools of a server can be called."""
+
+    CONNECTING = "connecting"
+    READY = "ready"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpState:
+    """A server by name, with the number of its tools. `reason` is why it failed last, also while it is tried again."""
+
+    server: str
+    state: Connected = Connected.CONNECTING
+    reason: str | None = None
+    tools: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backoff:
+    """Seconds between two tries: the first wait is doubled each time, up to the longest.
+
+    A connection that held for longer than the longest wait begins at the first again.
+    """
+
+    first: float = 0.5
+    longest: float = 60.0
+
+    def after(self, held: float, last: float | None) -> float:
+        """Return how long to wait after a connection that held for so many seconds, and after the last wait."""
+        if last is None or held > self.longest:
+            return self.first
+        return min(last * 2, self.longest)

@@ -1,6 +1,10 @@
-"""Arguments: what a model sends is checked before the call, and what is wrong is told so that it can do better."""
+"""Docstrings: the first paragraph, and parameters in Google's style.
+
+Arguments: what a model sends is checked before the call, and what is wrong is told so that it can do better.
+"""
 
 import json
+from collections.abc import Callable
 from datetime import date
 from enum import StrEnum
 from typing import Any
@@ -12,6 +16,60 @@ from hypothesis import strategies as st
 from tests.unit.tools.samples import CONTEXT
 from threadkeep.conversation.scope import Scope
 from threadkeep.tools.decorator import tool
+from threadkeep.tools.signature import Docstring
+
+
+def documented(text: str | None) -> Callable[[], Any]:
+    """Return a function with that docstring."""
+
+    def function() -> None:
+        return None
+
+    function.__doc__ = text
+    return function
+
+
+@pytest.mark.parametrize(
+    ("text", "summary"),
+    [
+        (None, ""),
+        ("One line.", "One line."),
+        ("Two\n    lines.\n\n    And more.", "Two lines."),
+        ("Short.\n    Args:\n        a: A.", "Short."),
+    ],
+)
+def test_the_summary_is_the_first_paragraph(text: str | None, summary: str) -> None:
+    assert Docstring.of(documented(text)).summary == summary
+
+
+def test_parameters_are_read_from_the_section_of_arguments() -> None:
+    text = """Do it.
+
+    Note: this is no parameter.
+
+    Args:
+        city (str, optional): Which city,
+            for example: Bergen.
+        *rest: All
+        days:
+            How many.
+
+        unit: C or F.
+
+    Returns:
+        text: Not a parameter either.
+    """
+    assert Docstring.of(documented(text)).parameters == {
+        "city": "Which city, for example: Bergen.",
+        "rest": "All",
+        "days": "How many.",
+        "unit": "C or F.",
+    }
+
+
+def test_a_section_without_a_parameter_is_harmless() -> None:
+    assert Docstring.of(documented("Do it.\n\nArgs:\n    nothing in particular\n")).parameters == {}
+
 
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -1,7 +1,4 @@
-"""The MCP servers that the settings name, kept connected, and their tools. A message can never name another server.
-
-The `mcp` package is an extra and imported when the first server is started.
-"""
+"""The MCP servers that the settings name, kept connected, and their tools. A message can never name another server."""
 
 import asyncio
 from collections.abc import Mapping
@@ -10,11 +7,10 @@ from typing import TYPE_CHECKING, Self
 
 from threadkeep.supervision import supervised
 from threadkeep.tools.base import Tool
-from threadkeep.tools.mcp_config import McpServer
-from threadkeep.tools.mcp_state import Backoff, Connected, McpState
+from threadkeep.tools.mcp import Backoff, Connected, McpServer, McpState
 
 if TYPE_CHECKING:
-    from threadkeep.tools.mcp_connection import Connection
+    from threadkeep.tools.mcp.connection import Connection
 
 
 class McpServers:
@@ -41,7 +37,7 @@ class McpServers:
         if not self._configs or self._owners:
             return
         try:
-            from threadkeep.tools.mcp_connection import Connection
+            from threadkeep.tools.mcp.connection import Connection
         except ImportError:
             self._states = {name: _not_installed(name) for name in self._configs}
             return

@@ -21,12 +21,9 @@ from mcp.types import CONNECTION_CLOSED, Implementation, ToolListChangedNotifica
 from mcp.types import Tool as Listed
 
 from threadkeep.tools.base import Tool, ToolOutcome
-from threadkeep.tools.mcp_config import McpServer
-from threadkeep.tools.mcp_last_words import LastWords
-from threadkeep.tools.mcp_result import outcome_from
-from threadkeep.tools.mcp_state import Backoff, Connected, McpState
-from threadkeep.tools.mcp_tool import tools_from
-from threadkeep.tools.mcp_transport import open_transport
+from threadkeep.tools.mcp import Backoff, Connected, McpServer, McpState
+from threadkeep.tools.mcp.tool import outcome_from, tools_from
+from threadkeep.tools.mcp.transport import StderrTail, open_transport
 from threadkeep.tools.outcome import failure
 
 _CONNECT_SECONDS = 30.0
@@ -65,11 +62,11 @@ class Connection:
                 began = time.monotonic()
                 reason = await self._stay_connected()
                 _log.info("the MCP server %s is down: %s", self._server, reason)
-                self._now(Connected.FAILED, reason)
+                self._set_state(Connected.FAILED, reason)
                 wait = self._backoff.after(time.monotonic() - began, wait)
                 await anyio.sleep(wait)
-                self._now(Connected.CONNECTING, reason)
-        self._now(Connected.FAILED, "closed")
+                self._set_state(Connected.CONNECTING, reason)
+        self._set_state(Connected.FAILED, "closed")
 
     def stop(self) -> None:
         """Have `run` close the connection and return."""
@@ -103,10 +100,10 @@ class Connection:
 
     async def _stay_connected(self) -> str:
         """Connect and serve until the connection is lost; return why."""
-        words = LastWords(self._server)
+        stderr = StderrTail(self._server)
         try:
             async with Client(
-                self._open(words),
+                self._open(stderr),
                 read_timeout_seconds=_CONNECT_SECONDS,
                 message_handler=self._on_message,
                 client_info=Implementation(name="threadkeep", version=version("threadkeep")),
@@ -114,15 +111,15 @@ class Connection:
             ) as client:
                 await self._serve(client)
         except Exception as error:
-            return await _reason(error, words)
+            return await _reason(error, stderr)
         return "the connection was closed"
 
     @asynccontextmanager
-    async def _open(self, words: LastWords) -> AsyncIterator[Any]:
+    async def _open(self, stderr: StderrTail) -> AsyncIterator[Any]:
         """Open the way to the server."""
         self._is_opening = True
         try:
-            async with open_transport(self._config, words, lambda: self._wake.set()) as streams:
+            async with open_transport(self._config, stderr, lambda: self._wake.set()) as streams:
                 self._opened()
                 yield streams
         finally:
@@ -143,11 +140,11 @@ class Connection:
                         listed = await _list(client)
                     self.tools = tools_from(self._server, self._config, listed, self.call)
                     self._client = client
-                    self._now(Connected.READY, None)
+                    self._set_state(Connected.READY, None)
                     await self._wake.wait()
             finally:
                 self._client = None
-                self._now(Connected.FAILED, "the connection was lost")
+                self._set_state(Connected.FAILED, "the connection was lost")
 
     async def _listen(self, client: Client) -> None:
         """Wake the owner when the server says that its tools changed, if it is one that can be listened to.
@@ -171,7 +168,7 @@ class Connection:
         if isinstance(message, ToolListChangedNotification):
             self._wake.set()
 
-    def _now(self, state: Connected, reason: str | None) -> None:
+    def _set_state(self, state: Connected, reason: str | None) -> None:
         self.state = replace(self.state, state=state, reason=reason, tools=len(self.tools))
         if state is not Connected.CONNECTING:
             self.tried.set()
@@ -189,10 +186,10 @@ async def _list(client: Client) -> list[Listed]:
     return found
 
 
-async def _reason(error: BaseException, words: LastWords) -> str:
+async def _reason(error: BaseException, stderr: StderrTail) -> str:
     """Return why a connection failed: the first error behind it, and what the process wrote last."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    said = await words.text()
+    said = await stderr.text()
     reason = f"{type(error).__name__}: {error}".removesuffix(": ")
     return f"{reason}; it wrote: {said}" if said else reason
