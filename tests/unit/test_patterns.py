@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from tests.pumping import KINDS, TAILS, Found, attacks, computed, patterns, seconds_for
-from threadkeep.context.content_words import content_words
 from threadkeep.context.tokens import tokens_in
 from threadkeep.conversation.message import Message, Role
 from threadkeep.llm.base import Request, ToolSpec
@@ -25,9 +24,9 @@ from threadkeep.llm.title import title_from_words
 from threadkeep.llm.vendor_errors import length_refusal
 from threadkeep.retrieval.rewriting_guard import cleaned, flaw
 from threadkeep.retrieval.shown_lists import shown_lists
-from threadkeep.retrieval.splitting import split
 from threadkeep.routing.follow_up import follow_up
-from threadkeep.store.words import query_words, words
+from threadkeep.text.excerpt import split
+from threadkeep.text.words import content_words, query_words, words
 
 PACKAGES = ("threadkeep", "threadkeep_assistants")
 SIZE = 1_000

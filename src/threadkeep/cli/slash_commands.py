@@ -12,10 +12,10 @@ from threadkeep.cli.follower import Follower
 from threadkeep.cli.session import Session
 from threadkeep.conversation.conversation import Branch
 from threadkeep.conversation.entry import Entry
-from threadkeep.conversation.markdown import to_markdown
 from threadkeep.conversation.message import Message, Role
 from threadkeep.errors import InvalidValue, NotFound
 from threadkeep.store.base import ROOT
+from threadkeep.text.markdown import to_markdown
 
 SHOWN = 20
 """Messages that `/history` shows unless it is told how many."""

@@ -15,9 +15,9 @@ from threadkeep.conversation.events import (
     TurnEnded,
     TurnQueued,
 )
-from threadkeep.conversation.markdown import block_markdown
 from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.conversation.turn import TurnState
+from threadkeep.text.markdown import block_markdown
 
 CUT_OFF = "(cut off here)"
 WIDEST = 100

@@ -4,10 +4,10 @@ from dataclasses import replace
 from typing import Any
 
 from threadkeep.context.base import Working
-from threadkeep.context.excerpt import OLD, head
 from threadkeep.context.marks import NO_CONTENT, with_text
 from threadkeep.conversation.blocks import Block, Chart, Citation, Narrative, RankedList, SplitCompare, Table
 from threadkeep.conversation.message import Message, Role
+from threadkeep.text.excerpt import OLD, head
 
 _NAMES = ("ticker", "name", "title", "label", "id")
 

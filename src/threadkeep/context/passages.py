@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from threadkeep.context.base import Working
-from threadkeep.context.excerpt import ends
 from threadkeep.context.marks import note, own
+from threadkeep.text.excerpt import ends
 
 
 def passages(working: Working) -> Working:

@@ -9,12 +9,12 @@ from dataclasses import replace
 
 from threadkeep.context.base import Counter, Line, Working
 from threadkeep.context.blocks import text_of_blocks
-from threadkeep.context.content_words import content_words
-from threadkeep.context.excerpt import around
 from threadkeep.context.history import in_turns, lines_of
 from threadkeep.context.marks import note, own
 from threadkeep.context.room import room_left_for_recall
 from threadkeep.conversation.message import Role
+from threadkeep.text.excerpt import around
+from threadkeep.text.words import content_words
 
 MAX_CHARACTERS = 1200
 """How much of one recalled message is shown."""

@@ -8,9 +8,9 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 
 from threadkeep.conversation.message import Message, Role
-from threadkeep.conversation.stop_words import STOP_WORDS
-from threadkeep.conversation.word_stem import stem
-from threadkeep.store.words import searchable, words_in_order
+from threadkeep.text.stems import stem
+from threadkeep.text.stop_words import STOP_WORDS
+from threadkeep.text.words import searchable, words_in_order
 
 TURNS = 6
 """How many of the newest questions, with their answers, words are taken from."""

@@ -15,7 +15,6 @@ from threadkeep.errors import EmbeddingFailed, IndexUnusable
 from threadkeep.retrieval.base import Document, Passage, Query, Retriever
 from threadkeep.retrieval.checks import check_document, check_query
 from threadkeep.retrieval.embeddings import Embeddings, Vector
-from threadkeep.retrieval.splitting import split
 from threadkeep.retrieval.sqlite import reading, writing
 from threadkeep.retrieval.sqlite.file import made_with, open_file, transaction, translated
 from threadkeep.retrieval.sqlite.reading import Listed
@@ -24,6 +23,7 @@ from threadkeep.retrieval.terms import MAX_CHARACTERS
 from threadkeep.retrieval.vectors import blended
 from threadkeep.retrieval.wordllama import WordLlamaEmbeddings
 from threadkeep.store.sqlite_file import Database
+from threadkeep.text.excerpt import split
 
 T = TypeVar("T")
 

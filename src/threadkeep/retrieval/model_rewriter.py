@@ -16,7 +16,7 @@ from threadkeep.llm.base import Model, Request
 from threadkeep.retrieval.base import Rewrite, Rewriter
 from threadkeep.retrieval.expansion import content_stems
 from threadkeep.retrieval.rewriting_guard import cleaned, flaw
-from threadkeep.store.words import searchable
+from threadkeep.text.words import searchable
 
 logger = logging.getLogger(__name__)
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from threadkeep.conversation.stop_words import STOP_WORDS
-from threadkeep.conversation.word_stem import stem
 from threadkeep.retrieval.shown_lists import Item, ShownList
-from threadkeep.store.words import words_in_order
+from threadkeep.text.stems import stem
+from threadkeep.text.stop_words import STOP_WORDS
+from threadkeep.text.words import words_in_order
 
 _ORDINALS = {
     word: place

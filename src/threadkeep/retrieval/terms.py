@@ -1,13 +1,13 @@
 """How texts and queries fall into words for the full-text side of an index.
 
-Words are cut as everywhere else (`store.words`: no accents, dense scripts by pairs of signs); the index stems them. A
+Words are cut as everywhere else (`text.words`: no accents, dense scripts by pairs of signs); the index stems them. A
 query loses the words that every text of its language has.
 """
 
 from collections.abc import Iterable
 
-from threadkeep.conversation.stop_words import BY_LANGUAGE
-from threadkeep.store.words import words_in_order
+from threadkeep.text.stop_words import BY_LANGUAGE
+from threadkeep.text.words import words_in_order
 
 MAX_TERMS = 64
 """How many different words of a query are looked for; the rest of a page that was pasted adds nothing but time."""

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from threadkeep.conversation.message import Message, Role
-from threadkeep.conversation.word_stem import stem
 from threadkeep.routing.signs import Wording, stems
 from threadkeep.routing.vocabulary import COURTESIES
-from threadkeep.store.words import searchable, words
+from threadkeep.text.stems import stem
+from threadkeep.text.words import searchable, words
 
 WEIGHTS: Mapping[str, float] = {
     "points_back": 4.0,

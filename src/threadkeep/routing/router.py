@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from threadkeep.conversation.message import Message, Role
-from threadkeep.conversation.word_stem import stem
 from threadkeep.routing.follow_up import MOST_CHARACTERS, FollowUp, follow_up
-from threadkeep.store.words import searchable, words_in_order
+from threadkeep.text.stems import stem
+from threadkeep.text.words import searchable, words_in_order
 
 Route = Literal["tool", "retrieve", "respond"]
 

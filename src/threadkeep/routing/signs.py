@@ -8,8 +8,6 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 
-from threadkeep.conversation.stop_words import BY_LANGUAGE
-from threadkeep.conversation.word_stem import stem
 from threadkeep.routing.vocabulary import (
     ALONE,
     AUXILIARIES,
@@ -22,6 +20,8 @@ from threadkeep.routing.vocabulary import (
     QUESTION_WORDS,
     SMALL,
 )
+from threadkeep.text.stems import stem
+from threadkeep.text.stop_words import BY_LANGUAGE
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019.&/-][^\W_]+)*")
 _PLACE = re.compile(

@@ -4,7 +4,7 @@ They are lists on purpose, to be read and corrected. Those that point back and g
 French and Spanish; what is general is judged in English only, and other languages by the rest of the signs.
 """
 
-from threadkeep.conversation.word_stem import stem
+from threadkeep.text.stems import stem
 
 
 def _set(words: str) -> frozenset[str]:

@@ -3,10 +3,10 @@
 import re
 
 from threadkeep.conversation.blocks import Block, Chart, Citation, Narrative, RankedList, SplitCompare, Table
-from threadkeep.conversation.grids import Grid, charted, compared, field_text, ranked, series_of, tabled
 from threadkeep.server.html_chart import drawing
 from threadkeep.server.html_pie import is_whole, ring
 from threadkeep.server.html_text import json_text, prose, safe
+from threadkeep.text.grids import Grid, charted, compared, field_text, ranked, series_of, tabled
 
 _PIE = re.compile("pie|donut|doughnut", re.IGNORECASE)
 _BARS = re.compile(f"bar|column|hist|{_PIE.pattern}", re.IGNORECASE)

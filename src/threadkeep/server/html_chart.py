@@ -6,8 +6,8 @@ Colours are classes of the file's one style sheet, because its policy allows no 
 import math
 from collections.abc import Iterator, Sequence
 
-from threadkeep.conversation.grids import Series
 from threadkeep.server.html_text import safe
+from threadkeep.text.grids import Series
 
 CHART_STYLE = """
 svg { width: 100%; height: auto; }

@@ -12,11 +12,11 @@ from html import escape
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
-from threadkeep.conversation.markdown import UNTITLED
 from threadkeep.conversation.message import Message, MessageStatus
 from threadkeep.server.html_blocks import block_html
 from threadkeep.server.html_chart import CHART_STYLE
 from threadkeep.server.html_text import json_text, prose, safe
+from threadkeep.text.markdown import UNTITLED
 
 STYLE = """
 :root { color-scheme: light dark; }

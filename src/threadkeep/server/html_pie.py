@@ -7,9 +7,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from threadkeep.conversation.grids import Series
 from threadkeep.server.html_chart import COLOURS, bounded, short_number
 from threadkeep.server.html_text import safe
+from threadkeep.text.grids import Series
 
 WIDTH, LINE = 640, 26
 CENTRE, OUTER, INNER = 110, 100, 62

@@ -366,7 +366,7 @@ class Store(ABC):
         """Return the user's messages that hold every word of `text` (the last may be a beginning; words in quotes stand
         together), best first, from the cursor `after` on. Everything that was acknowledged is found.
 
-        The newest `store.words.CANDIDATES` entries that match are ranked. `InvalidSearch` if there is no word to find.
+        The newest `text.search.CANDIDATES` entries that match are ranked. `InvalidSearch` if there is no word to find.
         """
 
     @abstractmethod
@@ -374,7 +374,7 @@ class Store(ABC):
         self, scope: Scope, conversation: str, words: Sequence[str], *, before: int, limit: int = 20
     ) -> tuple[Entry, ...]:
         """Return messages of a conversation, of any branch, stored before the entry `before`, that hold some of the
-        words: those with the rarest and most of them first. For each word the newest `store.words.RELATED` messages are
+        words: those with the rarest and most of them first. For each word the newest `text.search.RELATED` messages are
         considered, so that it costs the same in a long conversation."""
 
     @abstractmethod

@@ -10,7 +10,8 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Tree
 from threadkeep.errors import InvalidCursor, StoreCorrupt
 from threadkeep.store.base import Hit, HitPage
-from threadkeep.store.words import Found, Query, rank, searchable
+from threadkeep.text.search import Found, Query, rank
+from threadkeep.text.words import searchable
 
 FIRST_PAGE = (2**62, 2**62)
 

@@ -5,8 +5,8 @@ What it remembers of a conversation and how it greets is in `llm/general_script`
 
 from typing import Any
 
-from threadkeep.conversation.stop_words import BY_LANGUAGE
 from threadkeep.llm.script import Call, Reply, Scene, Script, after
+from threadkeep.text.stop_words import BY_LANGUAGE
 from threadkeep_assistants.chat.expression import expression_in
 from threadkeep_assistants.chat.tools import cities
 from threadkeep_assistants.vocabulary.words import Text, word_set

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from threadkeep.conversation.stop_words import BY_LANGUAGE
+from threadkeep.text.stop_words import BY_LANGUAGE
 
 
 def phrases(text: str) -> tuple[str, ...]:

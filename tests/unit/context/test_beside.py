@@ -4,10 +4,10 @@ from typing import Any
 
 from tests.unit.context.logs import assistant, entries, entry, material, told, tool, user
 from threadkeep.context.base import Context, Cut, run
-from threadkeep.context.content_words import content_words
 from threadkeep.context.standard import STANDARD
 from threadkeep.conversation.entry import Summary
 from threadkeep.conversation.message import Message
+from threadkeep.text.words import content_words
 
 LOG = entries(
     user("My name is Alice"), assistant("Hello Alice"), user("Old"), assistant("Yes"), user("What is my name?")

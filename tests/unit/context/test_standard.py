@@ -6,12 +6,12 @@ from hypothesis import given, settings
 
 from tests.unit.context.logs import assistant, cut_off, material, materials, told, tool, user
 from threadkeep.context.base import Context, Material, run
-from threadkeep.context.excerpt import OLD
 from threadkeep.context.marks import NO_CONTENT
 from threadkeep.context.standard import STANDARD
 from threadkeep.conversation.message import Message, Role
 from threadkeep.llm.base import Request, ToolSpec
 from threadkeep.testing.providers import check_everywhere
+from threadkeep.text.excerpt import OLD
 
 TOOLS = (ToolSpec(name="look", description="Look it up.", parameters={"type": "object", "properties": {}}),)
 

@@ -21,9 +21,9 @@ from threadkeep.store.ledger.catalog import Catalog
 from threadkeep.store.ledger.index import WordIndex
 from threadkeep.store.ledger.ledger import Ledger
 from threadkeep.store.rules import Decision, Rules
-from threadkeep.store.words import CANDIDATES, Query
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import ADA, BOB, MINUTE, answered, asked, key
+from threadkeep.text.search import CANDIDATES, Query
 
 T = TypeVar("T")
 MAX = 10_000

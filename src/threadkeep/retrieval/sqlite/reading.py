@@ -15,7 +15,7 @@ from threadkeep.retrieval.sqlite.conditions import Condition, condition
 from threadkeep.retrieval.terms import query_terms
 from threadkeep.retrieval.vectors import packed
 from threadkeep.store.sqlite_file import Database
-from threadkeep.store.words import words_in_order
+from threadkeep.text.words import words_in_order
 
 CANDIDATES = 200
 """How many passages each side brings in."""

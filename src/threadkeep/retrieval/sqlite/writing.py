@@ -8,10 +8,10 @@ from typing import NamedTuple
 from threadkeep.errors import WrongEmbeddings
 from threadkeep.retrieval.base import Document
 from threadkeep.retrieval.embeddings import Vector
-from threadkeep.retrieval.splitting import Stretch
 from threadkeep.retrieval.terms import indexed
 from threadkeep.retrieval.vectors import packed, unit
 from threadkeep.store.sqlite_file import Database
+from threadkeep.text.excerpt import Stretch
 
 
 class Prepared(NamedTuple):

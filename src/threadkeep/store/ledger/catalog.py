@@ -20,7 +20,8 @@ from threadkeep.store.ledger.index import Posting, WordIndex
 from threadkeep.store.ledger.ledger import Ledger
 from threadkeep.store.moments import microseconds
 from threadkeep.store.paging import activity_after, activity_cursor
-from threadkeep.store.words import CANDIDATES, RELATED, Query, searchable, words
+from threadkeep.text.search import CANDIDATES, RELATED, Query
+from threadkeep.text.words import searchable, words
 
 _POSITION_BITS = 40
 

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 
-from threadkeep.store.words import Query
+from threadkeep.text.search import Query
 
 Posting = tuple[str, int]
 """A conversation's id and the seq of an entry in it."""

@@ -36,7 +36,8 @@ from threadkeep.store.paging import Candidate, hit_page, search_after
 from threadkeep.store.record import Record
 from threadkeep.store.ruled import RuledStore
 from threadkeep.store.rules import Verb, key_use, replayed
-from threadkeep.store.words import Query, query_words, relate
+from threadkeep.text.search import Query, relate
+from threadkeep.text.words import query_words
 
 T = TypeVar("T")
 LAST = datetime.max.replace(tzinfo=UTC)

@@ -11,9 +11,9 @@ from itertools import groupby
 from typing import Any
 
 from threadkeep.errors import StoreCorrupt, StoreError
-from threadkeep.store import words
 from threadkeep.store.codec import decode
 from threadkeep.store.postgres.database import Database
+from threadkeep.text import words
 
 logger = logging.getLogger(__name__)
 

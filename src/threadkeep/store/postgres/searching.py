@@ -15,7 +15,8 @@ from threadkeep.store.postgres.database import Database
 from threadkeep.store.postgres.index import Index
 from threadkeep.store.postgres.jsonb import restore
 from threadkeep.store.postgres.rows import refusal, to_tree
-from threadkeep.store.words import CANDIDATES, RELATED, Query, query_words
+from threadkeep.text.search import CANDIDATES, RELATED, Query
+from threadkeep.text.words import query_words
 
 _BEHIND = "behind"
 

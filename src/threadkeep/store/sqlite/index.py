@@ -11,10 +11,11 @@ from typing import Any
 from threadkeep.conversation.cursor import MAX_SEQ
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import StoreCorrupt
-from threadkeep.store import words
 from threadkeep.store.codec import STATE, Row, decode
 from threadkeep.store.sqlite.place import Place
 from threadkeep.store.sqlite.reading import Reader
+from threadkeep.text import words
+from threadkeep.text.search import CANDIDATES, RELATED, Query
 
 logger = logging.getLogger(__name__)
 
@@ -137,13 +138,13 @@ def related(reader: Reader, place: Place, terms: Sequence[str], before: int) -> 
     holding = []
     for term in terms:
         match = f'"¤c{place.conversation}" AND "{term}"'
-        old = reader.db.execute(sql, (match, *place[:2], before, words.RELATED))
-        holding.append(([seq for seq, found in late if term in found] + [seq for (seq,) in old])[: words.RELATED])
+        old = reader.db.execute(sql, (match, *place[:2], before, RELATED))
+        holding.append(([seq for seq, found in late if term in found] + [seq for (seq,) in old])[:RELATED])
     return holding
 
 
 def candidates(
-    reader: Reader, scope: Scope, query: words.Query, conversation: int | None, bound: int
+    reader: Reader, scope: Scope, query: Query, conversation: int | None, bound: int
 ) -> list[tuple[int, int]]:
     """Return position and conversation of the newest entries up to `bound` that hold the words of the query."""
     keys = reader.scope(scope)
@@ -162,6 +163,6 @@ def candidates(
         "SELECT word.rowid, e.conversation FROM word JOIN entry e ON e.position = word.rowid "
         "CROSS JOIN conversation c ON c.key = e.conversation "
         "WHERE word MATCH ? AND word.rowid <= ? AND e.tenant = ? AND c.id IS NOT NULL ORDER BY word.rowid DESC LIMIT ?",
-        (match, bound, keys[0], words.CANDIDATES),
+        (match, bound, keys[0], CANDIDATES),
     )
-    return [*late, *old][: words.CANDIDATES]
+    return [*late, *old][:CANDIDATES]

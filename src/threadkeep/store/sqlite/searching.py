@@ -7,7 +7,7 @@ from threadkeep.store.sqlite.index import candidates
 from threadkeep.store.sqlite.place import Place
 from threadkeep.store.sqlite.reading import Reader
 from threadkeep.store.sqlite_file import translated
-from threadkeep.store.words import Query
+from threadkeep.text.search import Query
 
 
 def search(reader: Reader, scope: Scope, text: str, conversation: str | None, limit: int, after: str | None) -> HitPage:

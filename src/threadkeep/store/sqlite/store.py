@@ -51,7 +51,8 @@ from threadkeep.store.sqlite.wal import check_end, check_pair, flush
 from threadkeep.store.sqlite.writer import Writer
 from threadkeep.store.sqlite.writing import Log
 from threadkeep.store.sqlite_file import Database, connect, translated
-from threadkeep.store.words import query_words, relate
+from threadkeep.text.search import relate
+from threadkeep.text.words import query_words
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)

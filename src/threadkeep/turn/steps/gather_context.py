@@ -6,13 +6,13 @@ from dataclasses import asdict, replace
 from itertools import takewhile
 
 from threadkeep.context.base import Context, Cut, Material, Policy, Window, run
-from threadkeep.context.content_words import content_words
 from threadkeep.context.marks import own
 from threadkeep.context.tokens import calibration
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
 from threadkeep.retrieval.base import Passage
 from threadkeep.store.base import MAX_LIMIT, ROOT
+from threadkeep.text.words import content_words
 from threadkeep.turn.lookup import Found
 from threadkeep.turn.running import Running
 from threadkeep.turn.states import read_state, told

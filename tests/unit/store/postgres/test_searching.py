@@ -3,7 +3,7 @@
 import pytest
 
 from threadkeep.store.postgres.searching import to_tsquery
-from threadkeep.store.words import Query
+from threadkeep.text.search import Query
 
 
 @pytest.mark.parametrize(

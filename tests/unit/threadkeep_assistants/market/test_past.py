@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from threadkeep.context.excerpt import OLD, ends
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.llm.base import Request
 from threadkeep.llm.script import Scene
+from threadkeep.text.excerpt import OLD, ends
 from threadkeep_assistants.market import ASSISTANT
 from threadkeep_assistants.market.past import Past, past_of
 

@@ -8,10 +8,10 @@ from pydantic import TypeAdapter
 from threadkeep.conversation.blocks import AnyBlock, Block, Chart, Narrative, SplitCompare, Table
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Body, Entry
-from threadkeep.conversation.markdown import to_markdown
 from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall, ToolResult
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversation.state import StateChange
+from threadkeep.text.markdown import to_markdown
 
 AT = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 

@@ -8,8 +8,8 @@ from datetime import datetime
 from threadkeep.conversation.blocks import Block, Chart, Citation, Narrative, RankedList, SplitCompare, Table
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
-from threadkeep.conversation.grids import Grid, charted, compared, field_text, ranked, tabled
 from threadkeep.conversation.message import Message, MessageStatus, Role
+from threadkeep.text.grids import Grid, charted, compared, field_text, ranked, tabled
 
 UNTITLED = "Conversation"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from threadkeep.conversation.word_stem import stem
+from threadkeep.text.stems import stem
 
 
 @pytest.mark.parametrize(

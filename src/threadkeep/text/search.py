@@ -1,0 +1,123 @@
+"""Full-text search as far as it is the same for every backend: queries, ranking and snippets.
+
+A backend keeps an index from words to entries and returns the newest entries that match; which entry is the best and
+what is shown of it is decided here, so that the same search finds the same on every backend.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from threadkeep.conversation.value import check_text
+from threadkeep.errors import InvalidSearch
+from threadkeep.text.words import MAX_QUERY_WORDS, Word, find_words, query_terms
+
+CANDIDATES = 200
+"""How many matching entries, the newest, are ranked for one search."""
+RELATED = 40
+"""How many entries, the newest, are considered for each word when related entries are looked for."""
+
+
+class Query:
+    """A search as words: `required` must all be there, `prefix` begins a word, `phrases` stand together."""
+
+    def __init__(self, text: str) -> None:
+        check_text(text)
+        self.phrases = [query_terms(part) for part in re.findall(r'"([^"]*)"', text)]
+        loose = query_terms(re.sub(r'"[^"]*"', " ", text))
+        # What stands at the very end may still be typed; a sign of a dense script is always a beginning.
+        typing = bool(loose) and text[-1:].isalnum()
+        self.prefix = loose.pop() if typing else None
+        self.required = sorted({*loose, *(word for phrase in self.phrases for word in phrase)})
+        if not self.required and not self.prefix:
+            raise InvalidSearch
+        if len(self.required) > MAX_QUERY_WORDS:
+            raise InvalidSearch(f"A search has at most {MAX_QUERY_WORDS} words.")
+
+    def fits(self, words: set[str]) -> bool:
+        """Whether a text with these words may be what is looked for; phrases are not looked at."""
+        begun = self.prefix
+        return words.issuperset(self.required) and (begun is None or any(word.startswith(begun) for word in words))
+
+    def matches(self, word: str) -> bool:
+        """Whether an indexed word is one that is looked for."""
+        return word in self.required or (self.prefix is not None and word.startswith(self.prefix))
+
+
+class Found(NamedTuple):
+    """A candidate that matches: how well, and what to show."""
+
+    score: float
+    snippet: str
+    highlights: tuple[tuple[int, int], ...]
+
+
+def rank(query: Query, texts: Iterable[str]) -> list[Found | None]:
+    """Return for each text (newest first) how well it answers the query, or None if a phrase is not in it.
+
+    Rare words count more, repeated ones a little more, long texts a little less, and of equals the newer wins.
+    """
+    texts = list(texts)
+    counted = [[word for word in find_words(text) if query.matches(word.text)] for text in texts]
+    weight = _weights(query, counted)
+    found: list[Found | None] = []
+    for place, (text, hits) in enumerate(zip(texts, counted, strict=True)):
+        if not hits or not _has_phrases(query, text):
+            found.append(None)
+            continue
+        often = Counter(query.prefix if word.text not in query.required else word.text for word in hits)
+        length = 0.75 + 0.25 * len(text) / 400
+        score = sum(weight[word] * count * 2.2 / (count + 1.2 * length) for word, count in often.items() if word)
+        found.append(Found(round(score - place * 1e-4, 6), *_snippet(text, hits)))
+    return found
+
+
+def relate(found: Iterable[Sequence[int]], limit: int) -> list[int]:
+    """Return the entries that have most to do with some words, given for each word the newest entries that hold it.
+
+    A word that few entries hold says more than one that many do; of equals the newer comes first.
+    """
+    score: dict[int, float] = {}
+    for seqs in found:
+        for seq in seqs:
+            score[seq] = score.get(seq, 0) + math.log(1 + RELATED / len(seqs))
+    return sorted(score, key=lambda seq: (-score[seq], -seq))[:limit]
+
+
+def _weights(query: Query, counted: list[list[Word]]) -> dict[str, float]:
+    holding: Counter[str] = Counter()
+    for hits in counted:
+        holding.update({word.text if word.text in query.required else query.prefix or "" for word in hits})
+    return {word: math.log(1 + (len(counted) + 1) / (count + 0.5)) for word, count in holding.items()}
+
+
+def _has_phrases(query: Query, text: str) -> bool:
+    if not any(len(phrase) > 1 for phrase in query.phrases):
+        return True
+    spoken = "\x00" + "\x00".join(query_terms(text)) + "\x00"
+    return all("\x00" + "\x00".join(phrase) + "\x00" in spoken for phrase in query.phrases)
+
+
+def _snippet(text: str, hits: list[Word], around: int = 80) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """Return the part of the text with most hits close together, on one line, and where the hits are in it."""
+    best = max(hits, key=lambda hit: sum(hit.start <= other.start < hit.start + around for other in hits))
+    start, end = max(0, best.start - around), min(len(text), best.start + 2 * around)
+    if start:
+        start = text.find(" ", start, best.start) + 1 or start
+    before, after = "…" if start else "", "…" if end < len(text) else ""
+    snippet = before + re.sub(r"[\x00-\x1f\x7f]", " ", text[start:end]) + after
+    shift = len(before) - start
+    ranges = _joined((hit.start, hit.end) for hit in hits if hit.start >= start and hit.end <= end)
+    return snippet, tuple((low + shift, high + shift) for low, high in ranges)
+
+
+def _joined(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    joined: list[tuple[int, int]] = []
+    for low, high in ranges:
+        if joined and low < joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(high, joined[-1][1]))
+        else:
+            joined.append((low, high))
+    return joined

@@ -1,0 +1,131 @@
+"""How text falls into words, for every index and every comparison: lower case, no accents, dense scripts by pairs.
+
+A script that is written without spaces (Chinese, Japanese, Thai, ...) gives each pair of neighbouring characters.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from threadkeep.conversation.entry import Body
+from threadkeep.conversation.message import Message
+from threadkeep.conversation.value import check_text
+from threadkeep.text.stop_words import STOP_WORDS
+
+INDEXED_CHARACTERS = 100_000
+"""How much of one entry is indexed."""
+MAX_WORD = 64
+MAX_QUERY_WORDS = 32
+MAX_CONTENT_WORDS = 32
+
+_ASCII_WORD = re.compile("[a-z0-9]+")
+# Letters and digits, with the vowel signs of Hebrew, Arabic and the scripts of India, which are no letters to Python.
+_WORD = re.compile("(?:[^\\W_]|[\u0591-\u05c7\u0610-\u061a\u064b-\u0670\u0900-\u0dff])+")
+# Scripts that are written without spaces: Thai, Lao, Myanmar, Khmer, Hiragana, Katakana, Han, Hangul.
+DENSE = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
+# A word as it stands in a text: with the accents that are written as signs of their own.
+_SPOKEN = re.compile(_WORD.pattern.replace("[\u0591", "[\u0300-\u036f\u0591"))
+_MARKS = re.compile(
+    "[\u00a0-\u00a9\u00ab-\u00b1\u00b6-\u00b8\u00bb\u2000-\u206f\u20a0-\u20cf\u2190-\u245f\u2500-\u2bff\U0001f000-\U0001faff]+"
+)
+_PLAIN_WORD = re.compile(r"[^\W_]+")
+_ACCENTS = re.compile("[\u0300-\u036f]+")
+
+
+class Word(NamedTuple):
+    """A word as it is indexed, and where it stands in the text."""
+
+    text: str
+    start: int
+    end: int
+
+
+def searchable(body: Body) -> str:
+    """Return the text of a body that can be found: content and blocks of messages; nothing of other entries."""
+    if not isinstance(body, Message):
+        return ""
+    if not body.blocks:
+        return body.content[:INDEXED_CHARACTERS]
+    texts = [body.content, *(text for block in body.blocks for text in _texts(block.model_dump(exclude={"type"})))]
+    return "\n".join(text for text in texts if text)[:INDEXED_CHARACTERS]
+
+
+def _texts(value: Any) -> list[str]:
+    """Return every string in a JSON value."""
+    match value:
+        case str():
+            return [value]
+        case dict():
+            return [text for child in value.values() for text in _texts(child)]
+        case list() | tuple():
+            return [text for child in value for text in _texts(child)]
+        case _:
+            return []
+
+
+def words(text: str) -> set[str]:
+    """Return the different words of a text, as they are indexed."""
+    if not text.isascii():
+        # Dashes, quotation marks and pictures are all that keeps most English text from the fast way.
+        text = _MARKS.sub(" ", text)
+    if not text.isascii() and DENSE.search(text):
+        return {word.text for word in find_words(text)}
+    return set(_fold(text if text.isascii() else " ".join(_SPOKEN.findall(text))))
+
+
+def _fold(text: str) -> list[str]:
+    """Return the words of a text without dense scripts: lower case, no accents, one form of each sign."""
+    if text.isascii():
+        return [word[:MAX_WORD] for word in _ASCII_WORD.findall(text.lower())]
+    # Accents are taken off, and only then does the text fall into words; what is left is put together again.
+    plain = unicodedata.normalize("NFKC", _ACCENTS.sub("", unicodedata.normalize("NFKD", text.casefold())))
+    return [word[:MAX_WORD] for word in _WORD.findall(plain)]
+
+
+def find_words(text: str) -> list[Word]:
+    """Return the words of a text in order; dense scripts give each pair of neighbours, and the last sign alone."""
+    found = []
+    for match in _SPOKEN.finditer(text):
+        last = match.start()
+        for dense in DENSE.finditer(text, *match.span()):
+            found += _spell(text, last, dense.start())
+            ends = [min(at + 2, dense.end()) for at in range(*dense.span())]
+            found += [Word(text[at:end], at, end) for at, end in zip(range(*dense.span()), ends, strict=True)]
+            last = dense.end()
+        found += _spell(text, last, match.end())
+    return found
+
+
+def _spell(text: str, start: int, end: int) -> list[Word]:
+    """Return what a stretch without dense scripts is indexed as: mostly one word, none if it is empty."""
+    return [Word(word, start, end) for word in _fold(text[start:end])]
+
+
+def words_in_order(text: str) -> list[str]:
+    """Return the words of a text as they are indexed, in order; one that is there twice comes twice."""
+    return _fold(text) if text.isascii() else [word.text for word in find_words(text)]
+
+
+def query_words(texts: Iterable[str]) -> list[str]:
+    """Return the different words of some texts as they are indexed, as many as a search may have."""
+    return sorted({word for text in texts for word in query_terms(check_text(text))})[:MAX_QUERY_WORDS]
+
+
+def query_terms(text: str) -> list[str]:
+    """Return the words of a query; of a dense script the pairs only, because the last sign alone finds too much."""
+    found = find_words(text)
+    return [
+        word.text
+        for at, word in enumerate(found)
+        if not (at and len(word.text) == 1 and DENSE.match(word.text) and found[at - 1].end == word.end)
+    ]
+
+
+def content_words(question: str) -> tuple[str, ...]:
+    """Return the different words of a question that say what it is about, in order, 32 at most.
+
+    Stop words of English, German, French and Spanish are left out, so "what about it?" has none.
+    """
+    words = dict.fromkeys(word for word in _PLAIN_WORD.findall(question.lower()) if word not in STOP_WORDS)
+    return tuple(words)[:MAX_CONTENT_WORDS]
