@@ -24,7 +24,7 @@ def fsyncs(module: str, *arguments: str) -> int | None:
         return len(re.findall(r"\b(?:fsync|fdatasync)\(", trace.read_text()))
 
 
-class RoundTrips:
+class RecordRequests:
     """How often a client asked and the server answered."""
 
     def __init__(self) -> None:
@@ -43,11 +43,11 @@ class RoundTrips:
 
 
 @asynccontextmanager
-async def counted(url: str) -> AsyncIterator[tuple[str, RoundTrips]]:
+async def counted(url: str) -> AsyncIterator[tuple[str, RecordRequests]]:
     """Yield a URL that leads to the same database through a socket which counts round trips."""
     parts = urlsplit(url)
     socket = f"{parse_qs(parts.query)['host'][0]}/.s.PGSQL.{parts.port or 5432}"
-    trips = RoundTrips()
+    trips = RecordRequests()
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         to_reader, to_writer = await asyncio.open_unix_connection(socket)

@@ -21,7 +21,7 @@ from tempfile import mkdtemp
 import asyncpg
 
 from bench.bare import BarePostgres, BareSqlite
-from bench.counting import RoundTrips, counted, fsyncs
+from bench.counting import RecordRequests, counted, fsyncs
 from bench.report import Report
 from bench.stopwatch import Act, race, rate
 from bench.texts import chat_text, turns
@@ -253,7 +253,7 @@ async def measure_postgres(report: Report, quick: bool) -> None:
         report.bar(DISK, (await _database_size(urls) - empty) / raw, at_most=1.5)
 
 
-async def count_trips(url: str, trips: RoundTrips, report: Report) -> None:
+async def count_trips(url: str, trips: RecordRequests, report: Report) -> None:
     """How often the client waits for the server in one append."""
     store = await open_store(url)
     (name,) = await conversations(store, 1)

@@ -21,8 +21,7 @@ from threadkeep.conversation.message import Usage
 from threadkeep.llm.base import Delta, Model, Request, Stopped, Text, Used
 from threadkeep.runtime import open_keeper
 from threadkeep.server.app import create_app
-from threadkeep.server.collector import calm_collector
-from threadkeep.server.connection import Connection
+from threadkeep.server.connection import Connection, calm_collector
 from threadkeep.settings import Settings
 
 EVERY = 0.05

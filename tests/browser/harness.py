@@ -8,7 +8,7 @@ from typing import Any
 
 from playwright.async_api import Page, Request, Route
 
-from threadkeep.server.headers import SECURITY_HEADERS
+from threadkeep.server.middleware.headers import SECURITY_HEADERS
 
 DOCUMENT = """<!doctype html>
 <html lang="en">

@@ -58,7 +58,7 @@ class Server:
     async def until_streams(self, count: int) -> None:
         """Wait until so many event streams are open."""
         async with asyncio.timeout(PATIENCE):
-            while self.app.state.visits.streams < count:  # noqa: ASYNC110 - what is looked at is no event
+            while self.app.state.open_requests.streams < count:  # noqa: ASYNC110 - what is looked at is no event
                 await asyncio.sleep(0)
 
     async def until_nothing_is_asked(self) -> None:
@@ -103,7 +103,7 @@ async def serving(
             yield Server(url, app, keeper, client, server)
     finally:
         await keeper.finish_turns(0)
-        await app.state.visits.end()
+        await app.state.open_requests.end()
         server.should_exit = True
         await running
         await keeper.close()

@@ -34,13 +34,10 @@ from threadkeep.errors import ModelError, UnknownModel
 from threadkeep.keeper import Keeper
 from threadkeep.runtime import Hosting, found_assistants, load_counter, open_keeper
 from threadkeep.server.app import create_app
-from threadkeep.server.collector import calm_collector
-from threadkeep.server.connection import Connection
-from threadkeep.server.connection_limits import ConnectionLimits, connections_within
-from threadkeep.server.logs import logging_to
-from threadkeep.server.loopback import is_loopback
+from threadkeep.server.connection import Connection, ConnectionLimits, calm_collector, connections_within
+from threadkeep.server.logs import TurnLog, logging_to
 from threadkeep.server.measures import Measures
-from threadkeep.server.turn_log import TurnLog
+from threadkeep.server.middleware.origins import is_loopback
 from threadkeep.settings import Settings, load_settings
 from threadkeep.turn.admission import Admission
 from threadkeep.turn.observer import Observers
@@ -163,7 +160,7 @@ async def _stop(server: uvicorn.Server, app: FastAPI, keeper: Keeper, patience: 
     # What uvicorn has to say about connections that are cut at the end is no news.
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
     await keeper.finish_turns(patience)
-    await app.state.visits.end()
+    await app.state.open_requests.end()
     server.should_exit = True
 
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from threadkeep.cli.findings import Finding, Grade
 from threadkeep.errors import ThreadkeepError
 from threadkeep.runtime import found_assistants, load_counter
-from threadkeep.server.loopback import is_loopback
+from threadkeep.server.middleware.origins import is_loopback
 from threadkeep.settings import Settings, unknown_variables
 
 

@@ -15,22 +15,21 @@ from starlette.middleware.cors import CORSMiddleware
 from threadkeep import __version__
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.keeper import Keeper
-from threadkeep.server.access_log import log_trip
-from threadkeep.server.body_size import BodySize
-from threadkeep.server.cross_site import CrossSiteGuard
 from threadkeep.server.dialects import dialect_routes
-from threadkeep.server.head_requests import HeadRequests
-from threadkeep.server.headers import SecurityHeaders
 from threadkeep.server.health import health_routes
-from threadkeep.server.identity import Guard, OpenGuard
-from threadkeep.server.key_guard import KeyGuard
+from threadkeep.server.identity.api_keys import KeyGuard
+from threadkeep.server.identity.guards import Guard, OpenGuard
 from threadkeep.server.limits import Limits, within_rate
-from threadkeep.server.loopback import LoopbackGuard
+from threadkeep.server.logs import log_request
 from threadkeep.server.measures import Measures
+from threadkeep.server.middleware.body_size import BodySize
+from threadkeep.server.middleware.headers import SecurityHeaders
+from threadkeep.server.middleware.origins import CrossSiteGuard, LoopbackGuard
+from threadkeep.server.middleware.request_id import RequestIds
+from threadkeep.server.middleware.tracking import OpenRequests, RecordRequests, TrackRequests
+from threadkeep.server.negotiation import HeadRequests
 from threadkeep.server.page import PageFiles, page_routes
 from threadkeep.server.problems import DESCRIBED, answer_with_problems
-from threadkeep.server.request_id import RequestIds
-from threadkeep.server.round_trip import RoundTrips
 from threadkeep.server.routes.about import about_routes
 from threadkeep.server.routes.admin import admin_routes
 from threadkeep.server.routes.conversations import conversation_routes
@@ -39,7 +38,6 @@ from threadkeep.server.routes.login import login_routes
 from threadkeep.server.routes.messages import message_routes
 from threadkeep.server.routes.metrics import metrics_routes
 from threadkeep.server.routes.reading import reading_routes
-from threadkeep.server.visits import VisitBook, Visits
 from threadkeep.settings import Settings
 from threadkeep.supervision import supervised
 
@@ -56,9 +54,9 @@ def create_app(keeper: Keeper, settings: Settings, measures: Measures | None = N
     measures = measures or Measures()
     keys = KeyGuard(keeper.store.keyring, settings)
     guard: Guard = OpenGuard() if settings.auth == "none" else keys
-    visits = Visits()
+    open_requests = OpenRequests()
     app = FastAPI(
-        lifespan=_watching(visits, guard),
+        lifespan=_watching(open_requests, guard),
         title="Threadkeep",
         version=__version__,
         responses=DESCRIBED,
@@ -71,10 +69,10 @@ def create_app(keeper: Keeper, settings: Settings, measures: Measures | None = N
     app.state.settings = settings
     app.state.guard = guard
     app.state.limits = Limits(keeper.store, settings)
-    app.state.visits = visits
+    app.state.open_requests = open_requests
     admission = keeper.host.parts.admission
     measures.watch("threadkeep_running_turns", "Conversations in which a turn runs.", lambda: admission.running)
-    measures.watch("threadkeep_open_streams", "Event streams that are open.", lambda: visits.streams)
+    measures.watch("threadkeep_open_streams", "Event streams that are open.", lambda: open_requests.streams)
     measures.watch(
         "threadkeep_mcp_ready", "Whether the tools of an MCP server can be called.", keeper.mcp.ready, "server"
     )
@@ -91,14 +89,14 @@ def create_app(keeper: Keeper, settings: Settings, measures: Measures | None = N
     files = PageFiles()
     app.include_router(page_routes(files))
     app.mount("/static", files, name="static")
-    _surround(app, settings, visits, measures)
+    _surround(app, settings, open_requests, measures)
     return app
 
 
-def _surround(app: FastAPI, settings: Settings, visits: Visits, measures: Measures) -> None:
+def _surround(app: FastAPI, settings: Settings, open_requests: OpenRequests, measures: Measures) -> None:
     """Add what every request passes through; the one added last sees it first."""
     app.add_middleware(HeadRequests)
-    app.add_middleware(VisitBook, visits=visits)
+    app.add_middleware(TrackRequests, open_requests=open_requests)
     app.add_middleware(BodySize, most=settings.max_body_bytes)
     if settings.cors_origins:
         app.add_middleware(CORSMiddleware, allow_origins=settings.cors_origins, **CROSS_ORIGIN)
@@ -106,16 +104,16 @@ def _surround(app: FastAPI, settings: Settings, visits: Visits, measures: Measur
     if settings.auth == "none":
         app.add_middleware(LoopbackGuard)
     app.add_middleware(SecurityHeaders)
-    app.add_middleware(RoundTrips, listeners=(log_trip, measures.answered))
+    app.add_middleware(RecordRequests, listeners=(log_request, measures.answered))
     app.add_middleware(RequestIds)
 
 
-def _watching(visits: Visits, guard: Guard) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+def _watching(open_requests: OpenRequests, guard: Guard) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     """Return the life of the application: as long as it serves, streams of those who lost their key are ended."""
 
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
-        work = supervised("ending the streams of revoked keys", lambda: visits.watch(guard))
+        work = supervised("ending the streams of revoked keys", lambda: open_requests.watch(guard))
         watching = asyncio.create_task(work)
         try:
             yield

@@ -1,12 +1,15 @@
-"""What clients send, field by field. Values that every store must be able to keep are checked by their own types."""
+"""What clients send, field by field: ids in paths and JSON bodies. Values that every store must be able to keep are
+checked by their own types.
+"""
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictBool
 
 from threadkeep.conversation.entry import Status
-from threadkeep.conversation.ids import Id
+from threadkeep.conversation.ids import Id, check_id
 from threadkeep.conversation.value import JsonObject, Text, check_text
+from threadkeep.errors import ConversationNotFound, InvalidId
 from threadkeep.turn.steps.accept import BusyPolicy
 
 Seq = Annotated[
@@ -17,6 +20,17 @@ Seq = Annotated[
 Title = Annotated[str, Field(max_length=500, examples=["Holidays"]), BeforeValidator(check_text)]
 ModelName = Annotated[str, Field(min_length=1, max_length=200, examples=["demo"]), BeforeValidator(check_text)]
 Reason = Annotated[str, Field(max_length=2000), BeforeValidator(check_text)]
+
+
+def _path_id(text: str) -> str:
+    """Return an id; what can be no id names nothing, so it is answered like any other unknown one."""
+    try:
+        return check_id(text)
+    except InvalidId:
+        raise ConversationNotFound from None
+
+
+ConversationId = Annotated[str, AfterValidator(_path_id)]
 
 
 class Body(BaseModel):
@@ -82,6 +96,6 @@ class HeadBody(Body):
     head: Seq
 
 
-def said(body: BaseModel) -> dict[str, Any]:
-    """Return a body as plain JSON, for an idempotency key."""
+def canonical_body(body: BaseModel) -> dict[str, Any]:
+    """Return a body as the JSON that an idempotency key is compared by."""
     return body.model_dump(mode="json", exclude_unset=True)

@@ -5,23 +5,89 @@ on it ends: also one behind which others were sent. What is no HTTP is answered 
 """
 
 import asyncio
+import gc
+import ipaddress
+import logging
 import socket
-from collections.abc import Callable
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NoReturn
 
 import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from threadkeep.server.connection_limits import ConnectionLimits, TooManyConnectionsError
 from threadkeep.server.problems import problem
+
+logger = logging.getLogger(__name__)
 
 MOST_HEAD_BYTES = 64 * 1024
 MOST_QUEUED = 16
 """How many requests may be sent before the first of them is answered."""
 LEAST_BYTES_PER_SECOND = 10 * 1024
 """A body that arrives slower than this is given up."""
+TELL_EVERY = 10.0
+"""Seconds between two lines that say that connections are refused."""
+COLLECTOR_THRESHOLDS = (20_000, 20, 50)
+
+
+def connections_within(open_files: int) -> int:
+    """Return how many connections leave enough files for the store, for tools and for what models are asked over."""
+    return open_files * 3 // 4
+
+
+class TooManyConnectionsError(Exception):
+    """There are too many connections."""
+
+
+class ConnectionLimits:
+    """Counts the connections of one server, in all and from one address; 0 is no limit.
+
+    `trusted` are addresses and networks of proxies: they stand for many clients, so they count in the total alone.
+    """
+
+    def __init__(self, most: int = 0, most_of_address: int = 0, trusted: Sequence[str] = ()) -> None:
+        self._most = most
+        self._most_of_address = most_of_address
+        self._trusted = [ipaddress.ip_network(each, strict=False) for each in trusted]
+        self._open: Counter[str] = Counter()
+        self._refused = 0
+        self._told_at = -TELL_EVERY
+        self.open = 0
+
+    def enter(self, address: str) -> Callable[[], None]:
+        """Take a place for a connection and return what gives it back, or raise `TooManyConnectionsError`."""
+        if 0 < self._most <= self.open:
+            self._refuse(f"At most {self._most} connections are open at a time.", address)
+        if 0 < self._most_of_address <= self._open[address] and not self._is_trusted(address):
+            self._refuse(f"At most {self._most_of_address} of them may come from one address.", address)
+        self.open += 1
+        self._open[address] += 1
+
+        def leave() -> None:
+            self.open -= 1
+            self._open[address] -= 1
+            if not self._open[address]:
+                del self._open[address]
+
+        return leave
+
+    def _is_trusted(self, address: str) -> bool:
+        try:
+            found = ipaddress.ip_address(address)
+        except ValueError:
+            return False
+        return any(found in network for network in self._trusted)
+
+    def _refuse(self, reason: str, address: str) -> NoReturn:
+        """Say no; the log says so once in a while, however many ask."""
+        self._refused += 1
+        if time.monotonic() - self._told_at >= TELL_EVERY:
+            logger.warning("%d connections refused, the last one from %s: %s", self._refused, address, reason)
+            self._refused, self._told_at = 0, time.monotonic()
+        raise TooManyConnectionsError(reason)
 
 
 class Connection(HttpToolsProtocol):
@@ -244,3 +310,14 @@ def _send_at_once(transport: asyncio.Transport) -> None:
     connected: socket.socket | None = transport.get_extra_info("socket")
     if connected is not None and connected.family in (socket.AF_INET, socket.AF_INET6):
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+def calm_collector() -> None:
+    """Let Python's garbage collector pause the server rarely and shortly; call it when everything is set up.
+
+    It stops everything while it looks through all objects: a tenth of a second with a thousand streams. What was made
+    at the start lives as long as the process, so it is left out; the rest is looked at less often.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*COLLECTOR_THRESHOLDS)

@@ -17,9 +17,8 @@ from starlette.requests import HTTPConnection
 
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import RateLimited, StorageFull, TooManyConversations, TooManyStreams
-from threadkeep.server.head_requests import refuse_head
-from threadkeep.server.identity import Who
-from threadkeep.server.wishes import wants_stream
+from threadkeep.server.identity.guards import Who
+from threadkeep.server.negotiation import refuse_head, wants_stream
 from threadkeep.settings import Settings
 from threadkeep.store.base import Statistics, Store
 
@@ -178,9 +177,8 @@ def _limits(connection: HTTPConnection) -> Limits:
 Limited = Annotated[Limits, Depends(_limits)]
 
 
-async def within_rate(connection: HTTPConnection, who: Who, limits: Limited) -> None:
-    """For every route: count the request, and note who is asking for the log."""
-    connection.state.identity = who
+async def within_rate(who: Who, limits: Limited) -> None:
+    """For every route: count the request."""
     limits.take_request(who.scope)
 
 

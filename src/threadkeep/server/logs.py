@@ -12,12 +12,19 @@ import threading
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
-from threadkeep.server.request_id import current_request_id
+from threadkeep.conversation.entry import Entry
+from threadkeep.conversation.message import Message
+from threadkeep.conversation.turn import Lease, TurnChange
+from threadkeep.server.middleware.request_id import current_request_id
+from threadkeep.server.middleware.tracking import RequestRecord
+from threadkeep.turn.observer import Observer
+
+logger = logging.getLogger(__name__)
 
 MOST_WAITING = 10_000
 MOST_SAME, SAME_SECONDS = 10, 10.0
@@ -201,3 +208,55 @@ def logging_to(stream: TextIO, *, level: str = "info", content: bool = False) ->
         ours.setLevel(before)
         root.removeHandler(writer)
         writer.finish()
+
+
+QUIET = ("/health/live", "/health/ready", "/metrics")
+"""What asks whether the server is alive is logged only in detail (`debug`)."""
+
+
+def log_request(record: RequestRecord) -> None:
+    """Log a request: no query, no headers, no content."""
+    level = logging.DEBUG if record.route in QUIET else logging.INFO
+    if not logger.isEnabledFor(level):
+        return
+    asker = record.asker
+    fields = {
+        "method": record.method,
+        "path": record.path,
+        "route": record.route,
+        "status": record.status,
+        "duration_ms": round(record.seconds * 1000, 1),
+        "client": record.client,
+        "tenant": asker.tenant if asker else None,
+        "user": asker.user if asker else None,
+        "code": record.problem,
+    }
+    said = (record.method, record.path, record.status, record.seconds * 1000)
+    logger.log(level, "%s %s %s in %.0f ms", *said, extra={"fields": fields})
+
+
+class TurnLog(Observer):
+    """Logs every turn that ends or waits; with `content`, the messages of the turn and the whole error, too."""
+
+    def __init__(self, *, content: bool = False) -> None:
+        self._content = content
+
+    def settled(self, lease: Lease, change: TurnChange, seconds: float, entries: Sequence[Entry]) -> None:
+        fields: dict[str, Any] = {
+            "conversation": lease.conversation,
+            "turn": lease.turn,
+            "state": str(change.state),
+            "duration_ms": round(seconds * 1000, 1),
+            "tenant": lease.scope.tenant,
+            "user": lease.scope.user,
+        }
+        if change.usage is not None:
+            fields |= {"input_tokens": change.usage.input_tokens, "output_tokens": change.usage.output_tokens}
+        if change.failure is not None:
+            # The detail is what a provider said, which may repeat what it was asked.
+            fields["error"] = str(change.failure) if self._content else change.failure.code
+        if self._content:
+            said = [entry.body for entry in entries if isinstance(entry.body, Message)]
+            fields["messages"] = [{"role": str(message.role), "content": message.content} for message in said]
+        told = (lease.turn, lease.conversation, change.state, seconds)
+        logger.info("turn %s of %s: %s after %.1f s", *told, extra={"fields": fields})

@@ -10,7 +10,7 @@ from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.turn import Lease, TurnChange
 from threadkeep.server.metrics import Counter, Gauge, Histogram, Metric, render
-from threadkeep.server.round_trip import RoundTrip
+from threadkeep.server.middleware.tracking import RequestRecord
 from threadkeep.store.base import Appendable
 from threadkeep.turn.observer import Observer
 
@@ -44,13 +44,13 @@ class Measures(Observer):
 
     # What the server tells
 
-    def answered(self, trip: RoundTrip) -> None:
+    def answered(self, record: RequestRecord) -> None:
         """A request was answered."""
-        method = trip.method if trip.method in METHODS else "other"
-        self._requests.add(method, trip.route, str(trip.status))
-        self._request.observe(trip.seconds, method, trip.route)
-        if trip.problem is not None:
-            self._errors.add(trip.problem)
+        method = record.method if record.method in METHODS else "other"
+        self._requests.add(method, record.route, str(record.status))
+        self._request.observe(record.seconds, method, record.route)
+        if record.problem is not None:
+            self._errors.add(record.problem)
 
     # What the engine tells
 

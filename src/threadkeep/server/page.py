@@ -20,7 +20,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from threadkeep.server.assembly import assemble, order
-from threadkeep.server.wishes import takes_gzip
+from threadkeep.server.negotiation import takes_gzip
 
 WEB = Path(__file__).parent.parent / "web"
 DOCUMENT = "index.html"

@@ -19,12 +19,14 @@ from starlette.routing import Match, Mount
 from starlette.types import Receive, Scope, Send
 
 from threadkeep import errors
-from threadkeep.errors import StaleHead, StaleVersion, ThreadkeepError
-from threadkeep.server.head_requests import IS_HEAD
-from threadkeep.server.headers import SECURITY_HEADERS
-from threadkeep.server.request_id import HEADER, current_request_id
-from threadkeep.server.waiting import CLIENT_LEFT
+from threadkeep.conversation.failure import Failure
+from threadkeep.errors import InvalidValue, StaleHead, StaleVersion, ThreadkeepError, UnknownModel
+from threadkeep.server.middleware.headers import SECURITY_HEADERS
+from threadkeep.server.middleware.request_id import HEADER, current_request_id
+from threadkeep.server.negotiation import IS_HEAD
 
+CLIENT_LEFT = 499
+"""The status of a request that was given up before it was answered; only logs and metrics get to see it."""
 _STATUS: tuple[tuple[type[ThreadkeepError], int], ...] = (
     (errors.NotAuthenticated, 401),
     (errors.NotAllowed, 403),
@@ -191,3 +193,16 @@ async def _failed(request: Request, error: Exception) -> JSONResponse:
     # Starlette answers this one outside of all middleware, so it brings its headers along.
     headers = SECURITY_HEADERS | {HEADER: current_request_id() or ""}
     return problem(500, "internal_error", "The server failed; its log says why.", headers)
+
+
+def is_conflict(failure: Failure) -> bool:
+    """Whether a turn failed because its conversation names a model or an assistant that this server does not have.
+
+    The question is kept: the client can change the name and have it answered again, so it is no bad gateway.
+    """
+    return failure.code in (UnknownModel.code, InvalidValue.code)
+
+
+def problem_of_turn(failure: Failure, **more: object) -> Problem:
+    """Return the answer for a turn that failed."""
+    return problem(409 if is_conflict(failure) else 502, failure.code, failure.detail, None, **more)

@@ -4,14 +4,15 @@ never read, over real sockets."""
 import asyncio
 import json
 import socket
+import subprocess
+import sys
 from functools import partial
 from typing import Any
 
 import pytest
 
 from tests.integration.serving import Server, serving
-from threadkeep.server.connection import MOST_HEAD_BYTES, MOST_QUEUED, Connection
-from threadkeep.server.connection_limits import ConnectionLimits, connections_within
+from threadkeep.server.connection import MOST_HEAD_BYTES, MOST_QUEUED, Connection, ConnectionLimits, connections_within
 from threadkeep.testing.scripted_model import ScriptedModel
 
 HOST = b"Host: 127.0.0.1\r\n"
@@ -272,3 +273,16 @@ async def test_there_are_only_so_many_connections(limits: ConnectionLimits, take
 
 def test_connections_leave_files_for_everything_else() -> None:
     assert [connections_within(files) for files in (256, 1024, 65_536)] == [192, 768, 49_152]
+
+
+SHOW = """
+import gc
+from threadkeep.server.connection import calm_collector
+calm_collector()
+print(gc.get_freeze_count() > 1000, gc.isenabled(), gc.get_threshold()[0] > 10_000)
+"""
+
+
+def test_what_the_start_has_made_is_not_looked_at_again_and_the_rest_still_is() -> None:
+    shown = subprocess.run([sys.executable, "-c", SHOW], capture_output=True, text=True, check=True, timeout=60)
+    assert shown.stdout.split() == ["True", "True", "True"]

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.server.dialects.serving import Served, assert_problem, serving
 from threadkeep.conversation.export import parse_export
 from threadkeep.conversation.message import Message
-from threadkeep.server.html_export import POLICY
+from threadkeep.server.export.document import POLICY
 from threadkeep.testing.scripted_model import says, wants
 
 HOSTILE = '../../\r\nSet-Cookie: x="1"; \x00CON.exe <b>日本 ünd</b>'

@@ -12,6 +12,12 @@ from typing import Any
 import pytest
 
 from tests.unit.server.serving import conversation, served
+from threadkeep.conversation.failure import Failure
+from threadkeep.conversation.message import Usage
+from threadkeep.conversation.scope import LOCAL
+from threadkeep.conversation.turn import Lease, TurnChange, TurnState
+from threadkeep.keeper import Keeper
+from threadkeep.runtime import Hosting, open_keeper
 from threadkeep.server.logs import (
     MOST_SAME,
     MOST_WAITING,
@@ -21,8 +27,10 @@ from threadkeep.server.logs import (
     LineFormatter,
     LineWriter,
     News,
+    TurnLog,
     logging_to,
 )
+from threadkeep.testing.scripted_model import ScriptedModel, says
 
 logger = logging.getLogger("threadkeep.tests")
 
@@ -150,7 +158,7 @@ async def test_a_request_is_one_line_without_its_query() -> None:
     with logged(io.StringIO()) as stream:
         async with served() as client:
             answer = await client.get("/v1/search?q=what+somebody+said")
-    (line,) = [line for line in lines(stream) if line["logger"] == "threadkeep.server.access_log"]
+    (line,) = [line for line in lines(stream) if line["logger"] == "threadkeep.server.logs"]
     assert (line["method"], line["path"], line["route"], line["status"]) == ("GET", "/v1/search", "/v1/search", 200)
     assert (line["tenant"], line["user"]) == ("local", "local")
     assert line["request_id"] == answer.headers["x-request-id"]
@@ -171,7 +179,7 @@ async def test_health_is_not_worth_a_line() -> None:
         async with served() as client:
             await client.get("/health/live")
             await client.get("/metrics")
-    assert [line for line in lines(stream) if line["logger"] == "threadkeep.server.access_log"] == []
+    assert [line for line in lines(stream) if line["logger"] == "threadkeep.server.logs"] == []
 
 
 async def test_nothing_that_was_said_gets_into_the_log() -> None:
@@ -183,3 +191,35 @@ async def test_nothing_that_was_said_gets_into_the_log() -> None:
             await client.get("/v1/search", params={"q": "Xanthippe"})
     assert "turn" in stream.getvalue()
     assert "Xanthippe" not in stream.getvalue()
+
+
+LEASE = Lease(scope=LOCAL, conversation="c", turn=1, owner="o", fence=1)
+
+
+async def _keeper(*, content: bool) -> Keeper:
+    hosting = Hosting(observer=TurnLog(content=content))
+    return await open_keeper("memory:", model=ScriptedModel(says("Hello Alice."), says("A title")), hosting=hosting)
+
+
+@pytest.mark.parametrize("content", [False, True])
+async def test_what_was_said_is_logged_only_if_asked_for(content: bool, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "threadkeep.server.logs")
+    async with await _keeper(content=content) as keeper:
+        turn = await (await keeper.create()).send("I am Alice.")
+        await turn.answer()
+    (record,) = [record for record in caplog.records if record.name == "threadkeep.server.logs"]
+    fields = vars(record)["fields"]
+    assert (fields["state"], fields["output_tokens"], fields["tenant"]) == ("completed", 1, "local")
+    assert ("Alice" in str(fields)) is content
+    assert "Alice" not in record.getMessage()
+
+
+def test_what_a_provider_said_is_content_too(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "threadkeep.server.logs")
+    change = TurnChange(
+        state=TurnState.FAILED,
+        failure=Failure(code="model_refused", detail="I will not talk about Alice"),
+        usage=Usage(),
+    )
+    TurnLog().settled(LEASE, change, 1.0, ())
+    assert vars(caplog.records[0])["fields"]["error"] == "model_refused"

@@ -25,8 +25,8 @@ from threadkeep.server.dialects.form import body_reader, described
 from threadkeep.server.dialects.message_counts import MessageCounts
 from threadkeep.server.dialects.reply import status_of
 from threadkeep.server.dialects.telling import Telling
-from threadkeep.server.identity import Who
-from threadkeep.server.keys import replay_headers
+from threadkeep.server.idempotency_header import replay_headers
+from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import room_for_stream
 from threadkeep.server.routes.reading import LastEventId
 from threadkeep.server.shown import Shown

@@ -27,12 +27,12 @@ from threadkeep.errors import (
     Stopping,
 )
 from threadkeep.keeper import Keeper, log_created, log_reused
-from threadkeep.server.bodies import said
+from threadkeep.server.bodies import canonical_body
 from threadkeep.server.dialects.reply import Outcome
-from threadkeep.server.identity import Who
-from threadkeep.server.keys import Key
+from threadkeep.server.idempotency_header import Key
+from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import Limited, Limits
-from threadkeep.server.waiting import unless_gone
+from threadkeep.server.middleware.tracking import unless_gone
 from threadkeep.store.base import Begun, Created, Store
 from threadkeep.turn.steps.accept import Sending
 
@@ -118,7 +118,7 @@ class Exchange:
     async def _begin(self, asking: Asking) -> Sent:
         new, caller = self.new(asking.body), asking.caller
         await check_room(caller)
-        key = caller.key(f"{asking.route} (conversation)", said(asking.body))
+        key = caller.key(f"{asking.route} (conversation)", canonical_body(asking.body))
         created = await self.keeper.store.create(caller.scope, new, key=key)
         log_created(created)
         async with undone_if_refused(self.keeper.store, created):
@@ -126,7 +126,7 @@ class Exchange:
 
     async def _send(self, id: str, asking: Asking) -> Sent:
         caller = asking.caller
-        sending = Sending(content=asking.content, key=caller.key(asking.route, said(asking.body)))
+        sending = Sending(content=asking.content, key=caller.key(asking.route, canonical_body(asking.body)))
         begun = await self.keeper.desk.send(caller.scope, id, sending)
         self.keeper.changed(caller.scope)
         return Sent(conversation=id, begun=begun)

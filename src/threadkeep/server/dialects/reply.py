@@ -11,8 +11,8 @@ from threadkeep.context.marks import NO_CONTENT
 from threadkeep.conversation.events import Event, MessageCompleted, TurnEnded, TurnWaiting
 from threadkeep.conversation.message import Message, Role, ToolCall
 from threadkeep.conversation.turn import TurnState
-from threadkeep.server.failed_turn import problem_of_turn
-from threadkeep.server.keys import replay_headers
+from threadkeep.server.idempotency_header import replay_headers
+from threadkeep.server.problems import problem_of_turn
 from threadkeep.server.shown import Shown, ShownBlocks
 
 

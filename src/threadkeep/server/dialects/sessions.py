@@ -13,12 +13,12 @@ from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.value import Text
 from threadkeep.keeper import Keeper, log_created
-from threadkeep.server.bodies import Title, said
+from threadkeep.server.bodies import Title, canonical_body
 from threadkeep.server.dialects.exchange import Asking, Calling, DialectBody, Exchange, check_room, find
 from threadkeep.server.dialects.message_counts import MessageCounts
 from threadkeep.server.dialects.reply import Reply, UsedTool
-from threadkeep.server.identity import Who
-from threadkeep.server.keys import replay_headers
+from threadkeep.server.idempotency_header import replay_headers
+from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import room_for_export
 from threadkeep.server.list_cursors import ListCursors
 from threadkeep.server.shown import Shown
@@ -143,7 +143,7 @@ def session_routes(keeper: Keeper, assistant: str) -> APIRouter:
         chosen = body or NewSession()
         new = exchange.new(chosen, title=chosen.title, system=chosen.system)
         await check_room(caller)
-        created = await store.create(caller.scope, new, key=caller.key("POST /api/v1/sessions", said(chosen)))
+        created = await store.create(caller.scope, new, key=caller.key("POST /api/v1/sessions", canonical_body(chosen)))
         log_created(created)
         keeper.changed(caller.scope)
         response.headers.update(replay_headers(created.replayed))

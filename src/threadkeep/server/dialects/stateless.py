@@ -22,7 +22,7 @@ from threadkeep.conversation.message import Message, Role, check_role
 from threadkeep.conversation.value import Text
 from threadkeep.errors import InvalidValue
 from threadkeep.keeper import Keeper, log_created
-from threadkeep.server.bodies import said
+from threadkeep.server.bodies import canonical_body
 from threadkeep.server.dialects.aside import Asides, open_aside
 from threadkeep.server.dialects.exchange import (
     Caller,
@@ -33,10 +33,10 @@ from threadkeep.server.dialects.exchange import (
     check_room,
     undone_if_refused,
 )
-from threadkeep.server.head_requests import refuse_head
-from threadkeep.server.identity import Actor
-from threadkeep.server.keys import replay_headers
+from threadkeep.server.idempotency_header import replay_headers
+from threadkeep.server.identity.guards import Actor
 from threadkeep.server.limits import Limited
+from threadkeep.server.negotiation import refuse_head
 from threadkeep.server.routes.reading import LastEventId
 from threadkeep.server.sse import stream
 from threadkeep.settings import Settings
@@ -168,7 +168,7 @@ def _message(item: Said) -> Message:
 
 async def _begin(desk: Desk, caller: Caller, new: NewConversation, history: list[Said], body: StatelessBody) -> Sent:
     """Make a conversation of history and question and begin its turn; each step has a key of its own."""
-    scope, key, asked = caller.scope, caller.key, said(body)
+    scope, key, asked = caller.scope, caller.key, canonical_body(body)
     created = await desk.store.create(scope, new, key=key(f"{ROUTE} (conversation)", asked))
     log_created(created)
     id = created.conversation.id

@@ -4,7 +4,7 @@ from fastapi import APIRouter
 from pydantic import Field
 
 from threadkeep.keeper import Keeper
-from threadkeep.server.identity import Who
+from threadkeep.server.identity.guards import Who
 from threadkeep.server.shown import Shown
 from threadkeep.tools.mcp import Connected
 from threadkeep.tools.registry import Registry

@@ -3,7 +3,7 @@
 from fastapi import APIRouter
 
 from threadkeep.keeper import Keeper
-from threadkeep.server.identity import Admin
+from threadkeep.server.identity.guards import Admin
 from threadkeep.server.list_cursors import ListCursors
 from threadkeep.server.routes.conversations import Limit
 from threadkeep.server.shown import ListedConversation, Shown

@@ -12,10 +12,9 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnChange
 from threadkeep.errors import InvalidValue, ModelError
 from threadkeep.keeper import Keeper, log_created
-from threadkeep.server.addresses import ConversationId
-from threadkeep.server.bodies import CreateBody, PatchBody, said
-from threadkeep.server.identity import Who
-from threadkeep.server.keys import Key, replay_headers
+from threadkeep.server.bodies import ConversationId, CreateBody, PatchBody, canonical_body
+from threadkeep.server.idempotency_header import Key, replay_headers
+from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import room_for_conversation
 from threadkeep.server.list_cursors import ListCursors
 from threadkeep.server.shown import (
@@ -51,7 +50,7 @@ def conversation_routes(keeper: Keeper) -> APIRouter:
         keeper.check_assistant(chosen.assistant)
         await _check_model(keeper, chosen.model)
         new = NewConversation(**chosen.model_dump())
-        created = await store.create(who.scope, new, key=key("POST /v1/conversations", said(chosen)))
+        created = await store.create(who.scope, new, key=key("POST /v1/conversations", canonical_body(chosen)))
         log_created(created)
         keeper.changed(who.scope)
         response.headers.update(replay_headers(created.replayed))

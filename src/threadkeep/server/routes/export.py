@@ -14,9 +14,9 @@ from threadkeep.conversation.cursor import MAX_SEQ, Cursor
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.export import export_text
 from threadkeep.keeper import Keeper
-from threadkeep.server.addresses import ConversationId
-from threadkeep.server.html_export import POLICY, HtmlWriter
-from threadkeep.server.identity import Who
+from threadkeep.server.bodies import ConversationId
+from threadkeep.server.export.document import POLICY, HtmlWriter
+from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import room_for_export
 from threadkeep.store.base import WALKED, Store
 from threadkeep.text.markdown import MarkdownWriter

@@ -7,9 +7,8 @@ from threadkeep.conversation.api_key import KeyRole, Login
 from threadkeep.conversation.value import Moment, Text
 from threadkeep.errors import KeyNotFound
 from threadkeep.server.bodies import Body
-from threadkeep.server.cookies import set_login_cookie
-from threadkeep.server.identity import Admin, Who
-from threadkeep.server.key_guard import KeyGuard
+from threadkeep.server.identity.api_keys import KeyGuard, set_login_cookie
+from threadkeep.server.identity.guards import Admin, Who
 from threadkeep.server.limits import within_rate
 from threadkeep.server.shown import Shown
 from threadkeep.store.keyring import KeyRing

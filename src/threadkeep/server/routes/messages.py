@@ -11,16 +11,15 @@ from threadkeep.conversation.message import Role
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnState
 from threadkeep.keeper import Keeper, log_reused
-from threadkeep.server.addresses import ConversationId
-from threadkeep.server.bodies import ApproveBody, RegenerateBody, SendBody, said
-from threadkeep.server.failed_turn import is_conflict, problem_of_turn
-from threadkeep.server.identity import Who
-from threadkeep.server.keys import Key, replay_headers
+from threadkeep.server.bodies import ApproveBody, ConversationId, RegenerateBody, SendBody, canonical_body
+from threadkeep.server.idempotency_header import Key, replay_headers
+from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import room_for_stream, room_to_write
+from threadkeep.server.middleware.tracking import unless_gone
+from threadkeep.server.negotiation import wants_no_wait, wants_stream
+from threadkeep.server.problems import is_conflict, problem_of_turn
 from threadkeep.server.shown import Answered, ShownMessage, ShownTurn
 from threadkeep.server.sse import stream
-from threadkeep.server.waiting import unless_gone
-from threadkeep.server.wishes import wants_no_wait, wants_stream
 from threadkeep.store.base import Begun
 from threadkeep.turn.steps.accept import Sending
 
@@ -55,7 +54,7 @@ def message_routes(keeper: Keeper) -> APIRouter:
             parent=body.place,
             expected_head=body.expected_head,
             policy=body.policy,
-            key=key(f"POST /v1/conversations/{id}/messages", said(body)),
+            key=key(f"POST /v1/conversations/{id}/messages", canonical_body(body)),
         )
         begun = await desk.send(who.scope, id, sending)
         log_reused(id)
@@ -79,7 +78,7 @@ def message_routes(keeper: Keeper) -> APIRouter:
         prefer: Prefer = "",
     ) -> Response:
         chosen = body or RegenerateBody()
-        made = key(f"POST /v1/conversations/{id}/regenerate", said(chosen))
+        made = key(f"POST /v1/conversations/{id}/regenerate", canonical_body(chosen))
         begun = await desk.regenerate(who.scope, id, entry=chosen.entry, key=made)
         log_reused(id)
         keeper.changed(who.scope)
@@ -92,7 +91,7 @@ def message_routes(keeper: Keeper) -> APIRouter:
 
     @router.post("/approve", summary="Allow or refuse a tool call that waits for a person")
     async def approve(who: Who, id: ConversationId, body: ApproveBody, key: Key) -> ShownTurn:
-        made = key(f"POST /v1/conversations/{id}/approve", said(body))
+        made = key(f"POST /v1/conversations/{id}/approve", canonical_body(body))
         entry = await desk.approve(
             who.scope, id, body.tool_call_id, approved=body.approved, reason=body.reason, key=made
         )

@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from threadkeep.errors import NotAllowed
-from threadkeep.server.identity import Admin
+from threadkeep.server.identity.guards import Admin
 from threadkeep.server.measures import Measures
 from threadkeep.server.metrics import CONTENT_TYPE
 

@@ -8,15 +8,13 @@ from starlette.responses import StreamingResponse
 
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.keeper import Keeper
-from threadkeep.server.addresses import ConversationId
-from threadkeep.server.bodies import HeadBody
-from threadkeep.server.identity import Who
+from threadkeep.server.bodies import ConversationId, HeadBody
+from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import room_for_stream
 from threadkeep.server.list_cursors import ListCursors
 from threadkeep.server.list_events import watch_list
 from threadkeep.server.routes.conversations import IfMatch, Limit, parse_version
-from threadkeep.server.shown import HitList, ShownConversation, ShownHit
-from threadkeep.server.shown_tree import ShownTree, shown_tree
+from threadkeep.server.shown import HitList, ShownConversation, ShownHit, ShownTree, shown_tree
 from threadkeep.server.sse import EventStream, stream
 from threadkeep.store.checks import check_position
 

@@ -14,7 +14,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.keeper import Keeper
 from threadkeep.runtime import open_keeper
 from threadkeep.server.app import create_app
-from threadkeep.server.identity import LOCAL_IDENTITY, Identity
+from threadkeep.server.identity.guards import LOCAL_IDENTITY, Identity
 from threadkeep.settings import Settings
 from threadkeep.testing.scripted_model import ScriptedModel, Step
 from threadkeep.tools.decorator import tool

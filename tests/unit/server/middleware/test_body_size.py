@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from tests.unit.server.serving import served
-from threadkeep.server.body_size import MOST_VALUES, ValueCount
+from threadkeep.server.middleware.body_size import MOST_VALUES, ValueCount
 from threadkeep.settings import Settings
 
 SMALL = Settings(max_body_bytes=1000)

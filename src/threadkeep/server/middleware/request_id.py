@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from threadkeep.conversation.ids import new_id
 
 HEADER = "X-Request-Id"
-PAST_ALL = "threadkeep.send"
+RAW_SEND = "threadkeep.send"
 """Where a request's scope holds the way out past all that stands around the application: this stands outermost."""
 _SANE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,127}")
 # Never reset: every request runs in a task of its own, and what answers a failed one does so at the very end of it.
@@ -37,7 +37,7 @@ class RequestIds:
             return
         id = _brought(Headers(scope=scope)) or new_id()
         _current.set(id)
-        scope[PAST_ALL] = send
+        scope[RAW_SEND] = send
 
         async def send_with_id(message: Message) -> None:
             if message["type"] == "http.response.start":

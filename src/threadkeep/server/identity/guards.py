@@ -9,7 +9,7 @@ from threadkeep.conversation.api_key import KeyRole
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.value import Value
 from threadkeep.errors import NotAllowed, NotAuthenticated
-from threadkeep.server.cross_site import is_our_page
+from threadkeep.server.middleware.origins import is_our_page
 
 IDENTITY = "threadkeep.identity"
 """Where a request's scope remembers who sent it."""

@@ -1,10 +1,15 @@
-"""What pages of other sites may do here: open our page by a link, and nothing else unless they are named.
+"""Which requests come from where they should: what pages of other sites may do, and which host names are ours.
 
 A browser sends requests for any page that embeds an address (`<img>`, a form, `fetch`), with the visitor's cookies and
 from inside the visitor's network. One rule for every method: whatever names another page as its origin is refused. A
 program sends none of these headers and passes; whether it may come in is decided by a guard.
+
+A site can also let its own name point here (DNS rebinding), so that browsers take this server for that site: without
+authentication, Host must therefore name the loopback.
 """
 
+import re
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -68,3 +73,41 @@ def _origin(address: str) -> str:
     except ValueError:
         return ""
     return f"{parts.scheme}://{parts.netloc}"
+
+
+_HOST = re.compile(r"(?:\[(?P<six>[0-9a-f:.]+)\]|(?P<name>[a-z0-9.-]+))(?::[0-9]{1,5})?", re.IGNORECASE | re.ASCII)
+
+
+def is_loopback(name: str) -> bool:
+    """Whether a host name or bare address can only mean this machine."""
+    if name.lower() == "localhost":
+        return True
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+class LoopbackGuard:
+    """Middleware that refuses requests made for another host."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on or refuse it; anything that is no request passes."""
+        if scope["type"] == "http" and not _is_for_us(Headers(scope=scope)):
+            answer = problem(400, "foreign_host", "This server answers only to 127.0.0.1, localhost and [::1].")
+            await answer(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+
+def _is_for_us(headers: Headers) -> bool:
+    hosts = headers.getlist("host")
+    return len(hosts) == 1 and _names_loopback(hosts[0])
+
+
+def _names_loopback(host: str) -> bool:
+    match = _HOST.fullmatch(host)
+    return match is not None and is_loopback(match["six"] or match["name"])

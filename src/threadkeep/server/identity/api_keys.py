@@ -5,21 +5,23 @@ everywhere. A login goes on as long as it is used, up to its end.
 """
 
 import logging
+import math
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
+from ipaddress import IPv6Address, ip_address
 
 from starlette.requests import HTTPConnection
+from starlette.responses import Response
 from starlette.types import Scope
 
 from threadkeep.conversation.api_key import LOGIN_PREFIX, PREFIX, ApiKey, Login, digest_of, new_secret
 from threadkeep.conversation.clock import Clock, utc_now
 from threadkeep.conversation.ids import new_id
 from threadkeep.errors import KeyNotFound, NotAuthenticated, RateLimited, StoreError
-from threadkeep.server.brake import Brake
-from threadkeep.server.cookies import login_cookie
-from threadkeep.server.identity import Identity
+from threadkeep.server.identity.guards import Identity
 from threadkeep.settings import Settings
 from threadkeep.store.keyring import KeyRing
 
@@ -149,3 +151,85 @@ def _device(connection: HTTPConnection) -> str:
     """Return what a browser says of itself, as far as it can be shown anywhere."""
     said = connection.headers.get("user-agent", "")[:LONGEST_DEVICE]
     return "".join(letter if letter.isascii() and letter.isprintable() else "?" for letter in said)
+
+
+AT_ONCE = 100
+PER_SECOND = 2.0
+"""How many wrong keys an address may show at once, as a browser does that has slept in many tabs, and how fast that is
+forgiven."""
+MOST_ADDRESSES = 10_000
+
+
+class Brake:
+    """Remembers the addresses that showed wrong keys lately: one that showed many is not listened to for a moment.
+
+    A key is too long to be guessed: this only keeps strangers from having the store asked without end.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._wrong: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def check(self, scope: Scope) -> None:
+        """`RateLimited` if the address of a request has shown too many."""
+        if (too_many := self._count(_address(scope)) - AT_ONCE + 1) > 0:
+            wait = math.ceil(too_many / PER_SECOND)
+            raise RateLimited("Too many wrong keys came from this address.", retry_after=wait)
+
+    def note(self, scope: Scope) -> None:
+        """Note that a request showed a wrong one."""
+        address = _address(scope)
+        self._wrong[address] = (self._count(address) + 1, self._clock())
+        self._wrong.move_to_end(address)
+        if len(self._wrong) > MOST_ADDRESSES:
+            self._wrong.popitem(last=False)
+
+    def _count(self, address: str) -> float:
+        count, at = self._wrong.get(address, (0.0, 0.0))
+        return max(0.0, count - (self._clock() - at) * PER_SECOND)
+
+
+def _address(scope: Scope) -> str:
+    """Return whom to count for: an address, or the network that one customer of a provider has in IPv6."""
+    host = scope["client"][0] if scope.get("client") else ""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return str(host)
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is None:
+        return address.exploded[:19]
+    return str(address)
+
+
+COOKIE = "threadkeep"
+ENCRYPTED = "__Host-"
+"""The prefix keeps everybody else from setting the cookie where the page came over TLS."""
+
+
+def set_login_cookie(connection: HTTPConnection, response: Response, secret: str, seconds: float) -> None:
+    """Have the browser keep its login, for this host alone and out of the reach of scripts and other sites; no seconds
+    at all take it away."""
+    is_encrypted = _is_encrypted(connection)
+    name = f"{ENCRYPTED if is_encrypted else ''}{_cookie_name(connection)}"
+    response.set_cookie(
+        name, secret, max_age=int(seconds), httponly=True, samesite="strict", secure=is_encrypted, path="/"
+    )
+
+
+def login_cookie(connection: HTTPConnection) -> str | None:
+    """Return what a browser has kept."""
+    name = _cookie_name(connection)
+    if (found := connection.cookies.get(f"{ENCRYPTED}{name}")) is not None or _is_encrypted(connection):
+        return found
+    return connection.cookies.get(name)
+
+
+def _cookie_name(connection: HTTPConnection) -> str:
+    """Return a name that tells the port: browsers send the cookies of a host to every port of it."""
+    host, colon, port = connection.headers.get("host", "").rpartition(":")
+    return f"{COOKIE}-{port}" if colon and port.isdecimal() and port.isascii() and not host.endswith(":") else COOKIE
+
+
+def _is_encrypted(connection: HTTPConnection) -> bool:
+    """Whether the page came over TLS; behind a proxy that ends it and does not tell, only the page's origin does."""
+    return connection.scope["scheme"] == "https" or connection.headers.get("origin", "").startswith("https://")

@@ -12,7 +12,7 @@ from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall, ToolResult
 from threadkeep.conversation.scope import LOCAL
-from threadkeep.server.html_export import POLICY, STYLE, to_html
+from threadkeep.server.export.document import POLICY, STYLE, to_html
 
 AT = datetime(2025, 1, 2, 3, 4, 5, tzinfo=UTC)
 HOSTILE = [

@@ -7,8 +7,8 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from threadkeep.server.middleware.request_id import RAW_SEND
 from threadkeep.server.problems import problem
-from threadkeep.server.request_id import PAST_ALL
 
 MOST_VALUES = 50_000
 """How many values JSON may hold: more would keep everybody waiting while they are parsed and checked."""
@@ -58,13 +58,13 @@ class BodySize:
                 has_answered, is_open = True, message.get("more_body", message["type"] == "http.response.start")
                 await send(message)
 
-        past_all: Send = scope.get(PAST_ALL, send)
+        past_all: Send = scope.get(RAW_SEND, send)
 
         async def send_words(message: Message) -> None:
             if refusal is None or has_answered:
                 await past_all(message)
 
-        scope[PAST_ALL] = send_words
+        scope[RAW_SEND] = send_words
         await self.app(scope, receive_counting, send_unless_refused)
         if refusal is not None and not has_answered:
             await refusal(scope, receive, send)

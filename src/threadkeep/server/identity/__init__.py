@@ -1,0 +1,1 @@
+"""Who sent a request, and how a caller proves it: API keys, logins, or nothing on a loopback address."""

@@ -1,0 +1,1 @@
+"""What every request passes through before a route sees it; `app.py` puts it in order."""

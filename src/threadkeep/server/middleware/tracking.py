@@ -1,0 +1,270 @@
+"""The requests that are being answered, how they end when the server stops, and what is recorded of each at its end.
+
+An event stream gets a last comment and a clean end, after which browsers come back by themselves with the cursor of
+what they saw last. A request that still waits for its answer is told to come again. All else is short and finishes.
+"""
+
+import asyncio
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from threadkeep.conversation.scope import Scope as Asker
+from threadkeep.errors import Stopping, StoreError
+from threadkeep.server.identity.guards import IDENTITY, Guard, Identity
+from threadkeep.server.middleware.request_id import RAW_SEND
+from threadkeep.server.problems import CLIENT_LEFT, problem_of
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+GOODBYE = b"retry: 1000\n: the server stops; connect again\n\n"
+REVOKED = b'event: error\ndata: {"code":"not_authenticated","detail":"The key or the login has ended."}\n\n'
+QUIET_SECONDS = 0.2
+"""How long streams must have said nothing until they end: what has just been stored is still told."""
+MOST_SECONDS = 2.0
+WATCH_SECONDS = 0.25
+"""How often it is looked whether who listens to a stream may still do so."""
+UNMATCHED = "unmatched"
+FAILED = "internal_error"
+
+
+class OpenRequest:
+    """One request that is being answered."""
+
+    def __init__(self, task: asyncio.Task[object] | None, scope: Scope) -> None:
+        self._task = task
+        self._scope = scope
+        self.is_answered = False
+        self.is_stream = False
+        self.is_over = False
+        self.last_words = GOODBYE
+        self.told_at = time.monotonic()
+
+    def note(self, message: Message) -> None:
+        """Remember how far the answer has come."""
+        if message["type"] == "http.response.start":
+            self.is_answered = True
+            kinds = [value for name, value in message["headers"] if name.lower() == b"content-type"]
+            self.is_stream = any(kind.startswith(b"text/event-stream") for kind in kinds)
+        elif not message.get("more_body", False):
+            self.is_stream = False
+        self.told_at = time.monotonic()
+
+    @property
+    def identity(self) -> Identity | None:
+        """Who sent the request, once that is known."""
+        found: Identity | None = self._scope.get(IDENTITY)
+        return found
+
+    @property
+    def stays(self) -> bool:
+        """Whether it may take long: an open stream, or an answer that has not begun."""
+        return self.is_stream or not self.is_answered
+
+    def end(self, last_words: bytes = GOODBYE) -> None:
+        """End it, unless it is about to end by itself; a stream says some last words."""
+        if self._task is not None and self.stays:
+            self.is_over = True
+            self.last_words = last_words
+            self._task.cancel()
+
+
+class OpenRequests:
+    """All of them."""
+
+    def __init__(self) -> None:
+        self._requests: set[OpenRequest] = set()
+        self.is_over = False
+
+    @property
+    def streams(self) -> int:
+        """How many event streams are open."""
+        return sum(request.is_stream for request in self._requests)
+
+    def begin(self, scope: Scope) -> OpenRequest:
+        """Note a request that begins to be answered in the present task."""
+        request = OpenRequest(asyncio.current_task(), scope)
+        self._requests.add(request)
+        return request
+
+    def finish(self, request: OpenRequest) -> None:
+        """Note that a request is answered."""
+        self._requests.discard(request)
+
+    async def watch(self, guard: Guard) -> None:
+        """End the streams of those who would not be let in any more, for ever."""
+        while True:
+            await asyncio.sleep(WATCH_SECONDS)
+            for streams in self._streams_by_key():
+                if not await _may_stay(streams[0], guard):
+                    for stream in streams:
+                        stream.end(REVOKED)
+
+    def _streams_by_key(self) -> list[list[OpenRequest]]:
+        """Return the open streams of everybody, together: a key is looked up once, however many there are."""
+        found: dict[bytes | None, list[OpenRequest]] = defaultdict(list)
+        for request in self._requests:
+            if request.is_stream and (identity := request.identity) is not None:
+                found[identity.credential].append(request)
+        return list(found.values())
+
+    async def end(self) -> None:
+        """Let nobody in any more, wait a moment for the streams to tell the last news, and end them."""
+        self.is_over = True
+        until = time.monotonic() + MOST_SECONDS
+        # Silence is no event that could be waited for.
+        while (wait := self._last_told() + QUIET_SECONDS - time.monotonic()) > 0:
+            if time.monotonic() > until:
+                break
+            await asyncio.sleep(wait)
+        for request in self._requests:
+            request.end()
+
+    def _last_told(self) -> float:
+        return max((request.told_at for request in self._requests if request.stays), default=0.0)
+
+
+async def _may_stay(stream: OpenRequest, guard: Guard) -> bool:
+    """Whether who listens may go on. A store that does not answer ends no stream: it is asked again in a moment."""
+    try:
+        return stream.identity is None or await guard.is_valid(stream.identity)
+    except StoreError as error:
+        logger.warning("it cannot be looked who may still listen: %s", error)
+        return True
+
+
+class TrackRequests:
+    """Middleware that notes every request while it is answered, and ends its answer if the server stops meanwhile."""
+
+    def __init__(self, app: ASGIApp, open_requests: OpenRequests) -> None:
+        self.app = app
+        self.open_requests = open_requests
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        if self.open_requests.is_over:
+            await problem_of(Stopping())(scope, receive, send)
+            return
+        request = self.open_requests.begin(scope)
+        # The middleware around this looks at the beginning of an answer only, and there are many words in a stream.
+        send_words: Send = scope.get(RAW_SEND, send)
+
+        async def send_noting(message: Message) -> None:
+            request.note(message)
+            if request.is_stream and message["type"] == "http.response.body":
+                await send_words(message)
+            else:
+                await send(message)
+
+        try:
+            await self.app(scope, receive, send_noting)
+        except asyncio.CancelledError:
+            if not request.is_over:
+                raise
+            if (task := asyncio.current_task()) is not None:
+                task.uncancel()
+            if not request.is_answered:
+                await problem_of(Stopping())(scope, receive, send)
+            elif request.is_stream:
+                await send({"type": "http.response.body", "body": request.last_words, "more_body": False})
+        finally:
+            self.open_requests.finish(request)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRecord:
+    """A request and its answer, for access log and metrics: no content, no query. `route` is the path with the names of
+    its parts instead of their values, `problem` the code of the error that was answered, if it was one; `client` is the
+    address that it came from, as a trusted proxy tells it."""
+
+    method: str
+    path: str
+    route: str
+    status: int
+    seconds: float
+    client: str | None
+    asker: Asker | None
+    problem: str | None = None
+
+
+class RecordRequests:
+    """Middleware that tells listeners about every request at its end; a stream ends when its reader goes."""
+
+    def __init__(self, app: ASGIApp, listeners: tuple[Callable[[RequestRecord], None], ...]) -> None:
+        self.app = app
+        self.listeners = listeners
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, and tell how it went."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began, status = time.monotonic(), 0
+
+        async def send_noting(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self.app(scope, receive, send_noting)
+        except asyncio.CancelledError:
+            status = status or CLIENT_LEFT
+            raise
+        finally:
+            record = _record(scope, status or 500, time.monotonic() - began)
+            for tell in self.listeners:
+                tell(record)
+
+
+def _record(scope: Scope, status: int, seconds: float) -> RequestRecord:
+    identity: Identity | None = scope.get(IDENTITY)
+    return RequestRecord(
+        method=scope["method"],
+        path=scope["path"],
+        route=_route(scope),
+        status=status,
+        seconds=seconds,
+        client=scope["client"][0] if scope.get("client") else None,
+        asker=None if identity is None else identity.scope,
+        problem=scope.get("state", {}).get("problem") or (FAILED if status == 500 else None),
+    )
+
+
+def _route(scope: Scope) -> str:
+    """Return the route that answered; there are only so many, whatever clients ask for."""
+    if path := getattr(scope.get("route"), "path", None):
+        return str(path)
+    mounted = scope.get("root_path", "").removeprefix(scope.get("app_root_path", ""))
+    return f"{mounted}/..." if mounted else UNMATCHED
+
+
+async def unless_gone(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
+    """Do the work that a client waits for and return what comes of it; `ClientDisconnect` if the client leaves before:
+    nobody would hear of it."""
+    leaving, working = asyncio.create_task(_gone(receive)), asyncio.create_task(work)
+    try:
+        await asyncio.wait((leaving, working), return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise ClientDisconnect
+        return await working
+    finally:
+        leaving.cancel()
+        working.cancel()
+        await asyncio.gather(leaving, working, return_exceptions=True)
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
