@@ -13,7 +13,7 @@ from threadkeep.errors import ContextTooLong, ModelError, ModelRateLimited, Mode
 from threadkeep.llm.answer import Answer
 from threadkeep.llm.base import Model, Request, Stopped, Text, ToolSpec, Used
 from threadkeep.llm.langchain import LangChainModel
-from threadkeep.llm.langchain.named import chat_model_named
+from threadkeep.llm.langchain.model import chat_model_named
 from threadkeep.llm.loading import NO_REAL_MODELS, load_model
 from threadkeep.testing import openai_answers as answers
 from threadkeep.testing.openai_server import OpenAiServer, Played, openai_server

@@ -17,7 +17,7 @@ from threadkeep.llm.answer import Answer
 from threadkeep.llm.base import Model, Request, Text, ToolSpec
 from threadkeep.llm.langchain import LangChainModel
 from threadkeep.llm.langchain.direct import DirectChat, posted
-from threadkeep.llm.langchain.wire import read_contents
+from threadkeep.llm.langchain.wire import read_gemini
 from threadkeep.testing.openai_server import CUT, OpenAiServer, Played, openai_server
 
 BUDGET = ToolSpec(name="get_budget", description="A budget.", parameters={"type": "object", "properties": {}})
@@ -98,7 +98,7 @@ def gemini(server: OpenAiServer) -> Model:
     sent = SimpleNamespace(url=f"{server.url}/models/m:streamGenerateContent", headers={}, data={}, timeout=None)
 
     async def prepare(direct: DirectChat, *_: Any) -> Any:
-        return posted(direct.lean(httpx.AsyncClient()), sent), read_contents
+        return posted(direct.lean(httpx.AsyncClient()), sent), read_gemini
 
     model = LangChainModel(chat, "google_genai:played")
     model._direct = DirectChat(chat, prepare)

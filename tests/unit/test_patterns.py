@@ -16,9 +16,8 @@ from tests.pumping import KINDS, TAILS, Found, attacks, computed, patterns, seco
 from threadkeep.context.tokens import tokens_in
 from threadkeep.conversation.message import Message, Role
 from threadkeep.llm.base import Request, ToolSpec
-from threadkeep.llm.facts import facts_in
 from threadkeep.llm.fitting_tool import fitting_call
-from threadkeep.llm.general_script import GENERAL
+from threadkeep.llm.general_script import GENERAL, facts_in
 from threadkeep.llm.script import Scene
 from threadkeep.llm.title import title_from_words
 from threadkeep.llm.vendor_errors import length_refusal

@@ -22,8 +22,7 @@ from threadkeep.conversation.message import Message
 from threadkeep.errors import ModelRefused, PauseUnsupported
 from threadkeep.graphs.chat_model import KeptChatModel
 from threadkeep.llm.base import CallPart, Model, Stopped, Text, ToolSpec, Used
-from threadkeep.llm.langchain.chunks import Chunks
-from threadkeep.llm.langchain.messages import to_langchain
+from threadkeep.llm.langchain.messages import ChunkReader, to_langchain
 from threadkeep.turn.mind import Asked, Changed, Mind, Noted, Shown, Thought
 
 MODES = ["messages", "updates", "custom"]
@@ -114,7 +113,7 @@ def _written(part: Any) -> Iterator[Thought]:
 class _Heard:
     """What was heard of a graph: the messages of its nodes, and how their text and tokens add up."""
 
-    _chunks: Chunks = field(default_factory=Chunks)
+    _chunks: ChunkReader = field(default_factory=ChunkReader)
     _speaking: str | None = None
     _calls: dict[str, dict[str, Any]] = field(default_factory=dict)
 

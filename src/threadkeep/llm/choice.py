@@ -1,6 +1,7 @@
-"""Which model answers when a server starts: the one that is set, else one whose key is found, else Ollama, else `demo`.
+"""The providers that Threadkeep knows by name, and which model answers when a server starts.
 
-The environment is handed in. A chosen model is built by `loading`.
+It is the model that is set, else one whose provider's key is found, else Ollama's first, else `demo`. The environment
+is handed in. A chosen model is built by `loading`.
 """
 
 import asyncio
@@ -10,13 +11,60 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 
-from threadkeep.llm.providers import PROVIDERS, Provider, pip_line
-
 OLLAMA = ("127.0.0.1", 11434)
 OLLAMA_PATIENCE = 0.3
 """Seconds that a local Ollama has to answer; it takes a few milliseconds if it is there."""
 
 _MAX_LIST = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A provider: a model to begin with, variables of its key and address; `extra`: Threadkeep has an extra for it."""
+
+    name: str
+    model: str
+    keys: tuple[str, ...]
+    base_urls: tuple[str, ...] = ()
+    extra: bool = False
+
+    @property
+    def module(self) -> str:
+        """The module of LangChain's package for it."""
+        return f"langchain_{self.name}"
+
+
+PROVIDERS = (
+    Provider("openai", "gpt-6.1-terra", ("OPENAI_API_KEY",), ("OPENAI_BASE_URL", "OPENAI_API_BASE"), extra=True),
+    Provider(
+        "anthropic",
+        "claude-sonnet-5-5",
+        ("ANTHROPIC_API_KEY",),
+        ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_URL"),
+        extra=True,
+    ),
+    Provider("google_genai", "gemini-flash-latest", ("GOOGLE_API_KEY", "GEMINI_API_KEY")),
+    Provider("mistralai", "mistral-medium-latest", ("MISTRAL_API_KEY",)),
+    Provider("deepseek", "deepseek-v4-flash", ("DEEPSEEK_API_KEY",)),
+    Provider("xai", "grok-4.5", ("XAI_API_KEY",)),
+    Provider("groq", "openai/gpt-oss-120b", ("GROQ_API_KEY",)),
+    Provider("ollama", "", (), ("OLLAMA_HOST",), extra=True),
+)
+"""What is found without being named; any other provider of LangChain works when it is named. The models are those that
+their providers recommended for everyday work in November 2026."""
+
+
+def provider_named(name: str) -> Provider | None:
+    """Return the provider of that name, None if it is not in the table."""
+    return next((provider for provider in PROVIDERS if provider.name == name), None)
+
+
+def pip_line(name: str) -> str:
+    """Return the line that installs what a provider needs."""
+    provider = provider_named(name)
+    if provider and provider.extra:
+        return f"pip install 'threadkeep[{name}]'"
+    return f"pip install 'threadkeep[langchain]' langchain-{name.replace('_', '-')}"
 
 
 @dataclass(frozen=True, slots=True)

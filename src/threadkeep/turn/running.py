@@ -20,7 +20,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, TurnChange, TurnState
 from threadkeep.errors import LeaseLost
 from threadkeep.llm.base import Model
-from threadkeep.llm.loader import Loader
+from threadkeep.llm.loading import Loader
 from threadkeep.store.base import MAX_LIMIT, Append, Appendable, Store
 from threadkeep.tools.base import DEFAULT_TIMEOUT
 from threadkeep.turn.admission import Admission

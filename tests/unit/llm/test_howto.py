@@ -6,8 +6,8 @@ from typing import Any
 
 from threadkeep.conversation.message import Message, Role
 from threadkeep.llm.base import Request, Stopped, Text, ToolSpec
+from threadkeep.llm.choice import PROVIDERS, pip_line, provider_named
 from threadkeep.llm.general_script import CONNECT
-from threadkeep.llm.providers import PROVIDERS, pip_line, provider_named
 from threadkeep.llm.script import Call, Scene, Script
 
 PAGE = (Path(__file__).parents[3] / "docs/howto/connect-a-model.md").read_text(encoding="utf-8")

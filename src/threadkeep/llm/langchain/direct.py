@@ -16,16 +16,16 @@ from langsmith.utils import tracing_is_enabled
 
 from threadkeep.errors import ModelUnavailable
 from threadkeep.llm.base import Delta
-from threadkeep.llm.langchain.pieces import Pieces
 from threadkeep.llm.langchain.transport import lean_client
 from threadkeep.llm.langchain.wire import (
+    AnthropicReader,
+    DeltaBuffer,
     Events,
-    MessageReader,
     Reader,
     StreamedAPIError,
-    read_completion,
-    read_contents,
-    read_response,
+    read_gemini,
+    read_openai_chat,
+    read_openai_response,
 )
 
 Call = tuple[AbstractAsyncContextManager[Any], Reader]
@@ -74,17 +74,17 @@ def direct(chat: BaseChatModel) -> DirectChat | None:
 async def deltas(call: Call, name: str) -> AsyncGenerator[Delta, None]:
     """Send a request and yield what is said; what came together leaves together. Closing it hangs up."""
     opening, read = call
-    pieces, events, has_events = Pieces(), Events(), False
+    buffer, events, has_events = DeltaBuffer(), Events(), False
     async with opening as response:
         async for data in response.aiter_bytes():
             for event in events.feed(data):
                 has_events = True
-                read(event, pieces)
-            for delta in pieces.taken():
+                read(event, buffer)
+            for delta in buffer.drain():
                 yield delta
     if not has_events:
         raise ModelUnavailable(f"{name} sent something that is no answer.")
-    for stopped in pieces.end():
+    for stopped in buffer.end():
         yield stopped
 
 
@@ -101,14 +101,16 @@ async def _openai(direct: DirectChat, chat: Any, messages: list[BaseMessage], op
         limits = http.timeout
         payload["timeout"] = type(limits)(**{**limits.as_dict(), "read": chat.stream_chunk_timeout})
     api = client.responses if has_responses else client.chat.completions
-    return _raw(api.with_streaming_response.create(**payload)), read_response if has_responses else read_completion
+    return _raw(
+        api.with_streaming_response.create(**payload)
+    ), read_openai_response if has_responses else read_openai_chat
 
 
 async def _anthropic(direct: DirectChat, chat: Any, messages: list[BaseMessage], options: Options) -> Call | None:
     payload = chat._get_request_payload(messages, stream=True, **options)
     client = chat._async_client.with_options(http_client=direct.lean(chat._async_client._client))
     api = client.beta.messages if "betas" in payload else client.messages
-    return _raw(api.with_streaming_response.create(**payload)), MessageReader()
+    return _raw(api.with_streaming_response.create(**payload)), AnthropicReader()
 
 
 @asynccontextmanager
@@ -128,7 +130,7 @@ async def _gemini(direct: DirectChat, chat: Any, messages: list[BaseMessage], op
     )
     async for _ in stream:
         pass
-    return posted(direct.lean(api._async_httpx_client), taken.request), read_contents
+    return posted(direct.lean(api._async_httpx_client), taken.request), read_gemini
 
 
 class _Taken:

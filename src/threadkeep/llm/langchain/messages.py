@@ -1,17 +1,22 @@
-"""Our messages as LangChain's and back: roles, text, tool calls and results, without a loss.
+"""Our messages as LangChain's and back, and LangChain's chunks of an answer as our deltas.
 
-LangChain has no place for the rest of a message (blocks, usage, trace, status); it stays in the log.
+Roles, text, tool calls and results come through without a loss. LangChain has no place for the rest of a message
+(blocks, usage, trace, status); it stays in the log.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, assert_never
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages.ai import UsageMetadata, add_usage
 from langchain_core.messages.tool import tool_call
 
 from threadkeep.conversation.ids import check_id, new_id
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.errors import InvalidId, UnknownRole
+from threadkeep.llm.base import Delta, Stopped
+from threadkeep.llm.langchain.wire import DeltaBuffer
 
 
 def to_langchain(messages: Iterable[Message]) -> list[BaseMessage]:
@@ -105,3 +110,49 @@ def _from_tool_message(message: ToolMessage) -> ToolResult:
         error=error if isinstance(error, str) else None,
         duration_ms=duration if isinstance(duration, int) else None,
     )
+
+
+class ChunkReader:
+    """Turns the chunks of one answer into deltas."""
+
+    def __init__(self) -> None:
+        self._buffer = DeltaBuffer()
+        self._usage: UsageMetadata | None = None
+
+    def deltas(self, chunk: AIMessage) -> Iterator[Delta]:
+        """Yield what one chunk says. A class that cannot stream sends its whole answer as one message."""
+        buffer = self._buffer
+        buffer.add_text(text_of(chunk.content))
+        if isinstance(chunk, AIMessageChunk):
+            for part in chunk.tool_call_chunks:
+                buffer.add_call(part["index"], part["id"], part["name"], part["args"] or "")
+        else:
+            self._take_whole_calls(chunk)
+        if chunk.usage_metadata:
+            self._usage = counted = add_usage(self._usage, chunk.usage_metadata)
+            cached = counted.get("input_token_details", {}).get("cache_read") or 0
+            buffer.set_usage(counted["input_tokens"], counted["output_tokens"], cached)
+        buffer.reason = _reason(chunk.response_metadata) or buffer.reason
+        return buffer.drain()
+
+    def end(self, *, is_orderly: bool) -> Iterator[Stopped]:
+        """Yield why the answer ended. Without a reason it was cut off, unless the class is known to give none."""
+        return self._buffer.end(is_orderly=is_orderly)
+
+    def _take_whole_calls(self, message: AIMessage) -> None:
+        for call in message.tool_calls:
+            self._buffer.add_call(None, call["id"], call["name"], json.dumps(call["args"]))
+        for broken in message.invalid_tool_calls:
+            self._buffer.add_call(None, broken["id"], broken["name"] or "unnamed", broken["args"] or "")
+
+
+def _reason(metadata: Mapping[str, Any]) -> str | None:
+    """Return the provider's word for why it stopped. The Responses API tells it by status and details."""
+    incomplete = metadata.get("incomplete_details")
+    if isinstance(incomplete, Mapping) and isinstance(incomplete.get("reason"), str):
+        return str(incomplete["reason"])
+    for name in ("finish_reason", "stop_reason", "done_reason", "status"):
+        reason = metadata.get(name)
+        if isinstance(reason, str) and reason and reason != "in_progress":
+            return reason.lower()
+    return None

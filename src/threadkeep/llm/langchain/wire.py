@@ -1,17 +1,79 @@
-"""What providers send while they stream, read without an object for each token: server-sent events of JSON.
+"""What providers send while they stream, as our deltas, without an object for each token: server-sent events of JSON.
 
-Four forms: OpenAI's chat completions and Responses API, Anthropic's messages, Gemini's contents. A reader takes up one
-event; whatever it does not know says nothing.
+Four forms: OpenAI's chat completions and Responses API, Anthropic's messages, Gemini's contents. A reader takes one
+event and ignores whatever it does not know.
 """
 
 import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from threadkeep.llm.langchain.pieces import Pieces
+from threadkeep.conversation.message import Usage
+from threadkeep.llm.base import CallPart, Delta, Stopped, Text, Used
 
 Event = Mapping[str, Any]
-Reader = Callable[[Event, Pieces], None]
+Reader = Callable[[Event, "DeltaBuffer"], None]
+
+
+class DeltaBuffer:
+    """Takes up the pieces of one answer; text that came together leaves together."""
+
+    def __init__(self) -> None:
+        self.reason: str | None = None
+        self.has_calls = False
+        self._texts: list[str] = []
+        self._calls: list[CallPart] = []
+        self._usage: Usage | None = None
+        self._places: dict[object, int] = {}
+        self._ids: list[str | None] = []
+        self._half = ""
+
+    def add_text(self, text: str) -> None:
+        """Take up some text."""
+        self._texts.append(text)
+
+    def add_call(self, index: int | str | None, id: str | None, name: str | None, args: str) -> None:
+        """Take up a part of a tool call."""
+        self.has_calls = True
+        self._calls.append(CallPart(index=self._place(index, id, name), id=id or None, name=name or None, args=args))
+
+    def set_usage(self, given: int, made: int, cached: int) -> None:
+        """Note the tokens that were counted so far."""
+        self._usage = Usage(input_tokens=max(0, given), output_tokens=max(0, made), cached_tokens=max(0, cached))
+
+    def drain(self) -> Iterator[Delta]:
+        """Yield what came since the last time."""
+        if self._texts and (text := self._whole_text("".join(self._texts))):
+            yield Text(text)
+        yield from self._calls
+        if self._usage is not None:
+            yield Used(self._usage)
+        self._texts, self._calls, self._usage = [], [], None
+
+    def end(self, *, is_orderly: bool = False) -> Iterator[Stopped]:
+        """Yield why the answer ended. Without a reason it was cut off, unless the provider is known to give none."""
+        reason = self.reason or ("end" if is_orderly else None)
+        if reason == "completed":
+            reason = "tool_calls" if self.has_calls else "stop"
+        if reason:
+            yield Stopped(reason)
+
+    def _whole_text(self, text: str) -> str:
+        """Return the text with half characters put together; a half at the end waits for the next piece."""
+        text, self._half = self._half + text, ""
+        if "\ud800" <= text[-1:] <= "\udbff":
+            text, self._half = text[:-1], text[-1]
+        return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+    def _place(self, index: int | str | None, id: str | None, name: str | None) -> int:
+        """Return the place of a call. Some providers give no index, and some give one index to several calls."""
+        place = self._places.get(index) if index is not None else len(self._ids) - 1
+        is_new = bool(id or name) if index is None else place is None or bool(id and self._ids[place] not in (None, id))
+        if is_new or place is None or place < 0:
+            place = self._places[index] = len(self._ids)
+            self._ids.append(id)
+        self._ids[place] = self._ids[place] or id
+        return place
 
 
 class StreamedAPIError(Exception):
@@ -59,19 +121,19 @@ def _checked(event: Any) -> Event:
     return event
 
 
-def read_completion(event: Event, pieces: Pieces) -> None:
+def read_openai_chat(event: Event, buffer: DeltaBuffer) -> None:
     """Read an event of OpenAI's chat completions, and of all that are compatible with them."""
     for choice in (event.get("choices") or ())[:1]:
         delta = choice.get("delta") or {}
         if text := delta.get("content"):
-            pieces.add_text(_text(text))
+            buffer.add_text(_text(text))
         for call in delta.get("tool_calls") or ():
             function = call.get("function") or {}
-            pieces.add_call(call.get("index"), call.get("id"), function.get("name"), function.get("arguments") or "")
-        pieces.reason = choice.get("finish_reason") or pieces.reason
+            buffer.add_call(call.get("index"), call.get("id"), function.get("name"), function.get("arguments") or "")
+        buffer.reason = choice.get("finish_reason") or buffer.reason
     if counted := event.get("usage"):
         cached = (counted.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
-        pieces.set_usage(counted.get("prompt_tokens") or 0, counted.get("completion_tokens") or 0, cached)
+        buffer.set_usage(counted.get("prompt_tokens") or 0, counted.get("completion_tokens") or 0, cached)
 
 
 def _text(content: Any) -> str:
@@ -81,88 +143,88 @@ def _text(content: Any) -> str:
     return "".join(part.get("text") or "" for part in content if isinstance(part, Mapping))
 
 
-def read_response(event: Event, pieces: Pieces) -> None:
+def read_openai_response(event: Event, buffer: DeltaBuffer) -> None:
     """Read an event of OpenAI's Responses API."""
     match event.get("type"):
         case "response.output_text.delta":
-            pieces.add_text(event["delta"])
+            buffer.add_text(event["delta"])
         case "response.output_item.added" if event["item"].get("type") == "function_call":
             item = event["item"]
-            pieces.add_call(event["output_index"], item["call_id"], item["name"], item.get("arguments") or "")
+            buffer.add_call(event["output_index"], item["call_id"], item["name"], item.get("arguments") or "")
         case "response.function_call_arguments.delta":
-            pieces.add_call(event["output_index"], None, None, event["delta"])
+            buffer.add_call(event["output_index"], None, None, event["delta"])
         case "response.completed" | "response.incomplete" | "response.failed":
-            _read_end_of_response(event["response"], pieces)
+            _read_end_of_response(event["response"], buffer)
         case "error":
             raise StreamedAPIError(event)
 
 
-def _read_end_of_response(response: Event, pieces: Pieces) -> None:
+def _read_end_of_response(response: Event, buffer: DeltaBuffer) -> None:
     if error := response.get("error"):
         raise StreamedAPIError(error)
     if counted := response.get("usage"):
         cached = (counted.get("input_tokens_details") or {}).get("cached_tokens") or 0
-        pieces.set_usage(counted.get("input_tokens") or 0, counted.get("output_tokens") or 0, cached)
-    pieces.reason = (response.get("incomplete_details") or {}).get("reason") or response.get("status")
+        buffer.set_usage(counted.get("input_tokens") or 0, counted.get("output_tokens") or 0, cached)
+    buffer.reason = (response.get("incomplete_details") or {}).get("reason") or response.get("status")
 
 
-class MessageReader:
+class AnthropicReader:
     """Reads the events of Anthropic's messages; the input is counted at the start, the output at the end."""
 
     def __init__(self) -> None:
         self._counted: dict[str, int] = {}
 
-    def __call__(self, event: Event, pieces: Pieces) -> None:
+    def __call__(self, event: Event, buffer: DeltaBuffer) -> None:
         """Read one event."""
         match event.get("type"):
             case "content_block_delta":
                 delta = event["delta"]
                 if delta.get("type") == "text_delta":
-                    pieces.add_text(delta["text"])
+                    buffer.add_text(delta["text"])
                 elif delta.get("type") == "input_json_delta":
-                    self._add_args(event["index"], delta["partial_json"], pieces)
+                    self._add_args(event["index"], delta["partial_json"], buffer)
             case "content_block_start":
-                self._start(event["index"], event["content_block"], pieces)
+                self._start(event["index"], event["content_block"], buffer)
             case "message_start":
                 self._count(event["message"].get("usage"))
             case "message_delta":
-                pieces.reason = event["delta"].get("stop_reason") or pieces.reason
+                buffer.reason = event["delta"].get("stop_reason") or buffer.reason
                 self._count(event.get("usage"))
                 counted = self._counted
                 cached = counted.get("cache_read_input_tokens", 0)
                 given = counted.get("input_tokens", 0) + cached + counted.get("cache_creation_input_tokens", 0)
-                pieces.set_usage(given, counted.get("output_tokens", 0), cached)
+                buffer.set_usage(given, counted.get("output_tokens", 0), cached)
 
-    def _start(self, index: int, block: Event, pieces: Pieces) -> None:
+    def _start(self, index: int, block: Event, buffer: DeltaBuffer) -> None:
         self._call = index if block.get("type") == "tool_use" else None
         if self._call is not None:
             given = json.dumps(block["input"]) if block.get("input") else ""
-            pieces.add_call(index, block["id"], block["name"], given)
+            buffer.add_call(index, block["id"], block["name"], given)
         elif block.get("type") == "text" and block.get("text"):
-            pieces.add_text(block["text"])
+            buffer.add_text(block["text"])
 
-    def _add_args(self, index: int, args: str, pieces: Pieces) -> None:
+    def _add_args(self, index: int, args: str, buffer: DeltaBuffer) -> None:
         if index == self._call:  # and not of a tool that the provider runs itself
-            pieces.add_call(index, None, None, args)
+            buffer.add_call(index, None, None, args)
 
     def _count(self, usage: Event | None) -> None:
         self._counted |= {name: count for name, count in (usage or {}).items() if isinstance(count, int)}
 
 
-def read_contents(event: Event, pieces: Pieces) -> None:
+def read_gemini(event: Event, buffer: DeltaBuffer) -> None:
     """Read an event of Gemini's: parts of contents, calls always whole."""
     for candidate in (event.get("candidates") or ())[:1]:
         for part in (candidate.get("content") or {}).get("parts") or ():
             if part.get("text") and not part.get("thought"):
-                pieces.add_text(part["text"])
+                buffer.add_text(part["text"])
             if call := part.get("functionCall"):
-                pieces.add_call(None, call.get("id"), call["name"], json.dumps(call.get("args") or {}))
+                buffer.add_call(None, call.get("id"), call["name"], json.dumps(call.get("args") or {}))
         reason = (candidate.get("finishReason") or "").lower()
         # The rest would have to be asked for: as good as cut off.
-        pieces.reason = reason if reason and reason != "continuation" else pieces.reason
+        buffer.reason = reason if reason and reason != "continuation" else buffer.reason
     if blocked := (event.get("promptFeedback") or {}).get("blockReason"):
-        pieces.reason = f"blocked: {blocked.lower()}"
+        buffer.reason = f"blocked: {blocked.lower()}"
     if counted := event.get("usageMetadata"):
         given = (counted.get("promptTokenCount") or 0) + (counted.get("toolUsePromptTokenCount") or 0)
         made = (counted.get("candidatesTokenCount") or 0) + (counted.get("thoughtsTokenCount") or 0)
-        pieces.set_usage(given, made, counted.get("cachedContentTokenCount") or 0)
+        buffer.set_usage(given, made, counted.get("cachedContentTokenCount") or 0)

@@ -7,23 +7,23 @@ import pytest
 
 from threadkeep.conversation.message import Usage
 from threadkeep.llm.base import CallPart, Delta, Stopped, Text, Used
-from threadkeep.llm.langchain.pieces import Pieces
 from threadkeep.llm.langchain.wire import (
+    AnthropicReader,
+    DeltaBuffer,
     Events,
-    MessageReader,
     Reader,
     StreamedAPIError,
-    read_completion,
-    read_contents,
-    read_response,
+    read_gemini,
+    read_openai_chat,
+    read_openai_response,
 )
 
 
 def said(reader: Reader, *events: Any) -> list[Delta]:
-    pieces = Pieces()
+    buffer = DeltaBuffer()
     for event in events:
-        reader(event, pieces)
-    return [*pieces.taken(), *pieces.end()]
+        reader(event, buffer)
+    return [*buffer.drain(), *buffer.end()]
 
 
 def choice(**fields: Any) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def test_chat_completions_are_read() -> None:
     rest = {"index": 0, "function": {"arguments": ": 1}"}}
     counts = {"prompt_tokens": 12, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 8}}
     assert said(
-        read_completion,
+        read_openai_chat,
         choice(delta={"role": "assistant", "content": "Hel"}),
         choice(delta={"content": [{"type": "text", "text": "lo"}]}),
         choice(delta=None),
@@ -82,18 +82,18 @@ def test_chat_completions_are_read() -> None:
 
 
 def test_a_character_in_halves_is_put_together() -> None:
-    pieces = Pieces()
-    read_completion(choice(delta={"content": "hi \ud83d"}), pieces)
-    assert list(pieces.taken()) == [Text("hi ")]
-    read_completion(choice(delta={"content": "\ude00"}), pieces)
-    assert list(pieces.taken()) == [Text("😀")]
+    buffer = DeltaBuffer()
+    read_openai_chat(choice(delta={"content": "hi \ud83d"}), buffer)
+    assert list(buffer.drain()) == [Text("hi ")]
+    read_openai_chat(choice(delta={"content": "\ude00"}), buffer)
+    assert list(buffer.drain()) == [Text("😀")]
 
 
 def test_responses_are_read() -> None:
     call = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": ""}
     done = {"status": "completed", "usage": {"input_tokens": 12, "output_tokens": 5}}
     assert said(
-        read_response,
+        read_openai_response,
         {"type": "response.output_item.added", "output_index": 0, "item": {"type": "message"}},
         {"type": "response.output_text.delta", "output_index": 0, "delta": "Hi"},
         {"type": "response.output_item.added", "output_index": 1, "item": call},
@@ -110,12 +110,14 @@ def test_responses_are_read() -> None:
 
 def test_a_response_that_is_incomplete_says_why_and_one_that_failed_raises() -> None:
     cut = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
-    assert said(read_response, {"type": "response.incomplete", "response": cut}) == [Stopped("max_output_tokens")]
+    assert said(read_openai_response, {"type": "response.incomplete", "response": cut}) == [
+        Stopped("max_output_tokens")
+    ]
     failed = {"status": "failed", "error": {"code": "server_error", "message": "no"}}
     with pytest.raises(StreamedAPIError, match="no"):
-        said(read_response, {"type": "response.failed", "response": failed})
+        said(read_openai_response, {"type": "response.failed", "response": failed})
     with pytest.raises(StreamedAPIError, match="no"):
-        said(read_response, {"type": "error", "code": "server_error", "message": "no"})
+        said(read_openai_response, {"type": "error", "code": "server_error", "message": "no"})
 
 
 def test_messages_are_read_and_tools_that_the_provider_runs_are_left_to_it() -> None:
@@ -123,7 +125,7 @@ def test_messages_are_read_and_tools_that_the_provider_runs_are_left_to_it() -> 
     search = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
     tool = {"type": "tool_use", "id": "t", "name": "f", "input": {}}
     assert said(
-        MessageReader(),
+        AnthropicReader(),
         {"type": "message_start", "message": {"usage": start}},
         {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "H"}},
         {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "i"}},
@@ -146,7 +148,7 @@ def test_messages_are_read_and_tools_that_the_provider_runs_are_left_to_it() -> 
 def test_contents_are_read() -> None:
     calls = [{"functionCall": {"name": "f", "args": {"x": 1}}}, {"functionCall": {"id": "c2", "name": "g"}}]
     assert said(
-        read_contents,
+        read_gemini,
         {"candidates": [{"content": {"parts": [{"text": "hm", "thought": True}, {"text": "Hi"}]}}]},
         {"candidates": [{"content": {"parts": calls}, "finishReason": "STOP"}]},
     ) == [
@@ -158,5 +160,5 @@ def test_contents_are_read() -> None:
 
 
 def test_contents_that_go_on_elsewhere_were_cut_off_and_a_blocked_question_was_not() -> None:
-    assert said(read_contents, {"candidates": [{"finishReason": "CONTINUATION"}]}) == []
-    assert said(read_contents, {"promptFeedback": {"blockReason": "SAFETY"}}) == [Stopped("blocked: safety")]
+    assert said(read_gemini, {"candidates": [{"finishReason": "CONTINUATION"}]}) == []
+    assert said(read_gemini, {"promptFeedback": {"blockReason": "SAFETY"}}) == [Stopped("blocked: safety")]
