@@ -27,7 +27,7 @@ from threadkeep.errors import (
     StoreUnavailable,
 )
 from threadkeep.store.base import MAX_BYTES
-from threadkeep.store.files import folder
+from threadkeep.store.files import tenant_folder
 from threadkeep.store.files.store import FilesStore
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import MINUTE, key, new, running, say, texts_of
@@ -265,7 +265,7 @@ async def test_a_conversation_that_another_process_made_anew_is_read_anew(
 async def test_more_conversations_than_are_kept_in_memory_are_all_there(
     tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(folder, "OPEN_BOOKS", 2)
+    monkeypatch.setattr(tenant_folder, "OPEN_CONVERSATIONS", 2)
     files = await _open(tmp_path, clock)
     for number in range(6):
         clock.advance(1)

@@ -11,26 +11,26 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.errors import AlreadyExists, ConversationNotFound, StoreUnavailable
 from threadkeep.store.ledger.keyring import memory_keyring
 from threadkeep.store.ledger.ledger import Ledger
-from threadkeep.store.ledger.store import LedgerStore, Shelf
+from threadkeep.store.ledger.store import LedgerStore, TenantLedgers
 from threadkeep.store.record import Record
 
 T = TypeVar("T")
 
 
-class HeldInMemory:
+class LockedInMemory:
     """A ledger that is changed by applying alone."""
 
-    def __init__(self, ledger: Ledger, shelf: Shelf) -> None:
+    def __init__(self, ledger: Ledger, ledgers: TenantLedgers) -> None:
         self.ledger: Ledger = ledger
-        self._shelf = shelf
+        self._ledgers = ledgers
 
-    def keep(self, record: Record) -> None:
+    def commit(self, record: Record) -> None:
         """Apply the record."""
         self.ledger.apply(record)
-        self._shelf.catalog.note(self.ledger)
+        self._ledgers.catalog.note(self.ledger)
 
 
-class MemoryShelf(Shelf):
+class MemoryLedgers(TenantLedgers):
     """The ledgers of one tenant."""
 
     def __init__(self) -> None:
@@ -47,12 +47,12 @@ class MemoryShelf(Shelf):
         yield ledger
 
     @contextmanager
-    def writing(self, scope: Scope, conversation: str) -> Iterator[HeldInMemory]:
+    def writing(self, scope: Scope, conversation: str) -> Iterator[LockedInMemory]:
         with self.reading(scope, conversation) as ledger:
-            yield HeldInMemory(ledger, self)
+            yield LockedInMemory(ledger, self)
 
     @contextmanager
-    def creating(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         yield
 
     def created_with(self, key: str) -> str | None:
@@ -101,7 +101,7 @@ class MemoryStore(LedgerStore):
 
     def __init__(self, clock: Clock, ids: IdSource, max_bytes: int) -> None:
         super().__init__(clock, ids, max_bytes)
-        self._tenants: dict[str, MemoryShelf] = {}
+        self._tenants: dict[str, MemoryLedgers] = {}
         self.keyring = memory_keyring()
         self._closed = False
 
@@ -116,8 +116,8 @@ class MemoryStore(LedgerStore):
             raise StoreUnavailable("The store is closed.")
         return work()
 
-    def _shelf(self, tenant: str) -> Shelf:
-        return self._tenants.setdefault(tenant, MemoryShelf())
+    def _ledgers_of(self, tenant: str) -> TenantLedgers:
+        return self._tenants.setdefault(tenant, MemoryLedgers())
 
-    def _shelves(self) -> Iterable[Shelf]:
+    def _all_ledgers(self) -> Iterable[TenantLedgers]:
         return self._tenants.values()

@@ -16,9 +16,8 @@ from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import Lease, TurnChange, TurnState
 from threadkeep.errors import DraftMismatch, KeyReused, LeaseLost, StaleHead, StaleVersion, ThreadkeepError
 from threadkeep.store.base import Append, Begin, Begun
-from threadkeep.store.files import lines
-from threadkeep.store.ledger.catalog import Catalog
-from threadkeep.store.ledger.index import WordIndex
+from threadkeep.store.files import journal
+from threadkeep.store.ledger.catalog import Catalog, WordIndex
 from threadkeep.store.ledger.ledger import Ledger
 from threadkeep.store.rules import Decision, Rules
 from threadkeep.testing.clock import FakeClock
@@ -77,7 +76,7 @@ def _busy() -> Desk:
 
 def test_the_same_records_make_the_same_ledger_also_through_a_journal() -> None:
     desk = _busy()
-    read, _, _ = lines.decode(lines.encode(desk.records))
+    read, _, _ = journal.decode(journal.encode(desk.records))
     assert read == desk.records
     again = Ledger(read[0])
     for record in read[1:]:

@@ -128,7 +128,7 @@ def make_folder(path: Path) -> None:
     sync_folder(path.parent)
 
 
-def free_name(path: Path, what: str, now: datetime) -> Path:
+def unused_name(path: Path, what: str, now: datetime) -> Path:
     """Return a name beside a file that nothing has yet, such as `a.json.corrupt-20250101T120000Z`."""
     wanted = path.with_name(f"{path.name}.{what}-{now:%Y%m%dT%H%M%SZ}")
     number = 1
@@ -138,8 +138,8 @@ def free_name(path: Path, what: str, now: datetime) -> Path:
     return wanted
 
 
-def beside(path: Path, what: str) -> list[Path]:
-    """Return the files that were put beside a file under `free_name`."""
+def set_aside_files(path: Path, what: str) -> list[Path]:
+    """Return the files that were set aside from a file under `unused_name`."""
     named = re.compile(rf"{re.escape(path.name)}\.{what}-\d{{8}}T\d{{6}}Z(-\d+)?")
     try:
         return sorted(path.with_name(name) for name in os.listdir(path.parent) if named.fullmatch(name))

@@ -18,12 +18,11 @@ from threadkeep.conversation.ids import IdSource, check_id
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.errors import ConversationNotFound, InvalidId, StoreUnavailable
 from threadkeep.store.files import disk
-from threadkeep.store.files.folder import Folder
+from threadkeep.store.files.config import FolderConfig, Problem, Problems
 from threadkeep.store.files.journal import Journal
 from threadkeep.store.files.keyring import files_keyring
-from threadkeep.store.files.problems import Problem, Problems
-from threadkeep.store.files.surroundings import Surroundings
-from threadkeep.store.ledger.store import LedgerStore, Shelf
+from threadkeep.store.files.tenant_folder import TenantFolder
+from threadkeep.store.ledger.store import LedgerStore, TenantLedgers
 from threadkeep.store.os_errors import translated
 from threadkeep.store.rights import warn_if_shared
 from threadkeep.supervision import supervised
@@ -43,13 +42,13 @@ class FilesStore(LedgerStore):
         self._path = Path(os.path.abspath(path))
         self._max_bytes = max_bytes
         self._problems = Problems()
-        self._folders: dict[str, Folder] = {}
+        self._folders: dict[str, TenantFolder] = {}
         self._lock = Lock()
         self._threads = ThreadPoolExecutor(THREADS, "threadkeep-files")
         self._looked = ""
         self._showing: asyncio.Task[None] | None = None
         self._closed = False
-        self.keyring = files_keyring(self._surroundings(LOCAL.tenant).hidden, self._run)
+        self.keyring = files_keyring(self._config(LOCAL.tenant).hidden, self._run)
 
     @classmethod
     async def open(cls, path: Path, clock: Clock, ids: IdSource, max_bytes: int) -> Self:
@@ -63,7 +62,7 @@ class FilesStore(LedgerStore):
         return store
 
     def _make(self) -> None:
-        disk.make_folder(self._surroundings(LOCAL.tenant).hidden)
+        disk.make_folder(self._config(LOCAL.tenant).hidden)
         warn_if_shared(self._path)
 
     async def close(self) -> None:
@@ -78,14 +77,14 @@ class FilesStore(LedgerStore):
     async def write_views(self) -> None:
         """Write the views that are behind, for who cannot wait the few seconds until they follow."""
         for folder in self._opened():
-            await self._run(folder.show)
+            await self._run(folder.write_views)
 
     async def _follow(self) -> None:
         while any(folder.behind for folder in self._opened()):
             await asyncio.sleep(VIEW_SECONDS)
             await self.write_views()
 
-    def _opened(self) -> list[Folder]:
+    def _opened(self) -> list[TenantFolder]:
         with self._lock:
             return list(self._folders.values())
 
@@ -98,7 +97,7 @@ class FilesStore(LedgerStore):
 
     def _try(self) -> None:
         """Write something, and read the next journal of the local tenant, so that in time all are looked at."""
-        hidden = self._surroundings(LOCAL.tenant).hidden
+        hidden = self._config(LOCAL.tenant).hidden
         trial = hidden / f"ping-{os.getpid()}"
         try:
             disk.write_file(trial, b"ping")
@@ -108,7 +107,7 @@ class FilesStore(LedgerStore):
         looked = next((name for name in names if name > self._looked), min(names, default=""))
         if looked:
             journal = Journal(hidden / looked)
-            with suppress(ConversationNotFound), journal.held(os.O_RDONLY):
+            with suppress(ConversationNotFound), journal.locked(os.O_RDONLY):
                 journal.read()
         self._looked = looked
 
@@ -135,28 +134,28 @@ class FilesStore(LedgerStore):
             self._showing = asyncio.create_task(supervised("writing views", self._follow))
         return result
 
-    def _shelf(self, tenant: str) -> Shelf:
+    def _ledgers_of(self, tenant: str) -> TenantLedgers:
         check_id(tenant)
         with self._lock:
             if tenant not in self._folders:
-                self._folders[tenant] = Folder(self._surroundings(tenant))
+                self._folders[tenant] = TenantFolder(self._config(tenant))
             return self._folders[tenant]
 
-    def _shelves(self) -> Iterable[Shelf]:
-        return [self._shelf(tenant) for tenant in (LOCAL.tenant, *self._tenants())]
+    def _all_ledgers(self) -> Iterable[TenantLedgers]:
+        return [self._ledgers_of(tenant) for tenant in (LOCAL.tenant, *self._tenants())]
 
     def _tenants(self) -> list[str]:
         """Return the tenants that have a folder."""
         found = []
         for item in os.scandir(self._path):
             tenant = item.name.removesuffix("@")
-            if item.is_dir() and _is_tenant(tenant) and self._surroundings(tenant).hidden.is_dir():
+            if item.is_dir() and _is_tenant(tenant) and self._config(tenant).hidden.is_dir():
                 found.append(tenant)
         return sorted(set(found))
 
-    def _surroundings(self, tenant: str) -> Surroundings:
+    def _config(self, tenant: str) -> FolderConfig:
         folder = self._path if tenant == LOCAL.tenant else self._path / _folder_name(tenant)
-        return Surroundings(folder, tenant, self._clock, self._max_bytes, self._problems)
+        return FolderConfig(folder, tenant, self._clock, self._max_bytes, self._problems)
 
 
 def _folder_name(tenant: str) -> str:

@@ -17,12 +17,46 @@ from threadkeep.conversation.state import State, StateChange, fold
 from threadkeep.conversation.tree import Jump, Tree
 from threadkeep.conversation.turn import Turn, TurnChange, TurnState
 from threadkeep.errors import EntryNotFound, StoreCorrupt
-from threadkeep.store.base import ROOT, LogPage
+from threadkeep.store.base import ROOT, Draft, LogPage
 from threadkeep.store.checks import check_position
-from threadkeep.store.ledger.unfinished import Unfinished
 from threadkeep.store.placement import Tip, place, stamper
 from threadkeep.store.record import Chunk, KeyUse, Opening, OpenTurn, Record
 from threadkeep.store.rules import DraftEnd, Replay, finishes, raises_version
+
+
+class DraftText:
+    """A message being written. Adding a piece costs the same however much is written."""
+
+    def __init__(self, chunk: Chunk, started_at: datetime) -> None:
+        self.message = chunk.message
+        self.turn = chunk.turn
+        self.started_at = started_at
+        self.characters = 0
+        self.bytes = 0
+        self._pieces: list[str] = []
+        self.add(chunk)
+
+    def add(self, chunk: Chunk) -> None:
+        """Add a piece."""
+        self._pieces.append(chunk.text)
+        self.characters += len(chunk.text)
+        self.bytes += len(chunk.text.encode())
+
+    @property
+    def end(self) -> DraftEnd:
+        """How much there is of it."""
+        return DraftEnd(self.message, self.turn, self.characters, self.bytes)
+
+    def after(self, offset: int) -> Draft:
+        """Return the text from character `offset` on."""
+        self._pieces = ["".join(self._pieces)]
+        return Draft(
+            message=self.message,
+            turn=self.turn,
+            started_at=self.started_at,
+            offset=offset,
+            text=self._pieces[0][offset:],
+        )
 
 
 class Ledger:
@@ -43,7 +77,7 @@ class Ledger:
         self.tip = Tip()
         self.jumps: list[Jump] = []
         self.open_turns: dict[int, OpenTurn] = {}
-        self.unfinished: Unfinished | None = None
+        self.draft_text: DraftText | None = None
         self.keys: dict[str, Replay] = {}
         self.views: dict[str, None] = {}
         self.is_shown = True
@@ -86,7 +120,7 @@ class Ledger:
         if placed.jump is not None:
             self.jumps.append(placed.jump)
         if self.draft and finishes(record, self.draft):
-            self.unfinished = None
+            self.draft_text = None
         for entry in placed.entries:
             self._note(entry)
         if raises_version(record.bodies):
@@ -115,10 +149,10 @@ class Ledger:
             self.open_turns.pop(turn.number, None)
 
     def _write(self, chunk: Chunk, at: datetime) -> None:
-        if self.unfinished is None:
-            self.unfinished = Unfinished(chunk, at)
+        if self.draft_text is None:
+            self.draft_text = DraftText(chunk, at)
         else:
-            self.unfinished.add(chunk)
+            self.draft_text.add(chunk)
 
     def _follower(self, parent: int) -> int:
         """Return the entry that continued `parent` in its own run, or 0."""
@@ -165,7 +199,7 @@ class Ledger:
     @property
     def draft(self) -> DraftEnd | None:
         """How much there is of the message being written."""
-        return self.unfinished.end if self.unfinished else None
+        return self.draft_text.end if self.draft_text else None
 
     @property
     def view(self) -> str | None:
@@ -238,10 +272,10 @@ class Ledger:
         """Return what the log holds after a cursor."""
         check_position(after.seq, self.tip.last)
         entries = self.between(after.seq + 1, after.seq + limit)
-        if self.unfinished is None or after.seq + limit < self.tip.last:
+        if self.draft_text is None or after.seq + limit < self.tip.last:
             return LogPage(entries=entries)
-        offset = after.offset if after.message == self.unfinished.message else 0
-        return LogPage(entries=entries, draft=self.unfinished.after(offset))
+        offset = after.offset if after.message == self.draft_text.message else 0
+        return LogPage(entries=entries, draft=self.draft_text.after(offset))
 
     def state(self, at: int | None) -> State:
         """Return the state as of an entry."""

@@ -1,7 +1,7 @@
 """A store made of ledgers: every verb of the contract, once, for all backends that keep a conversation in memory.
 
-What a backend adds is where ledgers come from and how a record is kept: a `Shelf` for each tenant. The verbs run inside
-`_run`, so a backend that waits for a disk can send them to a thread.
+What a backend adds is where ledgers come from and how a record is kept: `TenantLedgers` for each tenant. The verbs run
+inside `_run`, so a backend that waits for a disk can send them to a thread.
 """
 
 from abc import ABC, abstractmethod
@@ -43,18 +43,18 @@ T = TypeVar("T")
 LAST = datetime.max.replace(tzinfo=UTC)
 
 
-class Held(Protocol):
+class LockedLedger(Protocol):
     """A ledger that nobody else can change now."""
 
     @property
     def ledger(self) -> Ledger:
         """The ledger as it is now."""
 
-    def keep(self, record: Record) -> None:
+    def commit(self, record: Record) -> None:
         """Make the record durable, then apply it; raise and change nothing if it cannot be kept."""
 
 
-class Shelf(ABC):
+class TenantLedgers(ABC):
     """The ledgers of one tenant. A conversation that is not there is `ConversationNotFound`."""
 
     def __init__(self) -> None:
@@ -62,15 +62,15 @@ class Shelf(ABC):
 
     @abstractmethod
     def reading(self, scope: Scope, conversation: str) -> AbstractContextManager[Ledger]:
-        """Hold a ledger of this user, as it is now, to read it."""
+        """Lock a ledger of this user, as it is now, to read it."""
 
     @abstractmethod
-    def writing(self, scope: Scope, conversation: str) -> AbstractContextManager[Held]:
-        """Hold a ledger of this user, as it is now, to change it."""
+    def writing(self, scope: Scope, conversation: str) -> AbstractContextManager[LockedLedger]:
+        """Lock a ledger of this user, as it is now, to change it."""
 
     @abstractmethod
-    def creating(self) -> AbstractContextManager[None]:
-        """Hold back others who create with a key, delete, restore or purge."""
+    def lock(self) -> AbstractContextManager[None]:
+        """Keep others from creating with a key, deleting, restoring and purging."""
 
     @abstractmethod
     def created_with(self, key: str) -> str | None:
@@ -107,18 +107,18 @@ class LedgerStore(RuledStore):
         """Do the work where it may wait."""
 
     @abstractmethod
-    def _shelf(self, tenant: str) -> Shelf:
+    def _ledgers_of(self, tenant: str) -> TenantLedgers:
         """Return the ledgers of a tenant."""
 
     @abstractmethod
-    def _shelves(self) -> Iterable[Shelf]:
+    def _all_ledgers(self) -> Iterable[TenantLedgers]:
         """Return the ledgers of every tenant."""
 
     async def _read(self, scope: Scope, conversation: str, read: Callable[[Ledger], T]) -> T:
         check_id(conversation)
 
         def work() -> T:
-            with self._shelf(scope.tenant).reading(scope, conversation) as ledger:
+            with self._ledgers_of(scope.tenant).reading(scope, conversation) as ledger:
                 return read(ledger)
 
         return await self._run(work)
@@ -127,22 +127,22 @@ class LedgerStore(RuledStore):
         check_id(conversation)
 
         def work() -> T:
-            with self._shelf(scope.tenant).writing(scope, conversation) as held:
-                decision, first = verb.decide(held.ledger), held.ledger.tip.last + 1
+            with self._ledgers_of(scope.tenant).writing(scope, conversation) as locked:
+                decision, first = verb.decide(locked.ledger), locked.ledger.tip.last + 1
                 if decision.record is not None:
-                    held.keep(decision.record)
-                    return decision.answer(held.ledger.between(first, held.ledger.tip.last))
-                return decision.answer(held.ledger.between(*decision.again) if decision.again else ())
+                    locked.commit(decision.record)
+                    return decision.answer(locked.ledger.between(first, locked.ledger.tip.last))
+                return decision.answer(locked.ledger.between(*decision.again) if decision.again else ())
 
         return await self._run(work)
 
-    async def _look(self, tenant: str, look: Callable[[Shelf], T]) -> T:
+    async def _read_catalog(self, tenant: str, look: Callable[[TenantLedgers], T]) -> T:
         """Look into the catalog after bringing it up to date."""
 
         def work() -> T:
-            shelf = self._shelf(tenant)
-            shelf.refresh()
-            return look(shelf)
+            ledgers = self._ledgers_of(tenant)
+            ledgers.refresh()
+            return look(ledgers)
 
         return await self._run(work)
 
@@ -152,26 +152,28 @@ class LedgerStore(RuledStore):
         check_new(new)
 
         def work() -> Created:
-            shelf = self._shelf(scope.tenant)
+            ledgers = self._ledgers_of(scope.tenant)
             if key is None:
-                return self._create(shelf, scope, new, None)
-            with shelf.creating():
-                return self._created(shelf, scope, key) or self._create(shelf, scope, new, key)
+                return self._create(ledgers, scope, new, None)
+            with ledgers.lock():
+                return self._created(ledgers, scope, key) or self._create(ledgers, scope, new, key)
 
         return await self._run(work)
 
-    def _create(self, shelf: Shelf, scope: Scope, new: NewConversation, key: IdempotencyKey | None) -> Created:
-        ledger = shelf.create(self._rules.open(scope, new.id or self._ids(), new, self._ids(), key))
+    def _create(
+        self, ledgers: TenantLedgers, scope: Scope, new: NewConversation, key: IdempotencyKey | None
+    ) -> Created:
+        ledger = ledgers.create(self._rules.open(scope, new.id or self._ids(), new, self._ids(), key))
         return Created(conversation=ledger.conversation)
 
-    def _created(self, shelf: Shelf, scope: Scope, key: IdempotencyKey) -> Created | None:
+    def _created(self, ledgers: TenantLedgers, scope: Scope, key: IdempotencyKey) -> Created | None:
         """Return what a repeated key created."""
         use = key_use(scope, key)
-        conversation = shelf.created_with(key.name(scope).hex())
+        conversation = ledgers.created_with(key.name(scope).hex())
         if conversation is None:
             return None
         try:
-            with shelf.reading(scope, conversation) as ledger:
+            with ledgers.reading(scope, conversation) as ledger:
                 found = replayed(ledger, use)
                 return None if found is None else Created(conversation=ledger.conversation, replayed=True)
         except ConversationNotFound:
@@ -190,17 +192,19 @@ class LedgerStore(RuledStore):
         after: str | None = None,
     ) -> ConversationPage:
         check_limit(limit)
-        return await self._look(scope.tenant, lambda shelf: shelf.catalog.page(scope, assistant, status, limit, after))
+        return await self._read_catalog(
+            scope.tenant, lambda ledgers: ledgers.catalog.page(scope, assistant, status, limit, after)
+        )
 
     async def delete(self, scope: Scope, conversation: str) -> None:
         check_id(conversation)
 
         def work() -> None:
-            shelf = self._shelf(scope.tenant)
-            with shelf.reading(scope, conversation):
+            ledgers = self._ledgers_of(scope.tenant)
+            with ledgers.reading(scope, conversation):
                 pass
-            with shelf.creating():
-                shelf.delete(scope, conversation, self._clock())
+            with ledgers.lock():
+                ledgers.delete(scope, conversation, self._clock())
 
         await self._run(work)
 
@@ -208,16 +212,16 @@ class LedgerStore(RuledStore):
         check_id(conversation)
 
         def work() -> Conversation:
-            shelf = self._shelf(scope.tenant)
-            shelf.restore(scope, conversation)
-            with shelf.reading(scope, conversation) as ledger:
+            ledgers = self._ledgers_of(scope.tenant)
+            ledgers.restore(scope, conversation)
+            with ledgers.reading(scope, conversation) as ledger:
                 return ledger.conversation
 
         return await self._run(work)
 
     async def purge(self, kept_for: timedelta) -> int:
         moment = self._clock() - kept_for
-        return await self._run(lambda: sum(shelf.purge(moment) for shelf in self._shelves()))
+        return await self._run(lambda: sum(ledgers.purge(moment) for ledgers in self._all_ledgers()))
 
     # The log and its tree
 
@@ -271,9 +275,9 @@ class LedgerStore(RuledStore):
         def work() -> tuple[Turn, ...]:
             found: list[Turn] = []
             now = self._clock()
-            for shelf in self._shelves():
-                shelf.refresh()
-                found += shelf.catalog.expired(now, now + 2 * lease_for)
+            for ledgers in self._all_ledgers():
+                ledgers.refresh()
+                found += ledgers.catalog.expired(now, now + 2 * lease_for)
             return tuple(sorted(found, key=lambda turn: turn.until or LAST)[:limit])
 
         return await self._run(work)
@@ -295,12 +299,12 @@ class LedgerStore(RuledStore):
         if conversation is not None:
             await self.get(scope, conversation)
 
-        def look(shelf: Shelf) -> HitPage:
-            newest, limited = shelf.catalog.candidates(scope.user, query, conversation, bound)
-            found = [candidate for posting in newest if (candidate := _candidate(shelf, scope, *posting))]
+        def look(ledgers: TenantLedgers) -> HitPage:
+            newest, limited = ledgers.catalog.candidates(scope.user, query, conversation, bound)
+            found = [candidate for posting in newest if (candidate := _candidate(ledgers, scope, *posting))]
             return hit_page(scope, text, query, found, limit, offset, limited)
 
-        return await self._look(scope.tenant, look)
+        return await self._read_catalog(scope.tenant, look)
 
     async def related(
         self, scope: Scope, conversation: str, words: Sequence[str], *, before: int, limit: int = 20
@@ -309,36 +313,36 @@ class LedgerStore(RuledStore):
         terms = query_words(words)
         await self.get(scope, conversation)
 
-        def look(shelf: Shelf) -> tuple[Entry, ...]:
-            found = relate(shelf.catalog.related(scope.user, conversation, terms, before), limit)
-            with shelf.reading(scope, conversation) as ledger:
+        def look(ledgers: TenantLedgers) -> tuple[Entry, ...]:
+            found = relate(ledgers.catalog.related(scope.user, conversation, terms, before), limit)
+            with ledgers.reading(scope, conversation) as ledger:
                 return tuple(ledger.entry(seq) for seq in found)
 
-        return await self._look(scope.tenant, look)
+        return await self._read_catalog(scope.tenant, look)
 
     async def statistics(self, tenant: str, *, user: str | None = None) -> Statistics:
-        return await self._look(tenant, lambda shelf: shelf.catalog.statistics(user))
+        return await self._read_catalog(tenant, lambda ledgers: ledgers.catalog.statistics(user))
 
     # For administrators of a tenant
 
     async def list_tenant(self, tenant: str, *, limit: int = 20, after: str | None = None) -> ConversationPage:
         check_limit(limit)
         check_id(tenant)
-        return await self._look(tenant, lambda shelf: shelf.catalog.page(tenant, None, None, limit, after))
+        return await self._read_catalog(tenant, lambda ledgers: ledgers.catalog.page(tenant, None, None, limit, after))
 
     async def users(self, tenant: str) -> tuple[str, ...]:
         check_id(tenant)
-        return await self._look(tenant, lambda shelf: shelf.catalog.users())
+        return await self._read_catalog(tenant, lambda ledgers: ledgers.catalog.users())
 
 
 def _newest(ledger: Ledger, head: int, limit: int) -> tuple[Entry, ...]:
     return tuple(reversed(tuple(islice(ledger.backwards(head), limit))))
 
 
-def _candidate(shelf: Shelf, scope: Scope, conversation: str, seq: int) -> Candidate | None:
+def _candidate(ledgers: TenantLedgers, scope: Scope, conversation: str, seq: int) -> Candidate | None:
     """Return an entry that was found, unless its conversation was deleted meanwhile."""
     try:
-        with shelf.reading(scope, conversation) as ledger:
+        with ledgers.reading(scope, conversation) as ledger:
             entry, title, tree = ledger.entry(seq), ledger.title, ledger.tree
     except (ConversationNotFound, EntryNotFound):
         return None

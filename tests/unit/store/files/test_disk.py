@@ -107,7 +107,7 @@ def test_names_beside_a_file_are_never_given_twice(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     names = []
     for _ in range(3):
-        aside = disk.free_name(path, "corrupt", NOW)
+        aside = disk.unused_name(path, "corrupt", NOW)
         aside.touch()
         names.append(aside)
     assert [name.name for name in names] == [
@@ -115,8 +115,8 @@ def test_names_beside_a_file_are_never_given_twice(tmp_path: Path) -> None:
         "a.json.corrupt-20250101T120000Z-2",
         "a.json.corrupt-20250101T120000Z-3",
     ]
-    assert disk.beside(path, "corrupt") == names
-    assert disk.beside(tmp_path / "missing" / "a.json", "corrupt") == []
+    assert disk.set_aside_files(path, "corrupt") == names
+    assert disk.set_aside_files(tmp_path / "missing" / "a.json", "corrupt") == []
 
 
 def test_folders_are_made_with_those_above_them(tmp_path: Path) -> None:

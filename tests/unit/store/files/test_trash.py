@@ -1,4 +1,4 @@
-"""The bin of a folder: what a crash leaves behind is put right by the next purge, and views come back as they were."""
+"""The trash of a folder: what a crash leaves behind is put right by the next purge, and views return as they were."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -24,10 +24,10 @@ async def files(tmp_path: Path, clock: FakeClock) -> AsyncIterator[FilesStore]:
     await store.close()
 
 
-def _binned(folder: Path) -> Path:
-    """Return the one conversation in the bin."""
-    (binned,) = (folder / ".threadkeep" / "deleted").iterdir()
-    return binned
+def _trashed(folder: Path) -> Path:
+    """Return the one conversation in the trash."""
+    (trashed,) = (folder / ".threadkeep" / "deleted").iterdir()
+    return trashed
 
 
 async def _with_files_beside(files: FilesStore, folder: Path) -> dict[str, bytes]:
@@ -58,7 +58,7 @@ async def test_a_deletion_that_was_cut_off_did_not_take_place(
 ) -> None:
     before, seen = await _with_files_beside(files, tmp_path), await everything(files, LOCAL)
     await files.delete(LOCAL, "c")
-    (_binned(tmp_path) / "c.journal").rename(tmp_path / ".threadkeep" / "c.journal")
+    (_trashed(tmp_path) / "c.journal").rename(tmp_path / ".threadkeep" / "c.journal")
     assert await everything(files, LOCAL) == seen
     with pytest.raises(ConversationNotFound):
         await files.restore(LOCAL, "c")
@@ -71,7 +71,7 @@ async def test_a_restoring_that_was_cut_off_took_place_even_if_it_was_deleted_ag
 ) -> None:
     await _with_files_beside(files, tmp_path)
     await files.delete(LOCAL, "c")
-    (_binned(tmp_path) / "c.journal").rename(tmp_path / ".threadkeep" / "c.journal")
+    (_trashed(tmp_path) / "c.journal").rename(tmp_path / ".threadkeep" / "c.journal")
     await say(files, "c", "more", scope=LOCAL)
     await files.delete(LOCAL, "c")
     assert await files.purge(MINUTE) == 0
@@ -85,7 +85,7 @@ async def test_a_purge_that_was_cut_off_is_finished_by_the_next(
 ) -> None:
     await _with_files_beside(files, tmp_path)
     await files.delete(LOCAL, "c")
-    for path in _binned(tmp_path).iterdir():
+    for path in _trashed(tmp_path).iterdir():
         if path.name != "c.journal":
             path.unlink()
     assert await files.purge(NO_TIME) == 1
@@ -113,7 +113,7 @@ async def test_a_name_that_only_looks_like_a_file_beside_stays(files: FilesStore
     assert texts_of(await files.newest(LOCAL, neighbour)) == ["stays"]
 
 
-async def test_what_is_in_the_bin_is_no_conversation_of_anybody_who_opens_the_folder(
+async def test_what_is_in_the_trash_is_no_conversation_of_anybody_who_opens_the_folder(
     files: FilesStore, tmp_path: Path, clock: FakeClock
 ) -> None:
     await files.create(LOCAL, NewConversation(id="c"), key=key("k"))

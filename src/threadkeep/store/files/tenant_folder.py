@@ -1,4 +1,4 @@
-"""The folder of one tenant: a shelf of books, and the keys that conversations were created with."""
+"""The folder of one tenant: its conversations as ledgers, and the keys that conversations were created with."""
 
 import os
 from collections import OrderedDict
@@ -20,91 +20,91 @@ from threadkeep.errors import (
     StoreTooNew,
 )
 from threadkeep.store.files import disk
-from threadkeep.store.files.bin import Bin, Binned
-from threadkeep.store.files.book import Book
+from threadkeep.store.files.config import FolderConfig
+from threadkeep.store.files.conversation_files import ConversationFiles
 from threadkeep.store.files.disk import Signature
-from threadkeep.store.files.surroundings import Surroundings
+from threadkeep.store.files.trash import Trash, Trashed
 from threadkeep.store.ledger.ledger import Ledger
-from threadkeep.store.ledger.store import Shelf
+from threadkeep.store.ledger.store import TenantLedgers
 from threadkeep.store.moments import microseconds
 from threadkeep.store.os_errors import translated
 from threadkeep.store.record import Record
 
-OPEN_BOOKS = 256
+OPEN_CONVERSATIONS = 256
 """How many conversations are kept in memory; the others are read again when they are needed."""
 
 Seen = tuple[Signature | None, Signature | None]
 
 
-class Folder(Shelf):
+class TenantFolder(TenantLedgers):
     """The conversations in one folder."""
 
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, config: FolderConfig) -> None:
         super().__init__()
-        self._around = around
-        self._bin = Bin(around)
-        self._books: OrderedDict[str, Book] = OrderedDict()
+        self._config = config
+        self._trash = Trash(config)
+        self._open: OrderedDict[str, ConversationFiles] = OrderedDict()
         self._noted: dict[str, Seen] = {}
         self.behind: set[str] = set()
         self._lock = Lock()
 
-    def _book(self, conversation: str) -> Book:
-        """Return a book; of those that were not used for long, let one go. Two of one conversation do no harm."""
+    def _files(self, conversation: str) -> ConversationFiles:
+        """Return the files of a conversation; the least recently used are dropped. Two objects for one do no harm."""
         with self._lock:
-            book = self._books.pop(conversation, None) or Book(conversation, self._around)
-            self._books[conversation] = book
-            if len(self._books) > OPEN_BOOKS:
-                self._books.popitem(last=False)
-            return book
+            files = self._open.pop(conversation, None) or ConversationFiles(conversation, self._config)
+            self._open[conversation] = files
+            if len(self._open) > OPEN_CONVERSATIONS:
+                self._open.popitem(last=False)
+            return files
 
-    def _note(self, book: Book) -> None:
-        if self._noted.get(book.name) != book.seen:
-            self.catalog.note(book.ledger)
-            self._noted[book.name] = book.seen
+    def _note(self, files: ConversationFiles) -> None:
+        if self._noted.get(files.name) != files.signatures:
+            self.catalog.note(files.ledger)
+            self._noted[files.name] = files.signatures
 
     def _drop_if_gone(self, conversation: str) -> None:
         """Forget a conversation that another process deleted, unless it was made anew meanwhile."""
-        if self._book(conversation).is_gone():
+        if self._files(conversation).is_gone():
             self._drop(conversation)
 
     def _drop(self, conversation: str) -> None:
         self.catalog.remove(conversation)
         self._noted.pop(conversation, None)
 
-    # Holding
+    # Locking
 
     @contextmanager
     def reading(self, scope: Scope, conversation: str) -> Iterator[Ledger]:
-        book = self._book(conversation)
-        with book.reading(scope) as ledger:
-            self._note(book)
+        files = self._files(conversation)
+        with files.reading(scope) as ledger:
+            self._note(files)
             yield ledger
 
     @contextmanager
-    def writing(self, scope: Scope, conversation: str) -> Iterator[Book]:
-        with self._book(conversation).writing(scope) as book:
-            yield book
-            self._note(book)
-            if not book.ledger.is_shown:
+    def writing(self, scope: Scope, conversation: str) -> Iterator[ConversationFiles]:
+        with self._files(conversation).writing(scope) as files:
+            yield files
+            self._note(files)
+            if not files.ledger.is_shown:
                 self.behind.add(conversation)
 
-    def show(self) -> None:
+    def write_views(self) -> None:
         """Write the views that are behind."""
         behind, self.behind = self.behind, set()
         for conversation in behind:
-            book = self._book(conversation)
+            files = self._files(conversation)
             try:
-                book.show()
+                files.write_view()
             except ConversationNotFound:
                 continue
             except StoreError as error:
-                self._around.report(self._around.folder / f"{conversation}.json", str(error))
+                self._config.report(self._config.folder / f"{conversation}.json", str(error))
 
     @contextmanager
-    def creating(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         with translated():
-            disk.make_folder(self._around.hidden / "keys")
-            with disk.locked(self._around.hidden / "lock", os.O_RDWR | os.O_CREAT):
+            disk.make_folder(self._config.hidden / "keys")
+            with disk.locked(self._config.hidden / "lock", os.O_RDWR | os.O_CREAT):
                 yield
 
     # Creating and deleting
@@ -116,48 +116,48 @@ class Folder(Shelf):
             return None
 
     def create(self, opening: Record) -> Ledger:
-        book = self._book(Ledger(opening).id)
+        files = self._files(Ledger(opening).id)
         if opening.key is not None:
             # The key's file comes first: without the conversation it means nothing, and is written over.
-            self._keep_key(opening.key.name, book.name)
-        ledger = book.create(opening)
-        self._note(book)
+            self._keep_key(opening.key.name, files.name)
+        ledger = files.create(opening)
+        self._note(files)
         return ledger
 
     def delete(self, scope: Scope, conversation: str, now: datetime) -> None:
-        book = self._book(conversation)
-        with book.reading(scope) as ledger:
+        files = self._files(conversation)
+        with files.reading(scope) as ledger:
             key = ledger.created_with
-        book.delete(scope, self._bin.place(conversation, now))
+        files.delete(scope, self._trash.new_folder(conversation, now))
         if key is not None and self.created_with(key) == conversation:
             self._key(key).unlink(missing_ok=True)
         self._drop(conversation)
 
     def restore(self, scope: Scope, conversation: str) -> None:
-        if not self._bin.holds(conversation):
+        if not self._trash.holds(conversation):
             raise ConversationNotFound
-        with self.creating():
-            found = self._bin.find(scope, conversation)
+        with self.lock():
+            found = self._trash.find(scope, conversation)
             if found is None:
                 raise ConversationNotFound
-            binned, began = found
+            trashed, began = found
             if began.created_with is not None and not self._is_used(scope, began.created_with):
                 self._keep_key(began.created_with, conversation)
-            self._book(conversation).restore(binned)
-            self._bin.put_back(binned)
+            self._files(conversation).restore(trashed)
+            self._trash.put_back(trashed)
 
     def purge(self, moment: datetime) -> int:
-        return sum(self._purge(binned, microseconds(moment)) for binned in self._bin.all())
+        return sum(self._purge(trashed, microseconds(moment)) for trashed in self._trash.all())
 
-    def _purge(self, binned: Binned, moment: int) -> int:
-        with self.creating():
-            if binned.journal.exists():
-                if binned.deleted_at > moment:
+    def _purge(self, trashed: Trashed, moment: int) -> int:
+        with self.lock():
+            if trashed.journal.exists():
+                if trashed.deleted_at > moment:
                     return 0
-                binned.remove()
+                trashed.remove()
                 return 1
-            if binned.path.exists():
-                self._bin.put_back(binned)
+            if trashed.path.exists():
+                self._trash.put_back(trashed)
             return 0
 
     def _is_used(self, scope: Scope, key: str) -> bool:
@@ -173,10 +173,10 @@ class Folder(Shelf):
 
     def _keep_key(self, key: str, conversation: str) -> None:
         disk.write_file(self._key(key), conversation.encode())
-        disk.sync_folder(self._around.hidden / "keys")
+        disk.sync_folder(self._config.hidden / "keys")
 
     def _key(self, name: str) -> Path:
-        return self._around.hidden / "keys" / name
+        return self._config.hidden / "keys" / name
 
     # The catalog
 
@@ -189,25 +189,25 @@ class Folder(Shelf):
             self._drop_if_gone(conversation)
 
     def _refresh(self, conversation: str, seen: Seen) -> None:
-        book = self._book(conversation)
+        files = self._files(conversation)
         try:
-            with book.reading(None):
-                self._note(book)
+            with files.reading(None):
+                self._note(files)
         except ConversationNotFound:
             self._drop_if_gone(conversation)
         except (StoreCorrupt, StoreTooNew, StoreDenied, InvalidInput) as error:
             self._drop(conversation)
             self._noted[conversation] = seen
-            self._around.report(self._around.folder / f"{conversation}.json", str(error))
+            self._config.report(self._config.folder / f"{conversation}.json", str(error))
 
     def _found(self) -> dict[str, Seen]:
         """Return every conversation that has a journal or a view, and their signatures."""
-        journals = _files(self._around.hidden, ".journal")
-        views = _files(self._around.folder, ".json")
+        journals = _ids_in(self._config.hidden, ".journal")
+        views = _ids_in(self._config.folder, ".json")
         return {name: (journals.get(name), views.get(name)) for name in sorted(journals.keys() | views.keys())}
 
 
-def _files(folder: Path, ending: str) -> dict[str, Signature]:
+def _ids_in(folder: Path, ending: str) -> dict[str, Signature]:
     """Return the files of a folder that are named by an id and this ending."""
     try:
         names = os.listdir(folder)

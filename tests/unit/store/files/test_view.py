@@ -10,8 +10,7 @@ from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.errors import StoreCorrupt, UnknownRole
-from threadkeep.store.files.document import Spoken, parse, read, render
-from threadkeep.store.files.foreign import Importer
+from threadkeep.store.files.view import Importer, ViewMessage, parse, read, render
 from threadkeep.store.ledger.ledger import Ledger
 from threadkeep.store.record import Opening, Record
 from threadkeep.testing.samples import answered, asked
@@ -74,9 +73,9 @@ def test_a_document_of_another_program_is_understood() -> None:
     eleven = datetime(2025, 1, 1, 11, tzinfo=UTC)
     assert document.created_at == datetime(2024, 12, 31, 22, tzinfo=UTC)
     assert document.messages == [
-        Spoken(Role.SYSTEM, "be brief", eleven),
-        Spoken(Role.USER, "naive", eleven),
-        Spoken(Role.ASSISTANT, "no time", NOW),
+        ViewMessage(Role.SYSTEM, "be brief", eleven),
+        ViewMessage(Role.USER, "naive", eleven),
+        ViewMessage(Role.ASSISTANT, "no time", NOW),
     ]
     assert not document.rest
 

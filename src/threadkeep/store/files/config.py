@@ -1,10 +1,13 @@
-"""Problems with files that could be worked around: reported in the log and kept for whoever asks."""
+"""What all conversations of one folder share, and problems with files that could be worked around."""
 
 import logging
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
+
+from threadkeep.conversation.clock import Clock
+from threadkeep.conversation.scope import LOCAL, Scope
 
 logger = logging.getLogger(__name__)
 
@@ -37,3 +40,32 @@ class Problems:
         """Return all problems, oldest first."""
         with self._lock:
             return tuple(sorted(self._found.values(), key=lambda problem: problem.at))
+
+
+@dataclass(frozen=True)
+class FolderConfig:
+    """The folder of a tenant, and what is needed to work in it."""
+
+    folder: Path
+    tenant: str
+    clock: Clock
+    max_bytes: int
+    problems: Problems
+
+    @property
+    def hidden(self) -> Path:
+        """The folder with the journals."""
+        return self.folder / ".threadkeep"
+
+    @property
+    def importing(self) -> Scope:
+        """Whose conversation it is that another program wrote."""
+        return Scope(tenant=self.tenant, user=LOCAL.user)
+
+    def now(self) -> datetime:
+        """Return the present moment."""
+        return self.clock()
+
+    def report(self, path: Path, detail: str) -> None:
+        """Report a problem with a file."""
+        self.problems.report(path, detail, self.clock())

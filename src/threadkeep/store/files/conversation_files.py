@@ -1,8 +1,8 @@
-"""The book of one conversation: its journal, its view, and the ledger that is made from them.
+"""The files of one conversation: its journal, its view, and the ledger that is made from them.
 
-Whoever holds a book has it alone among threads, and its journal locked among processes. Holding it brings the ledger up
-to date: lines that others wrote are applied, a line that a crash cut off is set aside, and what another program
-wrote into the view is imported.
+Reading or writing takes a lock among threads and one of the journal among processes, and brings the ledger up to date:
+lines that others wrote are applied, a line that a crash cut off is set aside, and what another program wrote into the
+view is imported.
 """
 
 import os
@@ -24,13 +24,11 @@ from threadkeep.errors import (
     UnknownRole,
 )
 from threadkeep.store.files import disk
-from threadkeep.store.files.bin import Binned
+from threadkeep.store.files.config import FolderConfig
 from threadkeep.store.files.disk import NEVER, Signature
-from threadkeep.store.files.document import digest, parse, read, render
-from threadkeep.store.files.foreign import Importer
 from threadkeep.store.files.journal import Journal
-from threadkeep.store.files.surroundings import Surroundings
-from threadkeep.store.files.view import Found, View
+from threadkeep.store.files.trash import Trashed
+from threadkeep.store.files.view import Found, Importer, View, digest, parse, read, render
 from threadkeep.store.ledger.ledger import Ledger
 from threadkeep.store.os_errors import translated
 from threadkeep.store.record import Record
@@ -38,27 +36,27 @@ from threadkeep.store.record import Record
 _NEW = os.O_RDWR | os.O_CREAT
 
 
-class Book:
+class ConversationFiles:
     """The files of one conversation and its ledger."""
 
-    def __init__(self, name: str, around: Surroundings) -> None:
+    def __init__(self, name: str, config: FolderConfig) -> None:
         self.name = name
-        self._around = around
-        self._journal = Journal(around.hidden / f"{name}.journal")
-        self._mark = around.hidden / f"{name}.mark"
-        self._view = View(around.folder / f"{name}.json", around.hidden)
+        self._config = config
+        self._journal = Journal(config.hidden / f"{name}.journal")
+        self._mark = config.hidden / f"{name}.mark"
+        self._view = View(config.folder / f"{name}.json", config.hidden)
         self._ledger: Ledger | None = None
         self._mutex = Lock()
 
     @property
     def ledger(self) -> Ledger:
-        """The ledger of a book that is held."""
+        """The ledger, while it is read or written."""
         if self._ledger is None:
             raise ConversationNotFound
         return self._ledger
 
     @property
-    def seen(self) -> tuple[Signature | None, Signature | None]:
+    def signatures(self) -> tuple[Signature | None, Signature | None]:
         """The signatures of journal and view as the ledger knows them."""
         return self._journal.seen, self._view.seen
 
@@ -66,26 +64,26 @@ class Book:
         """Whether there is neither a journal nor a view."""
         return self._journal.signature() is None and self._view.signature() is None
 
-    # Holding
+    # Locking
 
     @contextmanager
     def reading(self, scope: Scope | None) -> Iterator[Ledger]:
-        """Hold the book to read it, for one user of it or (none) for all."""
-        with self._alone():
-            if self._ledger is None or self.seen != (self._journal.signature(), self._view.signature()):
+        """Lock the conversation to read it, for its user or (none) for anybody."""
+        with self._thread_lock():
+            if self._ledger is None or self.signatures != (self._journal.signature(), self._view.signature()):
                 self._catch_up(scope)
             self._check_owner(scope)
             yield self.ledger
 
     @contextmanager
-    def writing(self, scope: Scope) -> Iterator["Book"]:
-        """Hold the book to change it."""
-        with self._alone(), self._locked(scope):
+    def writing(self, scope: Scope) -> Iterator["ConversationFiles"]:
+        """Lock the conversation to change it."""
+        with self._thread_lock(), self._locked(scope):
             self._check_owner(scope)
             yield self
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _thread_lock(self) -> Iterator[None]:
         if not self._mutex.acquire(timeout=disk.PATIENCE):
             raise StoreBusy
         try:
@@ -97,13 +95,13 @@ class Book:
     def _locked(self, scope: Scope | None) -> Iterator[None]:
         if self._journal.signature() is None:
             self._import()
-        with translated(), self._journal.held(os.O_RDWR):
+        with translated(), self._journal.locked(os.O_RDWR):
             self._replay(scope)
-            self._cut()
+            self._cut_torn_end()
             if self._ledger is None:
                 self._journal.path.unlink()
                 raise ConversationNotFound
-            self._look_at_view()
+            self._check_view()
             yield
 
     def _catch_up(self, scope: Scope | None) -> None:
@@ -114,8 +112,8 @@ class Book:
         except (StoreReadOnly, StoreDenied, StoreFull) as error:
             if self._journal.signature() is None:
                 raise
-            self._around.report(self._journal.path, str(error))
-            with translated(), self._journal.held(os.O_RDONLY):
+            self._config.report(self._journal.path, str(error))
+            with translated(), self._journal.locked(os.O_RDONLY):
                 self._replay(scope)
             self._view.seen = self._view.signature()
 
@@ -128,18 +126,18 @@ class Book:
     def _replay(self, scope: Scope | None) -> None:
         """Apply what others wrote since the last time."""
         try:
-            news = self._journal.read()
+            new = self._journal.read()
         except StoreCorrupt:
-            first = self._journal.first()
+            first = self._journal.opening()
             if scope and first and Ledger(first).scope != scope:
                 raise ConversationNotFound from None
             raise
-        if news.anew:
+        if new.anew:
             self._ledger, self._view.seen = None, NEVER
             if (mark := self._marked()) and not self._journal.holds(mark):
                 self._journal.forget()
                 raise StoreCorrupt(f"Lines of {self._journal.path} are missing. It was left as it is.")
-        self._apply(news.records)
+        self._apply(new.records)
 
     def _marked(self) -> str:
         """Return how far the journal had come when the view was written; nothing if it is not known."""
@@ -158,83 +156,83 @@ class Book:
                 self._journal.forget()
                 raise StoreCorrupt(f"{self._journal.path} does not begin with an opening. It was left as it is.")
 
-    def _cut(self) -> None:
-        aside = self._journal.cut(self._around.now())
+    def _cut_torn_end(self) -> None:
+        aside = self._journal.cut_torn_end(self._config.now())
         if aside is not None:
-            self._around.report(
+            self._config.report(
                 self._journal.path, f"a step that was never acknowledged was cut off by a crash; it is kept in {aside}"
             )
 
-    def _keep(self, records: Sequence[Record]) -> None:
+    def _append(self, records: Sequence[Record]) -> None:
         self._apply(self._journal.append(records))
 
-    def keep(self, record: Record) -> None:
+    def commit(self, record: Record) -> None:
         """Make the record durable and apply it; the view follows behind, because it grows with the conversation."""
         with translated():
-            self._keep([record])
+            self._append([record])
 
-    def show(self) -> None:
+    def write_view(self) -> None:
         """Write the view if it is behind."""
-        with self._alone(), self._locked(None), translated():
+        with self._thread_lock(), self._locked(None), translated():
             if not self.ledger.is_shown:
-                self._show_anew()
+                self._rewrite_view()
 
     # Beginning and end
 
     def create(self, opening: Record) -> Ledger:
-        """Begin the book; `AlreadyExists` if it has begun already, or if another program wrote a view of it."""
-        with self._alone(), translated():
-            disk.make_folder(self._around.hidden)
+        """Begin the conversation; `AlreadyExists` if it has begun already, or if another program wrote a view of it."""
+        with self._thread_lock(), translated():
+            disk.make_folder(self._config.hidden)
             if self._journal.signature() is None:
                 if self._view.signature() is not None:
                     self._import()
                 else:
                     self._mark.unlink(missing_ok=True)
             data = render(Ledger(opening))
-            with self._begun([opening.model_copy(update={"view": digest(data)})]):
+            with self._begin_journal([opening.model_copy(update={"view": digest(data)})]):
                 self._view.seen = self._view.signature()
-                self._write_view(data)
+                self._replace_view(data)
             return self.ledger
 
     @contextmanager
-    def _begun(self, records: Sequence[Record]) -> Iterator[None]:
+    def _begin_journal(self, records: Sequence[Record]) -> Iterator[None]:
         """Begin the journal with these records, and hold it."""
-        with self._journal.held(_NEW):
+        with self._journal.locked(_NEW):
             self._replay(None)
-            self._cut()
+            self._cut_torn_end()
             if self._ledger is not None:
                 raise AlreadyExists
             try:
-                self._keep(records)
-                disk.sync_folder(self._around.hidden)
+                self._append(records)
+                disk.sync_folder(self._config.hidden)
             except OSError:
                 self._journal.path.unlink()
                 self._forget()
                 raise
             yield
 
-    def delete(self, scope: Scope, place: Binned) -> None:
-        """Move all files into the bin. The view goes before the journal: alone it would be taken for another
+    def delete(self, scope: Scope, trashed: Trashed) -> None:
+        """Move all files into the trash. The view goes before the journal: alone it would be taken for another
         program's."""
         with self.writing(scope), translated():
-            torn = disk.beside(self._journal.path, "torn")
+            torn = disk.set_aside_files(self._journal.path, "torn")
             marks = [self._mark] if self._mark.exists() else []
-            place.fill([*self._view.files(), *torn, *marks], self._journal.path)
+            trashed.move_in([*self._view.files(), *torn, *marks], self._journal.path)
             self._forget()
 
-    def restore(self, place: Binned) -> None:
-        """Move the journal back; `AlreadyExists` if the book has begun anew, or another program wrote a view of it."""
-        with self._alone(), translated():
+    def restore(self, trashed: Trashed) -> None:
+        """Move the journal back; `AlreadyExists` if it has begun anew, or another program wrote a view of it."""
+        with self._thread_lock(), translated():
             if self._journal.signature() is None and self._view.signature() is not None:
                 raise AlreadyExists
-            with self._journal.held(_NEW):
+            with self._journal.locked(_NEW):
                 self._replay(None)
-                self._cut()
+                self._cut_torn_end()
                 if self._ledger is not None:
                     raise AlreadyExists
                 # Whoever waits for the lock sees that the file is another one now, and looks again.
-                os.replace(place.journal, self._journal.path)
-                disk.sync_folder(self._around.hidden)
+                os.replace(trashed.journal, self._journal.path)
+                disk.sync_folder(self._config.hidden)
             self._forget()
 
     def _forget(self) -> None:
@@ -245,21 +243,21 @@ class Book:
     # The view
 
     def _import(self) -> None:
-        """Begin a book with what another program wrote; `StoreCorrupt` or `UnknownRole` if that is impossible."""
+        """Begin with what another program wrote; `StoreCorrupt` or `UnknownRole` if that is impossible."""
         self._journal.forget()
         self._ledger = None
         with translated():
             found = self._view.read()
             if found is None:
-                raise self._missing()
+                raise self._not_found()
             if self._marked():
                 raise StoreCorrupt(f"{self._journal.path} is missing. Put back a copy; {self._view.path} has the text.")
             records = self._imported(found)
-            disk.make_folder(self._around.hidden)
-            with suppress(AlreadyExists), self._begun(records):
+            disk.make_folder(self._config.hidden)
+            with suppress(AlreadyExists), self._begin_journal(records):
                 self._view.seen = found.signature
 
-    def _missing(self) -> ConversationNotFound | StoreCorrupt:
+    def _not_found(self) -> ConversationNotFound | StoreCorrupt:
         aside = self._view.aside()
         if not aside:
             return ConversationNotFound()
@@ -267,24 +265,24 @@ class Book:
 
     def _imported(self, found: Found) -> list[Record]:
         """Return the records of a view without a journal. One that is no JSON is set aside, any other is left."""
-        path, now = self._view.path, self._around.now()
+        path, now = self._view.path, self._config.now()
         try:
             document = read(parse(found.data), now)
-            importer = Importer(now, self._around.max_bytes)
-            records = importer.conversation(self._around.importing, self.name, document, digest(found.data))
+            importer = Importer(now, self._config.max_bytes)
+            records = importer.conversation(self._config.importing, self.name, document, digest(found.data))
         except (StoreCorrupt, InvalidInput) as error:
             kind = UnknownRole if isinstance(error, UnknownRole) else StoreCorrupt
             raise kind(f"{path} was left as it is and cannot be imported: {error}") from None
         except ValueError as error:
             aside = self._view.set_aside(now)
-            self._around.report(path, f"it is no JSON document ({error}); it is kept in {aside}")
-            raise self._missing() from None
+            self._config.report(path, f"it is no JSON document ({error}); it is kept in {aside}")
+            raise self._not_found() from None
         if document.rest:
-            disk.make_folder(self._around.hidden)
+            disk.make_folder(self._config.hidden)
             self._view.keep_original(found.data, now)
         return records
 
-    def _look_at_view(self) -> None:
+    def _check_view(self) -> None:
         """Import what another program wrote, and write the view anew where it is missing, old or damaged."""
         if self._view.signature() == self._view.seen:
             return
@@ -293,43 +291,43 @@ class Book:
             self._view.seen = found and found.signature
             if found is None or digest(found.data) in self.ledger.views:
                 if found is None or digest(found.data) != self.ledger.view or not self.ledger.is_shown:
-                    self._show_anew()
+                    self._rewrite_view()
             else:
                 self._merge(found)
         except (OSError, StoreError) as error:
             self._view.seen = NEVER
-            self._around.report(self._view.path, f"changes of another program could not be taken over: {error}")
+            self._config.report(self._view.path, f"changes of another program could not be taken over: {error}")
 
     def _merge(self, found: Found) -> None:
-        now = self._around.now()
+        now = self._config.now()
         try:
             document = read(parse(found.data), now)
-            importer = Importer(now, self._around.max_bytes)
+            importer = Importer(now, self._config.max_bytes)
             records = importer.change(self.ledger, document, digest(found.data))
         except (ValueError, StoreCorrupt, InvalidInput) as error:
             aside = self._view.set_aside(now)
-            self._around.report(self._view.path, f"it was damaged ({error}) and is kept in {aside}; it is written anew")
-            self._show_anew()
+            self._config.report(self._view.path, f"it was damaged ({error}) and is kept in {aside}; it is written anew")
+            self._rewrite_view()
         else:
             if document.rest:
                 self._view.keep_original(found.data, now)
             was_shown = self.ledger.is_shown
-            self._keep(records)
+            self._append(records)
             if not was_shown:
-                self._show_anew()
+                self._rewrite_view()
 
-    def _show_anew(self) -> None:
+    def _rewrite_view(self) -> None:
         """Write the view of the ledger as it is, and note how far the journal had come then."""
         data = render(self.ledger)
         if digest(data) != self.ledger.view or not self.ledger.is_shown:
-            self._keep([Record(at=self._around.now(), view=digest(data))])
-        self._write_view(data)
+            self._append([Record(at=self._config.now(), view=digest(data))])
+        self._replace_view(data)
 
-    def _write_view(self, data: bytes) -> None:
+    def _replace_view(self, data: bytes) -> None:
         """Write the view, and before it how far the journal has come; if that fails, the next look tries again."""
         try:
             disk.write_file(self._mark, self._journal.end.encode())
             self._view.write(data)
         except OSError as error:
             self._view.seen = NEVER
-            self._around.report(self._view.path, f"it could not be written: {error}")
+            self._config.report(self._view.path, f"it could not be written: {error}")
