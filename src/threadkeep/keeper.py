@@ -28,8 +28,8 @@ from threadkeep.supervision import supervised
 from threadkeep.tools.mcp.servers import McpServers
 from threadkeep.turn.assistant import Assistant
 from threadkeep.turn.desk import Desk
-from threadkeep.turn.host import Host
-from threadkeep.turn.relay import Relay
+from threadkeep.turn.notify_bridge import NotifyBridge
+from threadkeep.turn.runner import TurnRunner
 from threadkeep.turn.steps.accept import BusyPolicy, Sending
 
 logger = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ class Keeper:
     def __init__(
         self,
         store: Store,
-        host: Host,
+        runner: TurnRunner,
         model_choice: Choice,
         assistants: Mapping[str, Assistant],
         mcp: McpServers,
@@ -65,21 +65,21 @@ class Keeper:
         self.model_choice = model_choice
         self.assistants = assistants
         self.mcp = mcp
-        self.host = host
-        self.desk = Desk(host)
+        self.runner = runner
+        self.desk = Desk(runner)
         self._patience = patience
         self._jobs = [
             _task("recovering turns", lambda: self._recover(recover_every)),
             _task("purging what was deleted", lambda: purge_deleted(store)),
         ]
-        wire = store.wire()
-        relay = Relay(host.parts.bus, wire, host.changed_elsewhere) if wire else None
-        self._relay = _task("telling other processes", relay.run) if relay else None
+        channel = store.notify_channel()
+        bridge = NotifyBridge(runner.deps.bus, channel, runner.changed_elsewhere) if channel else None
+        self._bridge = _task("telling other processes", bridge.run) if bridge else None
 
     async def _recover(self, every: float) -> None:
         # A turn may need a tool of an MCP server: they get a moment to connect before turns are taken up.
         await self.mcp.settled(MCP_PATIENCE)
-        await recover_turns(self.host, every)
+        await recover_turns(self.runner, every)
 
     @checked
     async def create(self, *, scope: Scope = LOCAL, key: IdempotencyKey | None = None, **fields: Any) -> "Chat":
@@ -103,20 +103,20 @@ class Keeper:
     def changed(self, scope: Scope, conversation: str | None = None) -> None:
         """Tell readers that a conversation, or just the list of them, was changed through the store."""
         if conversation is not None:
-            self.host.parts.bus.publish(scope.tenant, conversation)
-        self.host.parts.bus.publish_list(scope.tenant, scope.user)
+            self.runner.deps.bus.publish(scope.tenant, conversation)
+        self.runner.deps.bus.publish_list(scope.tenant, scope.user)
 
     async def finish_turns(self, patience: float) -> None:
         """Begin no new turns, let running ones end for so many seconds, and leave the rest for recovery."""
-        self.host.parts.admission.close()
+        self.runner.deps.admission.close()
         await _ended(*self._jobs)
-        await self.host.close(patience)
+        await self.runner.close(patience)
 
     async def close(self) -> None:
         """Let running turns end for a moment, leave the rest for recovery, and close the store."""
         await self.finish_turns(self._patience)
-        if self._relay is not None:
-            await _ended(self._relay)
+        if self._bridge is not None:
+            await _ended(self._bridge)
         await self.mcp.close()
         await self.store.close()
 

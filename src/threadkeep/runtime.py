@@ -28,16 +28,16 @@ from threadkeep.tools.base import DEFAULT_TIMEOUT, Tool
 from threadkeep.tools.mcp import McpServer
 from threadkeep.tools.mcp.servers import McpServers
 from threadkeep.tools.registry import Registry
+from threadkeep.turn.active_turn import ActiveTurn, EngineDeps
 from threadkeep.turn.admission import Admission
+from threadkeep.turn.agent import Agent
 from threadkeep.turn.assistant import Assistant
-from threadkeep.turn.bus import Bus
-from threadkeep.turn.host import Host
+from threadkeep.turn.local_bus import LocalBus
 from threadkeep.turn.lookup import Lookup
-from threadkeep.turn.mind import Mind
 from threadkeep.turn.models import Models
 from threadkeep.turn.observer import Observer
 from threadkeep.turn.owner import is_gone, new_owner
-from threadkeep.turn.running import Parts, Running
+from threadkeep.turn.runner import TurnRunner
 from threadkeep.turn.summaries import keep_summary
 from threadkeep.turn.titles import give_title
 
@@ -125,11 +125,11 @@ async def open_keeper(
         store = await open_store(store, max_bytes=hosting.max_bytes)
     servers = McpServers(mcp or {})
     await servers.start()
-    parts = Parts(
+    deps = EngineDeps(
         store=store,
-        bus=Bus(),
+        bus=LocalBus(),
         assistant_of=lambda conversation: _assistant(known, conversation, servers),
-        minds=_Minds().of,
+        agents=_Agents().of,
         models=Models(
             default,
             pace,
@@ -146,7 +146,7 @@ async def open_keeper(
         admission=hosting.admission,
         observer=hosting.observer,
     )
-    return Keeper(store, Host(parts, _after_turn), replace(choice, offered=offered), known, servers)
+    return Keeper(store, TurnRunner(deps, _after_turn), replace(choice, offered=offered), known, servers)
 
 
 def load_counter(name: str | None) -> Counter:
@@ -279,35 +279,35 @@ def _with_window(assistant: Assistant, newest: int) -> Assistant:
     return replace(assistant, policy=replace(assistant.policy, window=Window.NEWEST, size=newest + 1))
 
 
-class _Minds:
-    """What thinks for assistants. A mind that is named is loaded once, in a thread: a graph imports a lot."""
+class _Agents:
+    """What thinks for assistants. An agent that is named is loaded once, in a thread: a graph imports a lot."""
 
     def __init__(self) -> None:
-        self._loaded: dict[str, Mind] = {}
+        self._loaded: dict[str, Agent] = {}
         self._loading = asyncio.Lock()
 
-    async def of(self, assistant: Assistant) -> Mind | None:
-        """Return the mind of an assistant, if it has one."""
-        if not isinstance(assistant.mind, str):
-            return assistant.mind
+    async def of(self, assistant: Assistant) -> Agent | None:
+        """Return the agent of an assistant, if it has one."""
+        if not isinstance(assistant.agent, str):
+            return assistant.agent
         async with self._loading:
-            if assistant.mind not in self._loaded:
-                self._loaded[assistant.mind] = await asyncio.to_thread(_load_mind, assistant.name, assistant.mind)
-        return self._loaded[assistant.mind]
+            if assistant.agent not in self._loaded:
+                self._loaded[assistant.agent] = await asyncio.to_thread(_load_agent, assistant.name, assistant.agent)
+        return self._loaded[assistant.agent]
 
 
-def _load_mind(assistant: str, name: str) -> Mind:
+def _load_agent(assistant: str, name: str) -> Agent:
     found = _named(f"{assistant} needs packages (pip install 'threadkeep[assistants]'):", name)
-    mind = found if isinstance(found, Mind) else found()
-    if not isinstance(mind, Mind):
-        raise InvalidValue(f"{name} is no mind, but a {type(mind).__name__}.")
-    return mind
+    agent = found if isinstance(found, Agent) else found()
+    if not isinstance(agent, Agent):
+        raise InvalidValue(f"{name} is no agent, but a {type(agent).__name__}.")
+    return agent
 
 
-async def _after_turn(running: Running) -> None:
+async def _after_turn(active: ActiveTurn) -> None:
     """Do what a finished turn leaves to do, and nobody waits for."""
-    await give_title(running)
-    await keep_summary(running)
+    await give_title(active)
+    await keep_summary(active)
 
 
 @asynccontextmanager

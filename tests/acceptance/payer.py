@@ -77,8 +77,8 @@ async def main(url: str, folder: Path, part: str) -> None:
     if part == "pays":
         chat = await keeper.create(title="Payment", id="payment")
         await chat.send("Pay")
-    while await keeper.store.turns(LOCAL, "payment") or keeper.host.parts.admission.running:
-        await keeper.host.recover()
+    while await keeper.store.turns(LOCAL, "payment") or keeper.runner.deps.admission.running:
+        await keeper.runner.recover()
         await asyncio.sleep(0.02)
     print("over", flush=True)
     await keeper.close()

@@ -64,7 +64,7 @@ async def play(folder: Path, moment: int, lives: int) -> None:
 
 def _assistant(folder: Path) -> Assistant:
     made = skill_creator(Settings(skills_dir=str(folder / "skills")))
-    return Assistant(name=made.name, tools=made.tools, machine=made.machine, mind=SkillCreator())
+    return Assistant(name=made.name, tools=made.tools, machine=made.machine, agent=SkillCreator())
 
 
 def skill_in(folder: Path) -> dict[str, bytes]:

@@ -182,7 +182,7 @@ async def play(player: Player, moment: int, out: int) -> None:
 
 async def _watch(player: Player, keeper: Keeper, conversation: str, out: int) -> None:
     assert player.store is not None
-    events = follow(player.store, keeper.host.parts.bus, LOCAL, conversation, Cursor())
+    events = follow(player.store, keeper.runner.deps.bus, LOCAL, conversation, Cursor())
     async with aclosing(events) as stream:
         async for event in stream:
             _tell(out, {"event": name_of(event), "data": data_of(event)})

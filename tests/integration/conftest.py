@@ -34,7 +34,7 @@ async def keepers(
 ) -> AsyncIterator[Keepers]:
     """Opens keepers on the data of the test, and closes them; each soon sees what the others do."""
     monkeypatch.setattr(follow, "LOOK_EVERY", 0.02)
-    monkeypatch.setattr(follow, "LOOK_EVERY_RELAYED", 0.02)
+    monkeypatch.setattr(follow, "LOOK_EVERY_BRIDGED", 0.02)
     opened = Keepers(stores_of_turns, clock)
     yield opened
     await opened.close()

@@ -68,7 +68,7 @@ async def test_a_turn_waits_without_a_lease_and_goes_on_when_a_person_allows_it(
     (waiting,) = await keeper.store.turns(chat.scope, chat.id)
     assert (waiting.state, waiting.owner, waiting.until) == (TurnState.WAITING, None, None)
     keepers.clock.advance(7 * 24 * 3600)
-    assert await keeper.host.recover() == 0, "a turn that waits is nobody's to recover"
+    assert await keeper.runner.recover() == 0, "a turn that waits is nobody's to recover"
     assert till.paid == []
     await chat.approve("call_1")
     assert name_of(await ended(turn)) == "turn.completed"

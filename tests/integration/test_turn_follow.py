@@ -199,7 +199,7 @@ async def test_whoever_leaves_is_no_reader_any_more(keepers: Keepers) -> None:
     turn = await chat.send("Hello")
     await ended(turn)
     await first(turn.events(), "turn.completed")
-    assert keeper.host.parts.bus.readers(chat.scope.tenant, chat.id) == 0
+    assert keeper.runner.deps.bus.readers(chat.scope.tenant, chat.id) == 0
 
 
 class Storyteller(Model):

@@ -38,7 +38,7 @@ from threadkeep.testing.providers import check_everywhere
 from threadkeep.testing.scripted_model import ScriptedModel, Step, says, wants
 from threadkeep.tools.base import ToolContext
 from threadkeep.tools.decorator import FunctionTool, tool
-from threadkeep.turn import host, running
+from threadkeep.turn import active_turn, runner
 from threadkeep.turn.assistant import Assistant
 
 LEASE = 11.0
@@ -81,9 +81,9 @@ async def test_a_turn_whose_owner_died_in_mid_text_keeps_the_text_and_is_answere
     await said_in(chat, "upon ")
     model = ScriptedModel(says("a time, there was a log."))
     other = await keepers.open(model)
-    assert await other.host.recover() == 0, "its owner may still be alive"
+    assert await other.runner.recover() == 0, "its owner may still be alive"
     keepers.clock.advance(LEASE)
-    assert await other.host.recover() == 1
+    assert await other.runner.recover() == 1
     assert name_of(await ended(turn)) == "turn.completed"
     _, partial, whole = await chat.messages()
     assert (partial.content, partial.status) == ("Once upon ", MessageStatus.INTERRUPTED)
@@ -101,11 +101,11 @@ async def test_a_start_takes_up_what_a_process_left_that_is_gone_and_nothing_of_
     alive, other_chat, _ = await _stalled(keepers)
     turn, _ = await chat.send("Hello"), await (await alive.get(other_chat.id)).send("Hello")
     await seen(other_chat, "turn.started")
-    owner = gone.host.parts.owner
+    owner = gone.runner.deps.owner
     later = await keepers.open(ScriptedModel(says("Here I am.")), is_gone=lambda name: name == owner)
     assert name_of(await ended(turn)) == "turn.completed"
     (running_elsewhere,) = await later.store.turns(LOCAL, other_chat.id)
-    assert (running_elsewhere.owner, running_elsewhere.fence) == (alive.host.parts.owner, 1)
+    assert (running_elsewhere.owner, running_elsewhere.fence) == (alive.runner.deps.owner, 1)
     gate.set()
 
 
@@ -118,7 +118,7 @@ async def test_a_zombie_can_write_no_more_and_does_no_harm(keepers: Keepers) -> 
     await ended(turn)
     before = await entries_of(chat, other.store)
     gate.set()
-    model = zombie.host.parts.models(None, zombie.assistants["tester"])
+    model = zombie.runner.deps.models(None, zombie.assistants["tester"])
     assert isinstance(model, ScriptedModel)
     await hung_up(model)
     assert name_of(await ended(turn)) == "turn.completed"
@@ -162,7 +162,7 @@ async def test_a_turn_that_loses_three_owners_at_the_same_place_is_given_up(keep
     for _ in range(3 if text else 2):
         keepers.clock.advance(LEASE)
         victim, _, _ = await _stalled(keepers, *steps)
-        model = victim.host.parts.models(None, victim.assistants["tester"])
+        model = victim.runner.deps.models(None, victim.assistants["tester"])
         assert isinstance(model, ScriptedModel)
         await called(model)
         if text:
@@ -256,7 +256,7 @@ async def test_a_turn_that_was_settled_but_for_its_end_is_only_ended(keepers: Ke
         ScriptedModel([ModelUnavailable("down")] * 1), runs.tool("look", repeatable=True, hangs=False), pauses=()
     )
     assert name_of(await ended(turn)) == "turn.failed"
-    assert await failing.host.recover() == 0, "an end is an end"
+    assert await failing.runner.recover() == 0, "an end is an end"
 
 
 async def test_queued_turns_of_a_dead_owner_are_answered_after_the_recovered_one(keepers: Keepers) -> None:
@@ -313,11 +313,11 @@ async def test_a_turn_whose_assistant_is_gone_fails_cleanly(
     await (said_in(chat, text) if text else seen(chat, "turn.started"))
     other = await keepers.open(ScriptedModel(), assistant_of=nobody)
     keepers.clock.advance(LEASE)
-    assert await other.host.recover() == 0, "another process may know the assistant"
+    assert await other.runner.recover() == 0, "another process may know the assistant"
     keepers.clock.advance(3600)
-    assert await other.host.recover() == 0, "a clock that jumped is no reason to hurry"
-    monkeypatch.setattr(host, "OTHERS_TIME", 0)
-    assert await other.host.recover() == 1
+    assert await other.runner.recover() == 0, "a clock that jumped is no reason to hurry"
+    monkeypatch.setattr(runner, "OTHERS_TIME", 0)
+    assert await other.runner.recover() == 1
     end = await ended(turn)
     assert (name_of(end), failure_of(end)) == (
         "turn.failed",
@@ -429,7 +429,7 @@ async def test_a_fault_in_a_tool_is_told_to_the_model_and_the_turn_goes_on(keepe
 async def test_a_store_that_hangs_does_not_keep_the_process_from_stopping(
     keepers: Keepers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running, "STORE_PATIENCE", 0.05)
+    monkeypatch.setattr(active_turn, "STORE_PATIENCE", 0.05)
     keeper = await keepers.open(ScriptedModel(says("Hello.")))
     stalled = asyncio.Event()
 
@@ -450,7 +450,7 @@ async def test_turns_left_at_a_stop_are_taken_up_at_the_next_start(url: str) -> 
     chat = await keeper.create(title="Stories")
     await chat.send("Tell me a story")
     await said_in(chat, "upon ")
-    await keeper.host.close(0.0)
+    await keeper.runner.close(0.0)
     await keeper.close()
     async with await open_keeper(url, model=after, environment={}) as keeper:
         chat = await keeper.get(chat.id)

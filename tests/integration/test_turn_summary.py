@@ -59,7 +59,7 @@ async def test_what_fell_out_of_the_window_is_summed_up_and_told_to_the_model(ke
     assert text.startswith("SUMMARY of")
     turn = await chat.send("What do you know?")
     await turn.answer()
-    model = keeper.host.parts.models(None, FORGETFUL)
+    model = keeper.runner.deps.models(None, FORGETFUL)
     assert isinstance(model, Echo)
     asked = [request for request in model.requests if "What do you know?" in request.messages[-1].content]
     assert any("SUMMARY of" in message.content for request in asked for message in request.messages)

@@ -75,7 +75,7 @@ async def test_a_given_title_stays(keepers: Keepers) -> None:
     keeper = await keepers.open(model)
     chat = await new_chat(keeper, title="Mine")
     await ended(await chat.send(QUESTION))
-    await until(lambda: not keeper.host._tasks)
+    await until(lambda: not keeper.runner._tasks)
     assert (await chat.conversation()).title == "Mine"
     assert len(model.requests) == 1
 
@@ -89,7 +89,7 @@ async def test_a_title_that_a_person_gives_meanwhile_wins(keepers: Keepers) -> N
     await called(model, 2)
     await keeper.store.update(chat.scope, chat.id, Update(title="Mine"))
     gate.set()
-    await until(lambda: not keeper.host._tasks)
+    await until(lambda: not keeper.runner._tasks)
     assert (await chat.conversation()).title == "Mine"
 
 
@@ -120,7 +120,7 @@ async def test_a_fault_while_a_title_is_made_is_logged_and_does_no_harm(
     keeper = await keepers.open(Broken())
     chat = await keeper.create()
     assert name_of(await ended(await chat.send(QUESTION))) == "turn.completed"
-    await until(lambda: not keeper.host._tasks)
+    await until(lambda: not keeper.runner._tasks)
     assert "a fault of the model" in caplog.text
     assert name_of(await ended(await chat.send("Still there?"))) == "turn.completed"
 
@@ -129,5 +129,5 @@ async def test_a_question_without_words_gets_no_empty_title(keepers: Keepers) ->
     keeper = await keepers.open(ScriptedModel(says("?")))
     chat = await keeper.create()
     await ended(await chat.send("***"))
-    await until(lambda: not keeper.host._tasks)
+    await until(lambda: not keeper.runner._tasks)
     assert (await chat.conversation()).title is None

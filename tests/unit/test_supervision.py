@@ -15,7 +15,7 @@ from threadkeep.errors import StoreUnavailable
 from threadkeep.jobs.purge_deleted import purge_deleted
 from threadkeep.store.base import MAX_BYTES
 from threadkeep.store.memory import MemoryStore
-from threadkeep.store.wire import Wire
+from threadkeep.store.notify_channel import NotifyChannel
 from threadkeep.supervision import supervised
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.scripted_model import ScriptedModel
@@ -90,7 +90,7 @@ class FailingStore(MemoryStore):
 
     def __init__(self, clock: FakeClock) -> None:
         super().__init__(clock, new_id, MAX_BYTES)
-        self.left = dict.fromkeys(("expired", "purge", "extend", "wire"), 2)
+        self.left = dict.fromkeys(("expired", "purge", "extend", "channel"), 2)
         self.worked = set[str]()
 
     def _use(self, verb: str) -> None:
@@ -111,18 +111,18 @@ class FailingStore(MemoryStore):
         self._use("extend")
         await super().extend(lease, lease_for)
 
-    def wire(self) -> Wire:
-        return FailingWire(self._use)
+    def notify_channel(self) -> NotifyChannel:
+        return FailingChannel(self._use)
 
 
-class FailingWire(Wire):
-    """A wire that cannot be opened at first."""
+class FailingChannel(NotifyChannel):
+    """A channel that cannot be opened at first."""
 
     def __init__(self, use: Callable[[str], None]) -> None:
         self._use = use
 
     async def open(self, hear: object) -> None:
-        self._use("wire")
+        self._use("channel")
 
     async def send(self, words: object) -> None:
         return
@@ -143,7 +143,7 @@ async def test_every_task_of_a_keeper_outlives_errors_that_nobody_foresaw(
     keepers = Keepers(open_store, clock)
     keeper = await keepers.open(ScriptedModel([asyncio.Event()]), lease_for=timedelta(milliseconds=30))
     await (await new_chat(keeper)).send("hello")
-    await until(lambda: store.worked == {"expired", "purge", "extend", "wire"})
+    await until(lambda: store.worked == {"expired", "purge", "extend", "channel"})
     await keeper.close()
 
 

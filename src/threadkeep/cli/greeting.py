@@ -10,7 +10,7 @@ from threadkeep.settings import Settings
 def greet(session: Session, settings: Settings, arguments: argparse.Namespace) -> None:
     """Say it. UnknownModel if the model that should answer cannot be loaded."""
     chosen = None if session.found is None else session.background.run(session.chat.conversation()).model
-    model = session.keeper.host.parts.models(chosen or arguments.model, session.assistant)
+    model = session.keeper.runner.deps.models(chosen or arguments.model, session.assistant)
     say = session.terminal.say
     say(f"{model.name} answers. {_reason(session, chosen, arguments)}")
     if model.is_scripted:

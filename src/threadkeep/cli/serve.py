@@ -148,7 +148,7 @@ def _check_model(keeper: Keeper, name: str | None) -> None:
     if name is None or name.partition(":")[0] == "local":  # which is large, and loaded when it is first asked
         return
     try:
-        keeper.host.parts.models(name, next(iter(keeper.assistants.values())))
+        keeper.runner.deps.models(name, next(iter(keeper.assistants.values())))
     except UnknownModel:
         raise
     except ModelError as error:

@@ -78,7 +78,7 @@ def assistant_of(keeper: Keeper, conversation: Conversation, asked_for: Assistan
     """Return who answers in a conversation; InvalidValue if that is not whom the command line names."""
     owner = conversation.assistant
     try:
-        assistant = keeper.host.parts.assistant_of(conversation)
+        assistant = keeper.runner.deps.assistant_of(conversation)
     except InvalidValue:
         raise InvalidValue(f"This conversation is with the assistant {owner}; name it with --assistant.") from None
     if asked_for is not None and assistant.name != asked_for.name:

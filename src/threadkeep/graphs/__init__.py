@@ -1,1 +1,1 @@
-"""LangGraph graphs as minds of assistants: Threadkeep keeps the history, the graph does the thinking."""
+"""LangGraph graphs as agents of assistants: Threadkeep keeps the history, the graph does the thinking."""

@@ -3,18 +3,18 @@
 import asyncio
 import logging
 
-from threadkeep.turn.host import Host
+from threadkeep.turn.runner import TurnRunner
 
 logger = logging.getLogger(__name__)
 
 EVERY_SECONDS = 2.0
 
 
-async def recover_turns(host: Host, every: float = EVERY_SECONDS) -> None:
+async def recover_turns(runner: TurnRunner, every: float = EVERY_SECONDS) -> None:
     """Look for turns that nobody runs any more, for ever; run supervised."""
-    taken = await host.recover_gone()
+    taken = await runner.recover_gone()
     while True:
-        taken += await host.recover()
+        taken += await runner.recover()
         if taken:
             logger.info("took up %s turn(s) that nobody ran any more", taken)
         taken = 0

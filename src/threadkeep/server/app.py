@@ -70,7 +70,7 @@ def create_app(keeper: Keeper, settings: Settings, measures: Measures | None = N
     app.state.guard = guard
     app.state.limits = Limits(keeper.store, settings)
     app.state.open_requests = open_requests
-    admission = keeper.host.parts.admission
+    admission = keeper.runner.deps.admission
     measures.watch("threadkeep_running_turns", "Conversations in which a turn runs.", lambda: admission.running)
     measures.watch("threadkeep_open_streams", "Event streams that are open.", lambda: open_requests.streams)
     measures.watch(

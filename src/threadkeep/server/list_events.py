@@ -17,7 +17,7 @@ from threadkeep.errors import ConversationNotFound, ThreadkeepError
 from threadkeep.server.shown import ListedConversation
 from threadkeep.server.sse import encode
 from threadkeep.store.base import Store
-from threadkeep.turn.bus import Bus, list_topic
+from threadkeep.turn.local_bus import LocalBus, list_topic
 
 LOOK_EVERY = 2.0
 SHOWN = 100
@@ -38,7 +38,7 @@ _List = dict[str, _Seen]
 """The list as a reader knows it, the last active first."""
 
 
-async def watch_list(store: Store, bus: Bus, scope: Scope) -> AsyncIterator[bytes]:
+async def watch_list(store: Store, bus: LocalBus, scope: Scope) -> AsyncIterator[bytes]:
     """Yield changes of the list from now on, for ever."""
     with bus.subscribed(scope.tenant, list_topic(scope.user)) as subscription:
         seen, _ = await _look(store, scope, {}, SHOWN)

@@ -26,7 +26,7 @@ from threadkeep.conversation.state import State, StateChange
 from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import Lease, Turn, TurnChange
 from threadkeep.store.keyring import KeyRing
-from threadkeep.store.wire import Wire
+from threadkeep.store.notify_channel import NotifyChannel
 
 ROOT = 0
 MAX_LIMIT = 1000
@@ -168,8 +168,8 @@ class Store(ABC):
     async def ping(self) -> None:
         """Return if the store can be read and written, else raise the `StoreError` that a write would."""
 
-    def wire(self) -> Wire | None:
-        """Return a new wire to the other processes that use this store; none where they cannot be told at once."""
+    def notify_channel(self) -> NotifyChannel | None:
+        """Return a new notify channel to the other processes on this store; none where they cannot be told at once."""
         return None
 
     # Conversations

@@ -10,8 +10,8 @@ from threadkeep.errors import InvalidValue
 from threadkeep.llm.base import Model
 from threadkeep.machine.machine import Machine
 from threadkeep.tools.registry import Registry
+from threadkeep.turn.agent import Agent
 from threadkeep.turn.lookup import Lookup
-from threadkeep.turn.mind import Mind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +19,7 @@ class Assistant:
     """An assistant. `model` names the one to use unless a conversation chooses another; `script` is what the scripted
     model `demo` plays for this assistant; `examples` are questions that a person could begin with; `mcp` gives it the
     tools of all configured MCP servers as well. `lookup` is what questions are looked up in; `machine` says which
-    states a guided conversation goes through; `mind` is what thinks in place of the bare model, or its dotted name
+    states a guided conversation goes through; `agent` is what thinks in place of the bare model, or its dotted name
     (`module:name`), which is loaded when it is needed.
     """
 
@@ -36,18 +36,18 @@ class Assistant:
     mcp: bool = False
     lookup: Lookup | None = None
     machine: Machine | None = None
-    mind: Mind | str | None = None
+    agent: Agent | str | None = None
 
 
 ModelSource = Callable[[str | None, Assistant], Model]
 """Returns the model of that name (none: the default one) as this assistant uses it."""
 
-MindSource = Callable[[Assistant], Awaitable[Mind | None]]
+AgentSource = Callable[[Assistant], Awaitable[Agent | None]]
 """Returns what thinks for an assistant, none where the model alone does."""
 
 
-async def mind_of(assistant: Assistant) -> Mind | None:
-    """Return the mind of an assistant; one that is only named is loaded elsewhere."""
-    if isinstance(assistant.mind, str):
-        raise InvalidValue(f"The mind {assistant.mind} of {assistant.name} was not loaded.")
-    return assistant.mind
+async def agent_of(assistant: Assistant) -> Agent | None:
+    """Return the agent of an assistant; one that is only named is loaded elsewhere."""
+    if isinstance(assistant.agent, str):
+        raise InvalidValue(f"The agent {assistant.agent} of {assistant.name} was not loaded.")
+    return assistant.agent

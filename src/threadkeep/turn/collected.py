@@ -1,15 +1,15 @@
-"""What a model or a mind has given so far in one call, put together for the message that it becomes."""
+"""What a model or an agent has given so far in one call, put together for the message that it becomes."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
 from threadkeep.conversation.blocks import Block
 from threadkeep.llm.answer import Answer
-from threadkeep.turn.mind import Changed, Noted, Shown, Thought
+from threadkeep.turn.agent import Changed, Noted, Shown, Thought
 
 
 @dataclass
-class Collected:
+class ModelOutput:
     """An answer and what came beside it: notes for the trace, blocks, keys of the state to set and to remove."""
 
     answer: Answer = field(default_factory=Answer)

@@ -14,10 +14,10 @@ from threadkeep.conversation.turn import Lease, Turn, TurnState
 from threadkeep.errors import InvalidParent, LeaseLost, ThreadkeepError, TurnNotFound
 from threadkeep.store.base import MAX_LIMIT, Append, Begun
 from threadkeep.store.history import backwards
+from threadkeep.turn.active_turn import turn_entries
 from threadkeep.turn.decision import waiting_calls
 from threadkeep.turn.follow import follow
-from threadkeep.turn.host import Host
-from threadkeep.turn.running import turn_entries
+from threadkeep.turn.runner import TurnRunner
 from threadkeep.turn.steps.accept import BusyPolicy, Sending, accept
 
 LATELY = 200
@@ -27,13 +27,13 @@ LATELY = 200
 class Desk:
     """Takes requests for one store and one host of turns."""
 
-    def __init__(self, host: Host) -> None:
-        self.host = host
-        self.store = host.parts.store
+    def __init__(self, runner: TurnRunner) -> None:
+        self.runner = runner
+        self.store = runner.deps.store
 
     async def send(self, scope: Scope, conversation: str, sending: Sending) -> Begun:
         """Store a message and begin (or queue) the turn that answers it."""
-        return await accept(self.host, scope, conversation, sending)
+        return await accept(self.runner, scope, conversation, sending)
 
     async def regenerate(
         self, scope: Scope, conversation: str, *, entry: int | None = None, key: IdempotencyKey | None = None
@@ -41,7 +41,7 @@ class Desk:
         """Answer the question behind an answer (none: the newest) again, beside the old answer."""
         asked = await self._question(scope, conversation, entry)
         sending = Sending(content=None, parent=asked.seq, policy=BusyPolicy.QUEUE, key=key)
-        return await accept(self.host, scope, conversation, sending)
+        return await accept(self.runner, scope, conversation, sending)
 
     async def _question(self, scope: Scope, conversation: str, entry: int | None) -> Entry:
         """Return the user message that an entry of a branch belongs to."""
@@ -55,7 +55,7 @@ class Desk:
         """Stop the turn that runs or waits, keep what was said of it, and return the turn."""
         turn = await self._active(scope, conversation)
         try:
-            await self.host.stop_turn(turn, TurnState.CANCELLED)
+            await self.runner.stop_turn(turn, TurnState.CANCELLED)
         except LeaseLost:
             raise TurnNotFound from None
         return turn
@@ -84,14 +84,14 @@ class Desk:
             done = await self.store.append(scope, conversation, Append(bodies=(answer,), key=key, lease=lease))
         except ThreadkeepError:
             if lease is not None:
-                self.host.take_up(lease)  # the answer was refused: the turn waits again
+                self.runner.take_up(lease)  # the answer was refused: the turn waits again
             raise
-        self.host.parts.bus.publish(scope.tenant, conversation)
+        self.runner.deps.bus.publish(scope.tenant, conversation)
         if lease is not None:
-            self.host.take_up(lease)
+            self.runner.take_up(lease)
         elif not await self.waiting_calls(turn):
             with suppress(TurnNotFound):  # others decided the other calls at the same time, and one of us goes on
-                self.host.take_up(await self._taken(turn))
+                self.runner.take_up(await self._taken(turn))
         return done.entries[0]
 
     async def waiting_calls(self, turn: Turn) -> tuple[ToolCall, ...]:
@@ -114,9 +114,9 @@ class Desk:
         raise TurnNotFound("No such call waits for a person.")
 
     async def _taken(self, turn: Turn) -> Lease:
-        parts = self.host.parts
+        deps = self.runner.deps
         try:
-            return await self.store.take(turn, parts.owner, parts.lease_for)
+            return await self.store.take(turn, deps.owner, deps.lease_for)
         except LeaseLost:
             raise TurnNotFound("Somebody else has just decided about this call.") from None
 
@@ -152,4 +152,4 @@ class Desk:
         presence: bool = False,
     ) -> AsyncGenerator[Event, None]:
         """Yield every event of a conversation behind the cursor (none: from now on), for ever."""
-        return follow(self.store, self.host.parts.bus, scope, conversation, after, presence=presence)
+        return follow(self.store, self.runner.deps.bus, scope, conversation, after, presence=presence)

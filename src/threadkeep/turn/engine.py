@@ -1,7 +1,7 @@
 """The life of a turn. Follow it here, then file by file in `steps/`.
 
 Every round of the loop asks `decide` what comes next, and `decide` knows nothing but the entries in the log; so taking
-up a dead owner's turn is running this loop again. Who runs turns, and when, is in `host.py`.
+up a dead owner's turn is running this loop again. Who runs turns, and when, is in `runner.py`.
 """
 
 import logging
@@ -17,8 +17,8 @@ from threadkeep.errors import (
     StoreError,
     ThreadkeepError,
 )
+from threadkeep.turn.active_turn import ActiveTurn
 from threadkeep.turn.decision import Finish, Generate, RunTools, Wait, decide
-from threadkeep.turn.running import Running
 from threadkeep.turn.steps.complete_conversation import complete_conversation
 from threadkeep.turn.steps.finish_draft import finish_draft
 from threadkeep.turn.steps.gather_context import gather_context
@@ -37,74 +37,74 @@ SHARES = (1.0, 0.6, 0.2)
 INTERNAL = Failure(code="internal_error", detail="something went wrong here; the log tells what")
 
 
-async def run_turn(running: Running) -> None:
+async def run_turn(active: ActiveTurn) -> None:
     """Do one step after the other until the turn is settled. What the store raises is left for recovery."""
     try:
-        while not running.is_settled:
-            await _step(running)
+        while not active.is_settled:
+            await _step(active)
     except (StoreError, LeaseLost, ConversationNotFound):
         raise
     except ThreadkeepError as error:
-        await _fail(running, Failure.of(error))
+        await _fail(active, Failure.of(error))
     except Exception:
         # A fault of ours or of an assistant's code: it would only come again, so the turn ends here.
-        logger.exception("turn %s of %s failed", running.lease.turn, running.lease.conversation)
-        await _fail(running, INTERNAL)
+        logger.exception("turn %s of %s failed", active.lease.turn, active.lease.conversation)
+        await _fail(active, INTERNAL)
 
 
-async def _fail(running: Running, failure: Failure) -> None:
-    await finish_draft(running)
-    await settle(running, TurnState.FAILED, failure=failure)
+async def _fail(active: ActiveTurn, failure: Failure) -> None:
+    await finish_draft(active)
+    await settle(active, TurnState.FAILED, failure=failure)
 
 
-async def _step(running: Running) -> None:
-    if running.stop.is_set():
-        await settle(running, running.stop_as)
+async def _step(active: ActiveTurn) -> None:
+    if active.stop.is_set():
+        await settle(active, active.stop_as)
         return
-    step = decide(running.entries, running.assistant.tools, running.assistant.iterations)
+    step = decide(active.entries, active.assistant.tools, active.assistant.iterations)
     match step:
         case Generate():
-            await running.parts.load_model(running.conversation.model, running.assistant)
-            await _keep(running, await _generate(running, step))
+            await active.deps.load_model(active.conversation.model, active.assistant)
+            await _keep(active, await _generate(active, step))
         case RunTools():
-            await run_tools(running, step)
+            await run_tools(active, step)
         case Wait():
-            await settle(running, TurnState.WAITING, calls=step.calls)
+            await settle(active, TurnState.WAITING, calls=step.calls)
         case Finish():
-            await complete_conversation(running)
-            await settle(running, step.state, detail=step.detail)
+            await complete_conversation(active)
+            await settle(active, step.state, detail=step.detail)
         case _:
             assert_never(step)
 
 
-async def _generate(running: Running, step: Generate) -> Generated:
+async def _generate(active: ActiveTurn, step: Generate) -> Generated:
     """Ask the model; if the request is too long for it, ask again with less of the history."""
     notes = ((CUT_OFF,) if step.cut_off else ()) + ((LIMIT,) if step.last else ())
-    closing = LIMIT_SAID.format(running.assistant.iterations) if step.last else ""
+    closing = LIMIT_SAID.format(active.assistant.iterations) if step.last else ""
     for share in SHARES:
-        context = await gather_context(running, notes, tools=not step.last, share=share)
-        generated = await generate(running, context, tools=not step.last, closing=closing)
+        context = await gather_context(active, notes, tools=not step.last, share=share)
+        generated = await generate(active, context, tools=not step.last, closing=closing)
         if not isinstance(generated.error, ContextTooLong) or share == SHARES[-1]:
             return generated
         logger.info("the model takes no request of about %s tokens", context.tokens)
     raise AssertionError("the last attempt always returns")
 
 
-async def _keep(running: Running, generated: Generated) -> None:
+async def _keep(active: ActiveTurn, generated: Generated) -> None:
     """Store what the model gave; the last message of a turn and the end of the turn are one commit."""
     message = generated.message
     said = tuple(body for body in (generated.change, message) if body is not None)
     if generated.stopped:
-        await settle(running, running.stop_as, *said)
+        await settle(active, active.stop_as, *said)
     elif generated.is_whole and message is None:
         if said:
-            await running.append(*said)
-        await complete_conversation(running)
-        await settle(running, TurnState.COMPLETED, detail=EMPTY)
-    elif generated.is_whole and message is not None and not message.tool_calls and running.assistant.machine is None:
-        await settle(running, TurnState.COMPLETED, *said)
+            await active.append(*said)
+        await complete_conversation(active)
+        await settle(active, TurnState.COMPLETED, detail=EMPTY)
+    elif generated.is_whole and message is not None and not message.tool_calls and active.assistant.machine is None:
+        await settle(active, TurnState.COMPLETED, *said)
     elif message is not None and generated.may_go_on:
-        await running.append(*said)
+        await active.append(*said)
     else:
         failure = Failure.of(generated.error or ModelUnavailable())
-        await settle(running, TurnState.FAILED, *said, failure=failure)
+        await settle(active, TurnState.FAILED, *said, failure=failure)

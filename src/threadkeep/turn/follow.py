@@ -6,19 +6,19 @@ from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.events import Event, ReadersCounted
 from threadkeep.conversation.scope import Scope
 from threadkeep.store.base import WALKED, Store
-from threadkeep.turn.bus import LOOK, READERS, Bus, News, topic_of
 from threadkeep.turn.events import events, text_event
+from threadkeep.turn.local_bus import LOOK, READERS, LocalBus, Nudge, topic_of
 
 LOOK_EVERY = 1.0
-"""Seconds after which a reader looks into the log unasked: another process may have written, or news was lost."""
-LOOK_EVERY_RELAYED = 5.0
-"""The same where other processes tell us: then only news that was lost is waited for."""
+"""Seconds after which a reader looks into the log unasked: another process may have written, or a nudge was lost."""
+LOOK_EVERY_BRIDGED = 5.0
+"""The same where other processes tell us: then only a nudge that was lost is waited for."""
 PAGE = WALKED
 
 
 async def follow(
     store: Store,
-    bus: Bus,
+    bus: LocalBus,
     scope: Scope,
     conversation: str,
     after: Cursor | None = None,
@@ -32,10 +32,10 @@ async def follow(
     topic = topic_of(scope.tenant, conversation)
     with bus.subscribed(scope.tenant, conversation, presence=presence) as subscription:
         cursor = await _present(store, scope, conversation) if after is None else after
-        news = [LOOK]
+        nudges = [LOOK]
         readers = 0
         while True:
-            for item in news:
+            for item in nudges:
                 if item is READERS:
                     continue
                 if item.message is not None and item.message == cursor.message and item.offset == cursor.offset:
@@ -48,11 +48,11 @@ async def follow(
                         yield event
             if presence and readers != (readers := bus.presence.count(topic)):
                 yield Event(ReadersCounted(readers), cursor)
-            news = await subscription.get(LOOK_EVERY_RELAYED if bus.is_relayed else LOOK_EVERY) or [LOOK]
+            nudges = await subscription.get(LOOK_EVERY_BRIDGED if bus.is_bridged else LOOK_EVERY) or [LOOK]
 
 
-def _is_old(item: News, cursor: Cursor) -> bool:
-    """Whether the text was seen already, because it was read from the log before the news arrived."""
+def _is_old(item: Nudge, cursor: Cursor) -> bool:
+    """Whether the text was seen already, because it was read from the log before the nudge arrived."""
     return item.message is not None and item.message == cursor.message and item.end <= cursor.offset
 
 

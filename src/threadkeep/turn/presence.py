@@ -22,35 +22,37 @@ class Presence(Generic[TopicT]):
     def __init__(self, changed: Callable[[TopicT], None], clock: Callable[[], float] = time.monotonic) -> None:
         self._changed = changed
         self._clock = clock
-        self._here: Counter[TopicT] = Counter()
+        self._readers_here: Counter[TopicT] = Counter()
         self._elsewhere: dict[TopicT, dict[str, tuple[int, float]]] = defaultdict(dict)
         self._tell: Callable[[TopicT], None] | None = None
 
     def enter(self, topic: TopicT) -> None:
         """Note a reader here."""
-        self._here[topic] += 1
+        self._readers_here[topic] += 1
         self._note(topic)
 
     def leave(self, topic: TopicT) -> None:
         """Note that a reader here has gone."""
-        self._here[topic] -= 1
-        if not self._here[topic]:
-            del self._here[topic]
+        self._readers_here[topic] -= 1
+        if not self._readers_here[topic]:
+            del self._readers_here[topic]
             self._elsewhere.pop(topic, None)
         self._note(topic)
 
     def here(self, topics: Iterable[TopicT] | None = None) -> dict[TopicT, int]:
         """Return how many readers these topics have here, or all that have any."""
-        return dict(self._here) if topics is None else {topic: self._here[topic] for topic in topics}
+        return dict(self._readers_here) if topics is None else {topic: self._readers_here[topic] for topic in topics}
 
     def count(self, topic: TopicT) -> int:
         """Return how many readers there are everywhere, as far as it is known here."""
         now = self._clock()
-        return self._here[topic] + sum(count for count, until in self._elsewhere.get(topic, {}).values() if now < until)
+        return self._readers_here[topic] + sum(
+            count for count, until in self._elsewhere.get(topic, {}).values() if now < until
+        )
 
     def hear(self, sender: str, topic: TopicT, count: int) -> None:
         """Take what another process tells. One that was not known here is told in turn."""
-        if topic not in self._here:
+        if topic not in self._readers_here:
             return
         known, now = self._elsewhere[topic], self._clock()
         for gone in [each for each, (_, until) in known.items() if until <= now]:

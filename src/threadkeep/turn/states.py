@@ -5,13 +5,13 @@ from typing import Any
 
 from threadkeep.conversation.state import State, StateChange
 from threadkeep.machine.machine import Machine
-from threadkeep.turn.running import Running
+from threadkeep.turn.active_turn import ActiveTurn
 
 
-async def read_state(running: Running) -> State:
+async def read_state(active: ActiveTurn) -> State:
     """Return the state at the place that a turn has come to."""
-    lease = running.lease
-    return await running.parts.store.state(lease.scope, lease.conversation, at=running.place or None)
+    lease = active.lease
+    return await active.deps.store.state(lease.scope, lease.conversation, at=active.place or None)
 
 
 def state_change(

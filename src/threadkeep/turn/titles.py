@@ -8,27 +8,27 @@ from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.errors import ModelError, ThreadkeepError
 from threadkeep.llm.answer import Answer
 from threadkeep.llm.title import clean_title, title_from_words, title_request
-from threadkeep.turn.running import Running
+from threadkeep.turn.active_turn import ActiveTurn
 
 logger = logging.getLogger(__name__)
 
 
-async def give_title(running: Running) -> None:
+async def give_title(active: ActiveTurn) -> None:
     """Give the conversation a title after a turn, if it has none. A failure is logged and tried after the next turn."""
-    lease, parts = running.lease, running.parts
+    lease, deps = active.lease, active.deps
     try:
-        conversation = await parts.store.get(lease.scope, lease.conversation)
-        exchange = _exchange(running.entries)
+        conversation = await deps.store.get(lease.scope, lease.conversation)
+        exchange = _exchange(active.entries)
         if conversation.title is not None or exchange is None:
             return
-        title = await _title(running, *exchange)
+        title = await _title(active, *exchange)
         if not title:
             return
         # Only if nobody has given one meanwhile.
         version = conversation.version
-        await parts.store.update(lease.scope, lease.conversation, Update(title=title), expected_version=version)
-        parts.bus.publish(lease.scope.tenant, lease.conversation)
-        parts.bus.publish_list(lease.scope.tenant, lease.scope.user)
+        await deps.store.update(lease.scope, lease.conversation, Update(title=title), expected_version=version)
+        deps.bus.publish(lease.scope.tenant, lease.conversation)
+        deps.bus.publish_list(lease.scope.tenant, lease.scope.user)
     except ThreadkeepError as error:
         logger.info("no title for %s: %s", lease.conversation, error)
     except Exception:
@@ -47,13 +47,13 @@ def _exchange(entries: list[Entry]) -> tuple[str, str] | None:
     return (asked[0], answers[-1]) if asked and answers else None
 
 
-async def _title(running: Running, question: str, answer: str) -> str:
-    if running.model.is_scripted:
+async def _title(active: ActiveTurn, question: str, answer: str) -> str:
+    if active.model.is_scripted:
         return title_from_words(question)
     said = Answer()
     try:
-        async with asyncio.timeout(running.parts.silence):
-            async for delta in running.model.stream(title_request(question, answer)):
+        async with asyncio.timeout(active.deps.silence):
+            async for delta in active.model.stream(title_request(question, answer)):
                 said.add(delta)
     except (ModelError, TimeoutError) as error:
         logger.info("the model gave no title: %s", error)

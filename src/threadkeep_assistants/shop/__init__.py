@@ -19,5 +19,5 @@ ASSISTANT = Assistant(
     examples=("Which phones are under $500?", "Headphones for running", "Where is my order A1002?"),
     tools=Registry([get_price, check_stock, order_status]),
     script=SCRIPT,
-    mind="threadkeep_assistants.shop.graph:mind",
+    agent="threadkeep_assistants.shop.graph:agent",
 )

@@ -1,4 +1,4 @@
-"""The shop's mind, a LangGraph graph: router, then tool, or reformulator and retriever, then generator.
+"""The shop's agent, a LangGraph graph: router, then tool, or reformulator and retriever, then generator.
 
     router ──tool──▶ tool ──▶ (the call is stored and run by Threadkeep, then the graph runs again)
        │ ──retrieve──▶ reformulator ──▶ retriever ──▶ generator
@@ -20,7 +20,7 @@ from langgraph.runtime import Runtime
 from threadkeep.context.marks import note
 from threadkeep.conversation.blocks import Citation
 from threadkeep.graphs.chat_model import call_message
-from threadkeep.graphs.graph_mind import GraphContext, GraphMind
+from threadkeep.graphs.graph_agent import GraphAgent, GraphContext
 from threadkeep.retrieval.base import Document, Query, Retriever, Rewrite
 from threadkeep.retrieval.fitting import fits
 from threadkeep.retrieval.hybrid import HybridIndex
@@ -176,8 +176,8 @@ class Shop:
             return self._index
 
 
-def mind() -> GraphMind:
-    """Return the graph as a mind: the generator speaks, the others are seen at work."""
+def agent() -> GraphAgent:
+    """Return the graph as an agent: the generator speaks, the others are seen at work."""
     shop = Shop()
     graph = StateGraph[ShopState, GraphContext, ShopState, ShopState](ShopState, context_schema=GraphContext)
     graph.add_node("router", shop.route)
@@ -191,7 +191,7 @@ def mind() -> GraphMind:
     graph.add_edge("retriever", "generator")
     graph.add_edge("tool", END)
     graph.add_edge("generator", END)
-    return GraphMind(graph.compile(), speakers={"generator"}, shown={"route", "reformulated_query", "tool_result"})
+    return GraphAgent(graph.compile(), speakers={"generator"}, shown={"route", "reformulated_query", "tool_result"})
 
 
 def _way(state: ShopState) -> str:

@@ -25,5 +25,5 @@ def skill_creator(settings: Settings) -> Assistant:
         tools=Registry([saving_tool(Path(settings.skills_dir))]),
         policy=Policy(window=Window.FULL),
         machine=MACHINE,
-        mind="threadkeep_assistants.skill_creator.agent:SkillCreator",
+        agent="threadkeep_assistants.skill_creator.agent:SkillCreator",
     )

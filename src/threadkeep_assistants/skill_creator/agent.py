@@ -17,7 +17,7 @@ from threadkeep.llm.base import CallPart, Stopped, Text, Used
 from threadkeep.llm.general_script import NOTICE
 from threadkeep.machine.machine import KEY
 from threadkeep.tools.outcome import canonical
-from threadkeep.turn.mind import Asked, Mind, Noted, Shown, Thought
+from threadkeep.turn.agent import Agent, Asked, Noted, Shown, Thought
 from threadkeep_assistants.skill_creator import document, generation, machine
 from threadkeep_assistants.skill_creator.dialogue import READY, STORAGE, WHERE, Dialogue, Reply, listed, shown_document
 from threadkeep_assistants.skill_creator.generation import Limits, ask_model
@@ -29,7 +29,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _OFFER = "Nothing is lost. Say *try again*, *use the template* to do without the model, or tell me what to change."
 
 
-class SkillCreator(Mind):
+class SkillCreator(Agent):
     """Leads from an idea to a skill's folder."""
 
     def __init__(self, limits: Limits | None = None) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from threadkeep.conversation.message import Usage
 from threadkeep.errors import InvalidValue, ModelNonsense, ModelTimeout, ModelUnavailable
 from threadkeep.llm.base import Stopped, Text, Used
-from threadkeep.turn.mind import Asked
+from threadkeep.turn.agent import Asked
 from threadkeep_assistants.skill_creator.document import Files, document, parted, planned_files, templated_resources
 from threadkeep_assistants.skill_creator.fields import BY_KEY, FIELDS, NEEDED
 from threadkeep_assistants.skill_creator.understanding import Unusable, value_of

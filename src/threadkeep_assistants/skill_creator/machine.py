@@ -2,7 +2,7 @@
 exchange changes."""
 
 from threadkeep.machine.machine import Guard, Machine, Transition, Values
-from threadkeep.turn.mind import Changed
+from threadkeep.turn.agent import Changed
 from threadkeep_assistants.skill_creator.fields import FIELDS, NEEDED, is_known
 
 GATHERING_PURPOSE, GATHERING_DETAILS = "gathering_purpose", "gathering_details"

@@ -25,20 +25,20 @@ from threadkeep.testing.stores import OpenAnother, whole_log
 from threadkeep.tools.base import Tool
 from threadkeep.tools.mcp.servers import McpServers
 from threadkeep.tools.registry import Registry
+from threadkeep.turn.active_turn import EngineDeps
 from threadkeep.turn.assistant import Assistant
-from threadkeep.turn.bus import Bus
-from threadkeep.turn.host import Host
-from threadkeep.turn.running import Parts
+from threadkeep.turn.local_bus import LocalBus
+from threadkeep.turn.runner import TurnRunner
 from threadkeep.turn.titles import give_title
 
 PATIENCE = 20.0
 Names = list[str]
 
 
-class WatchedHost(Host):
-    """A host that tells when it has looked for turns to recover for the first time, at its start."""
+class WatchedRunner(TurnRunner):
+    """A runner that tells when it has looked for turns to recover for the first time, at its start."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: EngineDeps) -> None:
         super().__init__(parts, give_title)
         self.has_looked = asyncio.Event()
 
@@ -62,11 +62,11 @@ class Keepers:
     async def open(
         self, model: Model, *tools: Tool, assistant: Assistant | None = None, store: Store | None = None, **parts: Any
     ) -> Keeper:
-        """Open a keeper whose one assistant has these tools; `parts` are further fields of `Parts`."""
+        """Open a keeper whose one assistant has these tools; `parts` are further fields of `EngineDeps`."""
         chosen = assistant or Assistant(name="tester", instructions="Be brief.", tools=Registry(tools))
         fields: dict[str, Any] = {
             "store": store or await self.open_store(),
-            "bus": Bus(),
+            "bus": LocalBus(),
             "assistant_of": lambda conversation: chosen,
             "models": lambda name, assistant: model,
             "clock": self.clock,
@@ -74,10 +74,10 @@ class Keepers:
             "owner": f"keeper-{len(self._opened)}",
             "pauses": (0.0, 0.0),
         }
-        host = WatchedHost(Parts(**(fields | parts)))
+        runner = WatchedRunner(EngineDeps(**(fields | parts)))
         keeper = Keeper(
-            host.parts.store,
-            host,
+            runner.deps.store,
+            runner,
             Choice(model.name, "The test plays it."),
             {chosen.name: chosen},
             McpServers({}),
@@ -87,7 +87,7 @@ class Keepers:
         )
         self._opened.append(keeper)
         self._models.append(model)
-        await host.has_looked.wait()
+        await runner.has_looked.wait()
         return keeper
 
     async def close(self) -> None:

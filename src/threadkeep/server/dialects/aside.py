@@ -16,21 +16,21 @@ from threadkeep.keeper import Keeper
 from threadkeep.runtime import open_store
 from threadkeep.server.dialects.exchange import Sent
 from threadkeep.store.base import MAX_BYTES
-from threadkeep.turn.bus import Bus
+from threadkeep.turn.active_turn import ActiveTurn
 from threadkeep.turn.desk import Desk
-from threadkeep.turn.host import Host
-from threadkeep.turn.running import Running
+from threadkeep.turn.local_bus import LocalBus
+from threadkeep.turn.runner import TurnRunner
 
 logger = logging.getLogger(__name__)
 
 
 async def open_aside(keeper: Keeper, max_bytes: int = MAX_BYTES) -> Desk:
     """Open a desk beside the keeper's. Its turns count as any others do."""
-    parts = replace(keeper.host.parts, store=await open_store("memory:", max_bytes=max_bytes), bus=Bus())
-    return Desk(Host(parts, _nothing))
+    deps = replace(keeper.runner.deps, store=await open_store("memory:", max_bytes=max_bytes), bus=LocalBus())
+    return Desk(TurnRunner(deps, _nothing))
 
 
-async def _nothing(running: Running) -> None:
+async def _nothing(running: ActiveTurn) -> None:
     """A conversation that nobody keeps needs no title."""
 
 

@@ -128,7 +128,7 @@ def conversation_routes(keeper: Keeper) -> APIRouter:
 async def _check_model(keeper: Keeper, name: str | None) -> None:
     """Refuse a model that cannot be loaded now, and not when the first message is sent."""
     try:
-        await keeper.host.parts.load_model(name, next(iter(keeper.assistants.values())))
+        await keeper.runner.deps.load_model(name, next(iter(keeper.assistants.values())))
     except ModelError as error:
         raise InvalidValue(str(error)) from None
 

@@ -56,7 +56,7 @@ def export_routes(keeper: Keeper) -> APIRouter:
         conversation = await store.get(who.scope, id)
         headers = file_headers(conversation, chosen)
         if chosen is Format.JSON:
-            text = export_text(conversation, _log(store, conversation), keeper.host.parts.clock())
+            text = export_text(conversation, _log(store, conversation), keeper.runner.deps.clock())
             return StreamingResponse(text, media_type=_TYPES[chosen], headers=headers)
         end = head or conversation.head
         if end is not None:

@@ -60,7 +60,7 @@ def reading_routes(keeper: Keeper) -> APIRouter:
         summary="Follow the list of conversations",
     )
     async def list_events(who: Who) -> StreamingResponse:
-        changes = watch_list(store, keeper.host.parts.bus, who.scope)
+        changes = watch_list(store, keeper.runner.deps.bus, who.scope)
         return EventStream(changes)
 
     @router.get("/conversations/{id}/tree", summary="The branches")

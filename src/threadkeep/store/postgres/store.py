@@ -29,11 +29,11 @@ from threadkeep.store.postgres.database import Database
 from threadkeep.store.postgres.deletion import Deletion
 from threadkeep.store.postgres.index import Index
 from threadkeep.store.postgres.keyring import PostgresKeyRing
+from threadkeep.store.postgres.notify_channel import PostgresNotifyChannel
 from threadkeep.store.postgres.pool import Pool
 from threadkeep.store.postgres.reading import Reader
 from threadkeep.store.postgres.schema import check
 from threadkeep.store.postgres.searching import Searcher
-from threadkeep.store.postgres.wire import PostgresWire
 from threadkeep.store.postgres.writing import Log
 from threadkeep.store.ruled import RuledStore
 from threadkeep.store.rules import Verb
@@ -75,8 +75,8 @@ class PostgresStore(RuledStore):
         except TimeoutError:
             raise StoreUnavailable("The database does not answer.") from None
 
-    def wire(self) -> PostgresWire:
-        return PostgresWire(self._pool.address.direct())
+    def notify_channel(self) -> PostgresNotifyChannel:
+        return PostgresNotifyChannel(self._pool.address.direct())
 
     async def _write(self, scope: Scope, conversation: str, verb: Verb[T]) -> T:
         answer, entries = await self._log.write(scope, conversation, verb)

@@ -9,8 +9,8 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Turn, TurnState
 from threadkeep.errors import LeaseLost
 from threadkeep.store.base import ROOT, Begin, Begun
-from threadkeep.turn.host import Host
-from threadkeep.turn.running import turn_entries
+from threadkeep.turn.active_turn import turn_entries
+from threadkeep.turn.runner import TurnRunner
 
 
 class BusyPolicy(StrEnum):
@@ -33,57 +33,57 @@ class Sending:
     key: IdempotencyKey | None = None
 
 
-async def accept(host: Host, scope: Scope, conversation: str, sending: Sending) -> Begun:
+async def accept(runner: TurnRunner, scope: Scope, conversation: str, sending: Sending) -> Begun:
     """Store a message and see to it that it is answered. When this returns, the message is there for ever."""
-    parts = host.parts
+    deps = runner.deps
     parent, active = sending.parent, None
     if sending.policy in (BusyPolicy.INTERRUPT, BusyPolicy.ROLLBACK):
-        active = await _active(host, scope, conversation)
+        active = await _active(runner, scope, conversation)
         if active is not None and sending.policy is BusyPolicy.ROLLBACK:
-            parent = await _before(host, active)
-    message = None if sending.content is None else _message(host, sending.content)
+            parent = await _before(runner, active)
+    message = None if sending.content is None else _message(runner, sending.content)
     begin = Begin(
         message=message,
         parent=parent,
         expected_head=sending.expected_head,
         key=sending.key,
-        owner=parts.owner,
-        lease_for=parts.lease_for,
+        owner=deps.owner,
+        lease_for=deps.lease_for,
         when_busy="reject" if sending.policy is BusyPolicy.REJECT else "queue",
     )
-    with parts.admission.place(scope, conversation):
-        begun = await parts.store.begin(scope, conversation, begin)
-        parts.bus.publish(scope.tenant, conversation)
+    with deps.admission.place(scope, conversation):
+        begun = await deps.store.begin(scope, conversation, begin)
+        deps.bus.publish(scope.tenant, conversation)
         if begun.lease is not None:
-            host.begin(begun.lease)
+            runner.begin(begun.lease)
     if begun.lease is None and not begun.replayed:
-        await _make_way(host, scope, conversation, active)
+        await _make_way(runner, scope, conversation, active)
     return begun
 
 
-async def _make_way(host: Host, scope: Scope, conversation: str, active: Turn | None) -> None:
+async def _make_way(runner: TurnRunner, scope: Scope, conversation: str, active: Turn | None) -> None:
     """See to it that a queued turn gets its turn: stop the one that is in its way, or start what nobody started."""
     try:
         if active is not None:
-            await host.stop_turn(active, TurnState.INTERRUPTED)
-        elif await _active(host, scope, conversation) is None:
+            await runner.stop_turn(active, TurnState.INTERRUPTED)
+        elif await _active(runner, scope, conversation) is None:
             # Whoever should have started the queue died before it could.
-            await host.run_next(scope, conversation)
+            await runner.run_next(scope, conversation)
     except LeaseLost:
         return  # it has just ended by itself
 
 
-def _message(host: Host, content: str) -> Message:
-    return host.parts.counted(Message(id=host.parts.ids(), role=Role.USER, content=content))
+def _message(runner: TurnRunner, content: str) -> Message:
+    return runner.deps.counted(Message(id=runner.deps.ids(), role=Role.USER, content=content))
 
 
-async def _active(host: Host, scope: Scope, conversation: str) -> Turn | None:
-    turns = await host.parts.store.turns(scope, conversation)
+async def _active(runner: TurnRunner, scope: Scope, conversation: str) -> Turn | None:
+    turns = await runner.deps.store.turns(scope, conversation)
     return next((turn for turn in turns if turn.state is not TurnState.QUEUED), None)
 
 
-async def _before(host: Host, turn: Turn) -> int:
+async def _before(runner: TurnRunner, turn: Turn) -> int:
     """Return the entry that a turn's own message continues: where the branch is left."""
-    entries = await turn_entries(host.parts.store, turn.scope, turn.conversation, turn.number)
+    entries = await turn_entries(runner.deps.store, turn.scope, turn.conversation, turn.number)
     first = next((entry for entry in entries if entry.continues_branch), entries[0])
     return first.parent or ROOT

@@ -13,8 +13,8 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.retrieval.base import Passage
 from threadkeep.store.base import MAX_LIMIT, ROOT
 from threadkeep.text.words import content_words
+from threadkeep.turn.active_turn import ActiveTurn
 from threadkeep.turn.lookup import Found
-from threadkeep.turn.running import Running
 from threadkeep.turn.states import read_state, told
 
 PAGE = 50
@@ -28,84 +28,84 @@ BRANCHES = 8
 
 
 async def gather_context(
-    running: Running, notes: tuple[str, ...] = (), *, tools: bool = True, share: float = 1.0
+    active: ActiveTurn, notes: tuple[str, ...] = (), *, tools: bool = True, share: float = 1.0
 ) -> Context:
     """Return what the model gets to see now, in this share of its room; `tools` says whether it may call any."""
-    policy = running.assistant.policy
-    entries, cut = await _window(running, policy, _room(running))
-    factor = await _calibration(running, entries)
+    policy = active.assistant.policy
+    entries, cut = await _window(active, policy, _room(active))
+    factor = await _calibration(active, entries)
     # After a refusal nothing is believed that would make the request longer.
-    budget = int(_room(running) * share / (factor if share == 1 else max(1.0, factor)))
-    found = await _looked_up(running, entries)
+    budget = int(_room(active) * share / (factor if share == 1 else max(1.0, factor)))
+    found = await _looked_up(active, entries)
     material = Material(
-        opening=await _opening(running, entries),
-        instructions=running.conversation.system or running.assistant.instructions,
+        opening=await _opening(active, entries),
+        instructions=active.conversation.system or active.assistant.instructions,
         entries=entries,
-        turn=running.lease.turn,
+        turn=active.lease.turn,
         policy=policy,
         budget=budget,
         cut=cut,
         passages=tuple(_told(passage) for passage in found.passages) if found else (),
-        notes=(*notes, *await _where_it_stands(running)),
-        count=running.parts.count,
-        has_tools=tools and len(running.assistant.tools) > 0,
-        tool_tokens=_tool_tokens(running) if tools else 0,
+        notes=(*notes, *await _where_it_stands(active)),
+        count=active.deps.count,
+        has_tools=tools and len(active.assistant.tools) > 0,
+        tool_tokens=_tool_tokens(active) if tools else 0,
     )
     if policy.summary:
-        material = replace(material, summary=await _summary(running))
-    context = run(running.assistant.processors, material)
+        material = replace(material, summary=await _summary(active))
+    context = run(active.assistant.processors, material)
     if policy.recall and _is_cut(entries, context.cut):
-        recalled = await _recall(running, entries, context.cut)
-        context = run(running.assistant.processors, replace(material, recalled=recalled)) if recalled else context
+        recalled = await _recall(active, entries, context.cut)
+        context = run(active.assistant.processors, replace(material, recalled=recalled)) if recalled else context
     return context if found is None else replace(context, trace=(*context.trace, found.item))
 
 
-def _room(running: Running) -> int:
+def _room(active: ActiveTurn) -> int:
     """Return how many tokens a request may have; a smaller budget of the policy is the window processor's to keep."""
-    return running.model.window - running.model.window // ANSWER_SHARE
+    return active.model.window - active.model.window // ANSWER_SHARE
 
 
-async def _calibration(running: Running, entries: tuple[Entry, ...]) -> float:
-    """Return how many tokens of the model one of our count is. What a mind asks its model is not what was counted."""
-    if await running.mind() is not None:
+async def _calibration(active: ActiveTurn, entries: tuple[Entry, ...]) -> float:
+    """Return how many tokens of the model one of our count is. What an agent asks its model is not what was counted."""
+    if await active.agent() is not None:
         return 1.0
-    return calibration(entries, running.parts.count, running.model.name)
+    return calibration(entries, active.deps.count, active.model.name)
 
 
-def _tool_tokens(running: Running) -> int:
-    specs = running.assistant.tools.specs()
-    return running.parts.count(own("tools", json.dumps([asdict(spec) for spec in specs]))) if specs else 0
+def _tool_tokens(active: ActiveTurn) -> int:
+    specs = active.assistant.tools.specs()
+    return active.deps.count(own("tools", json.dumps([asdict(spec) for spec in specs]))) if specs else 0
 
 
-async def _window(running: Running, policy: Policy, budget: int) -> tuple[tuple[Entry, ...], Cut]:
+async def _window(active: ActiveTurn, policy: Policy, budget: int) -> tuple[tuple[Entry, ...], Cut]:
     """Return the entries of the branch that matter, this turn's own last, and the cut of the last answer.
 
     What came before the turn is read once; it does not change while the turn runs.
     """
-    own = [entry for entry in running.entries if entry.turn == running.lease.turn and entry.continues_branch]
-    if running.history is None:
-        head = (own[0].parent or 0) if own else running.place
-        running.history = await _history(running, head, policy, budget)
-    history, cut = running.history
+    own = [entry for entry in active.entries if entry.turn == active.lease.turn and entry.continues_branch]
+    if active.history is None:
+        head = (own[0].parent or 0) if own else active.place
+        active.history = await _history(active, head, policy, budget)
+    history, cut = active.history
     latest = [found for entry in own if (found := _cut_of(entry)) is not None]
     return (*history, *own), latest[-1] if latest else cut
 
 
-async def _history(running: Running, head: int, policy: Policy, budget: int) -> tuple[tuple[Entry, ...], Cut]:
+async def _history(active: ActiveTurn, head: int, policy: Policy, budget: int) -> tuple[tuple[Entry, ...], Cut]:
     """Read back from `head` to where the last cut was made, or as far as the policy can use."""
     read: list[Entry] = []
     cut: Cut | None = None
     tokens = messages = 0
     while head:
         page = await _page(
-            running, head, min(policy.size + SPARE, MAX_LIMIT) if policy.window is Window.NEWEST else PAGE
+            active, head, min(policy.size + SPARE, MAX_LIMIT) if policy.window is Window.NEWEST else PAGE
         )
         for entry in reversed(page):
             if cut is not None and entry.seq < cut.first:
                 return tuple(reversed(read)), cut
             read.append(entry)
             if isinstance(entry.body, Message):
-                tokens += running.parts.count(entry.body)
+                tokens += active.deps.count(entry.body)
                 messages += 1
                 cut = cut or _cut_of(entry)
         head = page[0].parent or 0
@@ -121,9 +121,9 @@ def _is_enough(policy: Policy, tokens: int, messages: int, budget: int) -> bool:
     return tokens > 2 * (policy.size if policy.window is Window.BUDGET and policy.size else budget)
 
 
-async def _page(running: Running, head: int, limit: int) -> tuple[Entry, ...]:
-    lease = running.lease
-    return await running.parts.store.newest(lease.scope, lease.conversation, limit=limit, head=head)
+async def _page(active: ActiveTurn, head: int, limit: int) -> tuple[Entry, ...]:
+    lease = active.lease
+    return await active.deps.store.newest(lease.scope, lease.conversation, limit=limit, head=head)
 
 
 def _cut_of(entry: Entry) -> Cut | None:
@@ -143,55 +143,55 @@ def _is_cut(entries: tuple[Entry, ...], cut: Cut) -> bool:
     return bool(entries) and (entries[0].parent is not None or entries[0].seq < cut.first)
 
 
-async def _opening(running: Running, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+async def _opening(active: ActiveTurn, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
     """Return the system messages that begin the branch, where the window does not reach back to them."""
     if not entries or entries[0].parent is None:
         return ()
-    lease = running.lease
-    first = await running.parts.store.after(lease.scope, lease.conversation, ROOT, limit=4, head=running.place)
+    lease = active.lease
+    first = await active.deps.store.after(lease.scope, lease.conversation, ROOT, limit=4, head=active.place)
     said = takewhile(lambda entry: isinstance(entry.body, Message) and entry.body.role is Role.SYSTEM, first)
     return tuple(entry for entry in said if entry.seq < entries[0].seq)
 
 
-async def _looked_up(running: Running, entries: tuple[Entry, ...]) -> Found | None:
+async def _looked_up(active: ActiveTurn, entries: tuple[Entry, ...]) -> Found | None:
     """Look the question up, if the assistant looks things up: once a turn, whatever its tools find after that."""
-    lookup = running.assistant.lookup
-    if lookup is None or running.found is not None:
-        return running.found
+    lookup = active.assistant.lookup
+    if lookup is None or active.found is not None:
+        return active.found
     said = [entry.body for entry in entries if isinstance(entry.body, Message)]
     asked = max((place for place, message in enumerate(said) if message.role is Role.USER), default=None)
     if asked is not None:
-        running.found = await lookup.find(said[asked].content, said[:asked], running.model)
-    return running.found
+        active.found = await lookup.find(said[asked].content, said[:asked], active.model)
+    return active.found
 
 
 def _told(passage: Passage) -> str:
     return f"{passage.title} ({passage.id}): {passage.text}" if passage.title else f"({passage.id}) {passage.text}"
 
 
-async def _where_it_stands(running: Running) -> tuple[str, ...]:
-    """Return what a model that leads a guided conversation is told; a mind looks at the state itself."""
-    machine = running.assistant.machine
-    if machine is None or running.assistant.mind is not None:
+async def _where_it_stands(active: ActiveTurn) -> tuple[str, ...]:
+    """Return what a model that leads a guided conversation is told; an agent looks at the state itself."""
+    machine = active.assistant.machine
+    if machine is None or active.assistant.agent is not None:
         return ()
-    return (told(machine, await read_state(running)),)
+    return (told(machine, await read_state(active)),)
 
 
-async def _summary(running: Running) -> Entry | None:
-    lease = running.lease
-    return await running.parts.store.summary(lease.scope, lease.conversation, head=running.place)
+async def _summary(active: ActiveTurn) -> Entry | None:
+    lease = active.lease
+    return await active.deps.store.summary(lease.scope, lease.conversation, head=active.place)
 
 
-async def _recall(running: Running, entries: tuple[Entry, ...], cut: Cut) -> tuple[Entry, ...]:
+async def _recall(active: ActiveTurn, entries: tuple[Entry, ...], cut: Cut) -> tuple[Entry, ...]:
     """Return earlier messages of this branch that have to do with the question, the best first."""
     asked = [entry.body for entry in entries if isinstance(entry.body, Message) and entry.body.role is Role.USER]
     words = content_words(asked[-1].content) if asked else ()
     if not words:
         return ()
-    lease, store = running.lease, running.parts.store
+    lease, store = active.lease, active.deps.store
     before = max(entries[0].seq, cut.first)
     found = await store.related(lease.scope, lease.conversation, words, before=before, limit=RELATED * BRANCHES)
     if not found:
         return ()
     tree = await store.tree(lease.scope, lease.conversation)
-    return tuple(entry for entry in found if tree.holds(running.place, entry.seq))[:RELATED]
+    return tuple(entry for entry in found if tree.holds(active.place, entry.seq))[:RELATED]

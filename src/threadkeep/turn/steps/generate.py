@@ -13,11 +13,11 @@ from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.conversation.state import State, StateChange
 from threadkeep.errors import ContentTooLarge, ModelError, ModelTimeout, ModelUnavailable
 from threadkeep.llm.base import Delta, Model, Request, Text
-from threadkeep.turn.collected import Collected
+from threadkeep.turn.active_turn import STORE_PATIENCE, ActiveTurn
+from threadkeep.turn.agent import Asked, Changed, Thought
+from threadkeep.turn.collected import ModelOutput
 from threadkeep.turn.decision import flaw_item
-from threadkeep.turn.mind import Asked, Changed, Thought
-from threadkeep.turn.pen import Pen
-from threadkeep.turn.running import STORE_PATIENCE, Running
+from threadkeep.turn.draft_writer import DraftWriter
 from threadkeep.turn.states import after, read_state, state_change
 from threadkeep.turn.steps.run_tools import traced_calls
 
@@ -45,134 +45,134 @@ class Generated:
         return self.is_whole or self.error is None or (isinstance(self.error, ModelError) and self.error.can_retry)
 
 
-async def generate(running: Running, context: Context, *, tools: bool, closing: str = "") -> Generated:
+async def generate(active: ActiveTurn, context: Context, *, tools: bool, closing: str = "") -> Generated:
     """Ask the model until it answers, fails for good or is stopped by somebody. `closing` is added to an answer.
 
     An answer that broke off is given back after the pause: it is stored before the model is asked again.
     """
-    request = Request(messages=context.messages, tools=running.assistant.tools.specs() if tools else ())
-    _tell(running, request)
-    for pause in (*running.parts.pauses, None):
-        generated = await _attempt(running, request, context, closing)
+    request = Request(messages=context.messages, tools=active.assistant.tools.specs() if tools else ())
+    _tell(active, request)
+    for pause in (*active.deps.pauses, None):
+        generated = await _attempt(active, request, context, closing)
         error = generated.error
         if generated.stopped or pause is None or not isinstance(error, ModelError) or not error.can_retry:
             return generated
         wait = max(pause * random.uniform(0.8, 1.2), min(error.retry_after or 0, 60))  # noqa: S311
         logger.info("the model failed (%s), asking again in %.1f s", error.code, wait)
-        if await _stopped_within(running, wait):
+        if await _stopped_within(active, wait):
             return replace(generated, stopped=True)
         if generated.message:
             return generated
     raise AssertionError("the last attempt always returns")
 
 
-def _tell(running: Running, request: Request) -> None:
+def _tell(active: ActiveTurn, request: Request) -> None:
     """Log what the model gets to see: never the content."""
     if not logger.isEnabledFor(logging.DEBUG):
         return
     count = len(request.messages)
-    logger.debug("turn %s of %s asks with %s messages", running.lease.turn, running.lease.conversation, count)
+    logger.debug("turn %s of %s asks with %s messages", active.lease.turn, active.lease.conversation, count)
     for index, message in enumerate(request.messages):
         has = "with" if message.tool_calls else "without"
         logger.debug("%s: %s, %s characters, %s tool calls", index, message.role, len(message.content), has)
 
 
 class _LoggedModel(Model):
-    """The model as a mind uses it: what it asks on its own is logged like any other request."""
+    """The model as an agent uses it: what it asks on its own is logged like any other request."""
 
-    def __init__(self, running: Running) -> None:
-        self._running = running
-        self.name, self.window = running.model.name, running.model.window
-        self.is_scripted = running.model.is_scripted
+    def __init__(self, active: ActiveTurn) -> None:
+        self._active = active
+        self.name, self.window = active.model.name, active.model.window
+        self.is_scripted = active.model.is_scripted
 
     def stream(self, request: Request) -> AsyncIterator[Delta]:
         """Log the request and answer it."""
-        _tell(self._running, request)
-        return self._running.model.stream(request)
+        _tell(self._active, request)
+        return self._active.model.stream(request)
 
 
-async def _stopped_within(running: Running, seconds: float) -> bool:
+async def _stopped_within(active: ActiveTurn, seconds: float) -> bool:
     try:
         async with asyncio.timeout(seconds):
-            await running.stop.wait()
+            await active.stop.wait()
     except TimeoutError:
         return False
     return True
 
 
-async def _attempt(running: Running, request: Request, context: Context, closing: str) -> Generated:
+async def _attempt(active: ActiveTurn, request: Request, context: Context, closing: str) -> Generated:
     """Ask the model once."""
-    parts = running.parts
-    started = parts.clock()
-    pen = Pen(parts.store, parts.bus, running.lease, parts.ids())
-    hearing = Hearing(running, request, context, pen)
-    answer = hearing.collected.answer
+    deps = active.deps
+    started = deps.clock()
+    writer = DraftWriter(deps.store, deps.bus, active.lease, deps.ids())
+    call = ModelCall(active, request, context, writer)
+    answer = call.output.answer
     error: ModelError | ContentTooLarge | None = None
     stopped = False
     try:
-        stopped = await _stream(hearing)
+        stopped = await _stream(call)
         if closing and answer.reason is not None and not stopped:
-            await pen.write(closing if answer.text else closing.strip())
-        await pen.finish()
+            await writer.write(closing if answer.text else closing.strip())
+        await writer.finish()
     except (ModelError, ContentTooLarge) as caught:
         error = caught
     except BaseException:
-        await pen.drop(STORE_PATIENCE)
+        await writer.drop(STORE_PATIENCE)
         raise
-    text = await _written(pen)
+    text = await _written(writer)
     whole = answer.reason is not None and error is None and not stopped
     # Where no tools were offered, a call is none.
-    calls = answer.calls(parts.ids) if whole and request.tools else ()
-    blocks = (*_shown(running), *hearing.collected.blocks) if whole and not calls else ()
+    calls = answer.calls(deps.ids) if whole and request.tools else ()
+    blocks = (*_shown(active), *call.output.blocks) if whole and not calls else ()
     if not (text or whole or stopped or error):
         error = ModelUnavailable(BROKE_OFF)
     message = Message(
-        id=pen.message,
+        id=writer.message,
         role=Role.ASSISTANT,
         content=text,
         blocks=blocks,
         tool_calls=calls,
         tool_trace=(
-            *(() if calls else traced_calls(running.entries)),
+            *(() if calls else traced_calls(active.entries)),
             *context.trace,
-            *hearing.collected.notes,
+            *call.output.notes,
             *(flaw_item(*flaw) for flaw in answer.flaws.items()),
         ),
         usage=answer.usage,
         status=MessageStatus.COMPLETE if whole else MessageStatus.INTERRUPTED,
-        model=running.model.name,
+        model=active.model.name,
         started_at=started,
     )
     kept = message if text or calls or blocks else None
-    change = await hearing.change() if whole else None
+    change = await call.change() if whole else None
     return Generated(message=kept, is_whole=whole, change=change, stopped=stopped, error=error)
 
 
-def _shown(running: Running) -> tuple[Block, ...]:
+def _shown(active: ActiveTurn) -> tuple[Block, ...]:
     """Return the blocks that the tools of this turn have shown: they are part of the answer."""
-    said = (entry.body for entry in running.entries if isinstance(entry.body, Message))
+    said = (entry.body for entry in active.entries if isinstance(entry.body, Message))
     return tuple(block for message in said if message.role is Role.TOOL for block in message.blocks)
 
 
-async def _written(pen: Pen) -> str:
+async def _written(writer: DraftWriter) -> str:
     """Return what was written; after an error some more may have been, but not what did not fit any more."""
     while True:
         try:
-            return await pen.finish()
+            return await writer.finish()
         except ContentTooLarge:
             continue
 
 
-class Hearing:
-    """One call of a model or a mind: what is taken up of it, and when it was last heard of."""
+class ModelCall:
+    """One call of a model or an agent: what is taken up of it, and when it was last heard of."""
 
-    def __init__(self, running: Running, request: Request, context: Context, pen: Pen) -> None:
-        self.collected = Collected()
+    def __init__(self, active: ActiveTurn, request: Request, context: Context, writer: DraftWriter) -> None:
+        self.output = ModelOutput()
         self.heard_at = asyncio.get_running_loop().time()
-        self.running = running
+        self.active = active
         self._request = request
         self._context = context
-        self._pen = pen
+        self._writer = writer
         self._state: State | None = None
 
     async def take_all(self) -> None:
@@ -185,48 +185,48 @@ class Hearing:
 
     async def change(self) -> StateChange | None:
         """Return the change of state that belongs to the answer. Raises IllegalTransition if it must not be."""
-        collected, machine = self.collected, self.running.assistant.machine
-        if not collected.has_changes:
+        output, machine = self.output, self.active.assistant.machine
+        if not output.has_changes:
             return None
-        state = self._state or await read_state(self.running)
-        return state_change(machine, state, collected.set, tuple(collected.unset))
+        state = self._state or await read_state(self.active)
+        return state_change(machine, state, output.set, tuple(output.unset))
 
     async def _thoughts(self) -> AsyncIterator[Thought]:
-        running = self.running
-        mind = await running.mind()
-        if mind is None:
-            return running.model.stream(self._request)
-        self._state = await read_state(running)
+        active = self.active
+        agent = await active.agent()
+        if agent is None:
+            return active.model.stream(self._request)
+        self._state = await read_state(active)
         said = tuple(entry.body for entry in self._context.entries if isinstance(entry.body, Message))
-        asked = Asked(request=self._request, model=_LoggedModel(running), state=self._state.values, messages=said)
-        return mind.think(asked)
+        asked = Asked(request=self._request, model=_LoggedModel(active), state=self._state.values, messages=said)
+        return agent.think(asked)
 
     async def _take(self, thought: Thought) -> None:
         if isinstance(thought, Changed) and thought.now:
             await self._change_now(thought)
             return
-        self.collected.add(thought)
+        self.output.add(thought)
         if isinstance(thought, Text) and thought.text:
-            self.running.note_text()
-            await self._pen.write(thought.text)
+            self.active.note_text()
+            await self._writer.write(thought.text)
 
     async def _change_now(self, changed: Changed) -> None:
-        state = self._state or await read_state(self.running)
-        change = state_change(self.running.assistant.machine, state, changed.set, changed.unset)
-        await self.running.append(change)
+        state = self._state or await read_state(self.active)
+        change = state_change(self.active.assistant.machine, state, changed.set, changed.unset)
+        await self.active.append(change)
         self._state = after(state, change)
 
 
-async def _stream(hearing: Hearing) -> bool:
+async def _stream(call: ModelCall) -> bool:
     """Take up all that the model says; return whether somebody stopped it."""
-    running, loop = hearing.running, asyncio.get_running_loop()
-    silence = running.parts.silence
-    taking = asyncio.create_task(hearing.take_all())
-    stopping = asyncio.create_task(running.stop.wait())
+    active, loop = call.active, asyncio.get_running_loop()
+    silence = active.deps.silence
+    taking = asyncio.create_task(call.take_all())
+    stopping = asyncio.create_task(active.stop.wait())
     try:
         # One look after each silence, not a timer for each word.
         while not taking.done() and not stopping.done():
-            left = hearing.heard_at + silence - loop.time()
+            left = call.heard_at + silence - loop.time()
             if left <= 0:
                 raise ModelTimeout(f"The model said nothing for {silence:g} seconds.")
             await asyncio.wait((taking, stopping), timeout=left, return_when=asyncio.FIRST_COMPLETED)

@@ -15,8 +15,8 @@ from threadkeep.store.base import Appendable
 from threadkeep.tools.base import Archive, ToolContext, ToolOutcome
 from threadkeep.tools.outcome import failure
 from threadkeep.tools.registry import run_calls, shorten
+from threadkeep.turn.active_turn import ActiveTurn
 from threadkeep.turn.decision import RunTools
-from threadkeep.turn.running import Running
 from threadkeep.turn.states import after, read_state, state_change
 
 UNKNOWN = "outcome unknown: the process stopped while this call may have been running; it was not run again"
@@ -26,10 +26,10 @@ MOST_TRACED, MOST_ARGUMENTS, MOST_RESULT = 100, 1_000, 200
 """How many calls the trace of an answer tells of, and how many characters of their arguments and results."""
 
 
-async def run_tools(running: Running, step: RunTools) -> None:
+async def run_tools(active: ActiveTurn, step: RunTools) -> None:
     """Run calls at the same time and store each result; somebody who stops the turn stops the calls."""
-    running_calls = asyncio.create_task(_run(running, step))
-    stopping = asyncio.create_task(running.stop.wait())
+    running_calls = asyncio.create_task(_run(active, step))
+    stopping = asyncio.create_task(active.stop.wait())
     try:
         await asyncio.wait((running_calls, stopping), return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -41,39 +41,39 @@ async def run_tools(running: Running, step: RunTools) -> None:
         running_calls.result()
 
 
-async def refuse(running: Running, calls: Sequence[ToolCall], reason: str) -> None:
+async def refuse(active: ActiveTurn, calls: Sequence[ToolCall], reason: str) -> None:
     """Store for each call that it must not run any more."""
     if calls:
-        await running.append(*(_result(running.parts.ids, call, _refusal(reason)) for call in calls))
+        await active.append(*(_result(active.deps.ids, call, _refusal(reason)) for call in calls))
 
 
-async def _run(running: Running, step: RunTools) -> None:
-    lease, state = running.lease, await read_state(running)
+async def _run(active: ActiveTurn, step: RunTools) -> None:
+    lease, state = active.lease, await read_state(active)
     for call in step.calls:
-        if (outcome := _without_running(running, step, call)) is not None:
-            state = await _store(running, call, outcome, state)
-    left = [call for call in step.calls if _without_running(running, step, call) is None]
+        if (outcome := _without_running(active, step, call)) is not None:
+            state = await _store(active, call, outcome, state)
+    left = [call for call in step.calls if _without_running(active, step, call) is None]
     context = ToolContext(
         scope=lease.scope,
         conversation=lease.conversation,
         turn=lease.turn,
         call_id="",
         state=state,
-        archive=Archive(running.parts.store, lease.scope),
-        timeout=running.parts.tool_timeout,
+        archive=Archive(active.deps.store, lease.scope),
+        timeout=active.deps.tool_timeout,
         fence=lease.fence,
-        confirm=running.confirm,
+        confirm=active.confirm,
     )
-    async with aclosing(run_calls(running.assistant.tools, left, context, step.flaws)) as outcomes:
+    async with aclosing(run_calls(active.assistant.tools, left, context, step.flaws)) as outcomes:
         async for call, outcome in outcomes:
-            state = await _store(running, call, outcome, state)
+            state = await _store(active, call, outcome, state)
 
 
-def _without_running(running: Running, step: RunTools, call: ToolCall) -> ToolOutcome | None:
+def _without_running(active: ActiveTurn, step: RunTools, call: ToolCall) -> ToolOutcome | None:
     """Return the outcome of a call that must not run: refused by a person, or perhaps run before a crash."""
     if call.id in step.refused:
         return _refusal(step.refused[call.id])
-    tool = running.assistant.tools.get(call.name)
+    tool = active.assistant.tools.get(call.name)
     if step.doubtful and call.id not in step.flaws and (tool is None or not tool.repeatable):
         return ToolOutcome(content=UNKNOWN, error="outcome unknown")
     return None
@@ -83,22 +83,22 @@ def _refusal(reason: str) -> ToolOutcome:
     return ToolOutcome(content=REFUSED + (f": {reason}" if reason else ""), error="refused")
 
 
-async def _store(running: Running, call: ToolCall, outcome: ToolOutcome, state: State) -> State:
+async def _store(active: ActiveTurn, call: ToolCall, outcome: ToolOutcome, state: State) -> State:
     """Store a result and the change of state that came with it; return the state after it."""
     change: StateChange | None = None
     if outcome.state or outcome.unset:
         try:
-            change = state_change(running.assistant.machine, state, outcome.state, outcome.unset)
+            change = state_change(active.assistant.machine, state, outcome.state, outcome.unset)
         except IllegalTransition as error:
             outcome = failure(str(error))
-    result = _result(running.parts.ids, call, outcome)
+    result = _result(active.deps.ids, call, outcome)
     bodies: list[Appendable] = [result] if change is None else [result, change]
     try:
-        await running.append(*bodies)
+        await active.append(*bodies)
     except ContentTooLarge:
         note = f"too large to be kept: {len(outcome.content)} characters"
         short = ToolOutcome(content=shorten(outcome.content, SMALL), error=note, duration_ms=outcome.duration_ms)
-        await running.append(_result(running.parts.ids, call, short))
+        await active.append(_result(active.deps.ids, call, short))
         return state
     return state if change is None else after(state, change)
 

@@ -65,7 +65,7 @@ async def conversation(
     folder: Path, model: str | Model = "demo", limits: Limits = QUICK, scope: Scope = LOCAL
 ) -> AsyncIterator[Conversation]:
     """Begin a conversation."""
-    assistant = replace(skill_creator(Settings(skills_dir=str(folder))), mind=SkillCreator(limits))
+    assistant = replace(skill_creator(Settings(skills_dir=str(folder))), agent=SkillCreator(limits))
     keeper = await open_keeper("memory:", [assistant], model=model, pace=0)
     try:
         yield Conversation(keeper, await keeper.create(title="A skill", scope=scope), folder)

@@ -17,7 +17,7 @@ from threadkeep.conversation.events import Event
 from threadkeep.conversation.message import Message
 from threadkeep.errors import ModelUnavailable
 from threadkeep.graphs.chat_model import KeptChatModel, call_message
-from threadkeep.graphs.graph_mind import GraphContext, GraphMind
+from threadkeep.graphs.graph_agent import GraphAgent, GraphContext
 from threadkeep.llm.base import Model, Text
 from threadkeep.testing.scripted_model import ScriptedModel, says, wants
 from threadkeep.tools.decorator import FunctionTool, tool
@@ -37,19 +37,19 @@ async def speak(state: State, runtime: Runtime[GraphContext]) -> State:
     return {"messages": [await runtime.context.model.ainvoke(state["messages"])]}
 
 
-def graph(**nodes: Any) -> GraphMind:
-    """Return a mind whose nodes run one after the other; only `speak` is heard."""
+def graph(**nodes: Any) -> GraphAgent:
+    """Return an agent whose nodes run one after the other; only `speak` is heard."""
     built: StateGraph[State, GraphContext, State, State] = StateGraph(State, context_schema=GraphContext)
     for name, node in nodes.items():
         built.add_node(name, node)
     for source, target in zip((START, *nodes), (*nodes, END), strict=True):
         built.add_edge(source, target)
-    return GraphMind(built.compile(), speakers={"speak"}, shown={"route"})
+    return GraphAgent(built.compile(), speakers={"speak"}, shown={"route"})
 
 
-async def answer(mind: GraphMind, model: Model, *tools: FunctionTool) -> tuple[Message, list[Event]]:
+async def answer(agent: GraphAgent, model: Model, *tools: FunctionTool) -> tuple[Message, list[Event]]:
     """Ask an assistant with this mind one question."""
-    assistant = Assistant(name="graph", instructions="Be brief.", mind=mind, tools=Registry(tools))
+    assistant = Assistant(name="graph", instructions="Be brief.", agent=agent, tools=Registry(tools))
     async with threadkeep.open("memory:", [assistant], model=model) as keeper:
         chat = await keeper.create(title="Kept")
         turn = await chat.send("What is new?")
@@ -172,7 +172,7 @@ async def test_a_graph_that_runs_in_circles_fails_with_a_reason() -> None:
     built.add_node("speak", lambda state: {"route": "again"})
     built.add_edge(START, "speak")
     built.add_edge("speak", "speak")
-    assistant = Assistant(name="graph", mind=GraphMind(built.compile()))
+    assistant = Assistant(name="graph", agent=GraphAgent(built.compile()))
     async with threadkeep.open("memory:", [assistant], model=ScriptedModel()) as keeper:
         chat = await keeper.create(title="Kept")
         events = [event async for event in (await chat.send("Go")).events()]
@@ -205,7 +205,7 @@ def pausing_inside() -> Any:
 
 @pytest.mark.parametrize("node", [asks, pausing_inside()], ids=["in a node", "in a graph inside"])
 async def test_a_graph_that_pauses_fails_its_turn_and_says_why(node: Any) -> None:
-    assistant = Assistant(name="graph", mind=graph(speak=speak, asks=node))
+    assistant = Assistant(name="graph", agent=graph(speak=speak, asks=node))
     async with threadkeep.open("memory:", [assistant], model=ScriptedModel(says("One moment."))) as keeper:
         turn = await (await keeper.create(title="Kept")).send("What is new?")
         end = [event async for event in turn.events()][-1]

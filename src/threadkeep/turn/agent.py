@@ -1,6 +1,6 @@
 """What thinks for an assistant, where that is more than a model: a graph, or code that leads a guided conversation.
 
-A mind is asked like a model and answers like one, in a stream. Beside text and tool calls it may change the
+An agent is asked like a model and answers like one, in a stream. Beside text and tool calls it may change the
 conversation's state, show blocks and leave notes in the trace. It keeps nothing between two calls: everything it knows
 is in what it is asked with, which comes from the log. Its tools run through ours: it asks for a call and is asked
 again when the result is there.
@@ -36,7 +36,7 @@ class Changed:
     """Keys of the conversation's state that get a new value, and keys that go.
 
     It is stored in the commit of the answer, so both are there or neither. With `now` it is stored at once, for readers
-    to see; then the mind must not mind to find it there when it is asked again.
+    to see; then the agent must not object to finding it there when it is asked again.
     """
 
     set: Mapping[str, Any] = field(default_factory=dict)
@@ -49,7 +49,7 @@ Thought = Delta | Noted | Shown | Changed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What a mind is asked with: the request that a bare model would get, the model that it may use, the state of the
+    """What an agent is asked with: the request that a bare model would get, the model that it may use, the state of the
     conversation and the messages of its branch as far as the context reaches, with their blocks, the question last or
     what was done for it."""
 
@@ -59,7 +59,7 @@ class Asked:
     messages: tuple[Message, ...]
 
     def task(self, system: str, task: str) -> Request:
-        """Return a request of the mind's own: the conversation, newest first within a quarter of the model's window,
+        """Return a request of the agent's own: the conversation, newest first within a quarter of the model's window,
         and a task behind it. What one side said in a row is one message and tools are left out, for every provider."""
         own = [message.content for message in self.request.messages if message.role is Role.SYSTEM]
         said, size = [(Role.USER, task)], 0
@@ -77,7 +77,7 @@ class Asked:
         return Request(messages=(Message(role=Role.SYSTEM, content="\n\n".join([*own, system])), *shown))
 
 
-class Mind(ABC):
+class Agent(ABC):
     """Thinks for an assistant."""
 
     @abstractmethod

@@ -1,7 +1,7 @@
 """Telling readers in this process at once that a log has grown. It may lose anything: a reader catches up from the log.
 
 Text travels along, so that readers who are up to date need not read it again from the store. Readers in other processes
-are told by a `Relay`, where the store has a wire.
+are told by a `NotifyBridge`, where the store has a notify channel.
 """
 
 import asyncio
@@ -16,11 +16,11 @@ from typing import NewType
 from threadkeep.turn.presence import Presence
 
 MOST_WAITING = 256
-"""How much news a slow reader may leave lying before it is only told to look into the log."""
+"""How many nudges a slow reader may leave unread before it is only told to look into the log."""
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class Nudge:
     """Text that was added to the message being written at `offset`; without a message: look into the log."""
 
     message: str | None = None
@@ -33,12 +33,12 @@ class News:
         return self.offset + len(self.text)
 
 
-LOOK = News()
-READERS = News(message="")
+LOOK = Nudge()
+READERS = Nudge(message="")
 """There may be more or fewer readers; the log has not grown."""
 
 Topic = NewType("Topic", bytes)
-"""What news is about: a conversation, or the list of a user's conversations, as a digest that tells neither."""
+"""What a nudge is about: a conversation, or the list of a user's conversations, as a digest that tells neither."""
 TOPIC_BYTES = 16
 
 
@@ -55,32 +55,32 @@ def list_topic(user: str) -> str:
 
 
 class Subscription:
-    """The news of one conversation for one reader."""
+    """The nudges of one conversation for one reader."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._news: list[News] = []
+        self._nudges: list[Nudge] = []
         self._arrived: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._until = 0.0
 
-    def put(self, news: News) -> None:
-        """Leave news for the reader."""
-        if len(self._news) >= MOST_WAITING:
-            self._news = [LOOK]
+    def put(self, nudge: Nudge) -> None:
+        """Leave a nudge for the reader."""
+        if len(self._nudges) >= MOST_WAITING:
+            self._nudges = [LOOK]
         else:
-            self._news.append(news)
+            self._nudges.append(nudge)
         self._wake()
 
-    async def get(self, timeout: float) -> list[News]:
-        """Wait for news and return all of it; none after a while without any."""
-        if not self._news:
+    async def get(self, timeout: float) -> list[Nudge]:
+        """Wait for nudges and return all of them; none after a while without any."""
+        if not self._nudges:
             self._until = self._loop.time() + timeout
             self._set_timer()
             self._arrived = self._loop.create_future()
             await self._arrived
-        news, self._news = self._news, []
-        return news
+        nudges, self._nudges = self._nudges, []
+        return nudges
 
     def close(self) -> None:
         """Wait for nothing any more."""
@@ -107,46 +107,46 @@ class Subscription:
             self._arrived.set_result(None)
 
 
-class Bus:
-    """Passes news on to who has subscribed, by tenant and conversation."""
+class LocalBus:
+    """Passes nudges on to who has subscribed, by tenant and conversation."""
 
     def __init__(self) -> None:
         self._readers: dict[Topic, set[Subscription]] = defaultdict(set)
-        self._relays: list[Callable[[Topic], None]] = []
+        self._bridges: list[Callable[[Topic], None]] = []
         self.presence: Presence[Topic] = Presence(lambda topic: self.tell(topic, READERS))
 
-    def publish(self, tenant: str, conversation: str, news: News = LOOK) -> None:
+    def publish(self, tenant: str, conversation: str, nudge: Nudge = LOOK) -> None:
         """Tell every reader of the conversation."""
         topic = topic_of(tenant, conversation)
-        self.tell(topic, news)
-        for relay in self._relays:
-            relay(topic)
+        self.tell(topic, nudge)
+        for bridge in self._bridges:
+            bridge(topic)
 
     def publish_list(self, tenant: str, user: str) -> None:
         """Tell who watches the list of a user's conversations that something in it has changed."""
         self.publish(tenant, list_topic(user))
 
-    def tell(self, topic: Topic, news: News = LOOK) -> None:
+    def tell(self, topic: Topic, nudge: Nudge = LOOK) -> None:
         """Tell readers here only."""
         for reader in self._readers.get(topic, ()):
-            reader.put(news)
+            reader.put(nudge)
 
     @contextmanager
-    def relayed(self, relay: Callable[[Topic], None]) -> Iterator[None]:
-        """Tell somebody for a while what there is news about, who in turn tells what happens elsewhere."""
-        self._relays.append(relay)
+    def bridged(self, bridge: Callable[[Topic], None]) -> Iterator[None]:
+        """Tell somebody for a while what there are nudges about, who in turn tells what happens elsewhere."""
+        self._bridges.append(bridge)
         try:
             yield
         finally:
-            self._relays.remove(relay)
-            # Readers have relied on it, and the last news may be lost.
+            self._bridges.remove(bridge)
+            # Readers have relied on it, and the last nudge may be lost.
             for topic in tuple(self._readers):
                 self.tell(topic)
 
     @property
-    def is_relayed(self) -> bool:
+    def is_bridged(self) -> bool:
         """Whether readers here hear of what happens elsewhere."""
-        return bool(self._relays)
+        return bool(self._bridges)
 
     @contextmanager
     def subscribed(self, tenant: str, conversation: str, *, presence: bool = False) -> Iterator[Subscription]:

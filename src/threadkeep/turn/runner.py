@@ -10,11 +10,11 @@ from threadkeep.conversation.turn import Lease, Turn, TurnState
 from threadkeep.errors import ConversationNotFound, InvalidValue, LeaseLost, StoreError
 from threadkeep.store.base import MAX_LIMIT
 from threadkeep.supervision import is_being_cancelled, supervised
-from threadkeep.turn.bus import Topic, topic_of
+from threadkeep.turn.active_turn import ActiveTurn, EngineDeps
 from threadkeep.turn.decision import pending_calls
 from threadkeep.turn.engine import run_turn
+from threadkeep.turn.local_bus import Topic, topic_of
 from threadkeep.turn.resume import resume_turn
-from threadkeep.turn.running import Parts, Running
 from threadkeep.turn.steps.finish_draft import finish_draft
 from threadkeep.turn.steps.run_tools import refuse
 from threadkeep.turn.steps.settle import settle
@@ -29,38 +29,38 @@ Key = tuple[str, str, int, int]
 """Tenant, conversation, turn and fencing number: what makes a running turn one of its kind."""
 
 
-class Host:
+class TurnRunner:
     """The turns that run in this process, each in its own task, independent of whoever asked for it."""
 
-    def __init__(self, parts: Parts, after_turn: Callable[[Running], Awaitable[None]]) -> None:
-        self.parts = parts
+    def __init__(self, deps: EngineDeps, after_turn: Callable[[ActiveTurn], Awaitable[None]]) -> None:
+        self.deps = deps
         self._after_turn = after_turn
-        self._running: dict[Key, Running] = {}
+        self._active: dict[Key, ActiveTurn] = {}
         self._unknown: dict[Key, float] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._keeper: asyncio.Task[None] | None = None
+        self._lease_task: asyncio.Task[None] | None = None
 
     def begin(self, lease: Lease) -> None:
         """Run a turn that was just begun, and then those that are queued behind it."""
-        self._host(lease, run_turn)
+        self._run_task(lease, run_turn)
 
     def take_up(self, lease: Lease) -> None:
         """Go on with a turn that another owner left, or that waited for a person."""
-        self._host(lease, resume_turn)
+        self._run_task(lease, resume_turn)
 
-    def _host(self, lease: Lease, run: Callable[[Running], Awaitable[None]]) -> None:
-        leave = self.parts.admission.enter(lease.scope, lease.conversation)
+    def _run_task(self, lease: Lease, run: Callable[[ActiveTurn], Awaitable[None]]) -> None:
+        leave = self.deps.admission.enter(lease.scope, lease.conversation)
         self._spawn(self._run_all(lease, run)).add_done_callback(lambda _: leave())
 
     def _spawn(self, work: Awaitable[None]) -> asyncio.Future[None]:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        if self._keeper is None or self._keeper.done():
-            self._keeper = asyncio.create_task(supervised("keeping leases", self._keep_leases))
+        if self._lease_task is None or self._lease_task.done():
+            self._lease_task = asyncio.create_task(supervised("keeping leases", self._keep_leases))
         return task
 
-    async def _run_all(self, lease: Lease, run: Callable[[Running], Awaitable[None]]) -> None:
+    async def _run_all(self, lease: Lease, run: Callable[[ActiveTurn], Awaitable[None]]) -> None:
         held: Lease | None = lease
         try:
             while held is not None:
@@ -69,34 +69,34 @@ class Host:
         except (LeaseLost, ConversationNotFound) as error:
             logger.info("a turn of %s is not ours any more: %s", lease.conversation, error)
         except StoreError as error:
-            self.parts.observer.left(lease, error.code)
+            self.deps.observer.left(lease, error.code)
             logger.warning("a turn of %s is left for recovery: %s", lease.conversation, error)
         except (Exception, asyncio.CancelledError) as error:
             if isinstance(error, asyncio.CancelledError) and is_being_cancelled():
                 raise
-            self.parts.observer.left(lease, "internal_error")
+            self.deps.observer.left(lease, "internal_error")
             logger.exception("a turn of %s is left for recovery", lease.conversation)
 
-    async def _run(self, lease: Lease, run: Callable[[Running], Awaitable[None]]) -> Lease | None:
+    async def _run(self, lease: Lease, run: Callable[[ActiveTurn], Awaitable[None]]) -> Lease | None:
         """Run one turn to its end; return the lease of the next queued one, if there is one."""
-        running = await Running.load(self.parts, lease)
+        active = await ActiveTurn.load(self.deps, lease)
         key = _key(lease.scope, lease.conversation, lease.turn, lease.fence)
-        self._running[key] = running
+        self._active[key] = active
         try:
-            await run(running)
+            await run(active)
         finally:
-            self._running.pop(key, None)
-            running.ended.set()
-        self._spawn(self._after_turn(running))
+            self._active.pop(key, None)
+            active.ended.set()
+        self._spawn(self._after_turn(active))
         return await self._start_next(lease.scope, lease.conversation)
 
     async def _start_next(self, scope: Scope, conversation: str) -> Lease | None:
         """Start the oldest queued turn of the conversation, unless another turn is open."""
-        parts = self.parts
-        begun = await parts.store.start(scope, conversation, parts.owner, parts.lease_for)
+        deps = self.deps
+        begun = await deps.store.start(scope, conversation, deps.owner, deps.lease_for)
         if begun is None:
             return None
-        parts.bus.publish(scope.tenant, conversation)
+        deps.bus.publish(scope.tenant, conversation)
         return begun.lease
 
     async def run_next(self, scope: Scope, conversation: str) -> bool:
@@ -106,24 +106,24 @@ class Host:
             self.begin(begun)
         return begun is not None
 
-    def _here(self, turn: Turn) -> Running | None:
+    def _active_here(self, turn: Turn) -> ActiveTurn | None:
         """Return a turn if it runs here and is still ours."""
-        return self._running.get(_key(turn.scope, turn.conversation, turn.number, turn.fence))
+        return self._active.get(_key(turn.scope, turn.conversation, turn.number, turn.fence))
 
     async def stop_turn(self, turn: Turn, state: TurnState) -> None:
         """Stop an open turn, wherever it runs: keep what was said, marked, and settle the turn."""
-        running = self._here(turn)
-        if running is not None:
-            running.stop_as = state
-            running.stop.set()
-            await running.ended.wait()
+        active = self._active_here(turn)
+        if active is not None:
+            active.stop_as = state
+            active.stop.set()
+            await active.ended.wait()
             return
-        lease = await self.parts.store.take(turn, self.parts.owner, self.parts.lease_for)
-        running = await Running.load(self.parts, lease)
-        await finish_draft(running)
+        lease = await self.deps.store.take(turn, self.deps.owner, self.deps.lease_for)
+        active = await ActiveTurn.load(self.deps, lease)
+        await finish_draft(active)
         if turn.state is TurnState.WAITING:
-            await refuse(running, pending_calls(running.entries), STOPPED)
-        await settle(running, state)
+            await refuse(active, pending_calls(active.entries), STOPPED)
+        await settle(active, state)
         await self.run_next(turn.scope, turn.conversation)
 
     async def recover(self, limit: int = 100) -> int:
@@ -132,16 +132,16 @@ class Host:
         A turn whose assistant is not known here is left to those who know it; if none comes, it fails here.
         """
         taken, waited, self._unknown = 0, self._unknown, {}
-        for turn in await self.parts.store.expired(self.parts.lease_for, limit=limit):
-            if self._here(turn) is None and (await self._is_known(turn) or self._is_overdue(turn, waited)):
+        for turn in await self.deps.store.expired(self.deps.lease_for, limit=limit):
+            if self._active_here(turn) is None and (await self._is_known(turn) or self._is_overdue(turn, waited)):
                 taken += await self._take_up(turn)
         return taken
 
     async def recover_gone(self) -> int:
         """Take up what processes left that are gone, however long their leases; return how many. For a start."""
         # Of leases that last no time at all, all have run out.
-        turns = await self.parts.store.expired(timedelta(0), limit=MAX_LIMIT)
-        gone = [turn for turn in turns if turn.owner is not None and self.parts.is_gone(turn.owner)]
+        turns = await self.deps.store.expired(timedelta(0), limit=MAX_LIMIT)
+        gone = [turn for turn in turns if turn.owner is not None and self.deps.is_gone(turn.owner)]
         return sum([await self._take_up(turn) for turn in gone if await self._is_known(turn)])
 
     def _is_overdue(self, turn: Turn, waited: Mapping[Key, float]) -> bool:
@@ -155,7 +155,7 @@ class Host:
         if turn.state is TurnState.QUEUED:
             return await self.run_next(turn.scope, turn.conversation)
         try:
-            self.take_up(await self.parts.store.take(turn, self.parts.owner, self.parts.lease_for))
+            self.take_up(await self.deps.store.take(turn, self.deps.owner, self.deps.lease_for))
         except LeaseLost:
             return False
         return True
@@ -163,7 +163,7 @@ class Host:
     async def _is_known(self, turn: Turn) -> bool:
         """Whether the assistant of a turn is here; another process may know one that this one does not."""
         try:
-            self.parts.assistant_of(await self.parts.store.get(turn.scope, turn.conversation))
+            self.deps.assistant_of(await self.deps.store.get(turn.scope, turn.conversation))
         except (ConversationNotFound, InvalidValue):
             return False
         return True
@@ -174,43 +174,43 @@ class Host:
         until = loop.time() + patience
         while self._tasks and (left_over := until - loop.time()) > 0:
             await asyncio.wait(self._tasks, timeout=left_over)
-        if self._keeper is not None:
-            self._keeper.cancel()
-        for running in list(self._running.values()):
-            await self._let_go(running)
+        if self._lease_task is not None:
+            self._lease_task.cancel()
+        for active in list(self._active.values()):
+            await self._let_go(active)
         left = list(self._tasks)
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
 
-    async def _let_go(self, running: Running) -> None:
+    async def _let_go(self, active: ActiveTurn) -> None:
         """End a lease now, so that whoever starts next can take the turn up at once."""
         try:
-            await self.parts.store.extend(running.lease, timedelta(0))
+            await self.deps.store.extend(active.lease, timedelta(0))
         except (LeaseLost, StoreError) as error:
-            logger.info("a lease of %s ends by itself: %s", running.lease.conversation, error)
+            logger.info("a lease of %s ends by itself: %s", active.lease.conversation, error)
 
     async def _keep_leases(self) -> None:
         """Extend every lease in time, as long as turns run here."""
         while self._tasks:
-            await asyncio.sleep(self.parts.lease_for.total_seconds() / 3)
+            await asyncio.sleep(self.deps.lease_for.total_seconds() / 3)
             # All at once: they share commits, and one that takes long must not cost the others their leases.
-            await asyncio.gather(*map(self._keep_lease, self._running.values()))
+            await asyncio.gather(*map(self._keep_lease, self._active.values()))
 
-    async def _keep_lease(self, running: Running) -> None:
+    async def _keep_lease(self, active: ActiveTurn) -> None:
         """Extend a lease; a turn that somebody else has taken is stopped here."""
         try:
-            await self.parts.store.extend(running.lease, self.parts.lease_for)
+            await self.deps.store.extend(active.lease, self.deps.lease_for)
         except LeaseLost:
-            running.stop.set()
+            active.stop.set()
         except StoreError as error:
             logger.warning("a lease could not be extended: %s", error)
 
     async def changed_elsewhere(self, topics: frozenset[Topic]) -> None:
         """Find out at once whether a turn that runs here was stopped by another process."""
-        for running in list(self._running.values()):
-            if topic_of(running.lease.scope.tenant, running.lease.conversation) in topics:
-                await self._keep_lease(running)
+        for active in list(self._active.values()):
+            if topic_of(active.lease.scope.tenant, active.lease.conversation) in topics:
+                await self._keep_lease(active)
 
 
 def _key(scope: Scope, conversation: str, turn: int, fence: int) -> Key:

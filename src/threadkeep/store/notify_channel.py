@@ -1,4 +1,4 @@
-"""The contract of a wire: short words to every process that uses the same store, at once.
+"""The contract of a notify channel: short words to every process that uses the same store, at once.
 
 It is for telling that there is something to read, never for what is to be read: whoever can reach the store may listen.
 It may lose words, and need not keep their order.
@@ -11,8 +11,8 @@ MOST_BYTES = 7000
 """How long a word may be."""
 
 
-class Wire(ABC):
-    """A wire between processes. It is opened and closed any number of times, by one task."""
+class NotifyChannel(ABC):
+    """A channel between processes. It is opened and closed any number of times, by one task."""
 
     @abstractmethod
     async def open(self, hear: Callable[[str], None]) -> None:
@@ -23,8 +23,8 @@ class Wire(ABC):
 
     @abstractmethod
     async def send(self, words: Sequence[str]) -> None:
-        """Send words; none at all just finds out whether the wire still carries. Raises an error of `StoreError`."""
+        """Send words; none at all just finds out whether the channel still carries. Raises an error of `StoreError`."""
 
     @abstractmethod
     async def close(self) -> None:
-        """Hear no more. A wire that is not open is left as it is."""
+        """Hear no more. A channel that is not open is left as it is."""

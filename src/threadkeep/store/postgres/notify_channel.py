@@ -1,4 +1,4 @@
-"""A wire over PostgreSQL: NOTIFY and LISTEN on a connection of its own.
+"""A notify channel over PostgreSQL: NOTIFY and LISTEN on a connection of its own.
 
 Words are not sent within the transactions that they tell of: a transaction that notifies commits under a lock of the
 whole server, so that writers wait for each other's disk (measured with 32 of them: less than half of the commits).
@@ -13,10 +13,10 @@ from typing import Any
 import asyncpg
 
 from threadkeep.errors import StoreUnavailable
+from threadkeep.store.notify_channel import NotifyChannel
 from threadkeep.store.postgres.address import Address
 from threadkeep.store.postgres.faults import FAULTS, translate
 from threadkeep.store.postgres.pool import CALL_SECONDS
-from threadkeep.store.wire import Wire
 
 CHANNEL = "threadkeep"
 # What is sent is not kept, so nobody waits for the disk; but a pooler gives the session to others, who must.
@@ -26,7 +26,7 @@ _SEND = (
 )
 
 
-class PostgresWire(Wire):
+class PostgresNotifyChannel(NotifyChannel):
     """Carries words between all who are connected to one database."""
 
     def __init__(self, address: Address) -> None:
@@ -46,7 +46,7 @@ class PostgresWire(Wire):
 
     async def send(self, words: Sequence[str]) -> None:
         if self._connection is None:
-            raise StoreUnavailable("The wire is not open.")
+            raise StoreUnavailable("The notify channel is not open.")
         try:
             async with asyncio.timeout(CALL_SECONDS):
                 await self._connection.fetch(_SEND, list(words))

@@ -10,8 +10,8 @@ from threadkeep.errors import ContentTooLarge, LeaseLost, ThreadkeepError
 from threadkeep.runtime import open_store
 from threadkeep.store.base import Store
 from threadkeep.testing.samples import ADA, new, running
-from threadkeep.turn.bus import Bus, News, Subscription
-from threadkeep.turn.pen import MOST_UNWRITTEN, Pen
+from threadkeep.turn.draft_writer import MOST_UNWRITTEN, DraftWriter
+from threadkeep.turn.local_bus import LocalBus, Nudge, Subscription
 
 
 class Gated:
@@ -41,8 +41,8 @@ class Desk:
         self.store = store
         self.lease = lease
         self.gated = gated
-        self.bus = Bus()
-        self.pen = Pen(gated, self.bus, lease, "answer")  # type: ignore[arg-type]
+        self.bus = LocalBus()
+        self.pen = DraftWriter(gated, self.bus, lease, "answer")  # type: ignore[arg-type]
 
     @classmethod
     async def set(cls, fails_at: int | None = None, error: ThreadkeepError | None = None) -> "Desk":
@@ -57,7 +57,7 @@ class Desk:
         return draft.text if draft else ""
 
 
-async def _news(subscription: Subscription) -> list[News]:
+async def _nudges(subscription: Subscription) -> list[Nudge]:
     return await subscription.get(0.0)
 
 
@@ -79,10 +79,10 @@ async def test_nothing_is_published_before_it_is_stored() -> None:
         await desk.pen.write("secret")
         await asyncio.sleep(0)
         assert desk.gated.writes == ["secret"]
-        assert reader._news == []
+        assert reader._nudges == []
         desk.gated.gate.set()
         await desk.pen.finish()
-        assert await _news(reader) == [News("answer", 0, "secret")]
+        assert await _nudges(reader) == [Nudge("answer", 0, "secret")]
 
 
 async def test_a_model_that_is_faster_than_the_disk_is_held_back() -> None:

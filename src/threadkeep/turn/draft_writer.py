@@ -4,16 +4,16 @@ import asyncio
 
 from threadkeep.conversation.turn import Lease
 from threadkeep.store.base import Store
-from threadkeep.turn.bus import Bus, News
+from threadkeep.turn.local_bus import LocalBus, Nudge
 
 MOST_UNWRITTEN = 64 * 1024
 """Characters that may wait for a commit before the model is held back."""
 
 
-class Pen:
+class DraftWriter:
     """Writes one message. The first text is written at once; there is no timer."""
 
-    def __init__(self, store: Store, bus: Bus, lease: Lease, message: str) -> None:
+    def __init__(self, store: Store, bus: LocalBus, lease: Lease, message: str) -> None:
         self.message = message
         self.offset = 0
         self._written: list[str] = []
@@ -74,7 +74,7 @@ class Pen:
             self._waiting[:] = [rest] if rest else []
             self._size = len(rest)
             await self._store.write(self._lease, self.message, self.offset, text)
-            news = News(self.message, self.offset, text)
+            nudge = Nudge(self.message, self.offset, text)
             self._written.append(text)
             self.offset += len(text)
-            self._bus.publish(self._lease.scope.tenant, self._lease.conversation, news)
+            self._bus.publish(self._lease.scope.tenant, self._lease.conversation, nudge)

@@ -19,7 +19,7 @@ from threadkeep.llm.base import Model, Text
 from threadkeep.runtime import open_store
 from threadkeep.store.base import Store
 from threadkeep.store.postgres.address import Address
-from threadkeep.store.postgres.wire import PostgresWire
+from threadkeep.store.postgres.notify_channel import PostgresNotifyChannel
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.scripted_model import ScriptedModel, says
 from threadkeep.turn import follow
@@ -33,7 +33,7 @@ async def instances(
 ) -> AsyncIterator[Keepers]:
     """Opens keepers on one database whose readers never look by themselves."""
     monkeypatch.setattr(follow, "LOOK_EVERY", 3600.0)
-    monkeypatch.setattr(follow, "LOOK_EVERY_RELAYED", 3600.0)
+    monkeypatch.setattr(follow, "LOOK_EVERY_BRIDGED", 3600.0)
     monkeypatch.setattr(supervision, "FIRST_PAUSE", 0.01)
 
     async def open_one() -> Store:
@@ -56,10 +56,10 @@ async def heard_by_the_others(one: Keeper, keepers: list[Keeper]) -> None:
     """Publish something on one bus until every other one has heard it."""
     for other in keepers:
         if other is not one:
-            with other.host.parts.bus.subscribed("nobody", "hello") as reader:
+            with other.runner.deps.bus.subscribed("nobody", "hello") as reader:
                 async with asyncio.timeout(PATIENCE):
-                    while not reader._news:
-                        one.host.parts.bus.publish("nobody", "hello")
+                    while not reader._nudges:
+                        one.runner.deps.bus.publish("nobody", "hello")
                         await asyncio.sleep(0.01)
 
 
@@ -103,7 +103,7 @@ async def test_a_connection_that_breaks_is_made_again(
 
 
 async def test_a_wire_says_that_it_is_cut(postgres_server: PostgresServer, postgres_database: Urls) -> None:
-    wire = PostgresWire(Address(postgres_database.server))
+    wire = PostgresNotifyChannel(Address(postgres_database.server))
     with pytest.raises(StoreUnavailable):
         await wire.send(["too early"])
     heard: list[str] = []

@@ -1,4 +1,4 @@
-"""The relay: news reaches the buses of other processes, once, without names, and a wire that breaks is mended."""
+"""The bridge: nudges reach the buses of other processes, once, without names, and a channel that breaks is mended."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -10,11 +10,11 @@ import pytest
 from tests.unit.turn.keepers import until
 from threadkeep import supervision
 from threadkeep.errors import StoreUnavailable
-from threadkeep.store.wire import MOST_BYTES, Wire
+from threadkeep.store.notify_channel import MOST_BYTES, NotifyChannel
 from threadkeep.supervision import supervised
-from threadkeep.turn import relay
-from threadkeep.turn.bus import LOOK, Bus, News, Topic, topic_of
-from threadkeep.turn.relay import MOST_COUNTS, MOST_TOPICS, Relay
+from threadkeep.turn import notify_bridge
+from threadkeep.turn.local_bus import LOOK, LocalBus, Nudge, Topic, topic_of
+from threadkeep.turn.notify_bridge import MOST_COUNTS, MOST_TOPICS, NotifyBridge
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Cable:
     is_down: bool = False
 
 
-class CableWire(Wire):
+class CableChannel(NotifyChannel):
     """A wire within this process."""
 
     def __init__(self, cable: Cable) -> None:
@@ -58,9 +58,9 @@ class CableWire(Wire):
 
 @dataclass
 class Process:
-    """A bus with a relay, and what it was told that others have changed."""
+    """A bus with a bridge, and what it was told that others have changed."""
 
-    bus: Bus = field(default_factory=Bus)
+    bus: LocalBus = field(default_factory=LocalBus)
     changed: list[frozenset[Topic]] = field(default_factory=list)
 
     async def note(self, topics: frozenset[Topic]) -> None:
@@ -70,9 +70,9 @@ class Process:
 
 @asynccontextmanager
 async def joined(cable: Cable, *processes: Process) -> AsyncIterator[None]:
-    """Run a relay for each process."""
-    relays = [Relay(process.bus, CableWire(cable), process.note) for process in processes]
-    tasks = [asyncio.create_task(supervised("the relay", relay.run)) for relay in relays]
+    """Run a bridge for each process."""
+    bridges = [NotifyBridge(process.bus, CableChannel(cable), process.note) for process in processes]
+    tasks = [asyncio.create_task(supervised("the bridge", bridge.run)) for bridge in bridges]
     await until(lambda: len(cable.listeners) == len(processes))
     yield
     for task in tasks:
@@ -84,7 +84,7 @@ async def joined(cable: Cable, *processes: Process) -> AsyncIterator[None]:
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing waits longer than it must."""
-    monkeypatch.setattr(relay, "GATHER", 0)
+    monkeypatch.setattr(notify_bridge, "GATHER", 0)
     monkeypatch.setattr(supervision, "FIRST_PAUSE", 0)
 
 
@@ -92,10 +92,10 @@ async def test_readers_in_other_processes_are_told_to_look_and_no_text_travels()
     cable, here, there = Cable(), Process(), Process()
     async with joined(cable, here, there):
         with there.bus.subscribed("acme", "c") as reader, there.bus.subscribed("acme", "d") as other:
-            here.bus.publish("acme", "c", News("m", 0, "a secret"))
+            here.bus.publish("acme", "c", Nudge("m", 0, "a secret"))
             assert await reader.get(20) == [LOOK]
             await until(lambda: bool(there.changed))
-            assert other._news == []
+            assert other._nudges == []
     assert there.changed == [frozenset({topic_of("acme", "c")})]
     assert here.changed == []
     assert not any(name in word for word in cable.sent for name in ("acme", "secret"))
@@ -105,10 +105,10 @@ async def test_readers_here_hear_their_own_news_once() -> None:
     cable, here = Cable(), Process()
     async with joined(cable, here):
         with here.bus.subscribed("acme", "c") as reader:
-            here.bus.publish("acme", "c", News("m", 0, "text"))
+            here.bus.publish("acme", "c", Nudge("m", 0, "text"))
             await until(lambda: bool(cable.sent))
-            assert await reader.get(0) == [News("m", 0, "text")]
-            assert reader._news == []
+            assert await reader.get(0) == [Nudge("m", 0, "text")]
+            assert reader._nudges == []
 
 
 async def test_what_happens_at_once_is_told_together_and_much_of_it_in_several_words() -> None:
@@ -117,7 +117,7 @@ async def test_what_happens_at_once_is_told_together_and_much_of_it_in_several_w
     async with joined(cable, here, there):
         for number in range(count):
             here.bus.publish("acme", f"c{number}")
-            here.bus.publish("acme", f"c{number}", News("m", 0, "again"))
+            here.bus.publish("acme", f"c{number}", Nudge("m", 0, "again"))
         await until(lambda: bool(there.changed))
     assert len(cable.sent) == 3
     assert max(map(len, cable.sent)) <= MOST_BYTES
@@ -139,7 +139,7 @@ async def test_a_wire_that_broke_is_opened_again() -> None:
 
 
 async def test_a_wire_that_is_quiet_is_tried_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(relay, "QUIET", 0)
+    monkeypatch.setattr(notify_bridge, "QUIET", 0)
     cable, here = Cable(), Process()
     async with joined(cable, here):
         cable.is_down = True
@@ -191,5 +191,5 @@ async def test_words_of_other_programs_mean_nothing(word: str) -> None:
     cable, here = Cable(), Process()
     async with joined(cable, here):
         with here.bus.subscribed("acme", "c") as reader:
-            await CableWire(cable).send([word])
-            assert reader._news == []
+            await CableChannel(cable).send([word])
+            assert reader._nudges == []

@@ -1,7 +1,7 @@
-"""Telling readers in other processes that a log has grown, over the wire of the store, and being told by them.
+"""Telling readers in other processes, over the notify channel of the store, that a log has grown, and hearing theirs.
 
 Only digests of names travel, and no text: readers elsewhere read what is new from the log, where their tenant's walls
-are. The relay may lose anything, as the bus may: readers also look by themselves.
+are. The bridge may lose anything, as the bus may: readers also look by themselves.
 """
 
 import asyncio
@@ -10,14 +10,14 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from secrets import token_hex
 
-from threadkeep.store.wire import MOST_BYTES, Wire
-from threadkeep.turn.bus import TOPIC_BYTES, Bus, Topic
+from threadkeep.store.notify_channel import MOST_BYTES, NotifyChannel
+from threadkeep.turn.local_bus import TOPIC_BYTES, LocalBus, Topic
 from threadkeep.turn.presence import TOLD_EVERY
 
 GATHER = 0.1
 """Seconds between two sendings: what happens meanwhile is told together, so readers elsewhere read as often at most."""
 QUIET = TOLD_EVERY
-"""Seconds after which readers are told of again, by which it is tried whether the wire still carries."""
+"""Seconds after which readers are told of again, by which it is tried whether the channel still carries."""
 MOST_TOPICS = (MOST_BYTES - 100) // (2 * TOPIC_BYTES)
 READERS = "readers "
 """What a word begins with that tells how many readers topics have here; it is no digest."""
@@ -26,12 +26,14 @@ MOST_READERS = 2 ** (8 * COUNT_BYTES) - 1
 MOST_COUNTS = (MOST_BYTES - 100) // (2 * (TOPIC_BYTES + COUNT_BYTES))
 
 
-class Relay:
-    """Carries the news of one bus to those of other processes. `changed` is told what others have changed."""
+class NotifyBridge:
+    """Carries the nudges of one bus to those of other processes. `changed` is told what others have changed."""
 
-    def __init__(self, bus: Bus, wire: Wire, changed: Callable[[frozenset[Topic]], Awaitable[None]]) -> None:
+    def __init__(
+        self, bus: LocalBus, channel: NotifyChannel, changed: Callable[[frozenset[Topic]], Awaitable[None]]
+    ) -> None:
         self._bus = bus
-        self._wire = wire
+        self._channel = channel
         self._changed = changed
         self._sender = token_hex(8)
         self._outgoing: set[Topic] = set()
@@ -41,17 +43,17 @@ class Relay:
         self._told_all = 0.0
 
     async def run(self) -> None:
-        """Carry news until the wire breaks; run supervised, which opens it again."""
+        """Carry nudges until the channel breaks; run supervised, which opens it again."""
         try:
-            await self._wire.open(self._hear)
+            await self._channel.open(self._hear)
             self._told_all = 0.0
             self._bus.presence.relay(self._note_readers)
-            with self._bus.relayed(self._note):
+            with self._bus.bridged(self._note):
                 await self._carry()
         finally:
             self._bus.presence.relay(None)
             self._present.clear()
-            await self._wire.close()
+            await self._channel.close()
 
     def _note(self, topic: Topic) -> None:
         self._outgoing.add(topic)
@@ -82,17 +84,17 @@ class Relay:
                     await self._woken.wait()
             if not self._woken.is_set() or time.monotonic() - self._told_all >= QUIET:
                 self._told_all = time.monotonic()
-                await self._wire.send(self._reader_words(self._bus.presence.here()))
+                await self._channel.send(self._reader_words(self._bus.presence.here()))
             self._woken.clear()
             outgoing, self._outgoing = self._outgoing, set()
             incoming, self._incoming = frozenset(self._incoming), set()
             if outgoing:
-                await self._wire.send(self._words(list(outgoing)))
+                await self._channel.send(self._words(list(outgoing)))
             if incoming:
                 await self._changed(incoming)
             if self._present:
                 present, self._present = self._present, set()
-                await self._wire.send(self._reader_words(self._bus.presence.here(present)))
+                await self._channel.send(self._reader_words(self._bus.presence.here(present)))
             await asyncio.sleep(GATHER)
 
     def _words(self, topics: list[Topic]) -> list[str]:
@@ -107,15 +109,15 @@ class Relay:
 
 def _topics(names: str) -> list[Topic]:
     """Return the topics of a word; of one that another program sent, none."""
-    return [Topic(each) for each in _parts(names, TOPIC_BYTES)]
+    return [Topic(each) for each in _cut_up(names, TOPIC_BYTES)]
 
 
 def _counts(told: str) -> list[tuple[Topic, int]]:
-    parts = _parts(told, TOPIC_BYTES + COUNT_BYTES)
+    parts = _cut_up(told, TOPIC_BYTES + COUNT_BYTES)
     return [(Topic(each[:TOPIC_BYTES]), int.from_bytes(each[TOPIC_BYTES:])) for each in parts]
 
 
-def _parts(told: str, size: int) -> list[bytes]:
+def _cut_up(told: str, size: int) -> list[bytes]:
     try:
         raw = bytes.fromhex(told)
     except ValueError:

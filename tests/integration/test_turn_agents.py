@@ -1,4 +1,4 @@
-"""Minds and machines in the engine: what a mind changes is stored with what it says, or not at all, and only as the
+"""Minds and machines in the engine: what an agent changes is stored with what it says, or not at all, and only as the
 machine allows; what is done at once is seen at once; a conversation at its end is completed."""
 
 import asyncio
@@ -34,8 +34,8 @@ from threadkeep.testing.scripted_model import ScriptedModel, says, wants
 from threadkeep.tools.base import ToolOutcome
 from threadkeep.tools.decorator import tool
 from threadkeep.tools.registry import Registry
+from threadkeep.turn.agent import Agent, Asked, Changed, Noted, Shown, Thought
 from threadkeep.turn.assistant import Assistant
-from threadkeep.turn.mind import Asked, Changed, Mind, Noted, Shown, Thought
 
 LEASE = 11.0
 Step = Thought | BaseException | asyncio.Event
@@ -52,7 +52,7 @@ TRIP = Machine(
 )
 
 
-class Playing(Mind):
+class Playing(Agent):
     """A mind that plays one list of thoughts for each call, and fails on a call that the test did not expect."""
 
     def __init__(self, *calls: Sequence[Step]) -> None:
@@ -83,12 +83,12 @@ async def go(to: str) -> ToolOutcome:
     return ToolOutcome(content=f"went {to}", state={"state": to})
 
 
-def traveller(mind: Mind | None, machine: Machine | None = TRIP) -> Assistant:
-    return Assistant(name="traveller", mind=mind, machine=machine, tools=Registry([go]))
+def traveller(agent: Agent | None, machine: Machine | None = TRIP) -> Assistant:
+    return Assistant(name="traveller", agent=agent, machine=machine, tools=Registry([go]))
 
 
-async def opened(keepers: Keepers, mind: Mind | None, model: Model | None = None, **parts: Any) -> Keeper:
-    return await keepers.open(model or Silent(), assistant=traveller(mind), **parts)
+async def opened(keepers: Keepers, agent: Agent | None, model: Model | None = None, **parts: Any) -> Keeper:
+    return await keepers.open(model or Silent(), assistant=traveller(agent), **parts)
 
 
 async def state_of(keeper: Keeper, chat: Chat) -> dict[str, Any]:
@@ -99,11 +99,11 @@ def saying(text: str, **new: Any) -> list[Thought]:
     return [Text(text), Changed(set=new), Stopped("stop")]
 
 
-async def test_what_a_mind_changes_and_what_it_says_are_one_commit_and_only_changed_keys_are_written(
+async def test_what_an_agent_changes_and_what_it_says_are_one_commit_and_only_changed_keys_are_written(
     keepers: Keepers,
 ) -> None:
-    mind = Playing(saying("Packed.", bag="socks"), saying("Off we go.", state="travelling"))
-    keeper = await opened(keepers, mind)
+    agent = Playing(saying("Packed.", bag="socks"), saying("Off we go.", state="travelling"))
+    keeper = await opened(keepers, agent)
     chat = await new_chat(keeper)
     await ended(await chat.send("Pack"))
     await ended(await chat.send("Go"))
@@ -117,16 +117,16 @@ async def test_what_a_mind_changes_and_what_it_says_are_one_commit_and_only_chan
     ]
     for change, answer in zip(changes, answers, strict=True):
         assert (answer.parent, answer.created_at) == (change.seq, change.created_at)
-    assert mind.asked[1].state == {"state": "packing", "bag": "socks"}
+    assert agent.asked[1].state == {"state": "packing", "bag": "socks"}
 
 
-async def test_a_mind_sees_the_question_last_with_what_was_said_before_and_the_model(keepers: Keepers) -> None:
-    mind, model = Playing(saying("Hello."), saying("Yes?")), Silent()
-    keeper = await opened(keepers, mind, model)
+async def test_an_agent_sees_the_question_last_with_what_was_said_before_and_the_model(keepers: Keepers) -> None:
+    agent, model = Playing(saying("Hello."), saying("Yes?")), Silent()
+    keeper = await opened(keepers, agent, model)
     chat = await new_chat(keeper)
     await ended(await chat.send("Hi"))
     await ended(await chat.send("And now?"))
-    asked = mind.asked[1]
+    asked = agent.asked[1]
     assert [message.content for message in asked.messages] == ["Hi", "Hello.", "And now?"]
     assert asked.model.name == model.name
     assert [spec.name for spec in asked.request.tools] == ["go"]
@@ -177,7 +177,7 @@ async def test_a_model_that_leads_by_a_machine_is_told_where_it_stands(keepers: 
     assert "in the state packing; from here it can go to: nowhere" in model.requests[0].messages[-1].content
 
 
-async def test_a_mind_calls_a_tool_and_is_asked_again_with_the_result_and_the_state_that_it_left(
+async def test_an_agent_calls_a_tool_and_is_asked_again_with_the_result_and_the_state_that_it_left(
     keepers: Keepers,
 ) -> None:
     call: list[Step] = [
@@ -185,12 +185,12 @@ async def test_a_mind_calls_a_tool_and_is_asked_again_with_the_result_and_the_st
         CallPart(index=0, id="call_1", name="go", args='{"to": "travelling"}'),
         Stopped("tool_calls"),
     ]
-    mind = Playing(call, saying("Here we are."))
-    keeper = await opened(keepers, mind)
+    agent = Playing(call, saying("Here we are."))
+    keeper = await opened(keepers, agent)
     chat = await new_chat(keeper)
     assert name_of(await ended(await chat.send("Go"))) == "turn.completed"
-    assert mind.asked[1].state == {"state": "travelling", "bag": "socks", "since": "bag of socks"}
-    assert mind.asked[1].messages[-1].content == "went travelling"
+    assert agent.asked[1].state == {"state": "travelling", "bag": "socks", "since": "bag of socks"}
+    assert agent.asked[1].messages[-1].content == "went travelling"
 
 
 async def test_what_is_changed_at_once_is_seen_before_the_answer_and_what_comes_with_it_is_not(
@@ -219,7 +219,7 @@ async def test_what_is_changed_at_once_is_seen_before_the_answer_and_what_comes_
     assert (await state_of(keeper, chat))["hat"] == "on"
 
 
-async def test_blocks_and_notes_of_a_mind_are_part_of_its_message(keepers: Keepers) -> None:
+async def test_blocks_and_notes_of_an_agent_are_part_of_its_message(keepers: Keepers) -> None:
     table = Table(columns=["part"], rows=[["bag"]])
     keeper = await opened(
         keepers, Playing([Noted({"kind": "thought", "of": "bags"}), Text("See:"), Shown(table), Stopped("stop")])
@@ -243,19 +243,19 @@ async def test_a_conversation_that_reaches_a_final_state_is_completed_and_its_tu
 
 
 async def test_branches_have_states_of_their_own(keepers: Keepers) -> None:
-    mind = Playing(saying("Socks.", bag="socks"), saying("Off.", state="travelling"), saying("Hats.", bag="hats"))
-    keeper = await opened(keepers, mind)
+    agent = Playing(saying("Socks.", bag="socks"), saying("Off.", state="travelling"), saying("Hats.", bag="hats"))
+    keeper = await opened(keepers, agent)
     chat = await new_chat(keeper)
     for text in ("Pack socks", "Go"):
         await ended(await chat.send(text))
     end = (await chat.conversation()).head
     await ended(await chat.send("Pack hats", parent=ROOT))
-    assert mind.asked[2].state == {}, "another branch began with what the first one knew"
+    assert agent.asked[2].state == {}, "another branch began with what the first one knew"
     assert await state_of(keeper, chat) == {"state": "packing", "bag": "hats"}
     assert (await keeper.store.state(chat.scope, chat.id, at=end)).values["state"] == "travelling"
 
 
-async def test_a_mind_that_fails_is_asked_again_and_what_it_changed_before_counts_only_if_it_was_stored(
+async def test_an_agent_that_fails_is_asked_again_and_what_it_changed_before_counts_only_if_it_was_stored(
     keepers: Keepers,
 ) -> None:
     failing: list[Step] = [
@@ -263,15 +263,15 @@ async def test_a_mind_that_fails_is_asked_again_and_what_it_changed_before_count
         Changed(set={"hat": "on"}),
         ModelUnavailable("away"),
     ]
-    mind = Playing(failing, saying("There.", state="travelling"))
-    keeper = await opened(keepers, mind)
+    agent = Playing(failing, saying("There.", state="travelling"))
+    keeper = await opened(keepers, agent)
     chat = await new_chat(keeper)
     assert name_of(await ended(await chat.send("Go"))) == "turn.completed"
-    assert mind.asked[1].state == {"state": "packing", "bag": "socks"}
+    assert agent.asked[1].state == {"state": "packing", "bag": "socks"}
     assert await state_of(keeper, chat) == {"state": "travelling", "bag": "socks", "since": "bag of socks"}
 
 
-async def test_a_fault_in_a_mind_ends_the_turn_and_leaves_the_state_as_it_was(keepers: Keepers) -> None:
+async def test_a_fault_in_an_agent_ends_the_turn_and_leaves_the_state_as_it_was(keepers: Keepers) -> None:
     keeper = await opened(
         keepers, Playing([Changed(set={"bag": "x"}), Text("Hm"), ValueError("oops")], saying("Fine."))
     )
@@ -290,8 +290,8 @@ async def test_a_turn_that_is_cancelled_keeps_what_was_changed_at_once_and_nothi
         Text("I am "),
         asyncio.Event(),
     ]
-    mind = Playing(steps)
-    keeper = await opened(keepers, mind)
+    agent = Playing(steps)
+    keeper = await opened(keepers, agent)
     chat = await new_chat(keeper)
     turn = await chat.send("Go")
     await said_in(chat, "I am ")
@@ -299,10 +299,10 @@ async def test_a_turn_that_is_cancelled_keeps_what_was_changed_at_once_and_nothi
     assert name_of(await ended(turn)) == "turn.cancelled"
     assert await state_of(keeper, chat) == {"state": "packing", "bag": "socks"}
     assert (await chat.messages())[-1].status is MessageStatus.INTERRUPTED
-    assert mind.closed == 1
+    assert agent.closed == 1
 
 
-async def test_a_mind_whose_owner_died_is_asked_again_with_what_was_stored(keepers: Keepers) -> None:
+async def test_an_agent_whose_owner_died_is_asked_again_with_what_was_stored(keepers: Keepers) -> None:
     dying = Playing(
         [Changed(set={"bag": "socks"}, now=True), Changed(set={"hat": "on"}), Text("I am "), asyncio.Event()]
     )
@@ -310,23 +310,23 @@ async def test_a_mind_whose_owner_died_is_asked_again_with_what_was_stored(keepe
     turn = await chat.send("Go")
     await said_in(chat, "I am ")
     keepers.clock.advance(LEASE)
-    mind = Playing(saying("Off.", state="travelling"))
-    other = await opened(keepers, mind)
+    agent = Playing(saying("Off.", state="travelling"))
+    other = await opened(keepers, agent)
     assert name_of(await ended(turn)) == "turn.completed"
-    assert mind.asked[0].state == {"state": "packing", "bag": "socks"}
-    assert [message.content for message in mind.asked[0].messages] == ["Go", "I am "]
+    assert agent.asked[0].state == {"state": "packing", "bag": "socks"}
+    assert [message.content for message in agent.asked[0].messages] == ["Go", "I am "]
     assert await state_of(other, chat) == {"state": "travelling", "bag": "socks", "since": "bag of socks"}
 
 
-async def test_a_mind_that_says_nothing_for_too_long_is_given_up(keepers: Keepers) -> None:
+async def test_an_agent_that_says_nothing_for_too_long_is_given_up(keepers: Keepers) -> None:
     keeper = await opened(keepers, Playing([asyncio.Event()]), silence=0.05, pauses=())
     end = await ended(await (await new_chat(keeper)).send("Go"))
     assert name_of(end) == "turn.failed"
     assert failure_of(end).startswith("model_timeout")
 
 
-async def test_a_model_that_a_mind_asks_is_hung_up_when_the_turn_is_cancelled(keepers: Keepers) -> None:
-    class Asking(Mind):
+async def test_a_model_that_an_agent_asks_is_hung_up_when_the_turn_is_cancelled(keepers: Keepers) -> None:
+    class Asking(Agent):
         """Hands on what the model says."""
 
         async def think(self, asked: Asked) -> AsyncIterator[Thought]:
@@ -345,8 +345,8 @@ async def test_a_model_that_a_mind_asks_is_hung_up_when_the_turn_is_cancelled(ke
     await until(lambda: len(model.closed) == 1)
 
 
-async def test_a_mind_that_is_only_named_and_was_not_loaded_is_told(keepers: Keepers) -> None:
-    assistant = Assistant(name="traveller", mind="nowhere:Mind")
+async def test_an_agent_that_is_only_named_and_was_not_loaded_is_told(keepers: Keepers) -> None:
+    assistant = Assistant(name="traveller", agent="nowhere:Mind")
     keeper = await keepers.open(Silent(), assistant=assistant)
     end = await ended(await (await new_chat(keeper)).send("Go"))
     assert name_of(end) == "turn.failed"

@@ -24,10 +24,10 @@ from threadkeep.llm.loading import Loader
 from threadkeep.store.base import MAX_LIMIT, Append, Appendable, Store
 from threadkeep.tools.base import DEFAULT_TIMEOUT
 from threadkeep.turn.admission import Admission
-from threadkeep.turn.assistant import Assistant, MindSource, ModelSource, mind_of
-from threadkeep.turn.bus import Bus
+from threadkeep.turn.agent import Agent
+from threadkeep.turn.assistant import AgentSource, Assistant, ModelSource, agent_of
+from threadkeep.turn.local_bus import LocalBus
 from threadkeep.turn.lookup import Found
-from threadkeep.turn.mind import Mind
 from threadkeep.turn.observer import Observer
 
 BodyT = TypeVar("BodyT", bound=Appendable)
@@ -38,17 +38,17 @@ STORE_PATIENCE = 5.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parts:
+class EngineDeps:
     """What the engine is put together from. `is_gone` tells of an owner whether its process has surely ended; `silence`
     is how long a model may say nothing, `tool_timeout` how long a call may take whose tool does not say; `pauses` are
     the waits before a model is asked again, in seconds; their number is the number of further attempts; `count` counts
     the tokens that are stored with each message; `loader` is what models are loaded by."""
 
     store: Store
-    bus: Bus
+    bus: LocalBus
     assistant_of: Callable[[Conversation], Assistant]
     models: ModelSource
-    minds: MindSource = mind_of
+    agents: AgentSource = agent_of
     clock: Clock
     ids: IdSource
     owner: str
@@ -74,7 +74,7 @@ class Parts:
 
 
 @dataclass(kw_only=True)
-class Running:
+class ActiveTurn:
     """One running turn: its lease, what it works with, and its entries so far.
 
     `history` is what came before it on its branch, once it was read, with the cut of the last answer; `found` is what
@@ -83,7 +83,7 @@ class Running:
     began to run here, by the clock that never jumps.
     """
 
-    parts: Parts
+    deps: EngineDeps
     lease: Lease
     conversation: Conversation
     entries: list[Entry] = field(default_factory=list)
@@ -96,25 +96,25 @@ class Running:
     has_spoken: bool = False
 
     @classmethod
-    async def load(cls, parts: Parts, lease: Lease) -> "Running":
+    async def load(cls, deps: EngineDeps, lease: Lease) -> "ActiveTurn":
         """Read a turn from the log."""
-        conversation = await parts.store.get(lease.scope, lease.conversation)
-        entries = await turn_entries(parts.store, lease.scope, lease.conversation, lease.turn)
-        return cls(parts=parts, lease=lease, conversation=conversation, entries=entries)
+        conversation = await deps.store.get(lease.scope, lease.conversation)
+        entries = await turn_entries(deps.store, lease.scope, lease.conversation, lease.turn)
+        return cls(deps=deps, lease=lease, conversation=conversation, entries=entries)
 
     @cached_property
     def assistant(self) -> Assistant:
         """Who answers; an error if it does not exist any more."""
-        return self.parts.assistant_of(self.conversation)
+        return self.deps.assistant_of(self.conversation)
 
     @cached_property
     def model(self) -> Model:
         """The model that is asked; an error if it does not exist any more."""
-        return self.parts.models(self.conversation.model, self.assistant)
+        return self.deps.models(self.conversation.model, self.assistant)
 
-    async def mind(self) -> Mind | None:
+    async def agent(self) -> Agent | None:
         """Return what thinks in place of the bare model; an error if it cannot be loaded."""
-        return await self.parts.minds(self.assistant)
+        return await self.deps.agents(self.assistant)
 
     @property
     def place(self) -> int:
@@ -132,17 +132,17 @@ class Running:
     async def confirm(self) -> None:
         """Raise LeaseLost if the turn was settled or taken by another: a process that was frozen cannot know."""
         lease = self.lease
-        turns = await self.parts.store.turns(lease.scope, lease.conversation)
+        turns = await self.deps.store.turns(lease.scope, lease.conversation)
         held = (turn.number == lease.turn and (turn.owner, turn.fence) == (lease.owner, lease.fence) for turn in turns)
         if not any(held):
             raise LeaseLost
 
     async def append(self, *bodies: Appendable, settle: TurnChange | None = None) -> None:
         """Store what this turn has to say, and tell readers."""
-        counted = tuple(self.parts.counted(body) for body in bodies)
+        counted = tuple(self.deps.counted(body) for body in bodies)
         append = Append(bodies=counted, parent=self.place, lease=self.lease, settle=settle)
         asked = time.monotonic()
-        writing = asyncio.ensure_future(self.parts.store.append(self.lease.scope, self.lease.conversation, append))
+        writing = asyncio.ensure_future(self.deps.store.append(self.lease.scope, self.lease.conversation, append))
         try:
             await asyncio.shield(writing)
         finally:
@@ -155,13 +155,13 @@ class Running:
                 self._tell(append, time.monotonic() - asked)
 
     def _publish(self, *, settled: bool) -> None:
-        bus, scope = self.parts.bus, self.lease.scope
+        bus, scope = self.deps.bus, self.lease.scope
         bus.publish(scope.tenant, self.lease.conversation)
         if settled:
             bus.publish_list(scope.tenant, scope.user)
 
     def _tell(self, append: Append, seconds: float) -> None:
-        observer = self.parts.observer
+        observer = self.deps.observer
         observer.stored(self.lease, append.bodies, seconds)
         if append.settle is not None:
             observer.settled(self.lease, append.settle, time.monotonic() - self.began, self.entries)
@@ -170,7 +170,7 @@ class Running:
         """Say that the model gives text: the first of a turn is what a person waits for."""
         if not self.has_spoken:
             self.has_spoken = True
-            self.parts.observer.spoke(self.lease, time.monotonic() - self.began)
+            self.deps.observer.spoke(self.lease, time.monotonic() - self.began)
 
 
 async def turn_entries(store: Store, scope: Scope, conversation: str, turn: int) -> list[Entry]:

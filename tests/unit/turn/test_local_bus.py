@@ -2,41 +2,41 @@
 
 import asyncio
 
-from threadkeep.turn.bus import LOOK, MOST_WAITING, Bus, News
+from threadkeep.turn.local_bus import LOOK, MOST_WAITING, LocalBus, Nudge
 
 
 async def test_news_reach_every_reader_of_the_conversation_and_nobody_else() -> None:
-    bus = Bus()
+    bus = LocalBus()
     with bus.subscribed("acme", "c") as one, bus.subscribed("acme", "c") as two, bus.subscribed("acme", "d") as other:
-        bus.publish("acme", "c", News("m", 0, "text"))
-        assert await one.get(0.0) == await two.get(0.0) == [News("m", 0, "text")]
-        assert other._news == []
+        bus.publish("acme", "c", Nudge("m", 0, "text"))
+        assert await one.get(0.0) == await two.get(0.0) == [Nudge("m", 0, "text")]
+        assert other._nudges == []
 
 
 async def test_tenants_do_not_hear_each_other() -> None:
-    bus = Bus()
+    bus = LocalBus()
     with bus.subscribed("umbrella", "c") as eve:
-        bus.publish("acme", "c", News("m", 0, "secret"))
-        assert eve._news == []
+        bus.publish("acme", "c", Nudge("m", 0, "secret"))
+        assert eve._nudges == []
 
 
 async def test_a_reader_who_lets_much_news_lie_is_told_to_look() -> None:
-    bus = Bus()
+    bus = LocalBus()
     with bus.subscribed("acme", "c") as slow:
         for number in range(MOST_WAITING + 10):
-            bus.publish("acme", "c", News("m", number, "x"))
+            bus.publish("acme", "c", Nudge("m", number, "x"))
         news = await slow.get(0.0)
         assert LOOK in news
         assert len(news) <= MOST_WAITING
 
 
 async def test_a_reader_waits_only_for_a_while() -> None:
-    with Bus().subscribed("acme", "c") as reader:
+    with LocalBus().subscribed("acme", "c") as reader:
         assert await reader.get(0.0) == []
 
 
 async def test_readers_are_counted_while_they_read() -> None:
-    bus = Bus()
+    bus = LocalBus()
     with bus.subscribed("acme", "c"):
         with bus.subscribed("acme", "c"):
             assert bus.readers("acme", "c") == 2
@@ -45,35 +45,35 @@ async def test_readers_are_counted_while_they_read() -> None:
 
 
 async def test_a_reader_in_a_hurry_does_not_wait_for_the_time_of_an_earlier_wait() -> None:
-    bus = Bus()
+    bus = LocalBus()
     with bus.subscribed("acme", "c") as reader:
         waiting = asyncio.create_task(reader.get(60.0))
         await asyncio.sleep(0)
-        bus.publish("acme", "c", News("m", 0, "text"))
-        assert await waiting == [News("m", 0, "text")]
+        bus.publish("acme", "c", Nudge("m", 0, "text"))
+        assert await waiting == [Nudge("m", 0, "text")]
         async with asyncio.timeout(30):
             assert await reader.get(0.0) == []
 
 
 async def test_a_reader_who_waits_again_is_not_woken_at_the_time_of_an_earlier_wait() -> None:
-    bus = Bus()
+    bus = LocalBus()
     with bus.subscribed("acme", "c") as reader:
         waiting = asyncio.create_task(reader.get(0.01))
         await asyncio.sleep(0)
-        bus.publish("acme", "c", News("m", 0, "text"))
+        bus.publish("acme", "c", Nudge("m", 0, "text"))
         await waiting
         later = asyncio.create_task(reader.get(60.0))
         await asyncio.sleep(0.05)
         assert not later.done()
-        bus.publish("acme", "c", News("m", 4, "more"))
-        assert await later == [News("m", 4, "more")]
+        bus.publish("acme", "c", Nudge("m", 4, "more"))
+        assert await later == [Nudge("m", 4, "more")]
 
 
 async def test_readers_look_once_a_relay_that_they_relied_on_is_gone() -> None:
-    bus = Bus()
+    bus = LocalBus()
     with bus.subscribed("acme", "c") as reader:
-        with bus.relayed(lambda topic: None):
-            assert bus.is_relayed
-            assert reader._news == []
-        assert reader._news == [LOOK]
-    assert not bus.is_relayed
+        with bus.bridged(lambda topic: None):
+            assert bus.is_bridged
+            assert reader._nudges == []
+        assert reader._nudges == [LOOK]
+    assert not bus.is_bridged

@@ -1,4 +1,4 @@
-"""A compiled LangGraph graph as the mind of an assistant.
+"""A compiled LangGraph graph as the agent of an assistant.
 
 The graph gets the history in `messages` and runs without a checkpointer: what it should remember is in the log. What
 its nodes say is streamed; a tool call that it leaves unanswered at its end is stored and run by Threadkeep, and the
@@ -23,7 +23,7 @@ from threadkeep.errors import ModelRefused, PauseUnsupported
 from threadkeep.graphs.chat_model import KeptChatModel
 from threadkeep.llm.base import CallPart, Model, Stopped, Text, ToolSpec, Used
 from threadkeep.llm.langchain.messages import ChunkReader, to_langchain
-from threadkeep.turn.mind import Asked, Changed, Mind, Noted, Shown, Thought
+from threadkeep.turn.agent import Agent, Asked, Changed, Noted, Shown, Thought
 
 MODES = ["messages", "updates", "custom"]
 PAUSED = "__interrupt__"
@@ -44,7 +44,7 @@ class GraphContext:
     messages: tuple[Message, ...]
 
 
-class GraphMind(Mind):
+class GraphAgent(Agent):
     """A graph that thinks. `speakers` are the nodes whose words are the answer (none: all of them); `shown` are the
     keys of the graph's own state that readers see change, node by node, as the conversation's state."""
 
