@@ -36,7 +36,7 @@ from threadkeep.runtime import Hosting, found_assistants, load_counter, open_kee
 from threadkeep.server.app import create_app
 from threadkeep.server.connection import Connection, ConnectionLimits, calm_collector, connections_within
 from threadkeep.server.logs import TurnLog, logging_to
-from threadkeep.server.measures import Measures
+from threadkeep.server.metrics import ServerMetrics
 from threadkeep.server.middleware.origins import is_loopback
 from threadkeep.settings import Settings, load_settings
 from threadkeep.turn.admission import Admission
@@ -110,14 +110,14 @@ def _listen(settings: Settings) -> socket.socket:
 
 
 async def _serve(settings: Settings, listener: socket.socket, most_connections: int) -> None:
-    measures = Measures()
+    metrics = ServerMetrics()
     hosting = Hosting(
         max_bytes=settings.max_message_bytes,
         max_history_length=settings.max_history_length,
         count=load_counter(settings.token_counter),
         tool_timeout=settings.tool_timeout,
         admission=Admission(user_turns=settings.user_turns, tenant_turns=settings.tenant_turns),
-        observer=Observers(measures, TurnLog(content=settings.log_content)),
+        observer=Observers(metrics, TurnLog(content=settings.log_content)),
         models=settings.models,
     )
     assistants = tuple(found_assistants(settings).values())
@@ -126,7 +126,7 @@ async def _serve(settings: Settings, listener: socket.socket, most_connections: 
     )
     try:
         _check_model(keeper, settings.model)
-        app, told_to_stop = create_app(keeper, settings, measures), _told_to_stop(settings.stop_patience)
+        app, told_to_stop = create_app(keeper, settings, metrics), _told_to_stop(settings.stop_patience)
         limits = ConnectionLimits(most_connections, most_connections // 2, settings.trusted_proxies)
         server = _Server(_configuration(app, settings, limits))
         calm_collector()

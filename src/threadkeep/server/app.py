@@ -21,7 +21,7 @@ from threadkeep.server.identity.api_keys import KeyGuard
 from threadkeep.server.identity.guards import Guard, OpenGuard
 from threadkeep.server.limits import Limits, within_rate
 from threadkeep.server.logs import log_request
-from threadkeep.server.measures import Measures
+from threadkeep.server.metrics import ServerMetrics, metrics_routes
 from threadkeep.server.middleware.body_size import BodySize
 from threadkeep.server.middleware.headers import SecurityHeaders
 from threadkeep.server.middleware.origins import CrossSiteGuard, LoopbackGuard
@@ -36,7 +36,6 @@ from threadkeep.server.routes.conversations import conversation_routes
 from threadkeep.server.routes.export import export_routes
 from threadkeep.server.routes.login import login_routes
 from threadkeep.server.routes.messages import message_routes
-from threadkeep.server.routes.metrics import metrics_routes
 from threadkeep.server.routes.reading import reading_routes
 from threadkeep.settings import Settings
 from threadkeep.supervision import supervised
@@ -49,9 +48,9 @@ CROSS_ORIGIN: dict[str, Any] = {
 """What pages of the named other sites may send and see. Never cookies: they bring a key."""
 
 
-def create_app(keeper: Keeper, settings: Settings, measures: Measures | None = None) -> FastAPI:
-    """Wire the application around a running keeper. `measures` are those that the keeper's turns are counted in."""
-    measures = measures or Measures()
+def create_app(keeper: Keeper, settings: Settings, metrics: ServerMetrics | None = None) -> FastAPI:
+    """Wire the application around a running keeper. `metrics` are those that the keeper's turns are counted in."""
+    metrics = metrics or ServerMetrics()
     keys = KeyGuard(keeper.store.keyring, settings)
     guard: Guard = OpenGuard() if settings.auth == "none" else keys
     open_requests = OpenRequests()
@@ -71,15 +70,15 @@ def create_app(keeper: Keeper, settings: Settings, measures: Measures | None = N
     app.state.limits = Limits(keeper.store, settings)
     app.state.open_requests = open_requests
     admission = keeper.runner.deps.admission
-    measures.watch("threadkeep_running_turns", "Conversations in which a turn runs.", lambda: admission.running)
-    measures.watch("threadkeep_open_streams", "Event streams that are open.", lambda: open_requests.streams)
-    measures.watch(
+    metrics.watch("threadkeep_running_turns", "Conversations in which a turn runs.", lambda: admission.running)
+    metrics.watch("threadkeep_open_streams", "Event streams that are open.", lambda: open_requests.streams)
+    metrics.watch(
         "threadkeep_mcp_ready", "Whether the tools of an MCP server can be called.", keeper.mcp.ready, "server"
     )
     answer_with_problems(app)
     app.include_router(health_routes(keeper.store, admission))
     operator = LOCAL.tenant if settings.auth == "none" else settings.operator_tenant
-    app.include_router(metrics_routes(measures, operator))
+    app.include_router(metrics_routes(metrics, operator))
     if settings.auth == "keys":
         app.include_router(login_routes(keys, keeper.store.keyring))
     for routes in (conversation_routes, message_routes, reading_routes, export_routes, about_routes, admin_routes):
@@ -89,11 +88,11 @@ def create_app(keeper: Keeper, settings: Settings, measures: Measures | None = N
     files = PageFiles()
     app.include_router(page_routes(files))
     app.mount("/static", files, name="static")
-    _surround(app, settings, open_requests, measures)
+    _surround(app, settings, open_requests, metrics)
     return app
 
 
-def _surround(app: FastAPI, settings: Settings, open_requests: OpenRequests, measures: Measures) -> None:
+def _surround(app: FastAPI, settings: Settings, open_requests: OpenRequests, metrics: ServerMetrics) -> None:
     """Add what every request passes through; the one added last sees it first."""
     app.add_middleware(HeadRequests)
     app.add_middleware(TrackRequests, open_requests=open_requests)
@@ -104,7 +103,7 @@ def _surround(app: FastAPI, settings: Settings, open_requests: OpenRequests, mea
     if settings.auth == "none":
         app.add_middleware(LoopbackGuard)
     app.add_middleware(SecurityHeaders)
-    app.add_middleware(RecordRequests, listeners=(log_request, measures.answered))
+    app.add_middleware(RecordRequests, listeners=(log_request, metrics.answered))
     app.add_middleware(RequestIds)
 
 

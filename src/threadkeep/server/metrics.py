@@ -1,116 +1,128 @@
-"""Numbers in the text format of Prometheus: counters, gauges and histograms, and how they are written.
+"""What is measured of a server, and `GET /metrics` for Prometheus: turns, tokens, requests, streams, commits, errors.
 
-What is counted is not decided here but in `measures`. One event loop uses them, so nothing is locked.
+Names are permanent. Nothing is counted by tenant, user or conversation: numbers must not tell who talks, and their
+count must stay small. Each application has a registry of its own; of several processes each serves its own numbers.
 """
 
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+from fastapi import APIRouter
+from prometheus_client import CollectorRegistry, Counter, Histogram, Info, generate_latest
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from prometheus_client.registry import Collector
+from starlette.responses import Response
+
+from threadkeep import __version__
+from threadkeep.conversation.entry import Entry
+from threadkeep.conversation.message import Message
+from threadkeep.conversation.turn import Lease, TurnChange
+from threadkeep.errors import NotAllowed
+from threadkeep.server.identity.guards import Admin
+from threadkeep.server.middleware.tracking import RequestRecord
+from threadkeep.store.base import Appendable
+from threadkeep.turn.observer import Observer
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
 """Upper bounds of the buckets of times."""
 
 
-class Metric(Protocol):
-    """Something that is counted or measured."""
+class _Registry(CollectorRegistry):
+    """A registry that leaves out when each number was begun: that would be one more line for every number."""
 
-    name: str
-    about: str
-    kind: str
-
-    def lines(self) -> Iterator[str]:
-        """Yield a line for each number."""
+    def collect(self) -> Iterator[Metric]:
+        for metric in super().collect():
+            metric.samples = [sample for sample in metric.samples if not sample.name.endswith("_created")]
+            yield metric
 
 
-class Counter:
-    """A number for each set of labels that only rises."""
-
-    kind = "counter"
-
-    def __init__(self, name: str, about: str, labels: Sequence[str] = ()) -> None:
-        self.name = name
-        self.about = about
-        self._labels = tuple(labels)
-        self._values: dict[tuple[str, ...], float] = {} if labels else {(): 0.0}
-
-    def add(self, *values: str, by: float = 1) -> None:
-        """Count for the labels with these values."""
-        self._values[values] = self._values.get(values, 0.0) + by
-
-    def lines(self) -> Iterator[str]:
-        """Yield a line for each set of labels."""
-        for values, number in self._values.items():
-            yield _line(self.name, zip(self._labels, values, strict=True), number)
-
-
-class Gauge:
+class _Gauge(Collector):
     """A number that is asked for when somebody looks; with a label, a number for each value of it."""
 
-    kind = "gauge"
+    def __init__(self, name: str, about: str, ask: Callable[[], float | Mapping[str, float]], label: str) -> None:
+        self._name, self._about, self._ask, self._label = name, about, ask, label
 
-    def __init__(self, name: str, about: str, ask: Callable[[], float | Mapping[str, float]], label: str = "") -> None:
-        self.name = name
-        self.about = about
-        self._ask = ask
-        self._label = label
-
-    def lines(self) -> Iterator[str]:
-        """Yield the numbers."""
+    def collect(self) -> Iterator[Metric]:
+        gauge = GaugeMetricFamily(self._name, self._about, labels=[self._label] if self._label else [])
         answer = self._ask()
-        if isinstance(answer, Mapping):
-            for value, number in answer.items():
-                yield _line(self.name, [(self._label, value)], number)
-        else:
-            yield _line(self.name, (), answer)
+        for value, number in answer.items() if isinstance(answer, Mapping) else [("", answer)]:
+            gauge.add_metric([value] if self._label else [], number)
+        yield gauge
 
 
-class Histogram:
-    """How often a time fell below each bound, for each set of labels."""
+class ServerMetrics(Observer):
+    """Counts what it is told by the engine and by the middleware."""
 
-    kind = "histogram"
+    def __init__(self) -> None:
+        self._registry = registry = _Registry()
 
-    def __init__(self, name: str, about: str, labels: Sequence[str] = (), bounds: Sequence[float] = SECONDS) -> None:
-        self.name = name
-        self.about = about
-        self._labels = tuple(labels)
-        self._bounds = tuple(bounds)
-        self._counts: dict[tuple[str, ...], list[int]] = {}
-        self._sums: dict[tuple[str, ...], float] = {}
+        def counter(name: str, about: str, *labels: str) -> Counter:
+            return Counter(f"threadkeep_{name}", about, labels, registry=registry)
 
-    def observe(self, seconds: float, *values: str) -> None:
-        """Count one time for the labels with these values."""
-        counts = self._counts.setdefault(values, [0] * (len(self._bounds) + 1))
-        counts[bisect_left(self._bounds, seconds)] += 1
-        self._sums[values] = self._sums.get(values, 0.0) + seconds
+        def histogram(name: str, about: str, *labels: str) -> Histogram:
+            return Histogram(f"threadkeep_{name}", about, labels, registry=registry, buckets=SECONDS)
 
-    def lines(self) -> Iterator[str]:
-        """Yield the buckets, the sum and the number for each set of labels."""
-        for values, counts in self._counts.items():
-            labels, below = list(zip(self._labels, values, strict=True)), 0
-            for bound, count in zip((*map(_number, self._bounds), "+Inf"), counts, strict=True):
-                below += count
-                yield _line(f"{self.name}_bucket", (*labels, ("le", bound)), below)
-            yield _line(f"{self.name}_sum", labels, self._sums[values])
-            yield _line(f"{self.name}_count", labels, below)
+        self._turns = counter("turns_total", "Turns by the state that they came to.", "state")
+        self._left = counter("turns_left_total", "Turns left for recovery, by the error's code.", "code")
+        self._turn = histogram("turn_seconds", "From the start of a turn to its end.", "state")
+        self._text = histogram("first_text_seconds", "From the start of a turn to its first text.")
+        self._tokens = counter("tokens_total", "Tokens that providers counted.", "direction")
+        self._commits = histogram("commit_seconds", "Time until entries of a turn were on disk.")
+        self._requests = counter("requests_total", "Requests answered.", "method", "route", "status")
+        self._request = histogram("request_seconds", "Time to answer a request.", "method", "route")
+        self._errors = counter("errors_total", "Requests refused or failed, by code.", "code")
+        Info("threadkeep", "The release.", registry=registry).info({"version": __version__})
+
+    def watch(self, name: str, about: str, ask: Callable[[], float | Mapping[str, float]], label: str = "") -> None:
+        """Show a number that somebody else keeps, or one for each value of a label."""
+        self._registry.register(_Gauge(name, about, ask, label))
+
+    def render(self) -> bytes:
+        """Return everything as Prometheus reads it."""
+        return generate_latest(self._registry)
+
+    def answered(self, record: RequestRecord) -> None:
+        """Count a request that was answered."""
+        method = record.method if record.method in METHODS else "other"
+        self._requests.labels(method, record.route, record.status).inc()
+        self._request.labels(method, record.route).observe(record.seconds)
+        if record.problem is not None:
+            self._errors.labels(record.problem).inc()
+
+    # What the engine tells
+
+    def spoke(self, lease: Lease, seconds: float) -> None:
+        self._text.observe(seconds)
+
+    def stored(self, lease: Lease, bodies: Sequence[Appendable], seconds: float) -> None:
+        self._commits.observe(seconds)
+        for body in bodies:
+            if isinstance(body, Message) and body.usage is not None:
+                self._tokens.labels("input").inc(body.usage.input_tokens)
+                self._tokens.labels("output").inc(body.usage.output_tokens)
+
+    def settled(self, lease: Lease, change: TurnChange, seconds: float, entries: Sequence[Entry]) -> None:
+        self._turns.labels(change.state).inc()
+        self._turn.labels(change.state).observe(seconds)
+
+    def left(self, lease: Lease, code: str) -> None:
+        self._left.labels(code).inc()
 
 
-def render(metrics: Iterable[Metric]) -> str:
-    """Return all numbers as Prometheus reads them."""
-    lines: list[str] = []
-    for metric in metrics:
-        lines += [f"# HELP {metric.name} {metric.about}", f"# TYPE {metric.name} {metric.kind}", *metric.lines()]
-    return "\n".join(lines) + "\n"
+def metrics_routes(metrics: ServerMetrics, operator: str | None) -> APIRouter:
+    """The route for administrators of the operator's tenant: the numbers count all tenants together."""
+    router = APIRouter(tags=["health"])
 
+    @router.get(
+        "/metrics",
+        summary="Numbers for Prometheus",
+        response_class=Response,
+        responses={200: {"content": {"text/plain": {}}, "description": "The text format of Prometheus."}},
+    )
+    async def show(who: Admin) -> Response:
+        if who.scope.tenant != operator:
+            raise NotAllowed
+        return Response(metrics.render(), media_type=CONTENT_TYPE_PLAIN_0_0_4, headers={"Cache-Control": "no-store"})
 
-def _line(name: str, labels: Iterable[tuple[str, str]], number: float) -> str:
-    inside = ",".join(f'{label}="{_escaped(value)}"' for label, value in labels)
-    return f"{name}{{{inside}}} {_number(number)}" if inside else f"{name} {_number(number)}"
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-
-
-def _number(number: float) -> str:
-    return str(int(number)) if number == int(number) else repr(number)
+    return router

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from threadkeep.llm.base import Model
 from threadkeep.runtime import Hosting, open_keeper
 from threadkeep.server.app import create_app
-from threadkeep.server.measures import Measures
+from threadkeep.server.metrics import ServerMetrics
 from threadkeep.settings import Settings
 from threadkeep.turn.admission import Admission
 
@@ -20,14 +20,14 @@ URL = "http://127.0.0.1:8000"
 @asynccontextmanager
 async def served(settings: Settings | None = None, model: Model | str = "demo") -> AsyncIterator[httpx.AsyncClient]:
     """A client of an application of its own."""
-    settings, measures = settings or Settings(store="memory:"), Measures()
+    settings, metrics = settings or Settings(store="memory:"), ServerMetrics()
     admission = Admission(user_turns=settings.user_turns, tenant_turns=settings.tenant_turns)
     hosting = Hosting(
-        max_bytes=settings.max_message_bytes, admission=admission, observer=measures, models=settings.models
+        max_bytes=settings.max_message_bytes, admission=admission, observer=metrics, models=settings.models
     )
     keeper = await open_keeper("memory:", model=model, pace=0, hosting=hosting)
     try:
-        async with client_of(create_app(keeper, settings, measures)) as client:
+        async with client_of(create_app(keeper, settings, metrics)) as client:
             yield client
     finally:
         await keeper.finish_turns(0)

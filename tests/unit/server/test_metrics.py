@@ -2,55 +2,49 @@
 
 import asyncio
 import re
+from pathlib import Path
 
 import httpx
 import pytest
 
 from tests.unit.server.serving import conversation, served, until
+from threadkeep import __version__
+from threadkeep.conversation.scope import LOCAL
+from threadkeep.conversation.turn import Lease
 from threadkeep.llm.base import Stopped, Text
-from threadkeep.server.metrics import Counter, Gauge, Histogram, render
+from threadkeep.server.metrics import ServerMetrics
+from threadkeep.settings import Settings
 from threadkeep.testing.scripted_model import ScriptedModel, says
 
+LEASE = Lease(scope=LOCAL, conversation="c", turn=1, owner="o", fence=1)
 LINE = re.compile(r'[a-z_]+(\{[a-z_]+="(?:[^"\\\n]|\\.)*"(,[a-z_]+="(?:[^"\\\n]|\\.)*")*\})? [0-9.e+-]+')
 
 
-def test_a_counter_is_written_for_each_set_of_labels() -> None:
-    counter = Counter("seen_total", "Things seen.", ["kind"])
-    counter.add("cat")
-    counter.add("cat", by=2)
-    counter.add('"dog"\n\\')
-    assert render([counter]) == (
-        "# HELP seen_total Things seen.\n# TYPE seen_total counter\n"
-        'seen_total{kind="cat"} 3\nseen_total{kind="\\"dog\\"\\n\\\\"} 1\n'
-    )
+def test_a_watched_number_is_asked_for_when_somebody_looks() -> None:
+    metrics, numbers = ServerMetrics(), iter([1, 2.5])
+    metrics.watch("level", "How high.", lambda: next(numbers))
+    assert "\nlevel 1.0\n" in metrics.render().decode()
+    assert "\nlevel 2.5\n" in metrics.render().decode()
 
 
-def test_a_counter_without_labels_begins_at_nothing() -> None:
-    assert list(Counter("seen_total", "Things seen.").lines()) == ["seen_total 0"]
+def test_a_watched_label_has_a_number_for_each_of_its_values() -> None:
+    metrics = ServerMetrics()
+    metrics.watch("level", "How high.", lambda: {"a": 1, 'the "b"': 0}, "river")
+    text = metrics.render().decode()
+    assert '# TYPE level gauge\nlevel{river="a"} 1.0\nlevel{river="the \\"b\\""} 0.0\n' in text
 
 
-def test_a_gauge_is_asked_when_somebody_looks() -> None:
-    numbers = iter([1, 2.5])
-    gauge = Gauge("level", "How high.", lambda: next(numbers))
-    assert [*gauge.lines(), *gauge.lines()] == ["level 1", "level 2.5"]
+def test_two_applications_of_a_process_count_apart() -> None:
+    one, other = ServerMetrics(), ServerMetrics()
+    one.spoke(LEASE, 0.2)
+    assert "threadkeep_first_text_seconds_count 1.0" in one.render().decode()
+    assert "threadkeep_first_text_seconds_count 0.0" in other.render().decode()
 
 
-def test_a_gauge_with_a_label_has_a_number_for_each_of_its_values() -> None:
-    gauge = Gauge("level", "How high.", lambda: {"a": 1, "b": 0}, "river")
-    assert list(gauge.lines()) == ['level{river="a"} 1', 'level{river="b"} 0']
-
-
-def test_a_histogram_counts_what_is_below_each_bound() -> None:
-    histogram = Histogram("took_seconds", "How long.", bounds=(0.1, 1))
-    for seconds in (0.1, 0.5, 0.5, 7):
-        histogram.observe(seconds)
-    assert list(histogram.lines()) == [
-        'took_seconds_bucket{le="0.1"} 1',
-        'took_seconds_bucket{le="1"} 3',
-        'took_seconds_bucket{le="+Inf"} 4',
-        "took_seconds_sum 8.1",
-        "took_seconds_count 4",
-    ]
+def test_the_release_is_told_and_nothing_that_the_guide_does_not_name() -> None:
+    text = ServerMetrics().render().decode()
+    assert f'threadkeep_info{{version="{__version__}"}} 1.0' in text
+    assert "_created" not in text
 
 
 async def _numbers(client: httpx.AsyncClient) -> dict[str, float]:
@@ -116,3 +110,18 @@ async def test_turns_that_run_are_seen() -> None:
 async def test_they_are_not_for_other_hosts(host: str) -> None:
     async with served() as client:
         assert (await client.get("/metrics", headers={"Host": host})).status_code == 400
+
+
+GUIDE = (Path(__file__).parents[3] / "docs" / "howto" / "operate.md").read_text()
+WATCHED = {"threadkeep_running_turns", "threadkeep_open_streams", "threadkeep_mcp_ready"}
+
+
+def test_every_metric_is_explained() -> None:
+    counted = set(re.findall(r"^# TYPE (\w+)", ServerMetrics().render().decode(), re.MULTILINE)) - {"threadkeep_info"}
+    assert set(re.findall(r"`(threadkeep_\w+)", GUIDE)) == counted | WATCHED
+
+
+def test_every_setting_in_it_exists() -> None:
+    named = set(re.findall(r"^(\w+) = ", GUIDE, re.MULTILINE)) | set(re.findall(r"`(\w+) = ", GUIDE))
+    assert named
+    assert named <= Settings.model_fields.keys()
