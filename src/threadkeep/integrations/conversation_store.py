@@ -24,8 +24,8 @@ from threadkeep.keeper import log_created, log_reused
 from threadkeep.runtime import open_store
 from threadkeep.settings import Settings
 from threadkeep.store.base import Append
-from threadkeep.store.checks import check_limit
 from threadkeep.store.history import newest_messages
+from threadkeep.store.paging import check_limit
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage

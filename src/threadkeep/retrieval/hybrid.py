@@ -16,7 +16,7 @@ from threadkeep.retrieval.base import Document, Passage, Query, Retriever
 from threadkeep.retrieval.checks import check_document, check_query
 from threadkeep.retrieval.embeddings import Embeddings, Vector
 from threadkeep.retrieval.sqlite import reading, writing
-from threadkeep.retrieval.sqlite.file import made_with, open_file, transaction, translated
+from threadkeep.retrieval.sqlite.file import made_with, open_file, transaction, translating_sqlite_errors
 from threadkeep.retrieval.sqlite.reading import Listed
 from threadkeep.retrieval.sqlite.writing import Prepared
 from threadkeep.retrieval.terms import MAX_CHARACTERS
@@ -151,7 +151,7 @@ class _Desk:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._do, work)
 
     def _do(self, work: Callable[[Database], T]) -> T:
-        with translated():
+        with translating_sqlite_errors():
             return work(self._database)
 
     async def close(self) -> None:

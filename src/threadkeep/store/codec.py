@@ -1,4 +1,4 @@
-"""How an entry's body becomes a row, the same for SQLite and PostgreSQL, and back.
+"""How an entry's body becomes a row, the same for SQLite and PostgreSQL, and back; moments as whole numbers.
 
 A row has a small number for kind, role and status, the id of a message, its tokens, the content as packed bytes and
 everything else (`parts`) as JSON. Packing is zstd with a dictionary trained on chat text, so that it pays for a short
@@ -6,7 +6,7 @@ message too; the first byte of packed content names the dictionary, and a dictio
 """
 
 import json
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 from typing import Any, NamedTuple, assert_never
 
@@ -200,3 +200,16 @@ def decode_id(raw: bytes) -> str:
         return raw.lstrip(b"\x00").decode()
     digits = raw.hex()
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def microseconds(moment: datetime) -> int:
+    """Return a moment as a whole number."""
+    return (moment - EPOCH) // timedelta(microseconds=1)
+
+
+def moment(number: int) -> datetime:
+    """Return the moment behind the number."""
+    return EPOCH + timedelta(microseconds=number)

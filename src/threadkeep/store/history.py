@@ -8,7 +8,7 @@ from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
 from threadkeep.store.base import WALKED, Store
-from threadkeep.store.checks import check_limit
+from threadkeep.store.paging import check_limit
 
 
 async def backwards(

@@ -8,8 +8,8 @@ from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Tree
-from threadkeep.errors import InvalidCursor, StoreCorrupt
-from threadkeep.store.base import Hit, HitPage
+from threadkeep.errors import InvalidCursor, InvalidLimit, StoreCorrupt
+from threadkeep.store.base import MAX_LIMIT, Hit, HitPage
 from threadkeep.text.search import Found, Query, rank
 from threadkeep.text.words import searchable
 
@@ -80,3 +80,16 @@ def _hit(candidate: Candidate, found: Found) -> Hit:
         snippet=found.snippet,
         highlights=found.highlights,
     )
+
+
+def check_limit(limit: object) -> int:
+    """Return a limit that is a whole number from 1 to `MAX_LIMIT`."""
+    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MAX_LIMIT:
+        raise InvalidLimit
+    return limit
+
+
+def check_position(seq: int, last: int) -> None:
+    """Refuse a cursor that lies beyond the end of the log."""
+    if not 0 <= seq <= last:
+        raise InvalidCursor

@@ -18,7 +18,7 @@ from threadkeep.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
-from threadkeep.store.os_errors import explain, kind_of
+from threadkeep.store.filesystem import explain, kind_of
 
 BUSY_MILLISECONDS = 30_000
 
@@ -51,7 +51,7 @@ class Database(apsw.Connection):
         return None if row is None else row[0]
 
 
-def translate(error: Exception, database: Database | None = None) -> StoreError:
+def to_store_error(error: Exception, database: Database | None = None) -> StoreError:
     """Return our error for one that SQLite raised on a database, or that kept us from using it."""
     for theirs, ours in _ERRORS:
         if isinstance(error, theirs):
@@ -65,20 +65,20 @@ def translate(error: Exception, database: Database | None = None) -> StoreError:
 
 
 @contextmanager
-def translated(database: Database | None = None) -> Iterator[None]:
+def translating_sqlite_errors(database: Database | None = None) -> Iterator[None]:
     """Let no error of SQLite out untranslated."""
     try:
         yield
     except apsw.Error as error:
-        raise translate(error, database) from error
+        raise to_store_error(error, database) from error
 
 
 def connect(path: Path) -> Database:
     """Open the file, create it if it is missing, and make every commit durable."""
     _check_access(path)
-    with translated():
+    with translating_sqlite_errors():
         connection = Database(str(path))
-    with translated(connection):
+    with translating_sqlite_errors(connection):
         connection.set_busy_timeout(BUSY_MILLISECONDS)
         _switch_to_wal(connection)
         for pragma in (

@@ -9,7 +9,7 @@ from threadkeep.conversation.conversation import Branch
 from threadkeep.conversation.entry import Body, Summary
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.tree import Jump, Run, Tree
-from threadkeep.store.placement import Tip, place, stamper
+from threadkeep.store.record import Tip, place_entries, stamper
 
 STAMP = stamper("c", None, datetime(2026, 1, 1, tzinfo=UTC))
 
@@ -23,7 +23,7 @@ class Pointers:
         self.tip = Tip()
 
     def append(self, parent: int, bodies: list[Body]) -> None:
-        placed = place(self.tip, bodies, parent, STAMP, self._follower)
+        placed = place_entries(self.tip, bodies, parent, STAMP, self._follower)
         for entry in placed.entries:
             if entry.continues_branch:
                 self.parents[entry.seq] = entry.parent or 0

@@ -10,7 +10,7 @@ from typing import Literal
 import apsw
 
 from threadkeep.errors import IndexUnusable, PackageMissing, StoreBusy, StoreError, WrongEmbeddings
-from threadkeep.store.sqlite_file import BUSY_MILLISECONDS, Database, connect, translate
+from threadkeep.store.sqlite_file import BUSY_MILLISECONDS, Database, connect, to_store_error
 
 APPLICATION = 0x74686B69
 """Marks the file as an index of ours ("thki")."""
@@ -18,14 +18,14 @@ VERSION = 1
 
 
 @contextmanager
-def translated() -> Iterator[None]:
+def translating_sqlite_errors() -> Iterator[None]:
     """Let no error of SQLite and none of a store out: this is an index."""
     try:
         yield
     except apsw.NotADBError as error:
         raise IndexUnusable("The file is no index of documents; it was left as it is.") from error
     except apsw.Error as error:
-        raise IndexUnusable(f"The index cannot be used: {translate(error)}") from error
+        raise IndexUnusable(f"The index cannot be used: {to_store_error(error)}") from error
     except StoreError as error:
         raise IndexUnusable(f"The index cannot be used: {error}") from error
 
@@ -44,7 +44,7 @@ def transaction(database: Database, kind: Literal["DEFERRED", "IMMEDIATE"] = "IM
 
 def open_file(path: Path | None, embeddings: str) -> Database:
     """Open the file, or memory without a path; create what is missing. `embeddings` names what makes the vectors."""
-    with translated():
+    with translating_sqlite_errors():
         if path is not None:
             made_with(path)
         database = Database(":memory:") if path is None else _connected(path)
@@ -66,7 +66,7 @@ def made_with(path: Path) -> str | None:
     """
     if not path.is_file() or not path.stat().st_size:
         return None
-    with translated(), closing(Database(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as database:
+    with translating_sqlite_errors(), closing(Database(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as database:
         database.set_busy_timeout(BUSY_MILLISECONDS)
         name: str | None = database.value("SELECT name FROM embedding") if _check_owner(database, path) else None
         return name

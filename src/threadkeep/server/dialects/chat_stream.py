@@ -32,7 +32,7 @@ from threadkeep.server.routes.reading import LastEventId
 from threadkeep.server.shown import Shown
 from threadkeep.server.sse import DialectEvent, stream
 from threadkeep.store.base import MAX_LIMIT, Store
-from threadkeep.store.checks import check_position
+from threadkeep.store.paging import check_position
 
 _STREAMED: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/event-stream": {}}, "description": "delta, tool_call, tool_result, then done or error."},

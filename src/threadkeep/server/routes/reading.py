@@ -16,7 +16,7 @@ from threadkeep.server.list_events import watch_list
 from threadkeep.server.routes.conversations import IfMatch, Limit, parse_version
 from threadkeep.server.shown import HitList, ShownConversation, ShownHit, ShownTree, shown_tree
 from threadkeep.server.sse import EventStream, stream
-from threadkeep.store.checks import check_position
+from threadkeep.store.paging import check_position
 
 LastEventId = Annotated[
     str | None,

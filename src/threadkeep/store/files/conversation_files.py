@@ -29,8 +29,8 @@ from threadkeep.store.files.disk import NEVER, Signature
 from threadkeep.store.files.journal import Journal
 from threadkeep.store.files.trash import Trashed
 from threadkeep.store.files.view import Found, Importer, View, digest, parse, read, render
+from threadkeep.store.filesystem import translating_os_errors
 from threadkeep.store.ledger.ledger import Ledger
-from threadkeep.store.os_errors import translated
 from threadkeep.store.record import Record
 
 _NEW = os.O_RDWR | os.O_CREAT
@@ -95,7 +95,7 @@ class ConversationFiles:
     def _locked(self, scope: Scope | None) -> Iterator[None]:
         if self._journal.signature() is None:
             self._import()
-        with translated(), self._journal.locked(os.O_RDWR):
+        with translating_os_errors(), self._journal.locked(os.O_RDWR):
             self._replay(scope)
             self._cut_torn_end()
             if self._ledger is None:
@@ -113,7 +113,7 @@ class ConversationFiles:
             if self._journal.signature() is None:
                 raise
             self._config.report(self._journal.path, str(error))
-            with translated(), self._journal.locked(os.O_RDONLY):
+            with translating_os_errors(), self._journal.locked(os.O_RDONLY):
                 self._replay(scope)
             self._view.seen = self._view.signature()
 
@@ -168,12 +168,12 @@ class ConversationFiles:
 
     def commit(self, record: Record) -> None:
         """Make the record durable and apply it; the view follows behind, because it grows with the conversation."""
-        with translated():
+        with translating_os_errors():
             self._append([record])
 
     def write_view(self) -> None:
         """Write the view if it is behind."""
-        with self._thread_lock(), self._locked(None), translated():
+        with self._thread_lock(), self._locked(None), translating_os_errors():
             if not self.ledger.is_shown:
                 self._rewrite_view()
 
@@ -181,7 +181,7 @@ class ConversationFiles:
 
     def create(self, opening: Record) -> Ledger:
         """Begin the conversation; `AlreadyExists` if it has begun already, or if another program wrote a view of it."""
-        with self._thread_lock(), translated():
+        with self._thread_lock(), translating_os_errors():
             disk.make_folder(self._config.hidden)
             if self._journal.signature() is None:
                 if self._view.signature() is not None:
@@ -214,7 +214,7 @@ class ConversationFiles:
     def delete(self, scope: Scope, trashed: Trashed) -> None:
         """Move all files into the trash. The view goes before the journal: alone it would be taken for another
         program's."""
-        with self.writing(scope), translated():
+        with self.writing(scope), translating_os_errors():
             torn = disk.set_aside_files(self._journal.path, "torn")
             marks = [self._mark] if self._mark.exists() else []
             trashed.move_in([*self._view.files(), *torn, *marks], self._journal.path)
@@ -222,7 +222,7 @@ class ConversationFiles:
 
     def restore(self, trashed: Trashed) -> None:
         """Move the journal back; `AlreadyExists` if it has begun anew, or another program wrote a view of it."""
-        with self._thread_lock(), translated():
+        with self._thread_lock(), translating_os_errors():
             if self._journal.signature() is None and self._view.signature() is not None:
                 raise AlreadyExists
             with self._journal.locked(_NEW):
@@ -246,7 +246,7 @@ class ConversationFiles:
         """Begin with what another program wrote; `StoreCorrupt` or `UnknownRole` if that is impossible."""
         self._journal.forget()
         self._ledger = None
-        with translated():
+        with translating_os_errors():
             found = self._view.read()
             if found is None:
                 raise self._not_found()

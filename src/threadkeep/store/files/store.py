@@ -22,9 +22,8 @@ from threadkeep.store.files.config import FolderConfig, Problem, Problems
 from threadkeep.store.files.journal import Journal
 from threadkeep.store.files.keyring import files_keyring
 from threadkeep.store.files.tenant_folder import TenantFolder
+from threadkeep.store.filesystem import translating_os_errors, warn_if_shared
 from threadkeep.store.ledger.store import LedgerStore, TenantLedgers
-from threadkeep.store.os_errors import translated
-from threadkeep.store.rights import warn_if_shared
 from threadkeep.supervision import supervised
 
 T = TypeVar("T")
@@ -122,7 +121,7 @@ class FilesStore(LedgerStore):
             raise StoreUnavailable("The store is closed.")
 
         def guarded() -> T:
-            with translated():
+            with translating_os_errors():
                 return work()
 
         try:

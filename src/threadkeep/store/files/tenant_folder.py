@@ -19,15 +19,15 @@ from threadkeep.errors import (
     StoreError,
     StoreTooNew,
 )
+from threadkeep.store.codec import microseconds
 from threadkeep.store.files import disk
 from threadkeep.store.files.config import FolderConfig
 from threadkeep.store.files.conversation_files import ConversationFiles
 from threadkeep.store.files.disk import Signature
 from threadkeep.store.files.trash import Trash, Trashed
+from threadkeep.store.filesystem import translating_os_errors
 from threadkeep.store.ledger.ledger import Ledger
 from threadkeep.store.ledger.store import TenantLedgers
-from threadkeep.store.moments import microseconds
-from threadkeep.store.os_errors import translated
 from threadkeep.store.record import Record
 
 OPEN_CONVERSATIONS = 256
@@ -102,7 +102,7 @@ class TenantFolder(TenantLedgers):
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        with translated():
+        with translating_os_errors():
             disk.make_folder(self._config.hidden / "keys")
             with disk.locked(self._config.hidden / "lock", os.O_RDWR | os.O_CREAT):
                 yield

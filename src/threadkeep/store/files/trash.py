@@ -15,11 +15,11 @@ from typing import NamedTuple
 from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import ConversationNotFound, InvalidId
+from threadkeep.store.codec import microseconds
 from threadkeep.store.files import disk
 from threadkeep.store.files.config import FolderConfig
 from threadkeep.store.files.journal import Journal
 from threadkeep.store.ledger.ledger import Ledger
-from threadkeep.store.moments import microseconds
 from threadkeep.store.record import Record
 
 

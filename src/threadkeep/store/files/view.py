@@ -23,11 +23,11 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.value import check_text
 from threadkeep.errors import ContentTooLarge, StoreCorrupt, UnknownRole
 from threadkeep.store.base import ROOT
-from threadkeep.store.checks import encode_within
 from threadkeep.store.files import disk
 from threadkeep.store.files.disk import NEVER, Signature
 from threadkeep.store.ledger.ledger import Ledger
 from threadkeep.store.record import Opening, Record
+from threadkeep.store.rules import encode_within
 
 _quoted = json.JSONEncoder(ensure_ascii=False).encode
 _SHOWN_ROLES = (Role.SYSTEM, Role.USER, Role.ASSISTANT)

@@ -16,8 +16,8 @@ from threadkeep.conversation.entry import Status
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Turn, TurnState
 from threadkeep.store.base import ConversationPage, Statistics
+from threadkeep.store.codec import microseconds
 from threadkeep.store.ledger.ledger import Ledger
-from threadkeep.store.moments import microseconds
 from threadkeep.store.paging import activity_after, activity_cursor
 from threadkeep.text.search import CANDIDATES, RELATED, Query
 from threadkeep.text.words import searchable, words

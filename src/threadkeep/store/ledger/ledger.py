@@ -18,10 +18,20 @@ from threadkeep.conversation.tree import Jump, Tree
 from threadkeep.conversation.turn import Turn, TurnChange, TurnState
 from threadkeep.errors import EntryNotFound, StoreCorrupt
 from threadkeep.store.base import ROOT, Draft, LogPage
-from threadkeep.store.checks import check_position
-from threadkeep.store.placement import Tip, place, stamper
-from threadkeep.store.record import Chunk, KeyUse, Opening, OpenTurn, Record
-from threadkeep.store.rules import DraftEnd, Replay, finishes, raises_version
+from threadkeep.store.paging import check_position
+from threadkeep.store.record import (
+    Chunk,
+    DraftEnd,
+    KeyUse,
+    Opening,
+    OpenTurn,
+    Record,
+    Replay,
+    Tip,
+    place_entries,
+    stamper,
+)
+from threadkeep.store.rules import finishes, raises_version
 
 
 class DraftText:
@@ -113,7 +123,7 @@ class Ledger:
     def _add(self, record: Record) -> None:
         parent = self.tip.head if record.parent is None else record.parent
         stamp = stamper(self.id, record.turn, record.at)
-        placed = place(self.tip, record.bodies, parent, stamp, self._follower)
+        placed = place_entries(self.tip, record.bodies, parent, stamp, self._follower)
         self.entries += placed.entries
         self.tip = placed.tip
         self.updated_at = record.at

@@ -29,13 +29,12 @@ from threadkeep.store.base import (
     LogPage,
     Statistics,
 )
-from threadkeep.store.checks import check_limit, check_new
 from threadkeep.store.ledger.catalog import Catalog
 from threadkeep.store.ledger.ledger import Ledger
-from threadkeep.store.paging import Candidate, hit_page, search_after
+from threadkeep.store.paging import Candidate, check_limit, hit_page, search_after
 from threadkeep.store.record import Record
 from threadkeep.store.ruled import RuledStore
-from threadkeep.store.rules import Verb, key_use, replayed
+from threadkeep.store.rules import Verb, check_new, key_use, replayed
 from threadkeep.text.search import Query, relate
 from threadkeep.text.words import query_words
 

@@ -13,14 +13,13 @@ from typing import Any
 from threadkeep.conversation.entry import Entry, Update
 from threadkeep.errors import StoreError, StoreUnavailable, ThreadkeepError
 from threadkeep.store.codec import STATE, Row, encode_id
-from threadkeep.store.placement import Tip, place, stamper
 from threadkeep.store.postgres.ends import PostgresEnd
 from threadkeep.store.postgres.faults import MovedError
 from threadkeep.store.postgres.jsonb import dump, escape
 from threadkeep.store.postgres.pool import Pool
 from threadkeep.store.postgres.rows import Place, Translator
-from threadkeep.store.record import OpenTurn, Record
-from threadkeep.store.rules import DraftEnd, finishes, raises_version
+from threadkeep.store.record import DraftEnd, OpenTurn, Record, Tip, place_entries, stamper
+from threadkeep.store.rules import finishes, raises_version
 
 MOST = 256
 """How many records go in one statement at most."""
@@ -50,7 +49,7 @@ def to_commit(where: Place, end: PostgresEnd, record: Record, rows: Sequence[Row
     """Return what a record stores behind an end."""
     tip = end.tip if record.head is None else end.tip._replace(head=record.head)
     parent = tip.head if record.parent is None else record.parent
-    placed = place(tip, record.bodies, parent, stamper(end.id, record.turn, record.at), end.follower)
+    placed = place_entries(tip, record.bodies, parent, stamper(end.id, record.turn, record.at), end.follower)
     commit = Commit(placed.entries, end._replace(tip=placed.tip))
     key = (end.conversation, where.tenant)
     if placed.entries:

@@ -10,12 +10,10 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.errors import ConversationNotFound, KeyReused, StoreCorrupt
 from threadkeep.store.codec import TURN, Row, decode, decode_id
-from threadkeep.store.placement import Tip
 from threadkeep.store.postgres.jsonb import load_text, restore
 from threadkeep.store.postgres.pool import Pool
 from threadkeep.store.postgres.rows import Columns, Place
-from threadkeep.store.record import KeyUse, OpenTurn
-from threadkeep.store.rules import DraftEnd, Replay
+from threadkeep.store.record import DraftEnd, KeyUse, OpenTurn, Replay, Tip
 
 REMEMBERED = 10_000
 

@@ -24,7 +24,7 @@ from threadkeep.store.base import (
     LogPage,
     Statistics,
 )
-from threadkeep.store.checks import check_limit, check_new
+from threadkeep.store.paging import check_limit
 from threadkeep.store.postgres.database import Database
 from threadkeep.store.postgres.deletion import Deletion
 from threadkeep.store.postgres.index import Index
@@ -36,7 +36,7 @@ from threadkeep.store.postgres.schema import check
 from threadkeep.store.postgres.searching import Searcher
 from threadkeep.store.postgres.writing import Log
 from threadkeep.store.ruled import RuledStore
-from threadkeep.store.rules import Verb
+from threadkeep.store.rules import Verb, check_new
 
 T = TypeVar("T")
 

@@ -23,7 +23,8 @@ from threadkeep.store.postgres.jsonb import dump
 from threadkeep.store.postgres.pool import ATTEMPTS
 from threadkeep.store.postgres.reading import Reader
 from threadkeep.store.postgres.rows import Place
-from threadkeep.store.rules import Decision, Replay, Verb, entries_of, key_use
+from threadkeep.store.record import Replay
+from threadkeep.store.rules import Decision, Verb, entries_of, key_use
 
 T = TypeVar("T")
 

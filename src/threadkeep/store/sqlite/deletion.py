@@ -9,8 +9,7 @@ from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import AlreadyExists, ConversationNotFound
-from threadkeep.store.codec import encode_id
-from threadkeep.store.moments import microseconds
+from threadkeep.store.codec import encode_id, microseconds
 from threadkeep.store.sqlite import index
 from threadkeep.store.sqlite.place import Place
 from threadkeep.store.sqlite.writing import Log

@@ -7,10 +7,10 @@ from typing import Any
 from threadkeep.conversation.api_key import ApiKey, KeyRole, Login
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import AlreadyExists, KeyNotFound
+from threadkeep.store.codec import microseconds, moment
 from threadkeep.store.keyring import MOST_LOGINS, KeyRing
-from threadkeep.store.moments import microseconds, moment
 from threadkeep.store.sqlite.writer import Writer
-from threadkeep.store.sqlite_file import Database, translated
+from threadkeep.store.sqlite_file import Database, translating_sqlite_errors
 
 _KEY = "k.id, k.digest, k.hint, k.tenant, k.user, k.role, k.created_at, k.expires_at, k.revoked_at"
 _KEYS = f"SELECT {_KEY} FROM api_key k"
@@ -28,7 +28,7 @@ class SqliteKeyRing(KeyRing):
         self._reading = reading
 
     async def secret(self) -> bytes:
-        with translated(self._reading):
+        with translating_sqlite_errors(self._reading):
             return bytes(self._reading.value("SELECT value FROM secret"))
 
     async def add(self, key: ApiKey) -> None:
@@ -47,12 +47,12 @@ class SqliteKeyRing(KeyRing):
         )
 
     async def find(self, digest: bytes) -> ApiKey | None:
-        with translated(self._reading):
+        with translating_sqlite_errors(self._reading):
             row = self._reading.row(f"{_KEYS} WHERE k.digest = ?", (digest,))
         return None if row is None else _key(row)
 
     async def all(self, tenant: str | None = None) -> tuple[ApiKey, ...]:
-        with translated(self._reading):
+        with translating_sqlite_errors(self._reading):
             rows = self._reading.rows(
                 f"{_KEYS} WHERE ?1 IS NULL OR k.tenant = ?1 ORDER BY k.created_at, k.id", (tenant,)
             )
@@ -88,7 +88,7 @@ class SqliteKeyRing(KeyRing):
         )
 
     async def find_login(self, digest: bytes) -> Login | None:
-        with translated(self._reading):
+        with translating_sqlite_errors(self._reading):
             row = self._reading.row(f"{_LOGINS} WHERE l.digest = ?", (digest,))
         return None if row is None else _login(row)
 
@@ -108,7 +108,7 @@ class SqliteKeyRing(KeyRing):
 
     async def logins(self, tenant: str | None = None, user: str | None = None) -> tuple[Login, ...]:
         chosen = "(?1 IS NULL OR k.tenant = ?1) AND (?2 IS NULL OR k.user = ?2)"
-        with translated(self._reading):
+        with translating_sqlite_errors(self._reading):
             rows = self._reading.rows(f"{_LOGINS} WHERE {chosen} ORDER BY l.created_at, l.id", (tenant, user))
         return tuple(_login(row) for row in rows)
 

@@ -6,7 +6,7 @@ from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Status
 from threadkeep.conversation.scope import Scope
 from threadkeep.store.base import ConversationPage, Statistics
-from threadkeep.store.moments import microseconds
+from threadkeep.store.codec import microseconds
 from threadkeep.store.paging import activity_after, activity_cursor
 from threadkeep.store.sqlite import index
 from threadkeep.store.sqlite.reading import Reader

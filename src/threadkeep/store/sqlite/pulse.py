@@ -8,10 +8,10 @@ from pathlib import Path
 import apsw
 
 from threadkeep.errors import StoreCorrupt, StoreUnavailable
-from threadkeep.store import os_errors
+from threadkeep.store import filesystem
 from threadkeep.store.sqlite.checksums import ENTRY, is_entry
 from threadkeep.store.sqlite.writer import Writer
-from threadkeep.store.sqlite_file import Database, translated
+from threadkeep.store.sqlite_file import Database, translating_sqlite_errors
 
 PATIENCE = 2.0
 """Seconds in which a store that is well has answered."""
@@ -44,10 +44,13 @@ class Pulse:
         self._writer.connection.execute("UPDATE pulse SET beats = beats + 1")
 
     def _look(self) -> None:
-        with os_errors.translated():
+        with filesystem.translating_os_errors():
             if not os.path.samestat(self._opened, os.stat(self._path)):
                 raise StoreUnavailable(f"{self._path} is not the file any more that was opened; restart to use it.")
-        with translated(), closing(Database(str(self._path), flags=apsw.SQLITE_OPEN_READWRITE)) as database:
+        with (
+            translating_sqlite_errors(),
+            closing(Database(str(self._path), flags=apsw.SQLITE_OPEN_READWRITE)) as database,
+        ):
             rows = database.rows(
                 f"SELECT {ENTRY}, crc FROM entry INDEXED BY entry_by_seq WHERE (tenant, conversation, seq) > (?, ?, ?) "
                 f"ORDER BY tenant, conversation, seq LIMIT {_SLICE}",

@@ -18,11 +18,8 @@ from threadkeep.conversation.tree import Run, Tree
 from threadkeep.conversation.turn import Turn, TurnState
 from threadkeep.errors import ConversationNotFound, EntryNotFound, StoreCorrupt
 from threadkeep.store.base import ROOT, Draft
-from threadkeep.store.codec import STATE, SUMMARY, Packer, Row, decode, decode_id, encode_id
-from threadkeep.store.moments import microseconds, moment
-from threadkeep.store.placement import Tip
-from threadkeep.store.record import OpenTurn
-from threadkeep.store.rules import DraftEnd, Replay
+from threadkeep.store.codec import STATE, SUMMARY, Packer, Row, decode, decode_id, encode_id, microseconds, moment
+from threadkeep.store.record import DraftEnd, OpenTurn, Replay, Tip
 from threadkeep.store.sqlite.checksums import CONVERSATION, SETTINGS, checksum
 from threadkeep.store.sqlite.place import Place, check_chain, check_entry, gap, read_jump
 from threadkeep.store.sqlite_file import Database

@@ -7,7 +7,7 @@ import apsw
 
 from threadkeep.errors import StoreCorrupt, StoreTooNew
 from threadkeep.store.sqlite.checksums import register
-from threadkeep.store.sqlite_file import Database, connect, translated
+from threadkeep.store.sqlite_file import Database, connect, translating_sqlite_errors
 
 APPLICATION = 0x7468726B
 """Marks the file as ours ("thrk")."""
@@ -31,7 +31,7 @@ def migrate(path: Path) -> list[str]:
 
 def pending(path: Path) -> list[str]:
     """Return the names of the migrations that opening the file would apply. The file is only looked at."""
-    with translated():
+    with translating_sqlite_errors():
         # Not read-only: such a connection leaves files of its own behind.
         connection = Database(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
         try:
@@ -44,7 +44,7 @@ def apply(connection: Database) -> list[str]:
     """Apply what is missing, one starter at a time; refuse a file of a newer release or of another program."""
     known = migrations()
     register(connection)
-    with translated(connection):
+    with translating_sqlite_errors(connection):
         if connection.pragma("user_version") == known[-1][0] and connection.pragma("application_id") == APPLICATION:
             return []
         connection.execute("BEGIN IMMEDIATE")

@@ -6,7 +6,7 @@ from threadkeep.store.paging import Candidate, hit_page, search_after
 from threadkeep.store.sqlite.index import candidates
 from threadkeep.store.sqlite.place import Place
 from threadkeep.store.sqlite.reading import Reader
-from threadkeep.store.sqlite_file import translated
+from threadkeep.store.sqlite_file import translating_sqlite_errors
 from threadkeep.text.search import Query
 
 
@@ -14,7 +14,7 @@ def search(reader: Reader, scope: Scope, text: str, conversation: str | None, li
     """Return a page of the user's messages that match, the best first."""
     query = Query(text)
     offset, bound = search_after(scope, text, after)
-    with translated(reader.db), reader.snapshot():
+    with translating_sqlite_errors(reader.db), reader.snapshot():
         only = reader.place(scope, conversation).conversation if conversation is not None else None
         newest = reader.db.value("SELECT coalesce(max(position), 0) FROM entry")
         bound = newest if bound is None else bound

@@ -25,7 +25,7 @@ from threadkeep.conversation.state import State, StateChange, fold
 from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import Turn
 from threadkeep.errors import StoreUnavailable
-from threadkeep.store import os_errors
+from threadkeep.store import filesystem
 from threadkeep.store.base import (
     ROOT,
     ConversationPage,
@@ -34,10 +34,10 @@ from threadkeep.store.base import (
     LogPage,
     Statistics,
 )
-from threadkeep.store.checks import check_limit, check_new, check_position
-from threadkeep.store.rights import warn_if_shared
+from threadkeep.store.filesystem import warn_if_shared
+from threadkeep.store.paging import check_limit, check_position
 from threadkeep.store.ruled import RuledStore
-from threadkeep.store.rules import Verb
+from threadkeep.store.rules import Verb, check_new
 from threadkeep.store.sqlite import index, listing
 from threadkeep.store.sqlite.deletion import Deletion
 from threadkeep.store.sqlite.keyring import SqliteKeyRing
@@ -50,7 +50,7 @@ from threadkeep.store.sqlite.upkeep import Upkeep
 from threadkeep.store.sqlite.wal import check_end, check_pair, flush
 from threadkeep.store.sqlite.writer import Writer
 from threadkeep.store.sqlite.writing import Log
-from threadkeep.store.sqlite_file import Database, connect, translated
+from threadkeep.store.sqlite_file import Database, connect, translating_sqlite_errors
 from threadkeep.text.search import relate
 from threadkeep.text.words import query_words
 
@@ -78,7 +78,7 @@ class SqliteStore(RuledStore):
     @classmethod
     async def open(cls, path: Path, clock: Clock, ids: IdSource, max_bytes: int) -> Self:
         """Open the file; create and migrate it as needed."""
-        with os_errors.translated():
+        with filesystem.translating_os_errors():
             store = cls(path, clock, ids, max_bytes)
             warn_if_shared(path)
         try:
@@ -207,7 +207,7 @@ class SqliteStore(RuledStore):
 
     async def expired(self, lease_for: timedelta, *, limit: int = 100) -> tuple[Turn, ...]:
         check_limit(limit)
-        with translated(self._reader.db):
+        with translating_sqlite_errors(self._reader.db):
             now = self._clock()
             return self._reader.expired(now, now + 2 * lease_for, limit)
 
@@ -250,7 +250,7 @@ class SqliteStore(RuledStore):
             return listing.list_tenant(self._reader, check_id(tenant), limit, after)
 
     async def users(self, tenant: str) -> tuple[str, ...]:
-        with translated(self._reader.db):
+        with translating_sqlite_errors(self._reader.db):
             return self._reader.users(check_id(tenant))
 
     # Seams
@@ -264,7 +264,7 @@ class SqliteStore(RuledStore):
         """Read as of one moment."""
         if self._closed:
             raise StoreUnavailable("The store is closed.")
-        with translated(self._reader.db), self._reader.snapshot():
+        with translating_sqlite_errors(self._reader.db), self._reader.snapshot():
             yield
 
     async def _write(self, scope: Scope, conversation: str, verb: Verb[T]) -> T:
@@ -288,7 +288,7 @@ def _open(path: Path) -> Database:
         flush(path)
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
         apply(connection)
-        with translated(connection):
+        with translating_sqlite_errors(connection):
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
     except BaseException:
         connection.close()

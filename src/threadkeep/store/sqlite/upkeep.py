@@ -11,7 +11,7 @@ from threadkeep.errors import StoreError
 from threadkeep.store.sqlite import index
 from threadkeep.store.sqlite.writer import Writer
 from threadkeep.store.sqlite.writing import Log
-from threadkeep.store.sqlite_file import translated
+from threadkeep.store.sqlite_file import translating_sqlite_errors
 from threadkeep.supervision import supervised
 
 MOVE_IDLE_SECONDS = 2.0
@@ -32,7 +32,7 @@ class Upkeep:
 
     async def begin(self) -> None:
         """Derive what an earlier process did not come to, at once if it is much: readers would do it each time."""
-        with translated(self._log.db):
+        with translating_sqlite_errors(self._log.db):
             self._log.added = index.lag(self._log.reader)
         if self._log.added > index.LARGEST_LAG:
             await self.catch_up()

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import apsw
 
 from threadkeep.errors import StoreCorrupt
-from threadkeep.store.sqlite_file import Database, translated
+from threadkeep.store.sqlite_file import Database, translating_sqlite_errors
 
 _HEADER = struct.Struct(">8I")
 _FRAME = struct.Struct(">6I")
@@ -88,7 +88,7 @@ def _size(path: Path) -> int:
 
 def _frames(database: Database) -> int:
     """Return how many frames SQLite takes for valid."""
-    with translated(database):
+    with translating_sqlite_errors(database):
         return max(database.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)[0], 0)
 
 

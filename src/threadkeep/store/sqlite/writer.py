@@ -17,7 +17,7 @@ import apsw
 
 from threadkeep.errors import StoreUnavailable
 from threadkeep.store.sqlite.checkpoints import Checkpoints, start_thread
-from threadkeep.store.sqlite_file import BUSY_MILLISECONDS, Database, translate
+from threadkeep.store.sqlite_file import BUSY_MILLISECONDS, Database, to_store_error
 
 T = TypeVar("T")
 Work = Callable[[], Any]
@@ -189,7 +189,7 @@ class Writer:
 
     def _failed(self, works: Sequence[Work], error: Exception) -> list[Any]:
         """Return an error for each: whatever goes wrong, nobody is left without an answer."""
-        return [translate(error, self.connection)] * len(works)
+        return [to_store_error(error, self.connection)] * len(works)
 
     def _begin(self, milliseconds: int) -> None:
         """Begin a transaction; wait so long for other processes."""
@@ -241,7 +241,7 @@ class Writer:
         try:
             self._begin(self._patience)
         except Exception as error:
-            return translate(error, self.connection)
+            return to_store_error(error, self.connection)
         return self._perform([work])[0]
 
     def _undo(self) -> None:

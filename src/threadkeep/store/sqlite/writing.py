@@ -16,11 +16,9 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnChange
 from threadkeep.errors import AlreadyExists, StoreCorrupt
 from threadkeep.store.base import Created
-from threadkeep.store.codec import STATE, Row, encode_id
-from threadkeep.store.moments import microseconds
-from threadkeep.store.placement import Tip, place, stamper
-from threadkeep.store.record import Chunk, KeyUse, OpenTurn, Record
-from threadkeep.store.rules import DraftEnd, Replay, Verb, entries_of, finishes, key_use, raises_version
+from threadkeep.store.codec import STATE, Row, encode_id, microseconds
+from threadkeep.store.record import Chunk, DraftEnd, KeyUse, OpenTurn, Record, Replay, Tip, place_entries, stamper
+from threadkeep.store.rules import Verb, entries_of, finishes, key_use, raises_version
 from threadkeep.store.sqlite.checksums import CONVERSATION, ENTRY, SETTINGS, checksum, entry_checksum
 from threadkeep.store.sqlite.place import Place
 from threadkeep.store.sqlite.reading import Reader
@@ -168,7 +166,7 @@ class Log:
     def _commit(self, end: SqliteEnd, record: Record, rows: Sequence[Row]) -> tuple[Entry, ...]:
         """Store what a record tells and return its entries."""
         last, tip = end.tip.last, end.tip if record.head is None else end.tip._replace(head=record.head)
-        placed = place(
+        placed = place_entries(
             tip,
             record.bodies,
             tip.head if record.parent is None else record.parent,

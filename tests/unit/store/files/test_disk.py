@@ -17,7 +17,7 @@ from threadkeep.errors import (
     StoreUnavailable,
 )
 from threadkeep.store.files import disk
-from threadkeep.store.os_errors import translated
+from threadkeep.store.filesystem import translating_os_errors
 
 NOW = datetime(2025, 1, 1, 12, tzinfo=UTC)
 
@@ -36,7 +36,7 @@ NOW = datetime(2025, 1, 1, 12, tzinfo=UTC)
     ],
 )
 def test_errors_of_the_system_become_ours(number: int, error: type[StoreError]) -> None:
-    with pytest.raises(error) as caught, translated():
+    with pytest.raises(error) as caught, translating_os_errors():
         raise OSError(number, os.strerror(number), "/some/file")
     assert caught.type is error
     assert "/some/file" in str(caught.value)

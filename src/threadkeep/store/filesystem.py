@@ -1,8 +1,11 @@
-"""Errors of the operating system in our words, the same for every store on a disk."""
+"""Files of any store on a disk: errors of the operating system in our words, and who may read what is kept."""
 
 import errno
+import logging
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from threadkeep.errors import StoreDenied, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 
@@ -27,9 +30,19 @@ def explain(kind: type[StoreError], reason: object) -> StoreError:
 
 
 @contextmanager
-def translated() -> Iterator[None]:
+def translating_os_errors() -> Iterator[None]:
     """Turn errors of the operating system into errors of ours."""
     try:
         yield
     except OSError as error:
         raise explain(kind_of(error.errno), error) from error
+
+
+logger = logging.getLogger(__name__)
+
+
+def warn_if_shared(path: Path) -> None:
+    """Tell in the log, where `threadkeep doctor` finds it, if other users of this machine may use a file or folder."""
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & 0o077:
+        logger.warning("%s is open to other users of this machine (mode %o): chmod go= %s", path, mode, path)
