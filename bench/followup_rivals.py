@@ -10,8 +10,8 @@ from threadkeep.retrieval.base import Document, Passage, Query, Retriever, Rewri
 from threadkeep.retrieval.embeddings import Embeddings, Vector
 from threadkeep.retrieval.hybrid import WORDS_SHARE, HybridIndex
 from threadkeep.retrieval.terms import query_terms
-from threadkeep.retrieval.vectors import blended
-from threadkeep.retrieval.wordllama import WordLlamaEmbeddings
+from threadkeep.retrieval.embeddings import blended
+from threadkeep.retrieval.embeddings import WordLlamaEmbeddings
 from threadkeep.routing.keyword_list import mentions_reference
 
 RAREST = 6

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
         TurnStarted,
         TurnWaiting,
     )
-    from threadkeep.conversation.failure import Failure
     from threadkeep.conversation.message import Message
     from threadkeep.conversation.scope import Scope
+    from threadkeep.conversation.turn import Failure
     from threadkeep.errors import ThreadkeepError
     from threadkeep.integrations.conversation_store import ConversationStore
     from threadkeep.keeper import Chat, Keeper, SentTurn

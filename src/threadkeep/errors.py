@@ -34,202 +34,146 @@ class ThreadkeepError(Exception):
 
     code = "error"
 
+    def __init_subclass__(cls, *, code: str | None = None) -> None:
+        """Give a kind of error its code; a class without one has that of its parent."""
+        super().__init_subclass__()
+        cls.code = code or cls.code
+
     def __init__(self, detail: str | None = None) -> None:
         super().__init__(detail or (type(self).__doc__ or "").split("\n", 1)[0])
 
 
-class InvalidInput(ThreadkeepError):
+class InvalidInput(ThreadkeepError, code="invalid_input"):
     """The request is not valid."""
 
-    code = "invalid_input"
 
-
-class InvalidId(InvalidInput):
+class InvalidId(InvalidInput, code="invalid_id"):
     """An id has 1 to 128 letters, digits, '_', '-' or '.', and starts with a letter or digit."""
 
-    code = "invalid_id"
 
-
-class InvalidText(InvalidInput):
+class InvalidText(InvalidInput, code="invalid_text"):
     """The text is not valid Unicode: it holds a lone surrogate or is not UTF-8."""
 
-    code = "invalid_text"
 
-
-class InvalidValue(InvalidInput):
+class InvalidValue(InvalidInput, code="invalid_value"):
     """A value has the wrong type or shape."""
 
-    code = "invalid_value"
 
-
-class UnknownRole(InvalidInput):
+class UnknownRole(InvalidInput, code="unknown_role"):
     """A role is one of system, user, assistant and tool."""
 
-    code = "unknown_role"
 
-
-class ContentTooLarge(InvalidInput):
+class ContentTooLarge(InvalidInput, code="content_too_large"):
     """The content is larger than the configured limit for one entry."""
 
-    code = "content_too_large"
 
-
-class MetadataTooLarge(ContentTooLarge):
+class MetadataTooLarge(ContentTooLarge, code="metadata_too_large"):
     """The metadata of a conversation has at most 64 KB as JSON."""
 
-    code = "metadata_too_large"
 
-
-class SystemTooLarge(ContentTooLarge):
+class SystemTooLarge(ContentTooLarge, code="system_too_large"):
     """The instructions of a conversation have at most 256 KB."""
 
-    code = "system_too_large"
 
-
-class TooDeep(InvalidInput):
+class TooDeep(InvalidInput, code="too_deep"):
     """Structured data may be nested at most 64 levels deep."""
 
-    code = "too_deep"
 
-
-class InvalidCursor(InvalidInput):
+class InvalidCursor(InvalidInput, code="invalid_cursor"):
     """The cursor is not one that was handed out for this place."""
 
-    code = "invalid_cursor"
 
-
-class InvalidLimit(InvalidInput):
+class InvalidLimit(InvalidInput, code="invalid_limit"):
     """A limit is a whole number from 1 to 1000."""
 
-    code = "invalid_limit"
 
-
-class InvalidSearch(InvalidInput):
+class InvalidSearch(InvalidInput, code="invalid_search"):
     """The search has no word to look for."""
 
-    code = "invalid_search"
 
-
-class InvalidParent(InvalidInput):
+class InvalidParent(InvalidInput, code="invalid_parent"):
     """The parent is not an entry of this conversation that can be continued."""
 
-    code = "invalid_parent"
 
-
-class InvalidStoreUrl(InvalidInput):
+class InvalidStoreUrl(InvalidInput, code="invalid_store_url"):
     """A store is one of sqlite:///file, postgresql://..., files:///folder and memory: ."""
 
-    code = "invalid_store_url"
 
-
-class IllegalTransition(InvalidInput):
+class IllegalTransition(InvalidInput, code="illegal_transition"):
     """The conversation cannot go from its state to that one."""
 
-    code = "illegal_transition"
 
-
-class NotFound(ThreadkeepError):
+class NotFound(ThreadkeepError, code="not_found"):
     """There is no such thing."""
 
-    code = "not_found"
 
-
-class ConversationNotFound(NotFound):
+class ConversationNotFound(NotFound, code="conversation_not_found"):
     """There is no such conversation."""
 
-    code = "conversation_not_found"
 
-
-class EntryNotFound(NotFound):
+class EntryNotFound(NotFound, code="entry_not_found"):
     """There is no such entry in this conversation."""
 
-    code = "entry_not_found"
 
-
-class TurnNotFound(NotFound):
+class TurnNotFound(NotFound, code="turn_not_found"):
     """There is no such open turn in this conversation."""
 
-    code = "turn_not_found"
 
-
-class KeyNotFound(NotFound):
+class KeyNotFound(NotFound, code="key_not_found"):
     """There is no such API key."""
 
-    code = "key_not_found"
 
-
-class Conflict(ThreadkeepError):
+class Conflict(ThreadkeepError, code="conflict"):
     """The request does not fit what is stored by now."""
 
-    code = "conflict"
 
-
-class AlreadyExists(Conflict):
+class AlreadyExists(Conflict, code="already_exists"):
     """A conversation with this id exists already."""
 
-    code = "already_exists"
 
-
-class StaleHead(Conflict):
+class StaleHead(Conflict, code="stale_head"):
     """The conversation has moved on: its head is not the expected one."""
-
-    code = "stale_head"
 
     def __init__(self, head: int | None) -> None:
         super().__init__(f"The conversation has moved on: its head is now {head}.")
         self.head = head
 
 
-class StaleVersion(Conflict):
+class StaleVersion(Conflict, code="stale_version"):
     """The conversation was changed meanwhile: its version is not the expected one."""
-
-    code = "stale_version"
 
     def __init__(self, version: int) -> None:
         super().__init__(f"The conversation was changed meanwhile: its version is now {version}.")
         self.version = version
 
 
-class KeyReused(Conflict):
+class KeyReused(Conflict, code="idempotency_key_reused"):
     """This idempotency key was used before, with another body."""
 
-    code = "idempotency_key_reused"
 
-
-class ConversationBusy(Conflict):
+class ConversationBusy(Conflict, code="conversation_busy"):
     """A turn is running or waiting in this conversation."""
 
-    code = "conversation_busy"
 
-
-class LeaseLost(Conflict):
+class LeaseLost(Conflict, code="lease_lost"):
     """The turn is no longer owned by this writer: it was settled or taken up by another."""
 
-    code = "lease_lost"
 
-
-class DraftMismatch(Conflict):
+class DraftMismatch(Conflict, code="draft_mismatch"):
     """The text does not continue what is stored of the message being written."""
 
-    code = "draft_mismatch"
 
-
-class NotAuthenticated(ThreadkeepError):
+class NotAuthenticated(ThreadkeepError, code="not_authenticated"):
     """A valid API key is needed: send it as `Authorization: Bearer tk_...`, or sign in."""
 
-    code = "not_authenticated"
 
-
-class NotAllowed(ThreadkeepError):
+class NotAllowed(ThreadkeepError, code="not_allowed"):
     """This needs another role than the key has."""
 
-    code = "not_allowed"
 
-
-class LimitReached(ThreadkeepError):
+class LimitReached(ThreadkeepError, code="limit_reached"):
     """A limit is reached."""
 
-    code = "limit_reached"
     retry_after = 1
 
     def __init__(self, detail: str | None = None, *, retry_after: int | None = None) -> None:
@@ -238,49 +182,39 @@ class LimitReached(ThreadkeepError):
             self.retry_after = retry_after
 
 
-class RateLimited(LimitReached):
+class RateLimited(LimitReached, code="rate_limited"):
     """Too many requests in a short time."""
 
-    code = "rate_limited"
 
-
-class TooManyTurns(LimitReached):
+class TooManyTurns(LimitReached, code="too_many_turns"):
     """Too many turns run at a time."""
 
-    code = "too_many_turns"
 
-
-class TooManyStreams(LimitReached):
+class TooManyStreams(LimitReached, code="too_many_streams"):
     """Too many event streams are open at a time."""
 
-    code = "too_many_streams"
     retry_after = 5
 
 
-class TooManyConversations(LimitReached):
+class TooManyConversations(LimitReached, code="too_many_conversations"):
     """There are too many conversations; delete some."""
 
-    code = "too_many_conversations"
     retry_after = 60
 
 
-class StorageFull(LimitReached):
+class StorageFull(LimitReached, code="storage_full"):
     """Too much is stored; delete some conversations."""
 
-    code = "storage_full"
     retry_after = 60
 
 
-class Stopping(ThreadkeepError):
+class Stopping(ThreadkeepError, code="stopping"):
     """The server is stopping; try again in a moment, with the same Idempotency-Key."""
 
-    code = "stopping"
 
-
-class ModelError(ThreadkeepError):
+class ModelError(ThreadkeepError, code="model_error"):
     """The model failed."""
 
-    code = "model_error"
     can_retry = False
 
     def __init__(self, detail: str | None = None, *, retry_after: float | None = None) -> None:
@@ -288,144 +222,99 @@ class ModelError(ThreadkeepError):
         self.retry_after = retry_after
 
 
-class ModelUnavailable(ModelError):
+class ModelUnavailable(ModelError, code="model_unavailable"):
     """The model's provider cannot be reached, or failed on its side."""
 
-    code = "model_unavailable"
     can_retry = True
 
 
-class ModelRateLimited(ModelUnavailable):
+class ModelRateLimited(ModelUnavailable, code="model_rate_limited"):
     """The model's provider asks us to slow down."""
 
-    code = "model_rate_limited"
 
-
-class ModelTimeout(ModelUnavailable):
+class ModelTimeout(ModelUnavailable, code="model_timeout"):
     """The model stopped answering."""
 
-    code = "model_timeout"
 
-
-class ModelRefused(ModelError):
+class ModelRefused(ModelError, code="model_refused"):
     """The model's provider does not accept the request: check the key, the model's name and the size of the request."""
 
-    code = "model_refused"
 
-
-class ContextTooLong(ModelRefused):
+class ContextTooLong(ModelRefused, code="context_too_long"):
     """The request is longer than the model can take, even after it was shortened."""
-
-    code = "context_too_long"
 
     def __init__(self, detail: str | None = None, *, limit: int | None = None) -> None:
         super().__init__(detail)
         self.limit = limit
 
 
-class ModelNonsense(ModelError):
+class ModelNonsense(ModelError, code="model_nonsense"):
     """The model answered, but not with what it was asked for."""
 
-    code = "model_nonsense"
 
-
-class ScriptTimeout(ModelError):
+class ScriptTimeout(ModelError, code="script_timeout"):
     """The script of the demo model did not come to an answer in time."""
 
-    code = "script_timeout"
 
-
-class PauseUnsupported(ModelError):
+class PauseUnsupported(ModelError, code="pause_unsupported"):
     """The graph paused for a person, which is not supported: ask by a tool that needs approval instead."""
 
-    code = "pause_unsupported"
 
-
-class UnknownModel(ModelError):
+class UnknownModel(ModelError, code="unknown_model"):
     """There is no model of this name, or the package for its provider is not installed."""
 
-    code = "unknown_model"
 
-
-class RetrievalError(ThreadkeepError):
+class RetrievalError(ThreadkeepError, code="retrieval_failed"):
     """The documents cannot be searched."""
 
-    code = "retrieval_failed"
 
-
-class IndexUnusable(RetrievalError):
+class IndexUnusable(RetrievalError, code="index_unusable"):
     """The index cannot be read or written; what was in it is still there."""
 
-    code = "index_unusable"
 
-
-class WrongEmbeddings(RetrievalError):
+class WrongEmbeddings(RetrievalError, code="wrong_embeddings"):
     """The index was made with other embeddings."""
 
-    code = "wrong_embeddings"
 
-
-class EmbeddingFailed(RetrievalError):
+class EmbeddingFailed(RetrievalError, code="embedding_failed"):
     """The embeddings failed, or gave something that is no vector."""
 
-    code = "embedding_failed"
 
-
-class PackageMissing(RetrievalError):
+class PackageMissing(RetrievalError, code="package_missing"):
     """A package that retrieval needs is not installed."""
 
-    code = "package_missing"
 
-
-class StoreError(ThreadkeepError):
+class StoreError(ThreadkeepError, code="store_error"):
     """The store failed."""
 
-    code = "store_error"
 
-
-class StoreUnavailable(StoreError):
+class StoreUnavailable(StoreError, code="store_unavailable"):
     """The store cannot be reached; nothing was written, or the connection was cut before the answer."""
 
-    code = "store_unavailable"
 
-
-class StoreBusy(StoreError):
+class StoreBusy(StoreError, code="store_busy"):
     """Another process held the store for too long; nothing was written."""
 
-    code = "store_busy"
 
-
-class StoreFull(StoreError):
+class StoreFull(StoreError, code="store_full"):
     """The disk is full; nothing was written."""
 
-    code = "store_full"
 
-
-class StoreReadOnly(StoreError):
+class StoreReadOnly(StoreError, code="store_read_only"):
     """The store is read-only; nothing was written."""
 
-    code = "store_read_only"
 
-
-class StoreDenied(StoreError):
+class StoreDenied(StoreError, code="store_denied"):
     """Permission to the store was denied; nothing was written."""
 
-    code = "store_denied"
 
-
-class StoreCorrupt(StoreError):
+class StoreCorrupt(StoreError, code="store_corrupt"):
     """Stored data is damaged; it was left as it is."""
 
-    code = "store_corrupt"
 
-
-class StoreTooNew(StoreError):
+class StoreTooNew(StoreError, code="store_too_new"):
     """The store was written by a newer release of Threadkeep; upgrade Threadkeep to open it."""
 
-    code = "store_too_new"
 
-
-class StoreNotMigrated(StoreError):
+class StoreNotMigrated(StoreError, code="store_not_migrated"):
     """The database has no current schema; run `threadkeep migrate --store URL` as its owner."""
-
-    code = "store_not_migrated"

@@ -9,7 +9,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from threadkeep.conversation.arguments import checked
 from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.events import Event, MessageCompleted
@@ -18,6 +17,7 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import TurnState
+from threadkeep.conversation.value import checked
 from threadkeep.errors import InvalidValue
 from threadkeep.jobs.purge_deleted import purge_deleted
 from threadkeep.jobs.recover_turns import EVERY_SECONDS, recover_turns

@@ -21,7 +21,7 @@ from threadkeep.llm.general_script import GENERAL, facts_in
 from threadkeep.llm.script import Scene
 from threadkeep.llm.title import title_from_words
 from threadkeep.llm.vendor_errors import length_refusal
-from threadkeep.retrieval.rewriting_guard import cleaned, flaw
+from threadkeep.retrieval.model_rewriter import cleaned, flaw
 from threadkeep.retrieval.shown_lists import shown_lists
 from threadkeep.routing.follow_up import follow_up
 from threadkeep.text.excerpt import split

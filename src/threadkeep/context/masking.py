@@ -7,7 +7,7 @@ from typing import Any
 
 from threadkeep.context.base import Line
 from threadkeep.context.blocks import old_text_of
-from threadkeep.context.interrupted import with_mark, without_mark
+from threadkeep.context.marks import with_mark, without_mark
 from threadkeep.context.marks import with_text
 from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall
 from threadkeep.text.excerpt import OLD, ends

@@ -11,7 +11,7 @@ from threadkeep.context.base import Counter, Line, Working
 from threadkeep.context.blocks import text_of_blocks
 from threadkeep.context.history import in_turns, lines_of
 from threadkeep.context.marks import note, own
-from threadkeep.context.room import room_left_for_recall
+from threadkeep.context.window import room_left_for_recall
 from threadkeep.conversation.message import Role
 from threadkeep.text.excerpt import around
 from threadkeep.text.words import content_words

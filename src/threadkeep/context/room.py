@@ -8,7 +8,7 @@ where the policy says so.
 from threadkeep.context.base import Window, Working
 from threadkeep.context.history import Turn
 from threadkeep.context.marks import own
-from threadkeep.context.summary import text_of_summary
+from threadkeep.context.history import text_of_summary
 
 DEFAULT_TOKENS = 2000
 RECALL_TOKENS = 3000

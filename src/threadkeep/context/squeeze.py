@@ -7,7 +7,7 @@ shortened, and at the very last, if it is too large alone, the question. Nothing
 from threadkeep.context.base import Counter, Line
 from threadkeep.context.history import Turn
 from threadkeep.context.marks import with_text
-from threadkeep.context.masking import masked
+from threadkeep.context.shortening import masked
 from threadkeep.conversation.message import Message, Role
 from threadkeep.text.excerpt import OLD, ends
 

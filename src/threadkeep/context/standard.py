@@ -4,16 +4,16 @@ from threadkeep.context.alternation import alternation
 from threadkeep.context.base import Processor
 from threadkeep.context.blocks import blocks
 from threadkeep.context.history import history
-from threadkeep.context.instructions import instructions
-from threadkeep.context.interrupted import interrupted
-from threadkeep.context.notes import notes
-from threadkeep.context.passages import passages
+from threadkeep.context.history import instructions
+from threadkeep.context.marks import interrupted
+from threadkeep.context.marks import notes
+from threadkeep.context.placing import passages
 from threadkeep.context.placing import placing
 from threadkeep.context.recall import recall
-from threadkeep.context.summary import summary
-from threadkeep.context.told_calls import told_calls
+from threadkeep.context.history import summary
+from threadkeep.context.tool_pairs import told_calls
 from threadkeep.context.tool_pairs import tool_pairs
-from threadkeep.context.trace import trace
+from threadkeep.context.standard import trace
 from threadkeep.context.window import window
 
 STANDARD: tuple[Processor, ...] = (

@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from threadkeep.context.base import Counter, Cut, Window, Working
 from threadkeep.context.history import Turn, in_turns
-from threadkeep.context.masking import masked
-from threadkeep.context.room import room_for_history, room_for_question
-from threadkeep.context.squeeze import size_of, squeeze
+from threadkeep.context.shortening import masked
+from threadkeep.context.window import room_for_history, room_for_question
+from threadkeep.context.shortening import size_of, squeeze
 
 DEFAULT_MESSAGES = 10
 MAX_MESSAGES = 2000

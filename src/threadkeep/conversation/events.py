@@ -7,10 +7,9 @@ from datetime import datetime
 from threadkeep.conversation.blocks import Block
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Approval, Update
-from threadkeep.conversation.failure import Failure
 from threadkeep.conversation.message import Message, ToolCall, ToolResult, Usage
 from threadkeep.conversation.state import StateChange
-from threadkeep.conversation.turn import TurnState
+from threadkeep.conversation.turn import Failure, TurnState
 
 
 @dataclass(frozen=True, slots=True)

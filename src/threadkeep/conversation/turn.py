@@ -1,14 +1,29 @@
 """A turn: one user message and everything done to answer it. Its number is the `seq` of the entry that opened it."""
 
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import model_validator
 
-from threadkeep.conversation.failure import Failure
 from threadkeep.conversation.message import Message, Usage
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.value import Moment, Text, Value
+from threadkeep.errors import ThreadkeepError
+
+
+class Failure(Value):
+    """Why a turn failed: a stable code of `errors.py`, and a sentence for a person."""
+
+    code: Text
+    detail: Text
+
+    @classmethod
+    def of(cls, error: ThreadkeepError) -> Self:
+        """Return an error as a value that can be stored, whatever a provider has put into its text."""
+        return cls(code=error.code, detail=str(error).encode(errors="backslashreplace").decode())
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.detail}"
 
 
 class TurnState(StrEnum):

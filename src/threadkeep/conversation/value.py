@@ -3,15 +3,19 @@
 The checks raise errors of our own tree, not pydantic's, because they are about input that a user can send.
 """
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Any, Self
+from functools import cache, wraps
+from typing import Annotated, Any, ParamSpec, Self, TypeVar, cast
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError, validate_call
 
 from threadkeep.errors import InvalidText, InvalidValue, TooDeep
 
 MAX_DEPTH = 64
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Value(BaseModel):
@@ -89,3 +93,42 @@ def _aware(moment: datetime) -> datetime:
 Text = Annotated[str, BeforeValidator(check_text)]
 JsonObject = Annotated[dict[str, Any], BeforeValidator(check_json)]
 Moment = Annotated[datetime, AfterValidator(_aware)]
+
+
+def checked(verb: Callable[P, T]) -> Callable[P, T]:
+    """Check the arguments of a public verb against their types: InvalidValue names the argument that is wrong.
+
+    For the edge where Python programs call; what is inside trusts its types.
+    """
+
+    @cache  # when it is first called: a type may be declared further down in its module
+    def validated() -> Callable[P, T]:
+        return validate_call(config=ConfigDict(strict=True, arbitrary_types_allowed=True))(verb)
+
+    if inspect.iscoroutinefunction(verb):
+
+        @wraps(verb)
+        async def call_async(*args: P.args, **kwargs: P.kwargs) -> Any:
+            try:
+                return await cast(Any, validated()(*args, **kwargs))
+            except ValidationError as error:
+                raise InvalidValue(_complaint(verb, error)) from None
+
+        return cast(Callable[P, T], call_async)
+
+    @wraps(verb)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return validated()(*args, **kwargs)
+        except ValidationError as error:
+            raise InvalidValue(_complaint(verb, error)) from None
+
+    return call
+
+
+def _complaint(verb: Callable[..., Any], error: ValidationError) -> str:
+    """Return which argument is wrong and why, without its value."""
+    wrong = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    place, names = wrong["loc"], tuple(inspect.signature(verb).parameters)
+    first = names[place[0]] if place and isinstance(place[0], int) and place[0] < len(names) else str(*place[:1])
+    return f"The argument {first} of {verb.__name__} is not valid: {wrong['msg']}."

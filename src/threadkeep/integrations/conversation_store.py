@@ -13,12 +13,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Required, Self, TypedDict, TypeVar
 
 from threadkeep.background import Background
-from threadkeep.conversation.arguments import checked
 from threadkeep.conversation.clock import moment_text
 from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import LOCAL, Scope
+from threadkeep.conversation.value import checked
 from threadkeep.errors import PackageMissing, StoreUnavailable
 from threadkeep.keeper import log_created, log_reused
 from threadkeep.runtime import open_store

@@ -20,8 +20,8 @@ from threadkeep.retrieval.sqlite.file import made_with, open_file, transaction, 
 from threadkeep.retrieval.sqlite.reading import Listed
 from threadkeep.retrieval.sqlite.writing import Prepared
 from threadkeep.retrieval.terms import MAX_CHARACTERS
-from threadkeep.retrieval.vectors import blended
-from threadkeep.retrieval.wordllama import WordLlamaEmbeddings
+from threadkeep.retrieval.embeddings import blended
+from threadkeep.retrieval.embeddings import WordLlamaEmbeddings
 from threadkeep.store.sqlite_file import Database
 from threadkeep.text.excerpt import split
 

@@ -16,7 +16,7 @@ from threadkeep.errors import EmbeddingFailed, RetrievalError
 from threadkeep.retrieval.base import Filter, Passage, Query, Retriever
 from threadkeep.retrieval.checks import check_query
 from threadkeep.retrieval.embeddings import Embeddings, Vector
-from threadkeep.retrieval.fitting import fits
+from threadkeep.retrieval.base import fits
 
 BATCH = 64
 SEARCHED_FOR_FILTERS = 10

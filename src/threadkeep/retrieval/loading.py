@@ -10,7 +10,7 @@ from threadkeep.errors import EmbeddingFailed, PackageMissing
 from threadkeep.llm.choice import pip_line
 from threadkeep.llm.loading import check_allowed
 from threadkeep.retrieval.embeddings import Embeddings
-from threadkeep.retrieval.wordllama import NAME, WordLlamaEmbeddings
+from threadkeep.retrieval.embeddings import NAME, WordLlamaEmbeddings
 
 
 def load_embeddings(name: str, environment: Mapping[str, str] | None = None) -> Embeddings:

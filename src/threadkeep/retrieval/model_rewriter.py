@@ -15,7 +15,7 @@ from threadkeep.llm.answer import Answer
 from threadkeep.llm.base import Model, Request
 from threadkeep.retrieval.base import Rewrite, Rewriter
 from threadkeep.retrieval.expansion import content_stems
-from threadkeep.retrieval.rewriting_guard import cleaned, flaw
+from threadkeep.retrieval.model_rewriter import cleaned, flaw
 from threadkeep.text.words import searchable
 
 logger = logging.getLogger(__name__)

@@ -19,7 +19,7 @@ from starlette.routing import Match, Mount
 from starlette.types import Receive, Scope, Send
 
 from threadkeep import errors
-from threadkeep.conversation.failure import Failure
+from threadkeep.conversation.turn import Failure
 from threadkeep.errors import InvalidValue, StaleHead, StaleVersion, ThreadkeepError, UnknownModel
 from threadkeep.server.middleware.headers import SECURITY_HEADERS
 from threadkeep.server.middleware.request_id import HEADER, current_request_id

@@ -10,11 +10,10 @@ from threadkeep.conversation.blocks import AnyBlock
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.event_json import message_json
-from threadkeep.conversation.failure import Failure
 from threadkeep.conversation.message import Message, ToolCall, ToolResult, Usage
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Tree
-from threadkeep.conversation.turn import Turn, TurnChange, TurnState
+from threadkeep.conversation.turn import Failure, Turn, TurnChange, TurnState
 from threadkeep.store.base import Hit, Store
 from threadkeep.turn.desk import Desk
 

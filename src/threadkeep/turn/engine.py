@@ -7,8 +7,7 @@ up a dead owner's turn is running this loop again. Who runs turns, and when, is 
 import logging
 from typing import assert_never
 
-from threadkeep.conversation.failure import Failure
-from threadkeep.conversation.turn import TurnState
+from threadkeep.conversation.turn import Failure, TurnState
 from threadkeep.errors import (
     ContextTooLong,
     ConversationNotFound,

@@ -22,7 +22,7 @@ from threadkeep.conversation.blocks import Citation
 from threadkeep.graphs.chat_model import call_message
 from threadkeep.graphs.graph_agent import GraphAgent, GraphContext
 from threadkeep.retrieval.base import Document, Query, Retriever, Rewrite
-from threadkeep.retrieval.fitting import fits
+from threadkeep.retrieval.base import fits
 from threadkeep.retrieval.hybrid import HybridIndex
 from threadkeep.routing.router import Router
 from threadkeep.turn.lookup import Lookup

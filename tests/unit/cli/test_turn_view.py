@@ -21,9 +21,8 @@ from threadkeep.conversation.events import (
     TurnQueued,
     TurnStarted,
 )
-from threadkeep.conversation.failure import Failure
 from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall, ToolResult
-from threadkeep.conversation.turn import TurnState
+from threadkeep.conversation.turn import Failure, TurnState
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -3,7 +3,7 @@
 from tests.unit.context.logs import entries, material, system, user
 from threadkeep.context.base import Cut, Material, Working
 from threadkeep.context.history import history
-from threadkeep.context.instructions import instructions
+from threadkeep.context.history import instructions
 
 
 def result(given: Material) -> tuple[str, list[tuple[str, str, bool]]]:

@@ -3,7 +3,7 @@
 from tests.unit.context.logs import assistant, cut_off, material
 from threadkeep.context.base import Working
 from threadkeep.context.history import history
-from threadkeep.context.interrupted import MARK, interrupted, with_mark
+from threadkeep.context.marks import MARK, interrupted, with_mark
 from threadkeep.context.marks import NO_CONTENT
 
 

@@ -2,8 +2,8 @@
 
 from tests.unit.context.logs import assistant, cut_off, entries, tool, user
 from threadkeep.context.history import lines_of
-from threadkeep.context.interrupted import MARK
-from threadkeep.context.masking import masked
+from threadkeep.context.marks import MARK
+from threadkeep.context.shortening import masked
 from threadkeep.conversation.message import Message, Role, ToolCall
 
 LONG = "word " * 1000

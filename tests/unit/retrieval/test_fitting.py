@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from threadkeep.errors import InvalidValue
 from threadkeep.retrieval.base import Filter, Operator, Scalar
-from threadkeep.retrieval.fitting import fits
-from threadkeep.retrieval.sqlite.conditions import condition
+from threadkeep.retrieval.base import fits
+from threadkeep.retrieval.sqlite.reading import condition
 
 OPERATORS: list[Operator] = ["=", "!=", "<", "<=", ">", ">="]
 SCALARS = st.one_of(

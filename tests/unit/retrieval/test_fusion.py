@@ -2,7 +2,7 @@
 
 import pytest
 
-from threadkeep.retrieval.fusion import VECTOR_SHARE, fuse
+from threadkeep.retrieval.sqlite.reading import VECTOR_SHARE, fuse
 
 
 def test_what_both_sides_find_comes_before_what_one_of_them_finds() -> None:

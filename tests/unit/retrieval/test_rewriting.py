@@ -2,7 +2,7 @@
 
 from tests.unit.retrieval.strict_retriever import StrictRetriever
 from threadkeep.conversation.message import Message, Role
-from threadkeep.retrieval.rewriting import rewrite_sync
+from threadkeep.retrieval.base import rewrite_sync
 from threadkeep.retrieval.words_rewriter import WordsRewriter
 
 HISTORY = (Message(role=Role.USER, content="Tell me about the Fairphone"),)

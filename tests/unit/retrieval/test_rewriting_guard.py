@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bench.followup_cases import OWN
-from threadkeep.retrieval.rewriting_guard import cleaned, flaw
+from threadkeep.retrieval.model_rewriter import cleaned, flaw
 
 SAID = ["Show me phones", "The Samsung Galaxy A54 costs $449 and is waterproof."]
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from threadkeep.errors import EmbeddingFailed
-from threadkeep.retrieval.vectors import blended, packed, unit
+from threadkeep.retrieval.embeddings import blended, packed, unit
 
 
 def test_only_the_direction_counts() -> None:

@@ -8,8 +8,8 @@ import pytest
 from threadkeep.errors import PackageMissing
 from threadkeep.retrieval import wordllama
 from threadkeep.retrieval.embeddings import Vector
-from threadkeep.retrieval.vectors import unit
-from threadkeep.retrieval.wordllama import WordLlamaEmbeddings
+from threadkeep.retrieval.embeddings import unit
+from threadkeep.retrieval.embeddings import WordLlamaEmbeddings
 
 OFFLINE = """
 import asyncio, logging, socket, sys
@@ -18,7 +18,7 @@ def refuse(*_: object) -> None:
     raise AssertionError("the network was touched")
 
 socket.socket.connect = socket.getaddrinfo = socket.create_connection = refuse
-from threadkeep.retrieval.wordllama import WordLlamaEmbeddings
+from threadkeep.retrieval.embeddings import WordLlamaEmbeddings
 assert "wordllama" not in sys.modules and "numpy" not in sys.modules
 embeddings = WordLlamaEmbeddings()
 assert "wordllama" not in sys.modules

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.unit.server.serving import conversation, served
-from threadkeep.conversation.failure import Failure
+from threadkeep.conversation.turn import Failure
 from threadkeep.conversation.message import Usage
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversation.turn import Lease, TurnChange, TurnState

@@ -5,10 +5,9 @@ from datetime import UTC, datetime
 from tests.told import data_of, failure_of, name_of
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Approval, Body, Entry, HeadChoice, Status, Summary, Update
-from threadkeep.conversation.failure import Failure
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult, Usage
 from threadkeep.conversation.state import StateChange
-from threadkeep.conversation.turn import TurnChange, TurnState
+from threadkeep.conversation.turn import Failure, TurnChange, TurnState
 from threadkeep.store.base import Draft, LogPage
 from threadkeep.turn.events import events
 

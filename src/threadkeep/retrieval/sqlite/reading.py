@@ -10,10 +10,10 @@ import apsw
 from threadkeep.errors import WrongEmbeddings
 from threadkeep.retrieval.base import Document, Filter, Passage
 from threadkeep.retrieval.embeddings import Vector
-from threadkeep.retrieval.fusion import fuse
-from threadkeep.retrieval.sqlite.conditions import Condition, condition
+from threadkeep.retrieval.sqlite.reading import fuse
+from threadkeep.retrieval.sqlite.reading import Condition, condition
 from threadkeep.retrieval.terms import query_terms
-from threadkeep.retrieval.vectors import packed
+from threadkeep.retrieval.embeddings import packed
 from threadkeep.store.sqlite_file import Database
 from threadkeep.text.words import words_in_order
 

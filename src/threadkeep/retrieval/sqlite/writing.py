@@ -9,7 +9,7 @@ from threadkeep.errors import WrongEmbeddings
 from threadkeep.retrieval.base import Document
 from threadkeep.retrieval.embeddings import Vector
 from threadkeep.retrieval.terms import indexed
-from threadkeep.retrieval.vectors import packed, unit
+from threadkeep.retrieval.embeddings import packed, unit
 from threadkeep.store.sqlite_file import Database
 from threadkeep.text.excerpt import Stretch
 

@@ -4,9 +4,8 @@ import asyncio
 
 import pytest
 
-from threadkeep.conversation.failure import Failure
 from threadkeep.conversation.message import Usage
-from threadkeep.conversation.turn import TurnChange, TurnState
+from threadkeep.conversation.turn import Failure, TurnChange, TurnState
 from threadkeep.errors import ConversationBusy, DraftMismatch, InvalidParent, LeaseLost, StaleHead
 from threadkeep.store.base import ROOT, Append, Begin, Store
 from threadkeep.testing.clock import FakeClock

@@ -1,8 +1,7 @@
 """Ending a turn: its last message, its state and its usage in one commit, which also gives the lease back."""
 
-from threadkeep.conversation.failure import Failure
 from threadkeep.conversation.message import Message, ToolCall, Usage
-from threadkeep.conversation.turn import TurnChange, TurnState
+from threadkeep.conversation.turn import Failure, TurnChange, TurnState
 from threadkeep.store.base import Appendable
 from threadkeep.tools.outcome import storable
 from threadkeep.turn.active_turn import ActiveTurn

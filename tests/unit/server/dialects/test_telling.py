@@ -17,10 +17,9 @@ from threadkeep.conversation.events import (
     TurnQueued,
     TurnStarted,
 )
-from threadkeep.conversation.failure import Failure
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.conversation.state import StateChange
-from threadkeep.conversation.turn import TurnState
+from threadkeep.conversation.turn import Failure, TurnState
 from threadkeep.server.dialects.telling import Telling
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
