@@ -7,12 +7,10 @@ import numpy.typing as npt
 
 from threadkeep.conversation.message import Message, Role
 from threadkeep.retrieval.base import Document, Passage, Query, Retriever, Rewrite, Rewriter
-from threadkeep.retrieval.embeddings import Embeddings, Vector
+from threadkeep.retrieval.embeddings import Embeddings, Vector, WordLlamaEmbeddings, blended
 from threadkeep.retrieval.hybrid import WORDS_SHARE, HybridIndex
-from threadkeep.retrieval.terms import query_terms
-from threadkeep.retrieval.embeddings import blended
-from threadkeep.retrieval.embeddings import WordLlamaEmbeddings
 from threadkeep.routing.keyword_list import mentions_reference
+from threadkeep.text.words import index_terms
 
 RAREST = 6
 
@@ -40,8 +38,8 @@ class RarestWords(Rewriter):
         self._retriever = retriever
 
     async def rewrite(self, question: str, history: Sequence[Message]) -> Rewrite:
-        own = set(query_terms([question]))
-        said = [word for word in query_terms(_asked(history)) if word not in own]
+        own = set(index_terms([question]))
+        said = [word for word in index_terms(_asked(history)) if word not in own]
         rarity = await self._retriever.rarity(said)
         known = sorted((word for word in said if rarity[word] < 1.0), key=lambda word: -rarity[word])
         return Rewrite(question=question, text=question, words=tuple(known[:RAREST]), by="words")

@@ -1,4 +1,4 @@
-"""The history as lines: the messages of the branch, with text that every provider can take.
+"""The history as lines: the messages of the branch, the instructions before them, and the summary of what was cut.
 
 State changes are no part of what a model reads. A line opens a turn where a person speaks; logs that were imported have
 no turn numbers, so this, and not the number, is what divides a history into turns.
@@ -6,11 +6,11 @@ no turn numbers, so this, and not the number, is what divides a history into tur
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from threadkeep.context.base import Line, Working
-from threadkeep.context.marks import with_text
-from threadkeep.conversation.entry import Entry
+from threadkeep.context.marks import note, with_text
+from threadkeep.conversation.entry import Entry, Summary
 from threadkeep.conversation.message import Message, Role
 
 Turn = tuple[Line, ...]
@@ -52,3 +52,44 @@ def _current(lines: Sequence[Line], number: int) -> int:
     questions = [place for place, line in enumerate(lines) if line.opens]
     named = [place for place in questions if lines[place].turn == number]
     return named[0] if named else questions[-1] if questions else 0
+
+
+def instructions(working: Working) -> Working:
+    """Make one system text of the assistant's instructions and those that begin the log (R-A1).
+
+    A later system message becomes a marked note where it stands: providers want the system message first, and moving a
+    later one there would change the beginning of every request after it.
+    """
+    opening = {line.seq: line.message.content for line in lines_of(working.material.opening) if _is_system(line)}
+    if not working.material.cut.first:
+        opening |= {line.seq: line.message.content for line in takewhile(_is_system, working.lines)}
+    texts = [working.material.instructions.replace("\x00", "\ufffd"), *opening.values()]
+    lines = tuple(_marked(line) for line in working.lines if line.seq not in opening)
+    return replace(working, system="\n\n".join(text for text in texts if text.strip()), lines=lines)
+
+
+def _is_system(line: Line) -> bool:
+    return line.message.role is Role.SYSTEM
+
+
+def _marked(line: Line) -> Line:
+    if not _is_system(line):
+        return line
+    text = note(f"instructions given at this point: {line.message.content}")
+    return replace(line, message=Message(id=line.message.id, role=Role.USER, content=text))
+
+
+def summary(working: Working) -> Working:
+    """Put the summary before the history, if something of the history is missing."""
+    text = text_of_summary(working.material.summary)
+    if not text or not working.cut.first:
+        return working
+    return replace(working, opening=(*working.opening, text))
+
+
+def text_of_summary(entry: Entry | None) -> str:
+    """Return the note that tells a summary; nothing if there is none."""
+    if entry is None or not isinstance(entry.body, Summary) or not entry.body.content.strip():
+        return ""
+    text = entry.body.content.replace("\x00", "\ufffd").strip()
+    return note(f"summary of the earlier conversation, which is not shown in full:\n{text}")

@@ -1,10 +1,13 @@
-"""What Threadkeep itself says in a context, and how a message gets another text.
+"""What Threadkeep itself says in a context: notes, marks on answers that were cut off, messages that fill a gap.
 
 Everything of ours is in square brackets and named, so that a model does not take it for a person's or a tool's word.
 The messages that we add have ids that follow from their place, so that the same log gives the same context.
 """
 
-from threadkeep.conversation.message import Message, Role
+from dataclasses import replace
+
+from threadkeep.context.base import Working
+from threadkeep.conversation.message import Message, MessageStatus, Role
 
 NO_CONTENT = "[No content]"
 
@@ -24,3 +27,40 @@ def with_text(message: Message, text: str) -> Message:
     if text == message.content:
         return message
     return message.model_copy(update={"content": text, "tokens": None})
+
+
+CUT_OFF = note("this answer was cut off here")
+
+
+def interrupted(working: Working) -> Working:
+    """Mark every answer that was not written to its end."""
+    lines = (line.saying(with_mark(line.message)) for line in working.lines)
+    return replace(working, lines=tuple(lines))
+
+
+def with_mark(message: Message) -> Message:
+    """Return the message, marked if it was cut off and is not marked yet."""
+    if message.status is not MessageStatus.INTERRUPTED or message.role is not Role.ASSISTANT:
+        return message
+    said = "" if message.content == NO_CONTENT else without_mark(message.content)
+    return with_text(message, f"{said}\n\n{CUT_OFF}" if said else CUT_OFF)
+
+
+def without_mark(text: str) -> str:
+    """Return what was said of an answer, without our mark."""
+    return text.removesuffix(CUT_OFF).rstrip()
+
+
+def notes(working: Working) -> Working:
+    """Append our notes for this one call: that an attempt was cut off, that the limit of tool calls was reached.
+
+    After a tool's result a note becomes part of it, marked: Gemini takes nothing but results there, and a message of
+    its own would have to be a user's.
+    """
+    text = "\n\n".join(note(text.replace("\x00", "\ufffd").strip()) for text in working.material.notes if text.strip())
+    if not text:
+        return working
+    if not working.messages or working.messages[-1].role is not Role.TOOL:
+        return replace(working, messages=(*working.messages, own("notes", text)))
+    *before, last = working.messages
+    return replace(working, messages=(*before, with_text(last, f"{last.content}\n\n{text}")))

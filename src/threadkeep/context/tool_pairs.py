@@ -5,6 +5,7 @@ says so, a result without a call goes, and so does a second result of one call. 
 ids and names are such as every provider takes.
 """
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -12,6 +13,7 @@ from hashlib import blake2s
 from typing import Any
 
 from threadkeep.context.base import Working
+from threadkeep.context.marks import note
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 
 UNKNOWN = "outcome unknown: no result of this call was recorded; it may or may not have taken effect"
@@ -122,3 +124,31 @@ def _clean(value: Any) -> Any:
             return [_clean(child) for child in value]
         case _:
             return value
+
+
+def told_calls(working: Working) -> Working:
+    """Tell calls and results as text, if the request defines no tools: Anthropic refuses the calls themselves there.
+
+    It happens when an assistant without tools goes on with a conversation that had some. Calls and results must be
+    paired up before.
+    """
+    if working.material.has_tools:
+        return working
+    names = {call.id: call.name for message in working.messages for call in message.tool_calls}
+    return replace(working, messages=tuple(_told(message, names) for message in working.messages))
+
+
+def _told(message: Message, names: dict[str, str]) -> Message:
+    if message.tool_result is not None:
+        name = names[message.tool_result.tool_call_id]
+        text = note(f"result of the tool {name}:\n{message.content}")
+        return Message(id=message.id, role=Role.USER, content=text)
+    if not message.tool_calls:
+        return message
+    texts = [message.content, *(_call(call) for call in message.tool_calls)]
+    text = "\n\n".join(text for text in texts if text)
+    return message.model_copy(update={"content": text, "tool_calls": (), "tokens": None})
+
+
+def _call(call: ToolCall) -> str:
+    return note(f"called the tool {call.name} with {json.dumps(call.args, ensure_ascii=False)}")

@@ -4,15 +4,26 @@ An index of ours, a vector store of LangChain's or a program of a user's: all of
 Threadkeep. A query that belongs to a conversation is made to stand alone first, by a `Rewriter`.
 """
 
+import asyncio
+import operator
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from threadkeep.conversation.message import Message
 
 Scalar = str | int | float | bool
 Operator = Literal["=", "!=", "<", "<=", ">", ">="]
+_COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +54,19 @@ class Filter:
     field: str
     operator: Operator
     value: Scalar
+
+
+def fits(metadata: Mapping[str, object], where: Iterable[Filter]) -> bool:
+    """Whether a document with this metadata meets every filter. Text and numbers are different, and have no order."""
+    return all(_fits(metadata.get(each.field), each) for each in where)
+
+
+def _fits(value: object, each: Filter) -> bool:
+    if not isinstance(value, str | int | float):
+        return False
+    if isinstance(value, str) != isinstance(each.value, str):
+        return each.operator == "!="
+    return _COMPARE[each.operator](value, each.value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,3 +113,9 @@ class Rewriter(ABC):
 
         It never fails: where nothing can be made of it, the question comes back unchanged.
         """
+
+
+def rewrite_sync(rewriter: Rewriter, question: str, history: Sequence[Message]) -> Rewrite:
+    """Return what `rewriter.rewrite` returns. It runs in a thread, so it may be called beside a running event loop."""
+    with ThreadPoolExecutor(1, thread_name_prefix="threadkeep-rewrite") as thread:
+        return thread.submit(lambda: asyncio.run(rewriter.rewrite(question, history))).result()

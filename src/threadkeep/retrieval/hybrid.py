@@ -14,16 +14,14 @@ from typing import NamedTuple, Self, TypeVar
 from threadkeep.errors import EmbeddingFailed, IndexUnusable
 from threadkeep.retrieval.base import Document, Passage, Query, Retriever
 from threadkeep.retrieval.checks import check_document, check_query
-from threadkeep.retrieval.embeddings import Embeddings, Vector
+from threadkeep.retrieval.embeddings import Embeddings, Vector, WordLlamaEmbeddings, blended
 from threadkeep.retrieval.sqlite import reading, writing
 from threadkeep.retrieval.sqlite.file import made_with, open_file, transaction, translating_sqlite_errors
 from threadkeep.retrieval.sqlite.reading import Listed
 from threadkeep.retrieval.sqlite.writing import Prepared
-from threadkeep.retrieval.terms import MAX_CHARACTERS
-from threadkeep.retrieval.embeddings import blended
-from threadkeep.retrieval.embeddings import WordLlamaEmbeddings
 from threadkeep.store.sqlite_file import Database
 from threadkeep.text.excerpt import split
+from threadkeep.text.words import MAX_QUERY_CHARACTERS
 
 T = TypeVar("T")
 
@@ -42,8 +40,8 @@ class HybridIndex(Retriever):
     """Documents in one file. `open` makes one; `close` when it is no longer needed."""
 
     def __init__(self, reader: Database, writer: Database, embeddings: Embeddings) -> None:
-        self._reader = _Desk(reader)
-        self._writer = self._reader if writer is reader else _Desk(writer)
+        self._reader = _Connection(reader)
+        self._writer = self._reader if writer is reader else _Connection(writer)
         self._embeddings = embeddings
 
     @classmethod
@@ -130,13 +128,15 @@ class HybridIndex(Retriever):
 
     async def _direction(self, query: Query) -> Vector | None:
         """Return where to look: at the text, turned a little towards the words of the conversation."""
-        parts = [(await self._embeddings.embed_query(query.text[:MAX_CHARACTERS]), 1.0)]
+        parts = [(await self._embeddings.embed_query(query.text[:MAX_QUERY_CHARACTERS]), 1.0)]
         if query.words:
-            parts.append((await self._embeddings.embed_query(" ".join(query.words)[:MAX_CHARACTERS]), WORDS_SHARE))
+            parts.append(
+                (await self._embeddings.embed_query(" ".join(query.words)[:MAX_QUERY_CHARACTERS]), WORDS_SHARE)
+            )
         return blended(parts)
 
 
-class _Desk:
+class _Connection:
     """A connection and the one thread that uses it."""
 
     def __init__(self, database: Database) -> None:

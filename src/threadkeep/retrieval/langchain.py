@@ -13,10 +13,9 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
 
 from threadkeep.errors import EmbeddingFailed, RetrievalError
-from threadkeep.retrieval.base import Filter, Passage, Query, Retriever
+from threadkeep.retrieval.base import Filter, Passage, Query, Retriever, fits
 from threadkeep.retrieval.checks import check_query
 from threadkeep.retrieval.embeddings import Embeddings, Vector
-from threadkeep.retrieval.base import fits
 
 BATCH = 64
 SEARCHED_FOR_FILTERS = 10

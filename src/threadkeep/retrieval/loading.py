@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from threadkeep.errors import EmbeddingFailed, PackageMissing
 from threadkeep.llm.choice import pip_line
 from threadkeep.llm.loading import check_allowed
-from threadkeep.retrieval.embeddings import Embeddings
-from threadkeep.retrieval.embeddings import NAME, WordLlamaEmbeddings
+from threadkeep.retrieval.embeddings import NAME, Embeddings, WordLlamaEmbeddings
 
 
 def load_embeddings(name: str, environment: Mapping[str, str] | None = None) -> Embeddings:

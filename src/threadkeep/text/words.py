@@ -11,13 +11,17 @@ from typing import Any, NamedTuple
 from threadkeep.conversation.entry import Body
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.value import check_text
-from threadkeep.text.stop_words import STOP_WORDS
+from threadkeep.text.stop_words import BY_LANGUAGE, STOP_WORDS
 
 INDEXED_CHARACTERS = 100_000
 """How much of one entry is indexed."""
 MAX_WORD = 64
 MAX_QUERY_WORDS = 32
 MAX_CONTENT_WORDS = 32
+MAX_INDEX_TERMS = 64
+"""How many different words of a query an index is asked for; the rest of a pasted page adds nothing but time."""
+MAX_QUERY_CHARACTERS = 8_000
+"""How much of a query an index looks at; embeddings of a provider take no more either."""
 
 _ASCII_WORD = re.compile("[a-z0-9]+")
 # Letters and digits, with the vowel signs of Hebrew, Arabic and the scripts of India, which are no letters to Python.
@@ -129,3 +133,10 @@ def content_words(question: str) -> tuple[str, ...]:
     """
     words = dict.fromkeys(word for word in _PLAIN_WORD.findall(question.lower()) if word not in STOP_WORDS)
     return tuple(words)[:MAX_CONTENT_WORDS]
+
+
+def index_terms(texts: Iterable[str]) -> list[str]:
+    """Return the different words to look for, in order; stop words only if there is nothing else."""
+    words = dict.fromkeys(word for text in texts for word in words_in_order(text[:MAX_QUERY_CHARACTERS]))
+    stop_words = max(BY_LANGUAGE, key=lambda language: len(language & words.keys()))
+    return ([word for word in words if word not in stop_words] or list(words))[:MAX_INDEX_TERMS]

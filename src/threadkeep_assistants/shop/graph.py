@@ -21,8 +21,7 @@ from threadkeep.context.marks import note
 from threadkeep.conversation.blocks import Citation
 from threadkeep.graphs.chat_model import call_message
 from threadkeep.graphs.graph_agent import GraphAgent, GraphContext
-from threadkeep.retrieval.base import Document, Query, Retriever, Rewrite
-from threadkeep.retrieval.base import fits
+from threadkeep.retrieval.base import Document, Query, Retriever, Rewrite, fits
 from threadkeep.retrieval.hybrid import HybridIndex
 from threadkeep.routing.router import Router
 from threadkeep.turn.lookup import Lookup

@@ -11,8 +11,7 @@ from typing import Literal
 
 from threadkeep.conversation.blocks import Citation
 from threadkeep.conversation.message import Message, Role
-from threadkeep.retrieval.base import Filter
-from threadkeep.retrieval.base import fits
+from threadkeep.retrieval.base import Filter, fits
 from threadkeep_assistants.shop.catalogue import Product, brands_in, kind_words, named_in, products
 from threadkeep_assistants.shop.wishes import UNITS, Wishes, wishes_in
 from threadkeep_assistants.vocabulary.references import ORDINALS, Shown, list_named, references

@@ -10,8 +10,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import InMemoryVectorStore
 
 from threadkeep.errors import EmbeddingFailed, InvalidLimit, RetrievalError
-from threadkeep.retrieval.base import Document, Filter, Query
-from threadkeep.retrieval.base import fits
+from threadkeep.retrieval.base import Document, Filter, Query, fits
 from threadkeep.retrieval.hybrid import HybridIndex
 from threadkeep.retrieval.langchain import LangChainEmbeddings, LangChainRetriever, LangChainVectorStore
 

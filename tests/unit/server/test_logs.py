@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from tests.unit.server.serving import conversation, served
-from threadkeep.conversation.turn import Failure
 from threadkeep.conversation.message import Usage
 from threadkeep.conversation.scope import LOCAL
-from threadkeep.conversation.turn import Lease, TurnChange, TurnState
+from threadkeep.conversation.turn import Failure, Lease, TurnChange, TurnState
 from threadkeep.keeper import Keeper
 from threadkeep.runtime import Hosting, open_keeper
 from threadkeep.server.logs import (

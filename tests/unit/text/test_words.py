@@ -8,7 +8,15 @@ from threadkeep.conversation.blocks import Block, Narrative, Table
 from threadkeep.conversation.entry import HeadChoice, Summary
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.state import StateChange
-from threadkeep.text.words import INDEXED_CHARACTERS, MAX_WORD, searchable, words
+from threadkeep.text.words import (
+    INDEXED_CHARACTERS,
+    MAX_INDEX_TERMS,
+    MAX_WORD,
+    index_terms,
+    searchable,
+    words,
+    words_in_order,
+)
 
 scripts = st.text(st.characters(categories=["L", "N", "M", "P", "Z", "S", "Cc"]), max_size=60)
 
@@ -67,3 +75,38 @@ def test_a_bounded_part_of_an_entry_is_indexed() -> None:
     assert len(searchable(long)) == INDEXED_CHARACTERS
     blocks = Message(role=Role.ASSISTANT, content="y", blocks=(Narrative(text="x " * INDEXED_CHARACTERS),))
     assert len(searchable(blocks)) == INDEXED_CHARACTERS
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("What is the budget of CC-1001?", ["budget", "cc", "1001"]),
+        ("Was kostet die Kamera?", ["kostet", "kamera"]),
+        ("How did the soldiers of the war die?", ["soldiers", "war", "die"]),
+        ("Café crème", ["cafe", "creme"]),
+        ("", []),
+        ("?!… \x00 ---", []),
+    ],
+)
+def test_stop_words_of_the_language_of_the_query_are_left_out(text: str, terms: list[str]) -> None:
+    assert index_terms([text]) == terms
+
+
+def test_a_query_of_stop_words_alone_keeps_them() -> None:
+    assert index_terms(["to be or not to be"]) == ["to", "be", "or", "not"]
+
+
+def test_a_word_is_looked_for_once() -> None:
+    assert index_terms(["red shoes", "Shoes RED blue"]) == ["red", "shoes", "blue"]
+
+
+def test_a_page_that_was_pasted_is_cut_short() -> None:
+    assert len(index_terms([" ".join(f"word{number}" for number in range(100_000))])) == MAX_INDEX_TERMS
+
+
+def test_scripts_without_spaces_are_indexed_by_pairs() -> None:
+    assert " ".join(words_in_order("東京都 is big")) == "東京 京都 都 is big"
+
+
+def test_what_is_indexed_holds_nothing_that_could_be_an_operator() -> None:
+    assert " ".join(words_in_order('a" OR b* NEAR(c) ^d -e:f \x00')) == "a or b near c d e f"

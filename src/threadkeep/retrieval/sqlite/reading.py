@@ -2,25 +2,40 @@
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import apsw
 
-from threadkeep.errors import WrongEmbeddings
-from threadkeep.retrieval.base import Document, Filter, Passage
-from threadkeep.retrieval.embeddings import Vector
-from threadkeep.retrieval.sqlite.reading import fuse
-from threadkeep.retrieval.sqlite.reading import Condition, condition
-from threadkeep.retrieval.terms import query_terms
-from threadkeep.retrieval.embeddings import packed
+from threadkeep.errors import InvalidValue, WrongEmbeddings
+from threadkeep.retrieval.base import Document, Filter, Passage, Scalar
+from threadkeep.retrieval.embeddings import Vector, packed
 from threadkeep.store.sqlite_file import Database
-from threadkeep.text.words import words_in_order
+from threadkeep.text.words import index_terms, words_in_order
 
 CANDIDATES = 200
 """How many passages each side brings in."""
 TITLE_WEIGHT = 2.0
 """How much more a word counts in a title."""
+VECTOR_SHARE = 0.35
+"""How much the nearness of vectors counts beside the words (`bench/followups.py` measures it)."""
+# To SQLite every text is greater than every number; to a person the two have no order.
+_ALIKE = "AND (typeof(value) = 'text') = (typeof(?) = 'text')"
+_COMPARED = {
+    "=": "value = ?",
+    "!=": "value <> ?",
+    "<": f"value < ? {_ALIKE}",
+    "<=": f"value <= ? {_ALIKE}",
+    ">": f"value > ? {_ALIKE}",
+    ">=": f"value >= ? {_ALIKE}",
+}
+
+
+class Condition(NamedTuple):
+    """What the `document` of a row must meet, and what to bind for it."""
+
+    sql: str
+    bindings: Sequence[Scalar]
 
 
 class Wanted(NamedTuple):
@@ -43,8 +58,8 @@ class Listed(NamedTuple):
 
 def weighted_terms(text: str, words: Iterable[str]) -> list[tuple[str, int]]:
     """Return the words to look for; those of the question itself count twice those of the conversation around it."""
-    own = query_terms([text])
-    return [*((term, 2) for term in own), *((term, 1) for term in query_terms(words) if term not in own)]
+    own = index_terms([text])
+    return [*((term, 2) for term in own), *((term, 1) for term in index_terms(words) if term not in own)]
 
 
 def search(database: Database, wanted: Wanted, limit: int) -> list[Passage]:
@@ -120,3 +135,31 @@ def document(database: Database, id: str) -> Document | None:
     """Return one document, whole."""
     row = database.row("SELECT title, text, metadata FROM document WHERE id = ?", (id,))
     return None if row is None else Document(id=id, title=row[0], text=row[1], metadata=json.loads(row[2]))
+
+
+def condition(where: Iterable[Filter]) -> Condition:
+    """Return the filters on metadata as one condition in SQL, names and values bound; without any, all rows meet it."""
+    parts = ["true"]
+    bindings: list[Scalar] = []
+    for each in where:
+        compared = _COMPARED.get(each.operator)
+        if compared is None:
+            raise InvalidValue(f"A filter compares with one of {' '.join(_COMPARED)}, not with {each.operator!r}.")
+        parts.append(f"document IN (SELECT document FROM field WHERE name = ? AND {compared})")
+        bindings += [each.field, *[each.value] * (compared.count("?"))]
+    return Condition(" AND ".join(parts), bindings)
+
+
+def fuse(words: Mapping[int, float], vectors: Mapping[int, float]) -> list[tuple[int, float]]:
+    """Return what either side found with its score from 0 to 1, the best first; of equals the older one.
+
+    Scores are added, not places, because a word that only one passage has says more than a place can.
+    """
+    best = max(words.values(), default=0.0)
+    far, near = min(vectors.values(), default=0.0), max(vectors.values(), default=0.0)
+    scores = {
+        key: (1 - VECTOR_SHARE) * (words.get(key, 0.0) / best if best else 0.0)
+        + VECTOR_SHARE * ((vectors.get(key, far) - far) / (near - far) if near > far else float(key in vectors))
+        for key in words.keys() | vectors.keys()
+    }
+    return sorted(scores.items(), key=lambda found: (-found[1], found[0]))

@@ -27,7 +27,7 @@ CREATE TABLE passage (
 ) STRICT;
 CREATE INDEX passage_of_document ON passage (document);
 
--- The words of each passage, by its key. Text falls into words in retrieval/terms.py; here they are only stemmed.
+-- The words of each passage, by its key. Text falls into words in text/words.py; here they are only stemmed.
 CREATE VIRTUAL TABLE word USING fts5 (title, body, content = '', contentless_delete = 1, tokenize = 'porter ascii');
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab (word, 'row');
 

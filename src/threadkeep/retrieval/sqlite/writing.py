@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 from threadkeep.errors import WrongEmbeddings
 from threadkeep.retrieval.base import Document
-from threadkeep.retrieval.embeddings import Vector
-from threadkeep.retrieval.terms import indexed
-from threadkeep.retrieval.embeddings import packed, unit
+from threadkeep.retrieval.embeddings import Vector, packed, unit
 from threadkeep.store.sqlite_file import Database
 from threadkeep.text.excerpt import Stretch
+from threadkeep.text.words import words_in_order
 
 
 class Prepared(NamedTuple):
@@ -48,10 +47,10 @@ def write(database: Database, prepared: Prepared) -> None:
         "INSERT INTO field (document, name, value) VALUES (?, ?, ?)",
         [(key, name, value) for name, value in document.metadata.items()],
     )
-    title = indexed(document.title)
+    title = " ".join(words_in_order(document.title))
     for stretch, vector in zip(prepared.stretches, prepared.vectors, strict=True):
         _write_passage(database, key, stretch, vector)
-        body = indexed(document.text[stretch.start : stretch.stop])
+        body = " ".join(words_in_order(document.text[stretch.start : stretch.stop]))
         database.execute(
             "INSERT INTO word (rowid, title, body) VALUES (?, ?, ?)", (database.last_insert_rowid(), title, body)
         )

@@ -1,15 +1,40 @@
-"""The embeddings that come along: real ones, offline, silent, loaded once."""
+"""Vectors as an index keeps them, and the embeddings that come with a package."""
 
+import math
 import subprocess
 import sys
 
 import pytest
 
-from threadkeep.errors import PackageMissing
-from threadkeep.retrieval import wordllama
-from threadkeep.retrieval.embeddings import Vector
-from threadkeep.retrieval.embeddings import unit
-from threadkeep.retrieval.embeddings import WordLlamaEmbeddings
+from threadkeep.errors import EmbeddingFailed, PackageMissing
+from threadkeep.retrieval import embeddings as module
+from threadkeep.retrieval.embeddings import Vector, WordLlamaEmbeddings, blended, packed, unit
+
+
+def test_only_the_direction_counts() -> None:
+    assert unit([3.0, 4.0]) == unit([30.0, 40.0]) == [0.6, 0.8]
+
+
+def test_zeros_have_no_direction() -> None:
+    assert unit([0.0, 0.0]) is None
+    assert blended([([0.0, 0.0], 1.0)]) is None
+    assert blended([([1.0, 0.0], 1.0), ([-1.0, 0.0], 1.0)]) is None
+
+
+def test_a_weight_turns_the_direction() -> None:
+    assert blended([([2.0, 0.0], 1.0), ([0.0, 9.0], 0.75)]) == pytest.approx([0.8, 0.6])
+    assert blended([([0.0, 0.0], 1.0), ([0.0, 9.0], 0.5)]) == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("vector", [[], [math.nan, 1.0], [math.inf]])
+def test_what_is_no_vector_is_refused(vector: list[float]) -> None:
+    with pytest.raises(EmbeddingFailed):
+        unit(vector)
+
+
+def test_a_number_takes_four_bytes() -> None:
+    assert packed([1.0, 0.0]) == bytes.fromhex("0000803f00000000")
+
 
 OFFLINE = """
 import asyncio, logging, socket, sys
@@ -63,13 +88,13 @@ async def test_no_texts_have_no_vectors() -> None:
 
 async def test_it_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     loaded: list[object] = []
-    load = wordllama._load
+    load = module._load
 
     def noted() -> object:
         loaded.append(load())
         return loaded[-1]
 
-    monkeypatch.setattr(wordllama, "_load", noted)
+    monkeypatch.setattr(module, "_load", noted)
     embeddings = WordLlamaEmbeddings()
     assert loaded == []
     await embeddings.embed(["a"])
@@ -79,11 +104,11 @@ async def test_it_is_loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_a_huge_text_is_looked_at_only_in_part() -> None:
     embeddings = WordLlamaEmbeddings()
-    start = "sea " * (wordllama.MAX_CHARACTERS // 4)
+    start = "sea " * (module.MAX_CHARACTERS // 4)
     assert await embeddings.embed_query(start + "car " * 1_000_000) == await embeddings.embed_query(start)
 
 
 async def test_without_the_package_the_line_that_installs_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wordllama, "find_spec", lambda _name: None)
+    monkeypatch.setattr(module, "find_spec", lambda _name: None)
     with pytest.raises(PackageMissing, match=r"pip install 'threadkeep\[retrieval\]'"):
         await WordLlamaEmbeddings().embed(["a"])

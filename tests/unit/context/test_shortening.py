@@ -2,7 +2,7 @@
 
 from tests.unit.context.logs import assistant, cut_off, entries, tool, user
 from threadkeep.context.history import lines_of
-from threadkeep.context.marks import MARK
+from threadkeep.context.marks import CUT_OFF
 from threadkeep.context.shortening import masked
 from threadkeep.conversation.message import Message, Role, ToolCall
 
@@ -29,7 +29,7 @@ def test_a_result_keeps_its_ends_and_tells_what_is_missing() -> None:
 def test_an_answer_keeps_its_head_and_the_mark_that_it_was_cut_off() -> None:
     assert len(short(assistant(LONG)).content) <= 200
     text = short(cut_off(LONG)).content
-    assert text.endswith(MARK)
+    assert text.endswith(CUT_OFF)
     assert len(text) < 260
 
 

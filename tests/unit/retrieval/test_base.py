@@ -1,14 +1,30 @@
-"""Filters: the same in Python, for vector stores of others, and in SQL, for the index."""
+"""The parts of the contract that do something: rewriting without an event loop, and filters in Python and in SQL."""
 
 import apsw
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.unit.retrieval.strict_retriever import StrictRetriever
+from threadkeep.conversation.message import Message, Role
 from threadkeep.errors import InvalidValue
-from threadkeep.retrieval.base import Filter, Operator, Scalar
-from threadkeep.retrieval.base import fits
+from threadkeep.retrieval.base import Filter, Operator, Scalar, fits, rewrite_sync
 from threadkeep.retrieval.sqlite.reading import condition
+from threadkeep.retrieval.words_rewriter import WordsRewriter
+
+HISTORY = (Message(role=Role.USER, content="Tell me about the Fairphone"),)
+REWRITER = WordsRewriter(StrictRetriever({"fairphone": 0.9}))
+
+
+def test_a_synchronous_caller_gets_the_same() -> None:
+    assert rewrite_sync(REWRITER, "What does it weigh?", HISTORY).words == ("Fairphone",)
+
+
+async def test_it_may_be_called_beside_a_running_event_loop() -> None:
+    assert rewrite_sync(REWRITER, "What does it weigh?", HISTORY) == await REWRITER.rewrite(
+        "What does it weigh?", HISTORY
+    )
+
 
 OPERATORS: list[Operator] = ["=", "!=", "<", "<=", ">", ">="]
 SCALARS = st.one_of(

@@ -3,18 +3,17 @@
 from tests.unit.context.logs import assistant, cut_off, material
 from threadkeep.context.base import Working
 from threadkeep.context.history import history
-from threadkeep.context.marks import MARK, interrupted, with_mark
-from threadkeep.context.marks import NO_CONTENT
+from threadkeep.context.marks import CUT_OFF, NO_CONTENT, interrupted, with_mark
 
 
 def test_only_what_was_cut_off_is_marked() -> None:
     lines = interrupted(history(Working(material=material(cut_off("Once "), assistant("Twice"))))).lines
-    assert [line.message.content for line in lines] == [f"Once\n\n{MARK}", "Twice"]
+    assert [line.message.content for line in lines] == [f"Once\n\n{CUT_OFF}", "Twice"]
 
 
 def test_nothing_said_leaves_the_mark_alone() -> None:
-    assert with_mark(cut_off("", "a")).content == MARK
-    assert with_mark(cut_off(NO_CONTENT)).content == MARK
+    assert with_mark(cut_off("", "a")).content == CUT_OFF
+    assert with_mark(cut_off(NO_CONTENT)).content == CUT_OFF
 
 
 def test_marking_twice_is_marking_once() -> None:

@@ -1,15 +1,55 @@
-"""Making room in a current turn that is too large by itself.
+"""Shortening: the short form of a line that has become old, and a current turn that is too large by itself.
 
-First its older steps take their short form, then the newest results share what is left, then the newest step is
-shortened, and at the very last, if it is too large alone, the question. Nothing is ever left out whole.
+An old answer is shortened as in R-D5, tool results and arguments to their two ends. A line has one short form only, in
+the current turn and later, so that its bytes do not change a second time.
 """
 
+from typing import Any
+
 from threadkeep.context.base import Counter, Line
+from threadkeep.context.blocks import old_text_of
 from threadkeep.context.history import Turn
-from threadkeep.context.marks import with_text
-from threadkeep.context.shortening import masked
-from threadkeep.conversation.message import Message, Role
+from threadkeep.context.marks import with_mark, with_text, without_mark
+from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall
 from threadkeep.text.excerpt import OLD, ends
+
+
+def masked(line: Line) -> Line:
+    """Return the short form of a line. What a person said is never shortened here."""
+    match line.message.role:
+        case Role.ASSISTANT:
+            return line.saying(_answer(line.message))
+        case Role.TOOL:
+            return line.saying(with_text(line.message, ends(line.message.content, OLD)))
+        case _:
+            return line
+
+
+def _answer(message: Message) -> Message:
+    if message.status is MessageStatus.INTERRUPTED:
+        message = with_text(message, without_mark(message.content))
+    short = with_mark(with_text(message, old_text_of(message)))
+    if not message.tool_calls:
+        return short
+    calls = tuple(_call(call) for call in message.tool_calls)
+    return short if calls == message.tool_calls else short.model_copy(update={"tool_calls": calls, "tokens": None})
+
+
+def _call(call: ToolCall) -> ToolCall:
+    args = _short(call.args)
+    return call if args == call.args else call.model_copy(update={"args": args})
+
+
+def _short(value: Any) -> Any:
+    match value:
+        case str():
+            return ends(value, OLD)
+        case dict():
+            return {key: _short(child) for key, child in value.items()}
+        case list():
+            return [_short(child) for child in value]
+        case _:
+            return value
 
 
 def size_of(turn: Turn, count: Counter) -> int:
@@ -20,8 +60,9 @@ def size_of(turn: Turn, count: Counter) -> int:
 def squeeze(turn: Turn, room: int, limit: int, count: Counter) -> tuple[Turn, int]:
     """Return the turn so that it fits into the room, and the seq before which its steps are masked (0 if none is).
 
-    Older steps are masked down to three quarters of the room, so that not every new step changes them again. A question
-    is shortened only if it alone is over the limit.
+    First its older steps take their short form, down to three quarters of the room so that not every new step changes
+    them again; then the newest results share what is left; then the newest step is shortened. A question is shortened
+    only if it alone is over the limit. Nothing is left out whole.
     """
     if size_of(turn, count) <= room:
         return turn, 0
