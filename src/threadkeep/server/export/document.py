@@ -1,7 +1,7 @@
-"""A branch as a self-contained HTML file: no scripts, nothing loaded, everything that was said escaped.
+"""A branch as a self-contained HTML file: messages with their Markdown drawn, blocks as tables and drawings.
 
-The file carries its own policy, which allows its one style sheet and nothing else, so that whatever a person, a model
-or a tool said stays text wherever the file is opened. Markdown in messages is shown as it was written.
+The file carries its own policy, which allows its one style sheet and nothing else: whatever a person, a model or a tool
+said runs nothing and loads nothing wherever the file is opened.
 """
 
 import re
@@ -14,9 +14,9 @@ from html import escape
 from threadkeep.conversation.blocks import Block, Chart, Citation, Narrative, RankedList, SplitCompare, Table
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
-from threadkeep.conversation.message import Message, MessageStatus
+from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.server.export.charts import CHART_STYLE, drawing, is_whole, ring
-from threadkeep.server.export.text import json_text, prose, safe
+from threadkeep.server.export.text import json_text, prose, safe, verbatim
 from threadkeep.text.grids import Grid, charted, compared, field_text, ranked, series_of, tabled
 from threadkeep.text.markdown import UNTITLED
 
@@ -27,11 +27,18 @@ article { margin: 1rem 0; padding: .75rem 1rem; border: 1px solid #8886; border-
 article.user { background: #8882; }
 h2 { font-size: .85rem; margin: 0 0 .5rem; }
 time, .note { color: #767676; font-weight: normal; }
-.text, pre, td, th { white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: plaintext; }
+.text { overflow-wrap: anywhere; }
+.text :is(p, li, h3, h4, h5, h6, blockquote) { unicode-bidi: plaintext; }
+.text > :first-child { margin-top: 0; }
+pre, td, th { white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: plaintext; }
 pre { font-size: .85rem; margin: .5rem 0; }
+.text pre { padding: .5rem .75rem; background: #8882; }
+code { font-size: .9em; }
+h3, h4, h5, h6 { font-size: 1.05rem; margin: 1rem 0 .5rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 caption, figcaption { font-weight: bold; text-align: start; padding: .25rem 0; }
 td, th { border: 1px solid #8886; padding: .2rem .5rem; text-align: start; vertical-align: top; }
+[align=right] { text-align: right; } [align=center] { text-align: center; }
 figure, table { margin: .75rem 0; }
 blockquote { margin: .25rem 0 .75rem; padding-inline-start: .75rem; border-inline-start: 3px solid #8886; }
 """
@@ -93,7 +100,7 @@ def _parts(message: Message) -> Iterator[str]:
         failed = f": {safe(result.error)}" if result.error else ""
         yield _folded(f"Result of {safe(result.tool_call_id)}{took}{failed}", message.content)
     elif message.content:
-        yield prose(message.content)
+        yield prose(message.content, breaks=message.role is Role.USER)
     yield from map(block_html, message.blocks)
     for call in message.tool_calls:
         yield _folded(f"Calls {safe(call.name)} as {safe(call.id)}", json_text(call.args))
@@ -102,8 +109,7 @@ def _parts(message: Message) -> Iterator[str]:
 
 
 def _folded(summary: str, content: str) -> str:
-    # A browser leaves out the first line end of what is preformatted.
-    return f"<details><summary>{summary}</summary><pre>\n{safe(content)}</pre></details>"
+    return f"<details><summary>{summary}</summary>{verbatim(content)}</details>"
 
 
 def _moment(at: datetime) -> str:
@@ -130,7 +136,7 @@ def block_html(block: Block) -> str:
         case Citation():
             return _citation(block)
         case _:
-            return f"<pre>\n{safe(json_text(block.model_dump(mode='json')))}</pre>"
+            return verbatim(json_text(block.model_dump(mode="json")))
 
 
 def _table(grid: Grid) -> str:

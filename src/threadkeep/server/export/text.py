@@ -1,8 +1,29 @@
-"""Text for a file of HTML: whatever was said stays text, between tags and inside of attributes."""
+"""Text for a file of HTML: Markdown is drawn, and whatever was said can do no harm, between tags or in attributes.
+
+Markdown in a message may make the tags below and links to other sites; HTML in it stays text. The sanitiser comes last.
+"""
 
 import json
+from functools import cache
 from html import escape
+from typing import TYPE_CHECKING, Any
 
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
+_ALLOWED: dict[str, Any] = {
+    "tags": {
+        *("p", "br", "hr", "h3", "h4", "h5", "h6", "blockquote", "ul", "ol", "li", "pre", "code"),
+        *("table", "thead", "tbody", "tr", "th", "td", "a", "strong", "em", "s"),
+    },
+    "attributes": {"a": {"href", "title"}, "ol": {"start"}, "th": {"align"}, "td": {"align"}},
+    "url_schemes": {"http", "https", "mailto"},
+    "url_relative": "deny",
+}
+LONGEST = 50_000
+"""A longer text is shown as it was written: to draw it would take seconds."""
+DEEPEST = 50
+"""So is one with lists and quotes in each other deeper than this: the parser would leave out what is inside of them."""
 _UNSEEN = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {0x7F: 0x2421}
 """Control characters become the pictures of them: some of them could not be written into a file of HTML at all."""
 
@@ -17,6 +38,41 @@ def json_text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
-def prose(text: str) -> str:
-    """Return what somebody wrote, as it was written."""
-    return f'<div class="text" dir="auto">{safe(text)}</div>'
+def verbatim(text: str) -> str:
+    """Return text as it was written."""
+    # A browser leaves out the first line end of what is preformatted.
+    return f"<pre>\n{safe(text)}</pre>"
+
+
+def prose(text: str, *, breaks: bool = False) -> str:
+    """Return what somebody wrote. With `breaks` the end of a line is one, as people expect of what they typed."""
+    drawn = _drawn(text, breaks) if len(text) <= LONGEST else ""
+    return f'<div class="text" dir="auto">{drawn or verbatim(text)}</div>'
+
+
+def _drawn(text: str, breaks: bool) -> str:
+    """Return the HTML of some Markdown, or nothing if it cannot be drawn, or nothing of it would be seen."""
+    import nh3  # noqa: PLC0415 - only an export needs it
+
+    markdown = _markdown(breaks)
+    tokens = markdown.parse(text.translate(_UNSEEN))
+    if any(token.level > DEEPEST for token in tokens):
+        return ""
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            # The title of the file and the heading of the message stand above.
+            token.tag = f"h{min(int(token.tag[1]) + 2, 6)}"
+        elif "style" in token.attrs:
+            # The file's policy allows no style but its own.
+            token.attrs = {"align": str(token.attrs["style"]).removeprefix("text-align:")}
+    drawn = markdown.renderer.render(tokens, markdown.options, {})
+    return nh3.clean(drawn, **_ALLOWED)
+
+
+@cache
+def _markdown(breaks: bool) -> "MarkdownIt":
+    """Return the parser. An image is not drawn but linked: nothing is loaded."""
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - only an export needs it, and it takes long to import
+
+    parser = MarkdownIt("commonmark", {"html": False, "breaks": breaks, "maxNesting": DEEPEST + 10})
+    return parser.enable(["table", "strikethrough"]).disable("image")

@@ -1,5 +1,6 @@
 """Exports: a conversation as a file to keep. JSON holds everything, Markdown and HTML one branch for people to read."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from enum import StrEnum
@@ -71,7 +72,8 @@ def export_routes(keeper: Keeper) -> APIRouter:
 async def _written(writer: MarkdownWriter | HtmlWriter, entries: AsyncIterator[Entry]) -> AsyncIterator[str]:
     yield writer.begin()
     async for entry in entries:
-        if text := writer.write(entry):
+        # To draw a long message takes a while.
+        if text := await asyncio.to_thread(writer.write, entry):
             yield text
     yield writer.end()
 

@@ -1,4 +1,4 @@
-"""The HTML file: whatever was said in a conversation stays text in it, by escaping and by the file's own policy."""
+"""The HTML file: Markdown is drawn, and whatever was said does no harm, by sanitising and by the file's own policy."""
 
 from datetime import UTC, datetime
 from html.parser import HTMLParser
@@ -24,14 +24,20 @@ HOSTILE = [
     "<meta http-equiv=refresh content='0;url=https://evil.example'>",
     "]]></textarea><base href=//evil.example>",
     "\x00<\x00script>\x1b[2J",
+    "[a](javascript:alert(1)) [b](data:text/html,x) [c](<java\nscript:alert(1)>) <javascript:alert(1)>",
+    "![x](https://evil.example/pixel.png) [![y](//evil.example/z.png)](vbscript:x)",
+    '[a](https://example.org \'x" onclick="alert(1)\') [b](https://example.org/"onclick=alert(1))',
+    "| <b>a</b> |\n|:-:|\n| `<img src=x>` |\n\n```<svg onload=x>\n</pre><script>\n```\n",
+    "> " * 100 + "<script>deep</script>",
 ]
 TAGS = {"html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "article", "time", "div", "pre"} | {
     *("details", "summary", "table", "caption", "thead", "tbody", "tr", "th", "td", "figure", "figcaption"),
     *("blockquote", "svg", "g", "line", "text", "rect", "polyline", "path"),
+    *("a", "br", "code", "em", "h3", "h4", "h5", "h6", "hr", "li", "ol", "s", "strong", "ul"),
 }
-ATTRIBUTES = {"lang", "charset", "http-equiv", "content", "name", "class", "dir", "datetime", "scope"} | {
+ATTRIBUTES = {"title", "lang", "charset", "http-equiv", "content", "name", "class", "dir", "datetime", "scope"} | {
     *("viewbox", "role", "aria-label", "x", "y", "x1", "x2", "y1", "y2", "width", "height", "points", "text-anchor"),
-    *("d", "fill-rule"),
+    *("d", "fill-rule", "align", "href", "rel", "start"),
 }
 
 
@@ -42,6 +48,7 @@ class Page(HTMLParser):
         super().__init__()
         self.tags: set[str] = set()
         self.attributes: set[str] = set()
+        self.links: list[str | None] = []
         self.metas: list[dict[str, str | None]] = []
         self.comments = 0
         self.text = ""
@@ -51,6 +58,7 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.add(tag)
         self.attributes |= {name for name, _ in attrs}
+        self.links += [value for name, value in attrs if name in ("href", "src", "action")]
         if tag == "meta":
             self.metas.append(dict(attrs))
 
@@ -108,6 +116,7 @@ def test_hostile_content_makes_no_tag_and_no_attribute_anywhere(text: str) -> No
     assert page.tags <= TAGS
     assert page.attributes <= ATTRIBUTES
     assert page.comments == 0
+    assert {(link or "").partition(":")[0] for link in page.links} <= {"https"}
     assert len(page.metas) == 4
 
 
@@ -143,7 +152,7 @@ def test_a_person_reads_what_was_said_and_done() -> None:
     for said in (
         "Money & more",
         "User 2025-01-02 03:04 UTC",
-        "What is left?\n  <b>Now</b>",
+        "What is left?\n<b>Now</b>",
         "Calls get_budget as call-1",
         '"cost_center": "CC-1001"',
         "Result of call-1 in 12 ms",
@@ -151,6 +160,57 @@ def test_a_person_reads_what_was_said_and_done() -> None:
         "(cut off here)",
     ):
         assert said in text
+
+
+MARKDOWN = """# Plan
+
+Buy **two** *big* ~~red~~ `boxes`:
+
+3. [Shop](https://example.org/?a=1&b=2 "Open")
+4. Home
+
+| What | Price |
+|:-----|------:|
+| box  |     3 |
+
+```python
+print("<b>")
+```
+"""
+
+
+def _text(markdown: str, role: Role = Role.ASSISTANT) -> str:
+    """Return what a file shows of a message with this text."""
+    page = _page(Message(role=role, content=markdown))
+    return page.partition('<div class="text" dir="auto">')[2].partition("</div>\n</article>")[0]
+
+
+def test_markdown_is_drawn() -> None:
+    drawn = _text(MARKDOWN)
+    assert "<h3>Plan</h3>" in drawn
+    assert "<p>Buy <strong>two</strong> <em>big</em> <s>red</s> <code>boxes</code>:</p>" in drawn
+    assert '<ol start="3">' in drawn
+    link = '<a href="https://example.org/?a=1&amp;b=2" title="Open" rel="noopener noreferrer">Shop</a>'
+    assert f"<li>{link}</li>" in drawn
+    assert '<td align="right">3</td>' in drawn
+    assert '<pre><code>print("&lt;b&gt;")\n</code></pre>' in drawn
+
+
+@pytest.mark.parametrize(("role", "shown"), [(Role.USER, "one<br>\ntwo"), (Role.ASSISTANT, "one\ntwo")])
+def test_the_end_of_a_line_is_one_where_a_person_typed_it(role: Role, shown: str) -> None:
+    assert f"<p>{shown}</p>" in _text("one\ntwo", role)
+
+
+def test_an_image_is_a_link() -> None:
+    drawn = _text("![a chart](https://example.org/c.png)")
+    assert '!<a href="https://example.org/c.png" rel="noopener noreferrer">a chart</a>' in drawn
+
+
+@pytest.mark.parametrize(
+    "text", ["> " * 60 + "deep", "- " * 60 + "deep", "[only]: https://example.org", "a *b*\n" * 9000]
+)
+def test_what_cannot_be_drawn_is_shown_as_it_was_written(text: str) -> None:
+    assert text in Page(_text(text)).text
 
 
 def _blocks(*blocks: Block) -> str:
