@@ -1,23 +1,38 @@
-"""An event loop in a thread of its own, for callers that are not asynchronous: the terminal and synchronous programs.
+"""Work beside the caller: tasks that never die silently, a thread for one call, an event loop in a thread.
 
-Turns, their leases and the recovery of others go on in there while a person thinks or a terminal is slow, and the main
-thread is free to wait at a prompt and to hear Ctrl-C.
+Every task that is to live as long as the process is started as `asyncio.create_task(supervised(name, work))`. Work that
+somebody waits for needs none of this: its error reaches whoever waits.
 """
 
 import asyncio
+import contextvars
+import logging
 import signal
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+import threading
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError
 from contextlib import aclosing, contextmanager
 from threading import Event, Lock, Thread
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from threadkeep.errors import ThreadkeepError
+
+logger = logging.getLogger(__name__)
+
 T = TypeVar("T")
+FIRST_PAUSE = 0.1
+LONGEST_PAUSE = 10.0
+"""Seconds before work that failed is run again: doubled after each failure, from the first to the longest."""
 
 
-class Background:
-    """Runs coroutines for threads that are not asynchronous. Used in `with`, or closed."""
+class LoopThread:
+    """An event loop in a thread of its own, for callers that are not asynchronous: the terminal, synchronous programs.
+
+    Turns, their leases and the recovery of others go on in there while a person thinks or a terminal is slow, and the
+    main thread is free to wait at a prompt and to hear Ctrl-C. Used in `with`, or closed.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -110,3 +125,64 @@ async def _started(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
 async def _stopped(task: asyncio.Task[None]) -> None:
     task.cancel()
     await asyncio.wait((task,))
+
+
+async def supervised(name: str, work: Callable[[], Awaitable[None]]) -> None:
+    """Run `work` until it returns. Whatever it raises is logged under `name`, and it is run again, for ever.
+
+    Only cancelling the task that runs this ends it; a cancellation that comes out of the work itself is an error like
+    any other. Work that ran for longer than the longest pause has recovered: its next failure has a short pause again.
+    """
+    pause = FIRST_PAUSE
+    while True:
+        began = time.monotonic()
+        try:
+            await work()
+        except ThreadkeepError as error:
+            logger.warning("%s failed and is tried again in %g s: %s", name, pause, error)
+        except (Exception, asyncio.CancelledError) as error:
+            if isinstance(error, asyncio.CancelledError) and is_being_cancelled():
+                raise
+            logger.exception("%s failed and is tried again in %g s", name, pause)
+        else:
+            return
+        if time.monotonic() - began > LONGEST_PAUSE:
+            pause = FIRST_PAUSE
+        await asyncio.sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE)
+
+
+def is_being_cancelled() -> bool:
+    """Whether somebody wants the present task to end, as opposed to a cancellation that came out of its own work."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+async def in_thread(function: Callable[[], T]) -> T:
+    """Call a synchronous function that somebody else wrote (a tool, a rule of a script) in a thread of its own.
+
+    Not in a pool: a function that hangs cannot be stopped, and must neither take a place from another call nor keep the
+    process from ending. A cancellation stops the waiting, not the function.
+    """
+    loop = asyncio.get_running_loop()
+    finished = asyncio.Event()
+    ended: list[tuple[T] | BaseException] = []
+
+    def call() -> None:
+        try:
+            ended.append((function(),))
+        except BaseException as error:
+            ended.append(error)
+        _tell(loop, finished)
+
+    threading.Thread(target=contextvars.copy_context().run, args=(call,), name="off-loop", daemon=True).start()
+    await finished.wait()
+    if isinstance(ended[0], BaseException):
+        raise ended[0]
+    return ended[0][0]
+
+
+def _tell(loop: asyncio.AbstractEventLoop, finished: asyncio.Event) -> None:
+    """Wake the waiting task, if its loop is still there."""
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(finished.set)

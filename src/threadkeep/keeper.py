@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
+from threadkeep.background import supervised
 from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.events import Event, MessageCompleted
@@ -24,7 +25,6 @@ from threadkeep.jobs.recover_turns import EVERY_SECONDS, recover_turns
 from threadkeep.llm.choice import Choice
 from threadkeep.store.base import Begun, Created, Store
 from threadkeep.store.history import newest_messages
-from threadkeep.supervision import supervised
 from threadkeep.tools.mcp.servers import McpServers
 from threadkeep.turn.assistant import Assistant
 from threadkeep.turn.desk import Desk

@@ -11,7 +11,7 @@ import pytest_asyncio
 from tests.postgres_server import PostgresServer, Urls
 from tests.told import data_of, name_of
 from tests.unit.turn.keepers import PATIENCE, Keepers, Silent, called, hung_up, new_chat, until
-from threadkeep import supervision
+from threadkeep import background
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.errors import StoreUnavailable
 from threadkeep.keeper import Chat, Keeper
@@ -34,7 +34,7 @@ async def instances(
     """Opens keepers on one database whose readers never look by themselves."""
     monkeypatch.setattr(follow, "LOOK_EVERY", 3600.0)
     monkeypatch.setattr(follow, "LOOK_EVERY_BRIDGED", 3600.0)
-    monkeypatch.setattr(supervision, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(background, "FIRST_PAUSE", 0.01)
 
     async def open_one() -> Store:
         return await open_store(postgres_database.server, clock=clock)

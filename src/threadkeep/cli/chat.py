@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from threadkeep.background import Background
+from threadkeep.background import LoopThread
 from threadkeep.cli.follower import Follower
 from threadkeep.cli.greeting import greet, way_back
 from threadkeep.cli.session import Session, assistant_of, resumed
@@ -51,7 +51,7 @@ def _run(settings: Settings, arguments: argparse.Namespace) -> int:
     terminal = _terminal()
     known = found_assistants(settings)
     asked_for = load_assistant(arguments.assistant, known) if arguments.assistant else None
-    with Background() as background, _opened(background, settings, known, asked_for) as keeper:
+    with LoopThread() as background, _opened(background, settings, known, asked_for) as keeper:
         session = _session(background, terminal, keeper, arguments, asked_for)
         follower = Follower(session)
         greet(session, settings, arguments)
@@ -74,7 +74,7 @@ def _terminal() -> Terminal:
 
 @contextmanager
 def _opened(
-    background: Background, settings: Settings, known: Mapping[str, Assistant], asked_for: Assistant | None
+    background: LoopThread, settings: Settings, known: Mapping[str, Assistant], asked_for: Assistant | None
 ) -> Iterator[Keeper]:
     assistants = {**known, **({asked_for.name: asked_for} if asked_for else {})}
     first = asked_for.name if asked_for else next(iter(known))
@@ -94,7 +94,7 @@ def _opened(
 
 
 def _session(
-    background: Background,
+    background: LoopThread,
     terminal: Terminal,
     keeper: Keeper,
     arguments: argparse.Namespace,

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from threadkeep.background import Background
+from threadkeep.background import LoopThread
 from threadkeep.cli.terminal import Terminal
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry, Update
@@ -22,7 +22,7 @@ from threadkeep.turn.assistant import Assistant
 class Session:
     """What the parts of the chat share. `fields` are those of a conversation that is yet to be created."""
 
-    background: Background
+    background: LoopThread
     terminal: Terminal
     keeper: Keeper
     assistant: Assistant

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Required, Self, TypedDict, TypeVar
 
-from threadkeep.background import Background
+from threadkeep.background import LoopThread
 from threadkeep.conversation.clock import moment_text
 from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.entry import Entry
@@ -70,7 +70,7 @@ class ConversationStore:
         folder = {} if storage_dir is None else {"storage_dir": str(storage_dir)}
         address = Settings.model_validate({"store": url, **folder}).store
         self._scope = scope
-        self._background = Background()
+        self._background = LoopThread()
         try:
             self._store = self._run(open_store(address))
         except BaseException:

@@ -10,13 +10,13 @@ import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
+from threadkeep.background import in_thread
 from threadkeep.conversation.message import Message, Usage
 from threadkeep.errors import ModelError, ScriptTimeout
 from threadkeep.llm.base import CallPart, Delta, Model, Request, Stopped, Text, Used
 from threadkeep.llm.general_script import GENERAL, NOTICE, off_script
 from threadkeep.llm.script import Reply, Scene, Script
 from threadkeep.llm.title import is_title_request, title_of
-from threadkeep.off_loop import in_thread
 
 PACE = 0.03
 """Seconds for each word: quick, but one sees that it streams."""

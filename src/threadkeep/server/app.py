@@ -13,6 +13,7 @@ from fastapi import Depends, FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
 from threadkeep import __version__
+from threadkeep.background import supervised
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.keeper import Keeper
 from threadkeep.server.dialects import dialect_routes
@@ -38,7 +39,6 @@ from threadkeep.server.routes.login import login_routes
 from threadkeep.server.routes.messages import message_routes
 from threadkeep.server.routes.reading import reading_routes
 from threadkeep.settings import Settings
-from threadkeep.supervision import supervised
 
 CROSS_ORIGIN: dict[str, Any] = {
     "allow_methods": ["GET", "POST", "PUT", "PATCH", "DELETE"],

@@ -13,9 +13,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, overload
 
+from threadkeep.background import in_thread
 from threadkeep.errors import InvalidValue
 from threadkeep.llm.base import ToolSpec
-from threadkeep.off_loop import in_thread
 from threadkeep.tools.base import Tool, ToolContext, ToolOutcome
 from threadkeep.tools.outcome import attempt, failure, outcome_of
 from threadkeep.tools.signature import Docstring, Signature

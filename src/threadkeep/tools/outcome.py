@@ -12,10 +12,10 @@ from dataclasses import replace
 
 from pydantic_core import to_jsonable_python
 
+from threadkeep.background import is_being_cancelled
 from threadkeep.conversation.blocks import Block, Narrative
 from threadkeep.conversation.value import check_json
 from threadkeep.errors import InvalidInput
-from threadkeep.supervision import is_being_cancelled
 from threadkeep.tools.base import ToolOutcome
 
 TIMEOUT = "tool_timeout"

@@ -5,11 +5,11 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 
+from threadkeep.background import is_being_cancelled, supervised
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, Turn, TurnState
 from threadkeep.errors import ConversationNotFound, InvalidValue, LeaseLost, StoreError
 from threadkeep.store.base import MAX_LIMIT
-from threadkeep.supervision import is_being_cancelled, supervised
 from threadkeep.turn.active_turn import ActiveTurn, EngineDeps
 from threadkeep.turn.decision import pending_calls
 from threadkeep.turn.engine import run_turn

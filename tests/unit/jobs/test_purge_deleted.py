@@ -8,12 +8,12 @@ from itertools import count
 
 import pytest
 
+from threadkeep.background import supervised
 from threadkeep.conversation.ids import new_id
 from threadkeep.errors import ConversationNotFound, StoreBusy
 from threadkeep.jobs.purge_deleted import KEPT_SECONDS, purge_deleted
 from threadkeep.store.base import MAX_BYTES
 from threadkeep.store.memory import MemoryStore
-from threadkeep.supervision import supervised
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import ADA, new
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.unit.turn.keepers import until
-from threadkeep import supervision
+from threadkeep import background
+from threadkeep.background import supervised
 from threadkeep.errors import StoreUnavailable
 from threadkeep.store.notify_channel import MOST_BYTES, NotifyChannel
-from threadkeep.supervision import supervised
 from threadkeep.turn import notify_bridge
 from threadkeep.turn.local_bus import LOOK, LocalBus, Nudge, Topic, topic_of
 from threadkeep.turn.notify_bridge import MOST_COUNTS, MOST_TOPICS, NotifyBridge
@@ -85,7 +85,7 @@ async def joined(cable: Cable, *processes: Process) -> AsyncIterator[None]:
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing waits longer than it must."""
     monkeypatch.setattr(notify_bridge, "GATHER", 0)
-    monkeypatch.setattr(supervision, "FIRST_PAUSE", 0)
+    monkeypatch.setattr(background, "FIRST_PAUSE", 0)
 
 
 async def test_readers_in_other_processes_are_told_to_look_and_no_text_travels() -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Self, TypeVar
 
+from threadkeep.background import supervised
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.ids import IdSource, check_id
 from threadkeep.conversation.scope import LOCAL
@@ -24,7 +25,6 @@ from threadkeep.store.files.keyring import files_keyring
 from threadkeep.store.files.tenant_folder import TenantFolder
 from threadkeep.store.filesystem import translating_os_errors, warn_if_shared
 from threadkeep.store.ledger.store import LedgerStore, TenantLedgers
-from threadkeep.supervision import supervised
 
 T = TypeVar("T")
 THREADS = 32

@@ -7,12 +7,12 @@ nobody writes, and every few minutes if somebody always does.
 import asyncio
 from contextlib import suppress
 
+from threadkeep.background import supervised
 from threadkeep.errors import StoreError
 from threadkeep.store.sqlite import index
 from threadkeep.store.sqlite.writer import Writer
 from threadkeep.store.sqlite.writing import Log
 from threadkeep.store.sqlite_file import translating_sqlite_errors
-from threadkeep.supervision import supervised
 
 MOVE_IDLE_SECONDS = 2.0
 MOVE_SECONDS = 120.0

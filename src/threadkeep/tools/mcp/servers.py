@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from threadkeep.supervision import supervised
+from threadkeep.background import supervised
 from threadkeep.tools.base import Tool
 from threadkeep.tools.mcp import Backoff, Connected, McpServer, McpState
 
