@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from threadkeep.errors import ThreadkeepError
     from threadkeep.integrations.conversation_store import ConversationStore
     from threadkeep.keeper import Chat, Keeper, SentTurn
+    from threadkeep.llm.options import ModelOptions
     from threadkeep.runtime import open  # noqa: A004
     from threadkeep.store.base import Store
     from threadkeep.tools.base import ToolContext, ToolOutcome
@@ -65,6 +66,7 @@ __all__ = [
     "Message",
     "MessageCompleted",
     "MessageStarted",
+    "ModelOptions",
     "Policy",
     "ReadersCounted",
     "Registry",
@@ -103,6 +105,7 @@ _HOMES = {
     "Message": "conversation.message",
     "MessageCompleted": "conversation.events",
     "MessageStarted": "conversation.events",
+    "ModelOptions": "llm.options",
     "Policy": "context.base",
     "ReadersCounted": "conversation.events",
     "Registry": "tools.registry",

@@ -246,6 +246,7 @@ def _declared(name: str, settings: AssistantSettings) -> Assistant:
         description=settings.description,
         examples=settings.examples,
         model=settings.model,
+        options=settings.options,
         tools=Registry(tools),
         mcp=settings.mcp,
         policy=_policy(settings),

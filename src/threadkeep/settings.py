@@ -15,6 +15,7 @@ from urllib.parse import quote, urlsplit
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from threadkeep.errors import InvalidValue
+from threadkeep.llm.options import DEFAULTS, ModelOptions
 from threadkeep.store.base import MAX_BYTES
 from threadkeep.tools.base import DEFAULT_TIMEOUT
 from threadkeep.tools.mcp import McpServer, McpServerName
@@ -92,6 +93,7 @@ class AssistantSettings(BaseModel):
     description: str = ""
     examples: tuple[str, ...] = ()
     model: str | None = Field(default=None, max_length=200)
+    options: ModelOptions = DEFAULTS
     tools: tuple[str, ...] = ()
     mcp: bool = False
     index: str | None = Field(default=None, min_length=1)

@@ -4,6 +4,8 @@ import asyncio
 import gc
 import json
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from langchain_openai import ChatOpenAI
@@ -15,8 +17,10 @@ from threadkeep.llm.base import Model, Request, Stopped, Text, ToolSpec, Used
 from threadkeep.llm.langchain import LangChainModel
 from threadkeep.llm.langchain.model import chat_model_named
 from threadkeep.llm.loading import NO_REAL_MODELS, load_model
+from threadkeep.llm.options import ModelOptions
 from threadkeep.testing import openai_answers as answers
 from threadkeep.testing.openai_server import OpenAiServer, Played, openai_server
+from threadkeep.testing.providers import openai
 
 BUDGET = ToolSpec(
     name="get_budget",
@@ -47,6 +51,39 @@ async def test_text_and_usage_and_the_end_are_streamed() -> None:
     usage = Usage(input_tokens=12, output_tokens=5, cached_tokens=8)
     assert "".join(delta.text for delta in deltas if isinstance(delta, Text)) == "Hello"
     assert deltas[-2:] == [Used(usage), Stopped("stop")]
+
+
+OPTIONS = ModelOptions(temperature=0.5, top_p=0.9, max_tokens=100, stop=("END",), seed=7, reasoning_effort="low")
+
+
+@pytest.mark.parametrize("is_direct", [True, False])
+async def test_options_reach_the_provider(is_direct: bool) -> None:
+    async with openai_server(answers.says("Hello")) as server:
+        model = model_at(server)
+        model._direct = model._direct if is_direct else None  # type: ignore[attr-defined]
+        async for _ in model.stream(replace(REQUEST, options=OPTIONS)):
+            pass
+    (body,) = server.requests
+    openai.check_body(body)
+    expected = openai.body_of(replace(REQUEST, options=OPTIONS))
+    assert {name: body.get(name) for name in expected.keys() - {"messages", "tools"}} == {
+        "temperature": 0.5,
+        "top_p": 0.9,
+        "max_completion_tokens": 100,
+        "stop": ["END"],
+        "seed": 7,
+        "reasoning_effort": "low",
+    }
+
+
+@pytest.mark.parametrize("option", [{"seed": 7}, {"stop": "END"}])
+async def test_an_option_that_the_provider_does_not_have_is_refused_by_name(option: dict[str, Any]) -> None:
+    async with openai_server(answers.says("Hello")) as server:
+        chat = chat_model_named("openai:played", api_key="sk-test", base_url=server.url, use_responses_api=True)
+        with pytest.raises(ModelRefused, match=f"takes no option {next(iter(option))}"):
+            async for _ in LangChainModel(chat).stream(replace(REQUEST, options=ModelOptions(**option))):
+                pass
+    assert server.requests == []
 
 
 async def test_text_arrives_before_the_answer_ends() -> None:

@@ -4,6 +4,7 @@ import asyncio
 import gc
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,7 +19,9 @@ from threadkeep.llm.base import Model, Request, Text, ToolSpec
 from threadkeep.llm.langchain import LangChainModel
 from threadkeep.llm.langchain.direct import DirectChat, posted
 from threadkeep.llm.langchain.wire import read_gemini
+from threadkeep.llm.options import ModelOptions
 from threadkeep.testing.openai_server import CUT, OpenAiServer, Played, openai_server
+from threadkeep.testing.providers import anthropic
 
 BUDGET = ToolSpec(name="get_budget", description="A budget.", parameters={"type": "object", "properties": {}})
 REQUEST = Request(messages=(Message(role=Role.USER, content="Budget?"),), tools=(BUDGET,))
@@ -140,6 +143,46 @@ async def test_text_calls_and_usage_are_streamed(make: Make, steps: tuple[bytes,
     assert (made.text, call.name, call.args, made.reason) == ("Hello", "get_budget", {"cost_center": "A"}, reason)
     assert made.usage is not None
     assert (made.usage.input_tokens, made.usage.output_tokens) == (12, 5)
+
+
+OPTIONS = ModelOptions(temperature=1, max_tokens=100, stop=("END",), reasoning_effort="low")
+
+
+@pytest.mark.parametrize(
+    ("make", "steps", "expected"),
+    [
+        (
+            claude,
+            CLAUDE_TEXT + CLAUDE_CALL,
+            {"temperature": 1, "max_tokens": 100, "stop_sequences": ["END"]},
+        ),
+        (llama, LLAMA_TEXT + LLAMA_CALL, {"think": "low"}),
+    ],
+)
+async def test_options_reach_the_provider(make: Make, steps: tuple[bytes, ...], expected: dict[str, Any]) -> None:
+    async with openai_server(Played(steps)) as server:
+        async for _ in make(server).stream(replace(REQUEST, options=OPTIONS)):
+            pass
+    (body,) = server.requests
+    assert body.items() >= expected.items()
+    if make is claude:
+        anthropic.check_body(body)
+        assert body["output_config"]["effort"] == "low"
+    else:
+        given = {"temperature": 1, "num_predict": 100, "stop": ["END"]}
+        assert body["options"].items() >= given.items()
+
+
+async def test_an_option_that_a_class_does_not_have_is_refused_by_name() -> None:
+    async with openai_server(Played(())) as server:
+        for options, said in [
+            (ModelOptions(seed=1), r"takes no option seed\."),
+            (ModelOptions(top_p=0.9), "`top_p` is not supported"),
+        ]:
+            with pytest.raises(ModelRefused, match=f"anthropic:claude-sonnet-5-5.*{said}"):
+                async for _ in claude(server).stream(replace(REQUEST, options=options)):
+                    pass
+    assert server.requests == []
 
 
 @pytest.mark.parametrize(

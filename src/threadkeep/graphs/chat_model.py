@@ -25,6 +25,7 @@ from threadkeep.conversation.message import Usage
 from threadkeep.errors import ModelUnavailable
 from threadkeep.llm.base import CallPart, Delta, Model, Request, Stopped, Text, ToolSpec, Used
 from threadkeep.llm.langchain.messages import from_langchain
+from threadkeep.llm.options import DEFAULTS, ModelOptions
 
 BROKE_OFF = "The model broke off."
 
@@ -33,6 +34,7 @@ class KeptChatModel(BaseChatModel):
     """A chat model whose answers come from a model of Threadkeep's."""
 
     model: Model
+    options: ModelOptions = DEFAULTS
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     @property
@@ -58,7 +60,7 @@ class KeptChatModel(BaseChatModel):
     ) -> ChatResult:
         """Answer a node that is not asynchronous, from a loop of its own in a thread."""
         with ThreadPoolExecutor(1) as thread:
-            return thread.submit(asyncio.run, agenerate_from_stream(self._astream(messages, **options))).result()
+            return thread.submit(asyncio.run, agenerate_from_stream(self._astream(messages, stop, **options))).result()
 
     async def _astream(
         self,
@@ -69,7 +71,9 @@ class KeptChatModel(BaseChatModel):
         tools: Sequence[ToolSpec] = (),
         **options: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        request, ended = Request(messages=from_langchain(messages), tools=tuple(tools)), False
+        own = {name: value for name, value in options.items() if name in ModelOptions.model_fields}
+        asked = ModelOptions.read({**own, "stop": stop or ()}).over(self.options)
+        request, ended = Request(messages=from_langchain(messages), tools=tuple(tools), options=asked), False
         async with aclosing(_apart(self.model.stream(request))) as deltas:
             async for delta in deltas:
                 ended = ended or isinstance(delta, Stopped)

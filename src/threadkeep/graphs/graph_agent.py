@@ -19,7 +19,7 @@ from langgraph.errors import GraphRecursionError
 
 from threadkeep.conversation.blocks import Block
 from threadkeep.conversation.message import Message
-from threadkeep.errors import ModelRefused, PauseUnsupported
+from threadkeep.errors import InvalidValue, ModelRefused, PauseUnsupported
 from threadkeep.graphs.chat_model import KeptChatModel
 from threadkeep.llm.base import CallPart, Model, Stopped, Text, ToolSpec, Used
 from threadkeep.llm.langchain.messages import ChunkReader, to_langchain
@@ -49,6 +49,12 @@ class GraphAgent(Agent):
     keys of the graph's own state that readers see change, node by node, as the conversation's state."""
 
     def __init__(self, graph: Any, *, speakers: Collection[str] | None = None, shown: Collection[str] = ()) -> None:
+        if not hasattr(graph, "astream"):
+            raise InvalidValue(f"An agent needs a compiled graph, not a {type(graph).__name__}: call its compile().")
+        if getattr(graph, "checkpointer", None):
+            raise InvalidValue(
+                "The graph has a checkpointer of its own: compile it without one, because the log is what it remembers."
+            )
         self._graph = graph
         self._speakers = speakers
         self._shown = frozenset(shown)
@@ -70,7 +76,7 @@ class GraphAgent(Agent):
 
     def _run(self, asked: Asked) -> Any:
         context = GraphContext(
-            model=KeptChatModel(model=asked.model),
+            model=KeptChatModel(model=asked.model, options=asked.request.options),
             plain_model=asked.model,
             tools=asked.request.tools,
             state=asked.state,

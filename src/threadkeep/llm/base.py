@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from threadkeep.conversation.message import Message, Usage
+from threadkeep.llm.options import DEFAULTS, ModelOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,10 +24,14 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One call of a model: the context, valid for every provider, and the tools that it may call (maybe none)."""
+    """One call of a model: the context, valid for every provider, the tools that it may call (maybe none), and options.
+
+    A model that cannot do what an option asks for raises ModelRefused; a scripted one has no use for them.
+    """
 
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
+    options: ModelOptions = DEFAULTS
 
 
 @dataclass(frozen=True, slots=True)

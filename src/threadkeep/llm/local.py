@@ -153,11 +153,14 @@ def _load(path: Path, window: int) -> Any:
 
 
 def _body(request: Request) -> dict[str, Any]:
+    if request.options.reasoning_effort:
+        raise ModelRefused("The local model takes no option reasoning_effort: it does not reason.")
     return {
         "messages": [_told(message) for message in request.messages],
         "max_tokens": MAX_ANSWER,
         "temperature": 0.2,
         "top_p": 0.9,
+        **request.options.given,
         "stream": True,
         "stream_options": {"include_usage": True},
         "return_progress": True,

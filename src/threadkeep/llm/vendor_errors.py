@@ -40,6 +40,7 @@ _LIMIT = re.compile(
     r"(?:length is|length of|window is|window of|size \(|allowed \(|only supports up to|model with|cannot exceed|<=|>"
     r"|Limit) ?([1-9]\d{3,7})\b"
 )
+_UNKNOWN_OPTION = re.compile(r"unexpected keyword argument '(\w+)'")
 _SHOWN = 300
 
 
@@ -93,6 +94,10 @@ def _by_name(error: Exception, causes: list[BaseException], model: str, said: st
     """Map an error without a status: what broke is in the names of the classes, the inner ones included."""
     names = " ".join(kind.__name__ for cause in causes for kind in type(cause).__mro__)
     words = _words(error)
+    if unknown := isinstance(error, TypeError) and _UNKNOWN_OPTION.search(str(error)):
+        return ModelRefused(f"{model} takes no option {unknown[1]}.")
+    if isinstance(error, ValueError) and "not supported" in said:
+        return ModelRefused(f"{model} does not take what is asked of it: {said}")
     if isinstance(error, NotImplementedError):
         return ModelRefused(f"{model} cannot do what is asked of it: most likely it takes no tools.")
     if _TIMEOUT.search(names):

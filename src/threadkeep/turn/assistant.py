@@ -8,6 +8,7 @@ from threadkeep.context.base import Policy, Processor
 from threadkeep.context.standard import STANDARD
 from threadkeep.errors import InvalidValue
 from threadkeep.llm.base import Model
+from threadkeep.llm.options import DEFAULTS, ModelOptions
 from threadkeep.machine.machine import Machine
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.agent import Agent
@@ -16,7 +17,8 @@ from threadkeep.turn.lookup import Lookup
 
 @dataclass(frozen=True, kw_only=True)
 class Assistant:
-    """An assistant. `model` names the one to use unless a conversation chooses another; `script` is what the scripted
+    """An assistant. `model` names the one to use unless a conversation chooses another, `options` how
+    it is called (temperature and the like); `script` is what the scripted
     model `demo` plays for this assistant; `examples` are questions that a person could begin with; `mcp` gives it the
     tools of all configured MCP servers as well. `lookup` is what questions are looked up in; `machine` says which
     states a guided conversation goes through; `agent` is what thinks in place of the bare model, or its dotted name
@@ -28,6 +30,7 @@ class Assistant:
     description: str = ""
     examples: tuple[str, ...] = ()
     model: str | None = None
+    options: ModelOptions = DEFAULTS
     script: Any = None
     tools: Registry = field(default_factory=Registry)
     policy: Policy = field(default_factory=Policy)

@@ -4,6 +4,7 @@ from typing import Annotated, Any, TypedDict
 
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.config import get_stream_writer
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
@@ -15,10 +16,11 @@ from tests.told import data_of, failure_of, name_of
 from threadkeep.conversation.blocks import Citation
 from threadkeep.conversation.events import Event
 from threadkeep.conversation.message import Message
-from threadkeep.errors import ModelUnavailable
+from threadkeep.errors import InvalidValue, ModelUnavailable
 from threadkeep.graphs.chat_model import KeptChatModel, call_message
 from threadkeep.graphs.graph_agent import GraphAgent, GraphContext
 from threadkeep.llm.base import Model, Text
+from threadkeep.llm.options import ModelOptions
 from threadkeep.testing.scripted_model import ScriptedModel, says, wants
 from threadkeep.tools.decorator import FunctionTool, tool
 from threadkeep.tools.registry import Registry
@@ -211,3 +213,34 @@ async def test_a_graph_that_pauses_fails_its_turn_and_says_why(node: Any) -> Non
         end = [event async for event in turn.events()][-1]
     assert (name_of(end), failure_of(end).partition(":")[0]) == ("turn.failed", "pause_unsupported")
     assert "not supported" in failure_of(end)
+
+
+def one_node() -> StateGraph[State, GraphContext, State, State]:
+    built: StateGraph[State, GraphContext, State, State] = StateGraph(State, context_schema=GraphContext)
+    built.add_node("speak", speak)
+    built.add_edge(START, "speak")
+    return built
+
+
+def test_a_graph_with_a_checkpointer_is_refused_when_it_is_loaded() -> None:
+    with pytest.raises(InvalidValue, match="checkpointer of its own: compile it without one"):
+        GraphAgent(one_node().compile(checkpointer=InMemorySaver()))
+
+
+def test_a_graph_that_is_not_compiled_is_refused_when_it_is_loaded() -> None:
+    with pytest.raises(InvalidValue, match=r"compiled graph, not a StateGraph: call its compile\(\)"):
+        GraphAgent(one_node())
+
+
+async def test_the_model_of_a_node_has_the_assistant_s_options_and_those_of_the_node() -> None:
+    async def exactly(state: State, runtime: Runtime[GraphContext]) -> State:
+        exact = runtime.context.model.bind(temperature=0, stop=["END"])
+        return {"messages": [await exact.ainvoke(state["messages"])]}
+
+    model = ScriptedModel(says("Yes."))
+    options = ModelOptions(temperature=1, seed=7)
+    assistant = Assistant(name="graph", agent=graph(speak=exactly), options=options)
+    async with threadkeep.open("memory:", [assistant], model=model) as keeper:
+        turn = await (await keeper.create(title="Kept")).send("Sure?")
+        await turn.answer()
+    assert model.requests[0].options == ModelOptions(temperature=0, seed=7, stop=("END",))

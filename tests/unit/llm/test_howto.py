@@ -1,6 +1,7 @@
 """What `docs/howto/connect-a-model.md` says is true: its table is the code's, its examples run."""
 
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,9 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.llm.base import Request, Stopped, Text, ToolSpec
 from threadkeep.llm.choice import PROVIDERS, pip_line, provider_named
 from threadkeep.llm.general_script import CONNECT
+from threadkeep.llm.options import ModelOptions
 from threadkeep.llm.script import Call, Scene, Script
+from threadkeep.settings import Settings
 
 PAGE = (Path(__file__).parents[3] / "docs/howto/connect-a-model.md").read_text(encoding="utf-8")
 REQUEST = Request(messages=(Message(role=Role.USER, content="The budget of cost centre CC-1001?"),))
@@ -29,6 +32,17 @@ def test_the_table_of_keys_is_the_one_of_the_code() -> None:
         if provider.keys
     ]
     assert "\n".join(rows) in PAGE
+
+
+def test_the_table_of_options_is_the_one_of_the_code() -> None:
+    rows = [f"| `{name}` | {field.description} |" for name, field in ModelOptions.model_fields.items()]
+    assert "\n".join(rows) in PAGE
+
+
+def test_the_options_of_the_example_can_be_set() -> None:
+    (example,) = re.findall(r"```toml\n(\[assistants.*?)```", PAGE, re.DOTALL)
+    clerk = Settings(**tomllib.loads(example)).assistants["clerk"]
+    assert clerk.options == ModelOptions(temperature=0.2, max_tokens=1000)
 
 
 def test_the_line_that_the_demo_shows_names_the_model_that_a_key_selects() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.llm.base import Request, ToolSpec
+from threadkeep.llm.options import ModelOptions
 from threadkeep.testing.providers import PROVIDERS, ProviderRefusal, anthropic, check_everywhere, gemini, openai
 
 TOOLS = (ToolSpec(name="look", description="Look.", parameters={"type": "object", "properties": {}}),)
@@ -31,6 +32,7 @@ GOOD = Request(
         result("c"),
     ),
     tools=TOOLS,
+    options=ModelOptions(temperature=0.5, top_p=0.9, max_tokens=100, stop=("END",), reasoning_effort="low"),
 )
 OPENAI = openai.body_of(GOOD)
 ANTHROPIC = anthropic.body_of(GOOD)
@@ -85,6 +87,9 @@ OPENAI_VIOLATIONS = [
     ("name", changed(OPENAI, "tools", 0, "function", "name", to="")),
     ("arguments", changed(OPENAI, "messages", 2, "tool_calls", 0, "function", "arguments", to="[1]")),
     ("arguments", changed(OPENAI, "messages", 2, "tool_calls", 0, "function", "arguments", to='{"a"')),
+    ("sampling", changed(OPENAI, "temperature", to=2.1)),
+    ("sampling", changed(OPENAI, "stop", to=["."] * 5)),
+    ("limit", changed(OPENAI, "max_completion_tokens", to=0)),
     ("last", changed(OPENAI, "messages", to=[USER, {"role": "assistant", "content": "x"}])),
 ]
 ANTHROPIC_VIOLATIONS = [
@@ -108,6 +113,10 @@ ANTHROPIC_VIOLATIONS = [
     ("name", changed(ANTHROPIC, "tools", 0, "name", to="a b")),
     ("input", changed(ANTHROPIC, "messages", 1, "content", 0, "input", to=[])),
     ("tools", changed(ANTHROPIC, "tools", to=DELETED)),
+    ("sampling", changed(ANTHROPIC, "temperature", to=1.1)),
+    ("sampling", changed(ANTHROPIC, "stop_sequences", to=[" "])),
+    ("sampling", changed(ANTHROPIC, "seed", to=1)),
+    ("limit", changed(ANTHROPIC, "max_tokens", to=0)),
     ("last", changed(ANTHROPIC, "messages", to=[text("user", "a"), text("assistant", "b")])),
 ]
 for _rule, _body in ANTHROPIC_VIOLATIONS:
@@ -137,6 +146,9 @@ GEMINI_VIOLATIONS = [
     ("name", changed(GEMINI, "tools", 0, "functionDeclarations", 0, "name", to="a b")),
     ("args", changed(GEMINI, "contents", 1, "parts", 0, "functionCall", "args", to="x")),
     ("args", changed(GEMINI, "contents", 2, "parts", 0, "functionResponse", "response", to="x")),
+    ("sampling", changed(GEMINI, "generationConfig", to={"topP": "all"})),
+    ("sampling", changed(GEMINI, "generationConfig", to={"stopSequences": ["."] * 6})),
+    ("limit", changed(GEMINI, "generationConfig", to={"maxOutputTokens": 0})),
     ("last", changed(GEMINI, "contents", to=[parts("user", "a"), parts("model", "b")])),
 ]
 VIOLATIONS = {"openai": OPENAI_VIOLATIONS, "anthropic": ANTHROPIC_VIOLATIONS, "gemini": GEMINI_VIOLATIONS}
@@ -145,6 +157,19 @@ VIOLATIONS = {"openai": OPENAI_VIOLATIONS, "anthropic": ANTHROPIC_VIOLATIONS, "g
 def test_a_right_request_is_accepted_everywhere() -> None:
     check_everywhere(GOOD)
     check_everywhere(Request(messages=(Message(role=Role.USER, content="hello"),)))
+
+
+def test_options_are_sent_under_each_provider_s_own_names() -> None:
+    assert OPENAI["max_completion_tokens"] == ANTHROPIC["max_tokens"] == 100
+    assert ANTHROPIC["stop_sequences"] == OPENAI["stop"] == ["END"]
+    assert ANTHROPIC["output_config"] == {"effort": OPENAI["reasoning_effort"]}
+    assert GEMINI["generationConfig"] == {
+        "temperature": 0.5,
+        "topP": 0.9,
+        "maxOutputTokens": 100,
+        "stopSequences": ["END"],
+        "thinkingConfig": {"thinkingLevel": "low"},
+    }
 
 
 @pytest.mark.parametrize(

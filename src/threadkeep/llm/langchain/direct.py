@@ -41,12 +41,12 @@ class DirectChat:
         self._prepare = prepare
         self._http: Any = None
 
-    async def prepared(self, messages: list[BaseMessage], options: Options) -> Call | None:
-        """Return a request that is ready, None if LangChain has to do it."""
+    async def prepared(self, chat: BaseChatModel, messages: list[BaseMessage], options: Options) -> Call | None:
+        """Return a request that is ready, None if LangChain has to do it; `chat` is ours, or a copy with options."""
         if tracing_is_enabled():
             return None
         try:
-            return await self._prepare(self, self._chat, messages, options)
+            return await self._prepare(self, chat, messages, options)
         except Exception:
             # LangChain takes the same steps: if one is wrong and not only different, it raises what is to be told.
             return None

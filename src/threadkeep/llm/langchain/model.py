@@ -11,17 +11,24 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import Runnable
 
-from threadkeep.errors import ContextTooLong, UnknownModel
+from threadkeep.errors import ContextTooLong, ModelRefused, UnknownModel
 from threadkeep.llm.base import Delta, Model, Request, ToolSpec
 from threadkeep.llm.choice import PROVIDERS, pip_line
 from threadkeep.llm.langchain.direct import deltas as direct_deltas
 from threadkeep.llm.langchain.direct import direct
 from threadkeep.llm.langchain.messages import ChunkReader, to_langchain
+from threadkeep.llm.options import ModelOptions
 from threadkeep.llm.vendor_errors import as_model_error, missing_key
 
 OLLAMA_WINDOW = 8_192
 """Ollama silently drops the beginning of a request beyond its window, so the window is set, not hoped for."""
 
+_FIELDS = {
+    "max_tokens": ("max_tokens", "max_output_tokens", "num_predict"),
+    "seed": ("seed", "random_seed"),
+    "reasoning_effort": ("reasoning_effort", "reasoning"),
+}
+"""What LangChain's classes call our options, where it is not our name."""
 _GIVES_REASON = frozenset(provider.module for provider in PROVIDERS)
 """Packages whose classes always tell why an answer ended; from another, an orderly end is taken as one."""
 
@@ -102,18 +109,37 @@ class LangChainModel(Model):
             raise mapped from (error if not mapped.can_retry and mapped.code == "model_error" else None)
 
     async def _deltas(self, request: Request) -> AsyncGenerator[Delta, None]:
-        messages, chat = to_langchain(request.messages), self._chat
-        options: dict[str, Any] = {}
+        messages, chat = to_langchain(request.messages), self._with_options(request.options)
         bound: Runnable[Any, Any] = chat
         if request.tools:
             bound = chat.bind_tools([_schema(tool) for tool in request.tools])
-            options = dict(getattr(bound, "kwargs", {}))
-        call = await self._direct.prepared(messages, options) if self._direct else None
+        if request.options.stop:
+            bound = bound.bind(stop=list(request.options.stop))
+        call = await self._direct.prepared(chat, messages, dict(getattr(bound, "kwargs", {}))) if self._direct else None
         stream = direct_deltas(call, self.name) if call else self._through_langchain(bound, messages)
         # The generators below hold the connection; they are dropped, and closed, with this one.
         async with aclosing(stream):
             async for delta in stream:
                 yield delta
+
+    def _with_options(self, options: ModelOptions) -> BaseChatModel:
+        """Return the chat model as it is asked with options: a copy that shares the client."""
+        if options.stop and getattr(self._chat, "use_responses_api", None):
+            raise ModelRefused(f"{self.name} takes no option stop: OpenAI's Responses API has none.")
+        fields, changed, others = type(self._chat).model_fields, dict[str, Any](), dict[str, Any]()
+        for option, value in options.given.items():
+            if option == "stop":
+                continue  # which LangChain takes with each call
+            name = next((name for name in _FIELDS.get(option, (option,)) if name in fields), None)
+            if name:
+                changed[name] = value
+            elif "model_kwargs" in fields:
+                others[option] = value
+            else:
+                raise ModelRefused(f"{self.name} takes no option {option}.")
+        if others:
+            changed["model_kwargs"] = {**getattr(self._chat, "model_kwargs", {}), **others}
+        return self._chat.model_copy(update=changed) if changed else self._chat
 
     async def _through_langchain(self, chat: Runnable[Any, Any], messages: list[Any]) -> AsyncGenerator[Delta, None]:
         chunks = ChunkReader()

@@ -1,11 +1,12 @@
 """The rules of Anthropic's Messages."""
 
+import math
 import re
 from typing import Any
 
 from threadkeep.conversation.message import Message, Role
 from threadkeep.llm.base import Request
-from threadkeep.testing.providers.rules import Rules, is_plain_text, says_something
+from threadkeep.testing.providers.rules import Rules, is_between, is_plain_text, renamed, says_something
 
 RULES = Rules(
     "Anthropic",
@@ -26,6 +27,8 @@ RULES = Rules(
         "name": "The name of a tool has 1 to 64 letters, digits, '_' or '-'.",
         "input": "The input of a tool use is an object.",
         "tools": "A request with tool uses or results in its messages defines tools.",
+        "sampling": "temperature and top_p are 0 to 1; there is no seed; a stop sequence says something.",
+        "limit": "max_tokens is at least 1.",
         "last": "The last message is a user's: newer models do not continue an assistant's.",
     },
 )
@@ -50,7 +53,10 @@ def body_of(request: Request) -> dict[str, Any]:
             _append(body["messages"], message)
     if request.tools:
         body["tools"] = [{"name": tool.name, "input_schema": tool.parameters} for tool in request.tools]
-    return body
+    options = renamed(request.options, stop="stop_sequences")
+    if effort := options.pop("reasoning_effort", None):
+        options["output_config"] = {"effort": effort}
+    return body | options
 
 
 def _append(messages: list[dict[str, Any]], message: Message) -> None:
@@ -72,7 +78,8 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
 
 def check_body(body: dict[str, Any]) -> None:
     """Raise ProviderRefusal if a body breaks a rule."""
-    messages = body["messages"]
+    messages = [{**message, "content": _as_blocks(message["content"])} for message in body["messages"]]
+    body = {**body, "messages": messages}
     RULES.require("system" not in body or says_something(body["system"]), "system", "system")
     RULES.require(is_plain_text(body), "text", "the request")
     RULES.require(len(messages) > 0, "messages", "the request")
@@ -83,7 +90,16 @@ def check_body(body: dict[str, Any]) -> None:
         _check_message(message, f"messages[{place}]")
     _check_order(messages)
     _check_tools(body)
+    is_sampling = is_between(body.get("temperature"), 0, 1) and is_between(body.get("top_p"), 0, 1)
+    is_stopping = all(map(says_something, body.get("stop_sequences") or ()))
+    RULES.require(is_sampling and is_stopping and "seed" not in body, "sampling", "the request")
+    RULES.require(is_between(body.get("max_tokens"), 1, math.inf), "limit", "the request")
     RULES.require(messages[-1]["role"] == "user", "last", "the last message")
+
+
+def _as_blocks(content: Any) -> Any:
+    """Return a message's content as blocks; a plain text stands for one."""
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
 def _check_message(message: dict[str, Any], where: str) -> None:

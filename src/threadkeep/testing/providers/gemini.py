@@ -1,11 +1,12 @@
 """The rules of Google Gemini's generateContent, for the Gemini API and Vertex AI."""
 
+import math
 import re
 from typing import Any
 
 from threadkeep.conversation.message import Message, Role
 from threadkeep.llm.base import Request
-from threadkeep.testing.providers.rules import Rules, is_plain_text, says_something
+from threadkeep.testing.providers.rules import Rules, is_between, is_plain_text, renamed, says_something
 
 RULES = Rules(
     "Gemini",
@@ -25,6 +26,8 @@ RULES = Rules(
         "unique": "No two function calls of a request have the same id.",
         "name": "A function's name has 1 to 64 letters, digits, '_', '.', ':' or '-', the first a letter or '_'.",
         "args": "The arguments of a call, and a response, are objects.",
+        "sampling": "temperature is 0 to 2, topP 0 to 1, and there are at most 5 stop sequences.",
+        "limit": "maxOutputTokens is at least 1.",
         "last": "The last content is a user's or a function response.",
     },
 )
@@ -54,7 +57,10 @@ def body_of(request: Request) -> dict[str, Any]:
         before = message
     if request.tools:
         body["tools"] = [{"functionDeclarations": [{"name": tool.name} for tool in request.tools]}]
-    return body
+    options = renamed(request.options, top_p="topP", max_tokens="maxOutputTokens", stop="stopSequences")
+    if effort := options.pop("reasoning_effort", None):
+        options["thinkingConfig"] = {"thinkingLevel": effort}
+    return body | ({"generationConfig": options} if options else {})
 
 
 def _parts(message: Message, names: dict[str, str]) -> list[dict[str, Any]]:
@@ -80,6 +86,10 @@ def check_body(body: dict[str, Any]) -> None:
         _check_content(content, f"contents[{place}]")
     RULES.require(contents[0]["role"] == "user" and not _responses(contents[0]), "first", "contents[0]")
     _check_order(contents)
+    options = body.get("generationConfig", {})
+    is_sampling = is_between(options.get("temperature"), 0, 2) and is_between(options.get("topP"), 0, 1)
+    RULES.require(is_sampling and len(options.get("stopSequences") or ()) <= 5, "sampling", "generationConfig")
+    RULES.require(is_between(options.get("maxOutputTokens"), 1, math.inf), "limit", "generationConfig")
     RULES.require(contents[-1]["role"] == "user", "last", "the last content")
 
 

@@ -1,12 +1,13 @@
 """The rules of OpenAI's Chat Completions, and of the many servers that imitate it."""
 
 import json
+import math
 import re
 from typing import Any
 
 from threadkeep.conversation.message import Message, Role
 from threadkeep.llm.base import Request
-from threadkeep.testing.providers.rules import Rules, is_plain_text, says_something
+from threadkeep.testing.providers.rules import Rules, is_between, is_plain_text, renamed, says_something
 
 RULES = Rules(
     "OpenAI",
@@ -23,6 +24,8 @@ RULES = Rules(
         "unique": "No two calls of a request have the same id.",
         "name": "The name of a tool has 1 to 64 letters, digits, '_' or '-'.",
         "arguments": "The arguments of a call are the text of a JSON object.",
+        "sampling": "temperature is 0 to 2, top_p 0 to 1, and there are at most 4 stop sequences.",
+        "limit": "max_completion_tokens is at least 1.",
         "last": "The last message is a user's or a tool's: an assistant's would be continued, not answered.",
     },
 )
@@ -39,7 +42,9 @@ def body_of(request: Request) -> dict[str, Any]:
     tools = [
         {"type": "function", "function": {"name": tool.name, "parameters": tool.parameters}} for tool in request.tools
     ]
-    return {"messages": [_wire(message) for message in request.messages], **({"tools": tools} if tools else {})}
+    options = renamed(request.options, max_tokens="max_completion_tokens")
+    messages = [_wire(message) for message in request.messages]
+    return {"messages": messages, **({"tools": tools} if tools else {}), **options}
 
 
 def _wire(message: Message) -> dict[str, Any]:
@@ -63,6 +68,9 @@ def check_body(body: dict[str, Any]) -> None:
         _check_message(message, place)
     for tool in body.get("tools", []):
         RULES.require(_is_name(tool["function"]["name"]), "name", "tools")
+    is_sampling = is_between(body.get("temperature"), 0, 2) and is_between(body.get("top_p"), 0, 1)
+    RULES.require(is_sampling and len(body.get("stop") or ()) <= 4, "sampling", "the request")
+    RULES.require(is_between(body.get("max_completion_tokens"), 1, math.inf), "limit", "the request")
     _check_pairs(messages)
     RULES.require(messages[-1]["role"] in ("user", "tool"), "last", "the last message")
 

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from threadkeep.llm.options import ModelOptions
+
 
 class ProviderRefusal(AssertionError):  # noqa: N818 - it is a refusal, and an assertion to pytest
     """A provider would refuse this request; `rule` is the name of the rule that is broken."""
@@ -44,6 +46,20 @@ def texts_in(value: Any) -> Iterator[str]:
 def is_plain_text(value: Any) -> bool:
     """Whether every string of a JSON value is valid Unicode without U+0000."""
     return not any("\x00" in text or re.search("[\ud800-\udfff]", text) for text in texts_in(value))
+
+
+def renamed(options: ModelOptions, **names: str) -> dict[str, Any]:
+    """Return the options that are given under a provider's own names, the same ones where none is named."""
+    return {
+        names.get(name, name): list(value) if isinstance(value, tuple) else value
+        for name, value in options.given.items()
+    }
+
+
+def is_between(value: Any, least: float, most: float) -> bool:
+    """Whether an option is not given, or a number within these bounds."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value is None or (is_number and least <= value <= most)
 
 
 def says_something(text: object) -> bool:

@@ -50,7 +50,8 @@ async def generate(active: ActiveTurn, context: Context, *, tools: bool, closing
 
     An answer that broke off is given back after the pause: it is stored before the model is asked again.
     """
-    request = Request(messages=context.messages, tools=active.assistant.tools.specs() if tools else ())
+    specs = active.assistant.tools.specs() if tools else ()
+    request = Request(messages=context.messages, tools=specs, options=active.assistant.options)
     _tell(active, request)
     for pause in (*active.deps.pauses, None):
         generated = await _attempt(active, request, context, closing)

@@ -52,7 +52,7 @@ async def test_what_langchain_does_not_offer_any_more_is_left_to_it() -> None:
         raise AttributeError("_get_request_payload")
 
     chat = chat_at()
-    assert await DirectChat(chat, changed).prepared([], {}) is None
+    assert await DirectChat(chat, changed).prepared(chat, [], {}) is None
 
 
 @pytest.mark.parametrize("options", [{"callbacks": [BaseCallbackHandler()]}, {"disable_streaming": True}])
