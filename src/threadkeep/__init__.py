@@ -99,7 +99,7 @@ _HOMES = {
     "ConversationUpdated": "conversation.events",
     "Cursor": "conversation.cursor",
     "Event": "conversation.events",
-    "Failure": "conversation.failure",
+    "Failure": "conversation.turn",
     "HeadChosen": "conversation.events",
     "Keeper": "keeper",
     "Message": "conversation.message",
