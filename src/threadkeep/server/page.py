@@ -2,16 +2,19 @@
 
 A file is read again when it has changed, so that a new release or an edit shows at once; a browser must ask about every
 file again (`no-cache`) and mostly gets a 304. The modules come as one file, and the service worker is told which files
-there are; both are made from the folder itself.
+there are; both are made from the folder itself. Loaded one by one, 81 files with `modulepreload`, the first view weighs
+209 KB instead of 126 and is usable twice as late.
 """
 
 import gzip
 import hashlib
 import json
 import mimetypes
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from posixpath import dirname, join, normpath
 
 from fastapi import APIRouter
 from starlette.exceptions import HTTPException
@@ -19,7 +22,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from threadkeep.server.assembly import assemble, order
 from threadkeep.server.negotiation import takes_gzip
 
 WEB = Path(__file__).parent.parent / "web"
@@ -31,6 +33,21 @@ WORKER = "sw.js"
 _TYPES = {".js": "text/javascript", ".webmanifest": "application/manifest+json", ".svg": "image/svg+xml"}
 _PACKED = ("text/", "application/manifest+json", "image/svg+xml", "application/json")
 _KEPT = (".js", ".css", ".svg", ".webmanifest", ".woff2")
+
+# The forms of import and export that the page and what it has vendored use.
+PRELUDE = """const __load = (from, path) => import(new URL(path, new URL(`/static/${from}`, location.href)).href);
+"""
+_IMPORT = re.compile(
+    r'(?<![\w.$`])import\s*(?:(?P<what>\*\s*as\s+[\w$]+|[\w$]+|\{[^}]*\})\s*from\s*)?"(?P<path>\.[^"]+)";?'
+)
+_PASSED_ON = re.compile(r'(?<![\w.$`])export\s*\{(?P<names>[^{}]*)\}\s*from\s*"(?P<path>\.[^"]+)";?')
+_NAMED = re.compile(r"(?<![\w.$`])export\s*\{(?P<names>[^{}]*)\};?")
+_DECLARED = re.compile(
+    r"^export\s+(?P<kind>(?:async\s+)?function\*?|class|const)(?P<gap>\s+)(?P<name>[\w$]+)", re.MULTILINE
+)
+_DEFAULT = re.compile(r"(?<![\w.$`])export\s+default\s+")
+_LATE = re.compile(r"(?<![\w.$`])import\(")
+_LEFT = re.compile(r"^(?:import\b\s*[{*\"'].*|export\b.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,3 +152,89 @@ def page_routes(files: PageFiles) -> APIRouter:
         return files.worker().answer(request)
 
     return router
+
+
+def imports(name: str, text: str) -> list[str]:
+    """Return the names of the modules that a module imports, in order."""
+    found = [match for pattern in (_IMPORT, _PASSED_ON) for match in pattern.finditer(text)]
+    return [_path(name, match["path"]) for match in sorted(found, key=lambda match: match.start())]
+
+
+def order(first: str, read: Callable[[str], str]) -> list[str]:
+    """Return a module and all that it imports, directly or not, each after what it imports itself."""
+    ordered: dict[str, None] = {}
+
+    def visit(name: str, above: tuple[str, ...]) -> None:
+        if name in above:
+            raise ValueError(f"Modules import each other in a circle: {' -> '.join([*above, name])}")
+        if name in ordered:
+            return
+        for imported in imports(name, read(name)):
+            visit(imported, (*above, name))
+        ordered[name] = None
+
+    visit(first, ())
+    return list(ordered)
+
+
+def assemble(first: str, read: Callable[[str], str]) -> str:
+    """Return one module that does what `first` does.
+
+    Each module becomes a function that returns what it exports, called once, after those that it imports. A form of
+    import or export that is not known is refused; an exported name must not be given another value later.
+    """
+    numbers = {name: number for number, name in enumerate(order(first, read))}
+    return PRELUDE + "".join(_wrapped(name, read(name), numbers) for name in numbers)
+
+
+def _wrapped(name: str, text: str, numbers: dict[str, int]) -> str:
+    given: dict[str, str] = {}
+
+    def module(path: str) -> str:
+        return f"__module_{numbers[_path(name, path)]}"
+
+    def bind(match: re.Match[str]) -> str:
+        what, source = match["what"] or "", module(match["path"])
+        if not what:
+            return ""  # imported for what it does, which it has done by now
+        if what.startswith("{"):
+            return f"const {what.replace(' as ', ': ')} = {source};"
+        return (
+            f"const {what.removeprefix('*').strip().removeprefix('as ')} = {source}{'' if '*' in what else '.default'};"
+        )
+
+    def pass_on(match: re.Match[str]) -> str:
+        given.update({new: f"{module(match['path'])}.{old}" for old, new in _pairs(match["names"])})
+        return ""
+
+    def give(match: re.Match[str]) -> str:
+        given.update({new: old for old, new in _pairs(match["names"])})
+        return ""
+
+    def declare(match: re.Match[str]) -> str:
+        given[match["name"]] = match["name"]
+        return f"{match['kind']}{match['gap']}{match['name']}"
+
+    def name_default(match: re.Match[str]) -> str:
+        given["default"] = "__default"
+        return "const __default = "
+
+    body = _IMPORT.sub(bind, text)
+    body = _PASSED_ON.sub(pass_on, body)
+    body = _NAMED.sub(give, body)
+    body = _DECLARED.sub(declare, body)
+    body = _DEFAULT.sub(name_default, body)
+    body = _LATE.sub(f'__load("{name}", ', body)
+    if left := _LEFT.search(body):
+        raise ValueError(f"{name} imports or exports in a form that is not known: {left[0].strip()}")
+    exports = ", ".join(f"{new}: {old}" for new, old in given.items())
+    return f"const __module_{numbers[name]} = (() => {{\n{body}\nreturn {{ {exports} }};\n}})();\n"
+
+
+def _pairs(names: str) -> list[tuple[str, str]]:
+    """Return old and new name of each that a pair of braces lists."""
+    return [(part.split()[0], part.split()[-1]) for part in names.split(",") if part.strip()]
+
+
+def _path(name: str, path: str) -> str:
+    return normpath(join(dirname(name), path))
