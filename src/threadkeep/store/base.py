@@ -32,6 +32,9 @@ ROOT = 0
 MAX_LIMIT = 1000
 WALKED = 20
 """How many entries, each of which may be large, whoever goes through a log holds at a time."""
+MOST_WALKED = 500
+WALKED_CHARACTERS = 1024 * 1024
+"""How far the pages of a walk grow: to so many entries, and to so much text if the next are like those just read."""
 MAX_BYTES = 1024 * 1024
 
 Appendable = Message | StateChange | Summary | Approval
@@ -282,15 +285,18 @@ class Store(ABC):
         It takes the same time however many messages there are."""
 
     async def walk(self, scope: Scope, conversation: str, *, head: int | None = None) -> AsyncIterator[Entry]:
-        """Yield the whole branch as it is now, oldest first, a page at a time; an append meanwhile is not seen."""
+        """Yield the whole branch as it is now, oldest first, a page at a time; an append meanwhile is not seen. Pages
+        grow while entries are small, so that a long branch takes few calls and what is held of it stays bounded."""
         if head is None:
             head = (await self.get(scope, conversation)).head
-        seq = ROOT
+        seq, limit = ROOT, WALKED
         while head is not None and seq != head:
-            page = await self.after(scope, conversation, seq, limit=WALKED, head=head)
+            page = await self.after(scope, conversation, seq, limit=limit, head=head)
             for entry in page:
                 yield entry
             seq = page[-1].seq if page else head
+            fitting = len(page) * WALKED_CHARACTERS // (1 + sum(map(_characters, page)))
+            limit = max(WALKED, min(5 * limit, fitting, MOST_WALKED))
 
     @abstractmethod
     async def log(self, scope: Scope, conversation: str, after: Cursor, *, limit: int = 100) -> LogPage:
@@ -391,3 +397,11 @@ class Store(ABC):
     @abstractmethod
     async def users(self, tenant: str) -> tuple[str, ...]:
         """Return the users of a tenant who have at least one conversation, by name."""
+
+
+def _characters(entry: Entry) -> int:
+    """Return about how much text an entry holds; what most entries are is seen at a glance."""
+    body = entry.body
+    if isinstance(body, Message) and not (body.blocks or body.tool_calls or body.tool_trace):
+        return len(body.content)
+    return len(body.model_dump_json())

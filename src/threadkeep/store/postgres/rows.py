@@ -72,7 +72,7 @@ class Translator:
 
     def entry(self, conversation: str, line: Columns) -> Entry:
         """Return an entry of a conversation."""
-        return Entry.model_construct(
+        return Entry.trusted(
             conversation=conversation,
             seq=line["seq"],
             parent=line["parent"] or None,

@@ -1,5 +1,6 @@
 -- Reading. Every function is STABLE: all its statements see the database as of one moment. A refusal comes as a row of its
--- own, with a code of errors.py in `refused`.
+-- own, with a code of errors.py in `refused`. What is compared with a column is put into a variable first: under row-level
+-- security `coalesce` and the like are no condition of an index.
 
 -- The key of a conversation of this owner and its head; null if there is none.
 CREATE FUNCTION threadkeep.find(
@@ -196,30 +197,33 @@ CREATE FUNCTION threadkeep.newest(
 ) RETURNS SETOF threadkeep.line LANGUAGE plpgsql STABLE AS $$
 DECLARE
     here record;
-    run record;
+    asked bigint := coalesce(p_before, p_head);
     at integer;
+    begins integer;
+    continued integer;
     read integer;
 BEGIN
     SELECT * INTO here FROM threadkeep.find(p_tenant, p_owner, p_id);
-    IF here.key IS NULL OR NOT threadkeep.is_on_branch(p_tenant, here.key, coalesce(p_head, p_before, 0))
-       AND (p_head IS NOT NULL OR p_before IS NOT NULL) THEN
+    at := here.head;
+    IF asked IS NOT NULL THEN
+        SELECT CASE WHEN p_before IS NULL THEN e.seq ELSE e.parent END INTO at FROM threadkeep.entry e
+        WHERE e.tenant = p_tenant AND e.conversation = here.key AND e.seq = asked AND e.kind <= 8;
+    END IF;
+    IF at IS NULL THEN
         RETURN NEXT threadkeep.refusal(here.key);
         RETURN;
     END IF;
-    at := coalesce(p_head, here.head);
-    IF p_before IS NOT NULL THEN
-        SELECT e.parent INTO at FROM threadkeep.entry e
-        WHERE e.tenant = p_tenant AND e.conversation = here.key AND e.seq = p_before;
-    END IF;
     WHILE at > 0 AND p_limit > 0 LOOP
-        SELECT * INTO run FROM threadkeep.run(p_tenant, here.key, at);
+        SELECT j.first, j.parent INTO begins, continued FROM threadkeep.jump j
+        WHERE j.tenant = p_tenant AND j.conversation = here.key AND j.first <= at ORDER BY j.first DESC LIMIT 1;
+        begins := coalesce(begins, 1);
         RETURN QUERY SELECT NULL::text, e.seq, e.parent, e.kind, e.turn, e.created_at, e.id, e.tokens, e.content, e.parts
         FROM threadkeep.entry e
-        WHERE e.tenant = p_tenant AND e.conversation = here.key AND e.seq BETWEEN run.first AND at AND e.kind <= 8
+        WHERE e.tenant = p_tenant AND e.conversation = here.key AND e.seq BETWEEN begins AND at AND e.kind <= 8
         ORDER BY e.seq DESC LIMIT p_limit;
         GET DIAGNOSTICS read = ROW_COUNT;
         p_limit := p_limit - read;
-        at := run.parent;
+        at := continued;
     END LOOP;
 END $$;
 
