@@ -36,6 +36,9 @@ check: .venv/.dev-stamp .venv/.npm-stamp ## format, lint, types and layers
 	$(BIN)/oxfmt --check src/threadkeep/web tests/unit/web
 	$(BIN)/oxlint src/threadkeep/web tests/unit/web
 	$(BIN)/node $(NPM)/node_modules/typescript/bin/tsc
+	$(BIN)/hadolint deploy/Dockerfile
+	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec deploy/compose.yaml
+	$(BIN)/kubernetes-validate --quiet --strict deploy/kubernetes.yaml
 
 bench: .venv/.test-stamp ## measure stores, turns, server, follow-ups and page (ARGS="--quick")
 	@$(BIN)/python -m bench.store $(ARGS)

@@ -33,7 +33,7 @@ class Server:
         self.folder = folder
         self.pace = pace
         self.url = ""
-        self._port = _free_port()
+        self._port = free_port()
         self._arguments = arguments
         self._environment = os.environ | QUIET | dict(variables)
         self._process: subprocess.Popen[str] | None = None
@@ -110,7 +110,7 @@ class Server:
         self._process = None
 
 
-def _free_port() -> int:
+def free_port() -> int:
     """Return a port that nobody listens on, and that no other server of this process was given."""
     for port in islice(_ports, len(PORTS)):
         try:
