@@ -8,11 +8,13 @@ own exceptions never leave `store/`.
     ├── InvalidInput             the caller must change what it sends
     │   ├── InvalidId, InvalidText, InvalidValue, UnknownRole, TooDeep,
     │   │   ContentTooLarge (MetadataTooLarge, SystemTooLarge)
-    │   └── InvalidCursor, InvalidLimit, InvalidSearch, InvalidParent, InvalidStoreUrl, IllegalTransition
+    │   └── InvalidCursor, InvalidLimit, InvalidSearch, InvalidParent, InvalidStoreUrl, IllegalTransition,
+    │       InvalidImport (UnknownFormat, ImportDamaged, ImportTooLarge, UnsafeArchive)
     ├── NotFound                 missing, or somebody else's: the answer is the same
     │   └── ConversationNotFound, EntryNotFound, TurnNotFound, KeyNotFound
     ├── Conflict                 right in itself, but the world moved on
-    │   └── AlreadyExists, StaleHead, StaleVersion, KeyReused, ConversationBusy, LeaseLost, DraftMismatch
+    │   └── AlreadyExists, StaleHead, StaleVersion, KeyReused, ConversationBusy, LeaseLost, DraftMismatch,
+    │       ImportConflict
     ├── NotAuthenticated         who is asking is not known
     ├── NotAllowed               known, but it may not do this
     ├── LimitReached             right in itself, but too much for now; each says when to try again
@@ -103,6 +105,26 @@ class IllegalTransition(InvalidInput, code="illegal_transition"):
     """The conversation cannot go from its state to that one."""
 
 
+class InvalidImport(InvalidInput, code="invalid_import"):
+    """What is to be imported does not fit together."""
+
+
+class UnknownFormat(InvalidImport, code="unknown_format"):
+    """No known export has this shape."""
+
+
+class ImportDamaged(InvalidImport, code="import_damaged"):
+    """The file was cut off or changed."""
+
+
+class ImportTooLarge(InvalidImport, code="import_too_large"):
+    """The file, or one conversation in it, is larger than an import may be."""
+
+
+class UnsafeArchive(InvalidImport, code="unsafe_archive"):
+    """The archive has names, links or encryption that no export has; nothing of it was read."""
+
+
 class NotFound(ThreadkeepError, code="not_found"):
     """There is no such thing."""
 
@@ -161,6 +183,10 @@ class LeaseLost(Conflict, code="lease_lost"):
 
 class DraftMismatch(Conflict, code="draft_mismatch"):
     """The text does not continue what is stored of the message being written."""
+
+
+class ImportConflict(Conflict, code="import_conflict"):
+    """This conversation is here already and went on differently; nothing of it was changed."""
 
 
 class NotAuthenticated(ThreadkeepError, code="not_authenticated"):

@@ -11,8 +11,8 @@ For all verbs:
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Literal
 
@@ -24,7 +24,7 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State, StateChange
 from threadkeep.conversation.tree import Tree
-from threadkeep.conversation.turn import Lease, Turn, TurnChange
+from threadkeep.conversation.turn import Lease, Turn, TurnChange, TurnState
 from threadkeep.store.keyring import KeyRing
 from threadkeep.store.notify_channel import NotifyChannel
 
@@ -68,6 +68,20 @@ class Begin:
     owner: str
     lease_for: timedelta
     when_busy: Literal["queue", "reject"] = "queue"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Import:
+    """Entries of another store's log that follow each other. `new`, with an id, and `created_at` describe the whole.
+
+    The last ones of a log come with its `version` and the turns that are open there: until then more will follow.
+    """
+
+    new: NewConversation
+    created_at: datetime
+    entries: tuple[Entry, ...] = ()
+    version: int | None = None
+    open_turns: Mapping[int, TurnState] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,8 +192,11 @@ class Store(ABC):
     # Conversations
 
     @abstractmethod
-    async def create(self, scope: Scope, new: NewConversation, *, key: IdempotencyKey | None = None) -> Created:
-        """Create a conversation; `AlreadyExists` if the tenant has one with this id (of any user).
+    async def create(
+        self, scope: Scope, new: NewConversation, *, key: IdempotencyKey | None = None, at: datetime | None = None
+    ) -> Created:
+        """Create a conversation, now or as of another time; `AlreadyExists` if the tenant has one with this id (of any
+        user).
 
         A repeated key returns the conversation of the first time as it is now; with another body it is `KeyReused`.
         """
@@ -310,6 +327,16 @@ class Store(ABC):
     @abstractmethod
     async def summary(self, scope: Scope, conversation: str, *, head: int | None = None) -> Entry | None:
         """Return the newest summary that remarks on an entry of the branch that ends in `head`, if there is one."""
+
+    @abstractmethod
+    async def import_entries(self, scope: Scope, imported: Import) -> int:
+        """Take in entries of another store, with their numbers, parents, turns and times; return how many are new.
+
+        The conversation is created if it is not there (`ConversationNotFound` if the first entries are missing). What
+        is stored already is compared: the same entries again change nothing, more of them are added, and
+        `ImportConflict` tells that the log went on differently here. `ConversationBusy` if a turn runs. What a turn did
+        elsewhere is taken for done; one that was open there is open here, a running one with a lease that has run out.
+        """
 
     # Turns
 

@@ -3,14 +3,14 @@
 Beside it: the end of a log, which the rules decide by, and where a record's entries go in the log. No I/O.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 from pydantic import Field
 
 from threadkeep.conversation.conversation import NewConversation
-from threadkeep.conversation.entry import Body, Entry, PathBody
+from threadkeep.conversation.entry import Body, Entry, HeadChoice, PathBody
 from threadkeep.conversation.ids import Id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Jump
@@ -55,8 +55,26 @@ class Chunk(Value):
     text: Text
 
 
+class ImportedPlace(Value):
+    """Where a body stood in another store, and when. `beside` is what continued its parent first, if the tree jumps."""
+
+    parent: int
+    turn: int | None = None
+    at: Moment
+    beside: int = 0
+
+
+class Imported(Value):
+    """The places of the bodies of an import. `version` and `turns`, open ones and ended ones, come with its end."""
+
+    places: tuple[ImportedPlace, ...]
+    version: int = 0
+    turns: tuple[OpenTurn, ...] = ()
+
+
 class Record(Value):
-    """What one step changes. `bodies` continue `parent` (none: the head) as entries of `turn`; `bytes` is their size.
+    """What one step changes. `bodies` continue `parent` (none: the head) as entries of `turn`; `bytes` is their size;
+    an import says of each where it belongs instead.
 
     `head` moves the head without an entry of a branch. `view` is the digest of the readable file that goes with the
     state after this record; stores without such files leave it out.
@@ -72,7 +90,15 @@ class Record(Value):
     open_turn: OpenTurn | None = None
     chunk: Chunk | None = None
     key: KeyUse | None = None
+    imported: Imported | None = None
     view: str | None = Field(default=None, max_length=64)
+
+    @property
+    def turns(self) -> tuple[OpenTurn, ...]:
+        """The turns that this step changes, as they are after it."""
+        if self.imported is not None:
+            return self.imported.turns
+        return () if self.open_turn is None else (self.open_turn,)
 
 
 class Tip(NamedTuple):
@@ -82,53 +108,64 @@ class Tip(NamedTuple):
     head: int = 0
     newest: int = 0
 
+    def after(self, entry: Entry) -> Self:
+        """Return the end with one more entry. What a turn begins to answer is the head, as is what was chosen."""
+        if entry.continues_branch:
+            return self._replace(last=entry.seq, head=entry.seq, newest=entry.seq)
+        chosen = isinstance(entry.body, HeadChoice)
+        if chosen or (isinstance(entry.body, TurnChange) and entry.body.state is TurnState.RUNNING):
+            return self._replace(last=entry.seq, head=entry.parent or ROOT)
+        return self._replace(last=entry.seq)
+
 
 class Placed(NamedTuple):
-    """Entries with their places, the jump that the first of them makes, if any, and the end of the log after them."""
+    """Entries with their places, the jumps of the tree that they make, and the end of the log after them."""
 
     entries: tuple[Entry, ...]
-    jump: Jump | None
+    jumps: tuple[Jump, ...]
     tip: Tip
 
 
-def place_entries(
-    tip: Tip,
-    bodies: Sequence[Body],
-    parent: int,
-    stamp: Callable[[int, int, Body], Entry],
-    follower: Callable[[int], int],
-) -> Placed:
-    """Put bodies at the end of the log: those that continue a branch one after the other from `parent` on, remarks
-    about the one before them. `stamp(seq, parent, body)` makes the entry; `follower(parent)` returns what continued
-    `parent` in its own run so far, or 0; it is asked only when the tree jumps."""
+def place_entries(tip: Tip, record: Record, conversation: str, follower: Callable[[int], int]) -> Placed:
+    """Put the bodies of a record at the end of the log. `follower(parent)` returns what continued `parent` in its own
+    run so far, or 0; it is asked only when the tree jumps."""
     entries: list[Entry] = []
-    jump = None
-    last, head, newest = tip
-    at = parent
-    for body in bodies:
-        last += 1
-        entries.append(stamp(last, at, body))
-        if isinstance(body, PathBody):
-            if at != newest:
-                jump = Jump(first=last, parent=at, left=newest, beside=follower(at))
-            at = head = newest = last
-    return Placed(tuple(entries), jump, Tip(last, head, newest))
-
-
-def stamper(conversation: str, turn: int | None, now: datetime) -> Callable[[int, int, Body], Entry]:
-    """Return a function that makes entries of one conversation, one turn and one moment."""
-
-    def stamp(seq: int, parent: int, body: Body) -> Entry:
-        return Entry.trusted(
-            conversation=conversation,
-            seq=seq,
-            parent=None if parent == ROOT else parent,
-            turn=turn,
-            created_at=now,
-            body=body,
+    jumps: list[Jump] = []
+    if record.head is not None:
+        tip = tip._replace(head=record.head)
+    places = _continued(tip, record) if record.imported is None else _imported(record.imported)
+    for body, (parent, turn, at, beside) in zip(record.bodies, places, strict=True):
+        if isinstance(body, PathBody) and parent != tip.newest:
+            beside = follower(parent) if beside is None else beside
+            jumps.append(Jump(first=tip.last + 1, parent=parent, left=tip.newest, beside=beside))
+        entries.append(
+            Entry.trusted(
+                conversation=conversation,
+                seq=tip.last + 1,
+                parent=None if parent == ROOT else parent,
+                turn=turn,
+                created_at=at,
+                body=body,
+            )
         )
+        tip = tip.after(entries[-1])
+    return Placed(tuple(entries), tuple(jumps), tip)
 
-    return stamp
+
+_Place = tuple[int, int | None, datetime, int | None]
+
+
+def _continued(tip: Tip, record: Record) -> Iterator[_Place]:
+    """Yield places one after the other: what continues a branch moves on along it, a remark is about the one before."""
+    parent = tip.head if record.parent is None else record.parent
+    for seq, body in enumerate(record.bodies, tip.last + 1):
+        yield parent, record.turn, record.at, None
+        parent = seq if isinstance(body, PathBody) else parent
+
+
+def _imported(imported: Imported) -> Iterator[_Place]:
+    for each in imported.places:
+        yield each.parent, each.turn, each.at, each.beside
 
 
 class Replay(NamedTuple):

@@ -4,20 +4,33 @@ What a backend adds is `_write`: read the end of a log, let the rules decide, co
 """
 
 from abc import abstractmethod
+from collections.abc import Sequence, Set
+from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from typing import TypeVar
 
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import Conversation
-from threadkeep.conversation.entry import Update
-from threadkeep.conversation.ids import IdSource
+from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.entry import Entry, Update
+from threadkeep.conversation.ids import IdSource, check_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, Turn
-from threadkeep.errors import ConversationNotFound, LeaseLost
-from threadkeep.store.base import Append, Appended, Begin, Begun, Store
-from threadkeep.store.rules import Rules, Verb
+from threadkeep.errors import (
+    AlreadyExists,
+    ConversationNotFound,
+    ImportConflict,
+    InvalidParent,
+    LeaseLost,
+    StoreBusy,
+)
+from threadkeep.store.base import ROOT, WALKED, Append, Appended, Begin, Begun, Import, Store
+from threadkeep.store.rules import EndMovedError, Rules, Verb, check_import
 
 T = TypeVar("T")
+IMPORT_ATTEMPTS = 10
+"""How often others may write to a conversation while it is imported."""
 
 
 class RuledStore(Store):
@@ -55,6 +68,75 @@ class RuledStore(Store):
     async def append(self, scope: Scope, conversation: str, append: Append) -> Appended:
         verb = Verb(lambda end: self._rules.append(end, append), append.key, append.parent)
         return await self._write(scope, conversation, verb)
+
+    async def import_entries(self, scope: Scope, imported: Import) -> int:
+        rows = check_import(imported, self._rules.max_bytes)
+        name = check_id(imported.new.id)
+        for _ in range(IMPORT_ATTEMPTS):
+            last = await self._import_end(scope, imported)
+            await self._compare(scope, name, [entry for entry in imported.entries if entry.seq <= last])
+            added = [entry for entry in imported.entries if entry.seq > last]
+            if not added:
+                return 0
+            besides = await self._besides(scope, name, last, added)
+            with suppress(EndMovedError):
+                return await self._write(
+                    scope, name, Verb(partial(self._rules.import_entries, imported, rows, besides))
+                )
+        raise StoreBusy
+
+    async def _import_end(self, scope: Scope, imported: Import) -> int:
+        """Return how many entries there are of a conversation, which is created if none of it is there."""
+        try:
+            last = (await self.get(scope, imported.new.id or "")).entries
+        except ConversationNotFound:
+            if imported.entries and imported.entries[0].seq > 1:
+                raise
+            with suppress(AlreadyExists):
+                return (await self.create(scope, imported.new, at=imported.created_at)).conversation.entries
+            last = (await self.get(scope, imported.new.id or "")).entries  # made meanwhile, or another user's
+        if imported.entries and imported.entries[0].seq > last + 1:
+            raise ImportConflict("Entries before these are missing here.")
+        return last
+
+    async def _compare(self, scope: Scope, conversation: str, entries: Sequence[Entry]) -> None:
+        """Refuse entries that differ from those that are stored."""
+        while entries:
+            here = (await self.log(scope, conversation, Cursor(seq=entries[0].seq - 1), limit=WALKED)).entries
+            if any(mine != theirs for mine, theirs in zip(here, entries, strict=False)):
+                raise ImportConflict
+            entries = entries[len(here) :]
+
+    async def _besides(self, scope: Scope, conversation: str, last: int, added: Sequence[Entry]) -> dict[int, int]:
+        """Return what first continued each parent from which new entries jump; refuse a parent that is on no branch."""
+        tree = await self.tree(scope, conversation)
+        on_branch, runs = {entry.seq for entry in added if entry.continues_branch}, {jump.first for jump in tree.jumps}
+        newest, after, besides = tree.newest, {tree.newest: 0}, dict[int, int]()
+        for entry in added:
+            parent = entry.parent or ROOT
+            is_known = parent == ROOT or parent in on_branch or parent in after
+            if not is_known and (parent > last or not (await self.entry(scope, conversation, parent)).continues_branch):
+                raise InvalidParent
+            if not entry.continues_branch:
+                continue
+            if parent == newest:
+                after[parent] = entry.seq
+            else:
+                if parent not in after and parent not in on_branch:
+                    after[parent] = await self._next(scope, conversation, parent, runs)
+                besides[parent] = after.get(parent, 0)
+            newest = entry.seq
+        return besides
+
+    async def _next(self, scope: Scope, conversation: str, parent: int, runs: Set[int]) -> int:
+        """Return the entry that continued a stored one in its own run, or 0."""
+        seq = parent
+        while page := (await self.log(scope, conversation, Cursor(seq=seq), limit=WALKED)).entries:
+            for entry in page:
+                if entry.continues_branch:
+                    return 0 if entry.seq in runs else entry.seq
+            seq = page[-1].seq
+        return 0
 
     async def begin(self, scope: Scope, conversation: str, begin: Begin) -> Begun:
         verb = Verb(lambda end: self._rules.begin(end, begin), begin.key, begin.parent)

@@ -6,7 +6,7 @@ record made; a repeated key is answered with the entries of the first time.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Generic, TypeVar
@@ -27,6 +27,7 @@ from threadkeep.errors import (
     ConversationBusy,
     DraftMismatch,
     EntryNotFound,
+    InvalidImport,
     InvalidParent,
     InvalidValue,
     KeyReused,
@@ -36,11 +37,26 @@ from threadkeep.errors import (
     StaleVersion,
     SystemTooLarge,
 )
-from threadkeep.store.base import ROOT, Append, Appended, Begin, Begun
+from threadkeep.store.base import ROOT, Append, Appended, Begin, Begun, Import
 from threadkeep.store.codec import Row, encode
-from threadkeep.store.record import Chunk, DraftEnd, End, KeyUse, Opening, OpenTurn, Record, Replay
+from threadkeep.store.record import (
+    Chunk,
+    DraftEnd,
+    End,
+    Imported,
+    ImportedPlace,
+    KeyUse,
+    Opening,
+    OpenTurn,
+    Record,
+    Replay,
+)
 
 T_co = TypeVar("T_co", covariant=True)
+
+
+class EndMovedError(Exception):
+    """Others wrote between a look at the log and a decision about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +150,45 @@ class Rules:
             turn=turn.number if turn else None,
             open_turn=_settled(turn, append.settle),
             key=key,
+        )
+
+    def import_entries(
+        self, imported: Import, rows: Mapping[int, Row], besides: Mapping[int, int], end: End
+    ) -> Decision[int]:
+        """Take in entries that follow the end of the log; `besides` tells what first continued a parent of them."""
+        entries = [entry for entry in imported.entries if entry.seq > end.tip.last]
+        if not entries or entries[0].seq != end.tip.last + 1:
+            raise EndMovedError
+        if end.draft is not None or any(turn.owner is not None for turn in end.open_turns.values()):
+            raise ConversationBusy
+        is_last = imported.version is not None
+        places = [
+            ImportedPlace.trusted(
+                parent=entry.parent or ROOT,
+                turn=entry.turn,
+                at=entry.created_at,
+                beside=besides.get(entry.parent or ROOT, 0),
+            )
+            for entry in entries
+        ]
+        turns = self._turns(end, imported.open_turns) if is_last else ()
+        return self._decision(
+            len,
+            [entry.body for entry in entries],
+            [rows[entry.seq] for entry in entries],
+            imported=Imported(places=tuple(places), version=imported.version or 0, turns=turns),
+        )
+
+    def _turns(self, end: End, states: Mapping[int, TurnState]) -> tuple[OpenTurn, ...]:
+        """Return the open turns of an import, which nobody sees to, and those that it has ended."""
+        now = self.clock()
+        ended = (turn.model_copy(update={"state": TurnState.COMPLETED}) for turn in end.open_turns.values())
+        return (
+            *(turn for turn in ended if turn.number not in states),
+            *(
+                OpenTurn(number=number, state=state, until=now if state is TurnState.RUNNING else None)
+                for number, state in sorted(states.items())
+            ),
         )
 
     # Turns
@@ -246,9 +301,11 @@ def entries_of(found: Replay, key: KeyUse) -> tuple[int, int]:
     return found.first, found.last
 
 
-def raises_version(bodies: Sequence[Body]) -> bool:
-    """Whether entries with these bodies raise the version of their conversation."""
-    return any(isinstance(body, StateChange | Update | HeadChoice) for body in bodies)
+def version_after(version: int, record: Record) -> int:
+    """Return the version of a conversation after a record; an import brings its own."""
+    if record.imported is not None:
+        return max(version, record.imported.version)
+    return version + any(isinstance(body, StateChange | Update | HeadChoice) for body in record.bodies)
 
 
 def finishes(record: Record, draft: DraftEnd) -> bool:
@@ -314,6 +371,7 @@ def _lease(end: End, turn: OpenTurn) -> Lease:
 
 MAX_METADATA_BYTES = 64 * 1024
 MAX_SYSTEM_BYTES = 256 * 1024
+MAX_VERSION = 2**31 - 1
 
 
 def check_parent(parent: int | None) -> None:
@@ -362,6 +420,24 @@ def check_append(append: Append, max_bytes: int) -> list[Row]:
     elif not append.bodies:
         raise InvalidValue("There is nothing to append.")
     return [encode_within(body, max_bytes) for body in append.bodies]
+
+
+def check_import(imported: Import, max_bytes: int) -> dict[int, Row]:
+    """Return the encoded entries of an import that makes sense by itself, by their numbers."""
+    check_new(imported.new)
+    rows: dict[int, Row] = {}
+    for entry in imported.entries:
+        if not 0 < entry.seq <= MAX_SEQ or (rows and entry.seq - 1 not in rows):
+            raise InvalidImport("The entries of an import follow each other without a gap.")
+        if not 0 <= (entry.parent or 0) < entry.seq or not 0 < (entry.turn or 1) <= entry.seq:
+            raise InvalidImport(f"Entry {entry.seq} continues or belongs to one that comes after it.")
+        if isinstance(entry.body, Update):
+            check_update(entry.body)
+        rows[entry.seq] = encode_within(entry.body, max_bytes)
+    last = imported.entries[-1].seq if imported.entries else 0
+    if not 0 < (imported.version or 1) <= MAX_VERSION or not all(0 < turn <= last for turn in imported.open_turns):
+        raise InvalidImport("The version or the open turns of an import do not fit its entries.")
+    return rows
 
 
 def check_begin(begin: Begin, max_bytes: int) -> None:

@@ -9,9 +9,9 @@ from threadkeep.conversation.conversation import Branch
 from threadkeep.conversation.entry import Body, Summary
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.tree import Jump, Run, Tree
-from threadkeep.store.record import Tip, place_entries, stamper
+from threadkeep.store.record import Record, Tip, place_entries
 
-STAMP = stamper("c", None, datetime(2026, 1, 1, tzinfo=UTC))
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class Pointers:
@@ -23,13 +23,13 @@ class Pointers:
         self.tip = Tip()
 
     def append(self, parent: int, bodies: list[Body]) -> None:
-        placed = place_entries(self.tip, bodies, parent, STAMP, self._follower)
+        record = Record(at=NOW, bodies=tuple(bodies), parent=parent)
+        placed = place_entries(self.tip, record, "c", self._follower)
         for entry in placed.entries:
             if entry.continues_branch:
                 self.parents[entry.seq] = entry.parent or 0
         self.tip = placed.tip
-        if placed.jump:
-            self.jumps.append(placed.jump)
+        self.jumps += placed.jumps
 
     def _follower(self, parent: int) -> int:
         """Return what continues the parent in its own run: its first child, unless that began by a jump."""

@@ -24,7 +24,8 @@ from threadkeep.store.files import disk
 from threadkeep.store.files.disk import NEVER, Signature
 from threadkeep.store.record import Record
 
-FORMAT = 2
+FORMAT, IMPORTING = 2, 3
+"""What a journal is written in, and what a record is that tells of an import, which earlier releases cannot read."""
 
 
 class Chain(NamedTuple):
@@ -55,6 +56,8 @@ def _dump(record: Record) -> dict[str, Any]:
     fields = record.model_dump(mode="json", exclude={"bodies"}, exclude_defaults=True)
     if record.opening is not None:
         fields = {"format": FORMAT, **fields}
+    elif record.imported is not None:
+        fields = {"format": IMPORTING, **fields}
     if record.bodies:
         fields["bodies"] = [_dump_body(body) for body in record.bodies]
     return fields
@@ -118,7 +121,7 @@ def _records(found: list[dict[str, Any]], start: int) -> list[Record]:
 
 
 def _record(fields: dict[str, Any]) -> Record:
-    if fields.pop("format", FORMAT) > FORMAT:
+    if fields.pop("format", FORMAT) > IMPORTING:
         raise StoreTooNew
     return Record.model_validate(fields)
 

@@ -29,9 +29,8 @@ from threadkeep.store.record import (
     Replay,
     Tip,
     place_entries,
-    stamper,
 )
-from threadkeep.store.rules import finishes, raises_version
+from threadkeep.store.rules import finishes, version_after
 
 
 class DraftText:
@@ -106,8 +105,8 @@ class Ledger:
             self.tip = self.tip._replace(head=record.head)
         if record.bodies:
             self._add(record)
-        if record.open_turn is not None:
-            self._turn(record.open_turn)
+        for turn in record.turns:
+            self._turn(turn)
         if record.chunk is not None:
             self._write(record.chunk, record.at)
         if record.key is not None:
@@ -121,20 +120,16 @@ class Ledger:
         self.bytes += record.bytes
 
     def _add(self, record: Record) -> None:
-        parent = self.tip.head if record.parent is None else record.parent
-        stamp = stamper(self.id, record.turn, record.at)
-        placed = place_entries(self.tip, record.bodies, parent, stamp, self._follower)
+        placed = place_entries(self.tip, record, self.id, self._follower)
         self.entries += placed.entries
         self.tip = placed.tip
-        self.updated_at = record.at
-        if placed.jump is not None:
-            self.jumps.append(placed.jump)
+        self.updated_at = placed.entries[-1].created_at
+        self.jumps += placed.jumps
         if self.draft and finishes(record, self.draft):
             self.draft_text = None
         for entry in placed.entries:
             self._note(entry)
-        if raises_version(record.bodies):
-            self.version += 1
+        self.version = version_after(self.version, record)
 
     def _note(self, entry: Entry) -> None:
         self._messages.append(self._messages[-1] + isinstance(entry.body, Message))

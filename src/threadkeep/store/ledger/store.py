@@ -147,22 +147,30 @@ class LedgerStore(RuledStore):
 
     # Conversations
 
-    async def create(self, scope: Scope, new: NewConversation, *, key: IdempotencyKey | None = None) -> Created:
+    async def create(
+        self, scope: Scope, new: NewConversation, *, key: IdempotencyKey | None = None, at: datetime | None = None
+    ) -> Created:
         check_new(new)
 
         def work() -> Created:
             ledgers = self._ledgers_of(scope.tenant)
             if key is None:
-                return self._create(ledgers, scope, new, None)
+                return self._create(ledgers, scope, new, None, at)
             with ledgers.lock():
-                return self._created(ledgers, scope, key) or self._create(ledgers, scope, new, key)
+                return self._created(ledgers, scope, key) or self._create(ledgers, scope, new, key, at)
 
         return await self._run(work)
 
     def _create(
-        self, ledgers: TenantLedgers, scope: Scope, new: NewConversation, key: IdempotencyKey | None
+        self,
+        ledgers: TenantLedgers,
+        scope: Scope,
+        new: NewConversation,
+        key: IdempotencyKey | None,
+        at: datetime | None,
     ) -> Created:
-        ledger = ledgers.create(self._rules.open(scope, new.id or self._ids(), new, self._ids(), key))
+        opening = self._rules.open(scope, new.id or self._ids(), new, self._ids(), key)
+        ledger = ledgers.create(opening if at is None else opening.model_copy(update={"at": at}))
         return Created(conversation=ledger.conversation)
 
     def _created(self, ledgers: TenantLedgers, scope: Scope, key: IdempotencyKey) -> Created | None:

@@ -18,8 +18,8 @@ from threadkeep.store.postgres.faults import MovedError
 from threadkeep.store.postgres.jsonb import dump, escape
 from threadkeep.store.postgres.pool import Pool
 from threadkeep.store.postgres.rows import Place, Translator
-from threadkeep.store.record import DraftEnd, OpenTurn, Record, Tip, place_entries, stamper
-from threadkeep.store.rules import finishes, raises_version
+from threadkeep.store.record import DraftEnd, OpenTurn, Record, Tip, place_entries
+from threadkeep.store.rules import finishes, version_after
 
 MOST = 256
 """How many records go in one statement at most."""
@@ -48,23 +48,19 @@ class Commit:
 def to_commit(where: Place, end: PostgresEnd, record: Record, rows: Sequence[Row], translator: Translator) -> Commit:
     """Return what a record stores behind an end."""
     tip = end.tip if record.head is None else end.tip._replace(head=record.head)
-    parent = tip.head if record.parent is None else record.parent
-    placed = place_entries(tip, record.bodies, parent, stamper(end.id, record.turn, record.at), end.follower)
+    placed = place_entries(tip, record, end.id, end.follower)
     commit = Commit(placed.entries, end._replace(tip=placed.tip))
     key = (end.conversation, where.tenant)
     if placed.entries:
         commit.places.append((*key, where.owner))
         _add_entries(commit, where, tip, rows, translator)
-    if placed.jump is not None:
-        jump = placed.jump
-        commit.jumps.append((*key, jump.first, jump.parent, jump.left, jump.beside))
+    commit.jumps += [(*key, jump.first, jump.parent, jump.left, jump.beside) for jump in placed.jumps]
     if record.key is not None:
         made = (end.tip.last + 1, placed.tip.last, bytes.fromhex(record.key.name), bytes.fromhex(record.key.digest))
         commit.keys.append((*key, *made))
-    if raises_version(record.bodies):
-        _add_change(commit, record)
-    if record.open_turn is not None:
-        _add_turn(commit, where, record.open_turn, record)
+    _add_change(commit, record)
+    for turn in record.turns:
+        _add_turn(commit, where, turn, record)
     _add_text(commit, where, record)
     return commit
 
@@ -72,7 +68,7 @@ def to_commit(where: Place, end: PostgresEnd, record: Record, rows: Sequence[Row
 def _add_entries(commit: Commit, where: Place, tip: Tip, rows: Sequence[Row], translator: Translator) -> None:
     total, messages = commit.end.total, commit.end.messages
     for entry, row in zip(commit.entries_made, rows, strict=True):
-        tip = Tip(entry.seq, entry.seq, entry.seq) if entry.continues_branch else tip
+        tip = tip.after(entry)
         around = (None, None) if entry.continues_branch else (tip.head, tip.newest)
         total += row.size
         messages += row.kind < STATE
@@ -97,8 +93,14 @@ def _add_entries(commit: Commit, where: Place, tip: Tip, rows: Sequence[Row], tr
 
 
 def _add_change(commit: Commit, record: Record) -> None:
-    change = next((body for body in record.bodies if isinstance(body, Update)), Update())
-    commit.end = commit.end._replace(version=commit.end.version + 1)
+    updates = [body for body in record.bodies if isinstance(body, Update)]
+    version = version_after(commit.end.version, record)
+    if version == commit.end.version and not updates:
+        return
+    change = Update()
+    for update in updates:
+        change = change.model_copy(update=update.model_dump(exclude_none=True))
+    commit.end = commit.end._replace(version=version)
     commit.changes.append(
         (
             commit.end.conversation,

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Self, TypeVar
 
 from threadkeep.conversation.clock import Clock
@@ -52,7 +52,7 @@ class PostgresStore(RuledStore):
         self.keyring = PostgresKeyRing(pool)
         database = Database(pool)
         self._reader = Reader(database)
-        self._log = Log(database, self._reader, clock, ids)
+        self._log = Log(database, self._reader, ids)
         self._deletion = Deletion(database, self._log)
         self._index = Index(database)
         self._searcher = Searcher(database, self._index)
@@ -86,9 +86,11 @@ class PostgresStore(RuledStore):
 
     # Conversations
 
-    async def create(self, scope: Scope, new: NewConversation, *, key: IdempotencyKey | None = None) -> Created:
+    async def create(
+        self, scope: Scope, new: NewConversation, *, key: IdempotencyKey | None = None, at: datetime | None = None
+    ) -> Created:
         check_new(new)
-        return await self._log.create(scope, new, key)
+        return await self._log.create(scope, new, key, at or self._clock())
 
     async def get(self, scope: Scope, conversation: str) -> Conversation:
         return await self._reader.conversation(scope, conversation)

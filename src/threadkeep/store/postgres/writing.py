@@ -6,7 +6,6 @@ from random import random
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
-from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.idempotency import IdempotencyKey
@@ -35,10 +34,9 @@ MOST_MOVES = 100
 class Log:
     """The log, to be written."""
 
-    def __init__(self, database: Database, reader: Reader, clock: Clock, ids: IdSource) -> None:
+    def __init__(self, database: Database, reader: Reader, ids: IdSource) -> None:
         self._db = database
         self._reader = reader
-        self._clock = clock
         self._ids = ids
         self._ends = Ends(database.pool)
         self._committer = Committer(database.pool)
@@ -54,9 +52,9 @@ class Log:
         """Remember nothing of a conversation that is deleted or comes back."""
         self._ends.forget(where)
 
-    async def create(self, scope: Scope, new: NewConversation, key: IdempotencyKey | None) -> Created:
+    async def create(self, scope: Scope, new: NewConversation, key: IdempotencyKey | None, at: datetime) -> Created:
         """Create a conversation, or find it by its key."""
-        use, now, name = key_use(scope, key), self._clock(), new.id or self._ids()
+        use, name = key_use(scope, key), new.id or self._ids()
         tenant, owner = await self._db.enter(scope)
         named = (bytes.fromhex(use.name), bytes.fromhex(use.digest)) if use else (None, None)
         was_cut = False
@@ -71,7 +69,7 @@ class Log:
                     tenant,
                     owner,
                     encode_id(name),
-                    now,
+                    at,
                     *named,
                     new.assistant,
                     *(escaped(text) for text in (new.title, new.model)),
@@ -85,10 +83,10 @@ class Log:
             except MovedError:
                 if await self._db.pool.call("is_taken", tenant, encode_id(name)):
                     if was_cut and not new.id:
-                        return Created(conversation=_new_conversation(scope, name, new, now))
+                        return Created(conversation=_new_conversation(scope, name, new, at))
                     raise AlreadyExists from None
             else:
-                return Created(conversation=_new_conversation(scope, name, new, now))
+                return Created(conversation=_new_conversation(scope, name, new, at))
         raise StoreBusy
 
     async def write(self, scope: Scope, conversation: str, verb: Verb[T]) -> tuple[T, int]:

@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -103,9 +103,11 @@ class SqliteStore(RuledStore):
 
     # Conversations
 
-    async def create(self, scope: Scope, new: NewConversation, *, key: IdempotencyKey | None = None) -> Created:
+    async def create(
+        self, scope: Scope, new: NewConversation, *, key: IdempotencyKey | None = None, at: datetime | None = None
+    ) -> Created:
         check_new(new)
-        return await self._run(lambda: self._log.create(scope, new.id or self._ids(), new, key))
+        return await self._run(lambda: self._log.create(scope, new.id or self._ids(), new, key, at))
 
     async def get(self, scope: Scope, conversation: str) -> Conversation:
         return self._read(scope, conversation, lambda here: self._reader.conversation(scope, here))

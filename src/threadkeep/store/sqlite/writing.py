@@ -6,6 +6,7 @@ Every function here runs inside a transaction of the writer: all or nothing.
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TypeVar
 
 from threadkeep.conversation.clock import Clock
@@ -17,8 +18,8 @@ from threadkeep.conversation.turn import TurnChange
 from threadkeep.errors import AlreadyExists, StoreCorrupt
 from threadkeep.store.base import Created
 from threadkeep.store.codec import STATE, Row, encode_id, microseconds
-from threadkeep.store.record import Chunk, DraftEnd, KeyUse, OpenTurn, Record, Replay, Tip, place_entries, stamper
-from threadkeep.store.rules import Verb, entries_of, finishes, key_use, raises_version
+from threadkeep.store.record import Chunk, DraftEnd, KeyUse, OpenTurn, Record, Replay, Tip, place_entries
+from threadkeep.store.rules import Verb, entries_of, finishes, key_use, version_after
 from threadkeep.store.sqlite.checksums import CONVERSATION, ENTRY, SETTINGS, checksum, entry_checksum
 from threadkeep.store.sqlite.place import Place
 from threadkeep.store.sqlite.reading import Reader
@@ -89,7 +90,9 @@ class Log:
 
     # Conversations
 
-    def create(self, scope: Scope, id: str, new: NewConversation, key: IdempotencyKey | None) -> Created:
+    def create(
+        self, scope: Scope, id: str, new: NewConversation, key: IdempotencyKey | None, at: datetime | None
+    ) -> Created:
         """Create a conversation, or find it by its key."""
         tenant, user = self._scope(scope)
         use = key_use(scope, key)
@@ -99,7 +102,7 @@ class Log:
             return Created(conversation=self.reader.conversation(scope, found[0]), replayed=True)
         if self.db.value("SELECT 1 FROM conversation WHERE tenant = ? AND id = ?", (tenant, encode_id(id))):
             raise AlreadyExists
-        now = microseconds(self.clock())
+        now = microseconds(at or self.clock())
         self.db.execute(
             "INSERT INTO conversation (tenant, user, id, version, created_at, updated_at, bytes, status, archived, "
             "assistant, title, model, metadata, system) VALUES (?, ?, ?, 1, ?, ?, 0, 'active', 0, ?, ?, ?, ?, ?)",
@@ -166,27 +169,22 @@ class Log:
     def _commit(self, end: SqliteEnd, record: Record, rows: Sequence[Row]) -> tuple[Entry, ...]:
         """Store what a record tells and return its entries."""
         last, tip = end.tip.last, end.tip if record.head is None else end.tip._replace(head=record.head)
-        placed = place_entries(
-            tip,
-            record.bodies,
-            tip.head if record.parent is None else record.parent,
-            stamper(end.id, record.turn, record.at),
-            lambda parent: self.reader.follower(end.place, parent),
-        )
+        placed = place_entries(tip, record, end.id, lambda parent: self.reader.follower(end.place, parent))
         messages = end.messages
         for entry, row in zip(placed.entries, rows, strict=True):
-            tip = Tip(entry.seq, entry.seq, entry.seq) if entry.continues_branch else tip
+            tip = tip.after(entry)
             messages += row.kind < STATE
             self._insert(end.place, entry, row, tip, messages)
         end.tip, end.messages = placed.tip, messages
-        if placed.jump is not None:
-            jump = placed.jump
+        for jump in placed.jumps:
             columns = (*end.place[:2], jump.first, jump.parent, jump.left, jump.beside)
             self.db.execute("INSERT INTO jump VALUES (?, ?, ?, ?, ?, ?, ?)", (*columns, checksum(*columns)))
-        if raises_version(record.bodies):
+        version = version_after(end.version, record)
+        if version != end.version or any(isinstance(body, Update) for body in record.bodies):
+            end.version = version
             self._change(end, record)
-        if record.open_turn is not None:
-            self._keep_turn(end, record.open_turn)
+        for turn in record.turns:
+            self._keep_turn(end, turn)
         if record.chunk is not None:
             self._keep_chunk(end, record.chunk, record)
         elif end.draft and finishes(record, end.draft):
@@ -217,10 +215,9 @@ class Log:
         self.db.execute(_INSERT, (*columns, entry_checksum(*columns), messages))
 
     def _change(self, end: SqliteEnd, record: Record) -> None:
-        """Raise the version, and change the conversation as a whole as the record says."""
+        """Keep the version, and change the conversation as a whole as the record says."""
         # What is damaged must not be sealed anew.
         self.reader.conversation(end.scope, end.place)
-        end.version += 1
         self.db.execute("UPDATE conversation SET version = ? WHERE key = ?", (end.version, end.place.conversation))
         for change in (body for body in record.bodies if isinstance(body, Update)):
             self.db.execute(

@@ -29,6 +29,7 @@ pytest.register_assert_rewrite(
             "drafts",
             "handles",
             "idempotency",
+            "imports",
             "keyring",
             "leases",
             "log",
@@ -56,6 +57,7 @@ from threadkeep.testing.conformance.drafts import TestDrafts  # noqa: E402
 from threadkeep.testing.conformance.fixtures import clock, store  # noqa: E402
 from threadkeep.testing.conformance.handles import TestHandles  # noqa: E402
 from threadkeep.testing.conformance.idempotency import TestIdempotency  # noqa: E402
+from threadkeep.testing.conformance.imports import TestImports  # noqa: E402
 from threadkeep.testing.conformance.keyring import TestKeyRing  # noqa: E402
 from threadkeep.testing.conformance.leases import TestLeases  # noqa: E402
 from threadkeep.testing.conformance.log import TestLog  # noqa: E402
@@ -79,6 +81,7 @@ __all__ = [
     "TestDrafts",
     "TestHandles",
     "TestIdempotency",
+    "TestImports",
     "TestKeyRing",
     "TestLeases",
     "TestLog",

@@ -142,6 +142,6 @@ def test_a_line_that_was_written_by_no_release_of_ours_is_damage(payload: bytes)
 
 
 def test_a_newer_format_is_refused_as_such() -> None:
-    payload = b'[{"format":3,"something":"new"}]'
+    payload = b'[{"format":4,"something":"new"}]'
     with pytest.raises(StoreTooNew):
         journal.decode(b"%08x %b\n" % (crc32(payload), payload))
