@@ -2,6 +2,8 @@
 in an environment of its own, and nothing in them that Threadkeep does not know."""
 
 import asyncio
+import inspect
+import json
 import os
 import re
 import subprocess
@@ -14,11 +16,14 @@ from pathlib import Path
 from shutil import copytree, which
 
 import httpx
+import yaml
 from httpx_sse import aconnect_sse
 
 from tests.browser.server import PATIENCE, Server, free_port
 from tests.documents import ROOT, blocks_of
 from tests.postgres_server import Urls
+from threadkeep.server import app
+from threadkeep.server.metrics import ServerMetrics
 from threadkeep.settings import unknown_variables
 
 DEPLOY = ROOT / "deploy"
@@ -165,3 +170,21 @@ def test_the_script_makes_the_database_that_the_page_about_postgresql_describes(
 
 def test_caddy_takes_its_example() -> None:
     run(["caddy", "validate", "--config", str(DEPLOY / "Caddyfile"), "--adapter", "caddyfile"])
+
+
+def test_the_dashboard_and_the_alerts_ask_for_numbers_that_there_are() -> None:
+    metrics = ServerMetrics()
+    for watched in ("threadkeep_running_turns", "threadkeep_open_streams", "threadkeep_mcp_ready"):
+        assert f'"{watched}"' in inspect.getsource(app)  # who keeps these numbers is told to metrics there
+        metrics.watch(watched, "", lambda: 0)
+    shown = metrics.render().decode()
+    there = set(re.findall(r"^# TYPE (\w+)", shown, re.MULTILINE))
+    for name in ("grafana.json", "alerts.yaml"):
+        text = (DEPLOY / name).read_text(encoding="utf-8")
+        asked = set(re.findall(r"\bthreadkeep_\w+", text))
+        assert len(asked) > 5
+        assert {re.sub("_bucket$", "", metric) for metric in asked} <= there
+    panels = json.loads((DEPLOY / "grafana.json").read_text(encoding="utf-8"))["panels"]
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    rules = yaml.safe_load((DEPLOY / "alerts.yaml").read_text(encoding="utf-8"))["groups"][0]["rules"]
+    assert all(rule["annotations"]["summary"] and rule["expr"] for rule in rules)
