@@ -40,7 +40,7 @@ check: .venv/.dev-stamp .venv/.npm-stamp ## format, lint, types and layers
 	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec deploy/compose.yaml
 	$(BIN)/kubernetes-validate --quiet --strict deploy/kubernetes.yaml
 
-bench: .venv/.test-stamp ## measure stores, turns, server, follow-ups and page (ARGS="--quick")
+bench: .venv/.test-stamp .venv/.bench-stamp ## measure stores, turns, server, follow-ups and page (ARGS="--quick")
 	@$(BIN)/python -m bench.store $(ARGS)
 	@$(BIN)/python -m bench.turn $(ARGS)
 	@$(BIN)/python -m bench.server $(ARGS)
@@ -76,6 +76,13 @@ $(BIN)/pip:
 .venv/.models-stamp: .venv/.run-stamp requirements/models.txt
 	@echo "Installing what the models of providers need ..."
 	@$(PIP) install --require-hashes -r requirements/models.txt
+	@touch $@
+
+# The OpenAI Agents SDK wants other versions of some packages than Threadkeep's tests.
+.venv/.bench-stamp: requirements/bench.txt | $(BIN)/pip
+	@echo "Installing what is measured beside Threadkeep ..."
+	@$(PYTHON) -m venv --clear .venv/bench
+	@.venv/bench/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r requirements/bench.txt
 	@touch $@
 
 .venv/.test-stamp: .venv/.run-stamp requirements/test.txt requirements/local.txt

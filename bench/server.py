@@ -3,6 +3,8 @@
     python -m bench.server             1,000 streams
     python -m bench.server --quick     200 streams
 
+It ends with `bench.provider`: answers of a real provider's client, beside the OpenAI Agents SDK and others.
+
 A stream is late by the time between a word being said in the server and its arrival at the client. Client and server
 share two cores, so that the numbers of both sides are worse than on separate machines; their ratio is what counts.
 """
@@ -24,6 +26,7 @@ from typing import NamedTuple
 
 import httpx
 
+from bench.provider import compare
 from bench.report import Report
 from bench.stopwatch import rate
 from bench.texts import turns
@@ -197,6 +200,7 @@ async def main() -> None:
     report.bar("p99 lateness / bare", ours.p99 / bare.p99, at_most=2)
     await measure_rate(report, 320 if quick else 1600)
     await measure_start(report, 50_000 if quick else 1_000_000)
+    await compare(report, quick=quick)
     report.close()
 
 
