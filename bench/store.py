@@ -54,7 +54,7 @@ async def fill(store: Store, conversation: str, entries: int, report: Report) ->
 async def settle(store: Store) -> None:
     """Have everything made up for that follows the log when writing pauses: the search index, the order of the list."""
     if isinstance(store, SqliteStore):
-        await store.upkeep.catch_up()
+        await store.maintenance.catch_up()
     await store.list(LOCAL)
     await store.search(LOCAL, "settle")
 

@@ -3,17 +3,41 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import seal, unseal
-from threadkeep.conversation.entry import Entry
+from threadkeep.conversation.entry import Entry, Status
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Tree
 from threadkeep.errors import InvalidCursor, InvalidLimit, StoreCorrupt
-from threadkeep.store.base import MAX_LIMIT, Hit, HitPage
+from threadkeep.store.base import MAX_LIMIT, ConversationPage, Hit, HitPage
+from threadkeep.store.codec import microseconds
 from threadkeep.text.search import Found, Query, rank
 from threadkeep.text.words import searchable
 
 FIRST_PAGE = (2**62, 2**62)
+Listed = tuple[Conversation, int]
+"""A conversation as a list shows it, and the key by which a backend tells equally active ones apart."""
+
+
+class ListQuery(NamedTuple):
+    """Which conversations a list asks for: of a user, or (whose is the tenant) of all, from before this activity and
+    key on, the last active first."""
+
+    whose: Scope | str
+    assistant: str | None
+    status: Status | None
+    before: tuple[int, int]
+    limit: int
+
+    @property
+    def tenant(self) -> str:
+        """The tenant."""
+        return self.whose if isinstance(self.whose, str) else self.whose.tenant
+
+    def accepts(self, conversation: Conversation) -> bool:
+        """Whether assistant and status are those that are asked for."""
+        return self.assistant in (None, conversation.assistant) and self.status in (None, conversation.status)
 
 
 def activity_cursor(whose: Scope | str, activity: int, key: int) -> str:
@@ -24,6 +48,19 @@ def activity_cursor(whose: Scope | str, activity: int, key: int) -> str:
 def activity_after(whose: Scope | str, cursor: str | None) -> tuple[int, int]:
     """Return activity and key behind which a list goes on."""
     return FIRST_PAGE if cursor is None else _numbers(cursor, _list_of(whose))
+
+
+def list_page(whose: Scope | str, found: Sequence[Listed], limit: int) -> ConversationPage:
+    """Return a page of conversations, of which one more than the page holds was looked for."""
+    items = tuple(conversation for conversation, _ in found[:limit])
+    if len(found) <= limit:
+        return ConversationPage(items=items)
+    return ConversationPage(items=items, next=activity_cursor(whose, *activity(found[limit - 1])))
+
+
+def activity(listed: Listed) -> tuple[int, int]:
+    """Return what lists are sorted by: when the newest entry was stored, then the key."""
+    return microseconds(listed[0].updated_at), listed[1]
 
 
 def _list_of(whose: Scope | str) -> str:

@@ -1,10 +1,12 @@
-"""A store whose writing follows the rules: every verb that writes to a log, once, for all backends.
+"""A store whose writing follows the rules: every verb that writes to a log, once, for all backends, and the limits,
+cursors and pages of lists and searches.
 
-What a backend adds is `_write`: read the end of a log, let the rules decide, commit the record, answer.
+What a backend adds is `_write` (read the end of a log, let the rules decide, commit the record, answer) and what it
+finds.
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
@@ -13,7 +15,7 @@ from typing import TypeVar
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import Cursor
-from threadkeep.conversation.entry import Entry, Update
+from threadkeep.conversation.entry import Entry, Status, Update
 from threadkeep.conversation.ids import IdSource, check_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, Turn
@@ -25,12 +27,26 @@ from threadkeep.errors import (
     LeaseLost,
     StoreBusy,
 )
-from threadkeep.store.base import ROOT, WALKED, Append, Appended, Begin, Begun, Import, Store
+from threadkeep.store.base import ROOT, WALKED, Append, Appended, Begin, Begun, ConversationPage, HitPage, Import, Store
+from threadkeep.store.paging import (
+    Candidate,
+    Listed,
+    ListQuery,
+    activity_after,
+    check_limit,
+    hit_page,
+    list_page,
+    search_after,
+)
 from threadkeep.store.rules import EndMovedError, Rules, Verb, check_import
+from threadkeep.text.search import Query
+from threadkeep.text.words import query_words
 
 T = TypeVar("T")
 IMPORT_ATTEMPTS = 10
 """How often others may write to a conversation while it is imported."""
+PageOfHits = Callable[[Sequence[Candidate], int], HitPage]
+"""Makes a page of the entries that match, newest first, and the position beyond which newer ones are left out."""
 
 
 class RuledStore(Store):
@@ -154,3 +170,63 @@ class RuledStore(Store):
     async def write(self, lease: Lease, message: str, offset: int, text: str) -> None:
         verb = Verb(lambda end: self._rules.write(end, lease, message, offset, text), patient=True)
         await self._write_for(lease, verb)
+
+    # Lists and searches
+
+    @abstractmethod
+    async def _list(self, asked: ListQuery) -> Sequence[Listed]:
+        """Return the conversations that a list asks for."""
+
+    @abstractmethod
+    async def _search(
+        self, scope: Scope, query: Query, conversation: str | None, bound: int | None, page: PageOfHits
+    ) -> HitPage:
+        """Return the page made of the newest entries that match, up to a position (none: the newest)."""
+
+    @abstractmethod
+    async def _related(
+        self, scope: Scope, conversation: str, terms: Sequence[str], before: int, limit: int
+    ) -> tuple[Entry, ...]:
+        """Return the entries that have most to do with these words."""
+
+    async def list(
+        self,
+        scope: Scope,
+        *,
+        assistant: str | None = None,
+        status: Status | None = None,
+        limit: int = 20,
+        after: str | None = None,
+    ) -> ConversationPage:
+        asked = ListQuery(scope, assistant, status, activity_after(scope, after), check_limit(limit) + 1)
+        return list_page(scope, await self._list(asked), limit)
+
+    async def list_tenant(self, tenant: str, *, limit: int = 20, after: str | None = None) -> ConversationPage:
+        asked = ListQuery(check_id(tenant), None, None, activity_after(tenant, after), check_limit(limit) + 1)
+        return list_page(tenant, await self._list(asked), limit)
+
+    async def search(
+        self,
+        scope: Scope,
+        text: str,
+        *,
+        conversation: str | None = None,
+        limit: int = 20,
+        after: str | None = None,
+    ) -> HitPage:
+        check_limit(limit)
+        query = Query(text)
+        offset, bound = search_after(scope, text, after)
+        if conversation is not None:
+            check_id(conversation)
+
+        def page(candidates: Sequence[Candidate], newest: int) -> HitPage:
+            return hit_page(scope, text, query, candidates, limit, offset, newest)
+
+        return await self._search(scope, query, conversation, bound, page)
+
+    async def related(
+        self, scope: Scope, conversation: str, words: Sequence[str], *, before: int, limit: int = 20
+    ) -> tuple[Entry, ...]:
+        check_limit(limit)
+        return await self._related(scope, check_id(conversation), query_words(words), before, limit)

@@ -154,7 +154,7 @@ def test_a_ledger_with_a_hundred_jumps_agrees_with_a_walk_from_child_to_parent()
             walked.append(at)
             at = parents[at] or 0
         assert [entry.seq for entry in desk.ledger.backwards(head)] == walked
-        assert [entry.seq for entry in desk.ledger.forwards(0, head)] == walked[::-1]
+        assert [entry.seq for entry in desk.ledger.after(0, head, 1000)] == walked[::-1]
 
 
 # The index

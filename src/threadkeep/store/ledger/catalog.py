@@ -5,20 +5,17 @@ brought up to date by `note` after a ledger has changed. Safe to be used by seve
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from heapq import nlargest
 from threading import Lock
 from typing import NamedTuple
 
-from threadkeep.conversation.conversation import Conversation
-from threadkeep.conversation.entry import Status
-from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Turn, TurnState
-from threadkeep.store.base import ConversationPage, Statistics
+from threadkeep.store.base import Statistics
 from threadkeep.store.codec import microseconds
 from threadkeep.store.ledger.ledger import Ledger
-from threadkeep.store.paging import activity_after, activity_cursor
+from threadkeep.store.paging import Listed, ListQuery, activity
 from threadkeep.text.search import CANDIDATES, RELATED, Query
 from threadkeep.text.words import searchable, words
 
@@ -96,6 +93,7 @@ class Card:
 
     def __init__(self, ledger: Ledger) -> None:
         self.mark = ledger.opening.mark
+        self.key = int.from_bytes(ledger.id.encode().ljust(128, b"\0"))
         self.conversation = ledger.conversation
         self.turns = ledger.turns
         self.bytes = ledger.bytes
@@ -158,25 +156,14 @@ class Catalog:
 
     # Looking things up
 
-    def page(
-        self, whose: Scope | str, assistant: str | None, status: Status | None, limit: int, after: str | None
-    ) -> ConversationPage:
-        """Return a page of the conversations of a user, or (whose is the tenant) of all, the last active first."""
-        before = activity_after(whose, after)
+    def listed(self, asked: ListQuery) -> Sequence[Listed]:
+        """Return the conversations that a list asks for."""
         with self._lock:
-            cards = self._cards.values() if isinstance(whose, str) else self._of(whose.user)
-            found = [card.conversation for card in cards]
-        keyed = (
-            (_activity(conversation), conversation)
-            for conversation in found
-            if assistant in (None, conversation.assistant) and status in (None, conversation.status)
-        )
-        rest = nlargest(limit + 1, (pair for pair in keyed if pair[0] < before), key=lambda pair: pair[0])
-        items = tuple(
-            conversation.model_copy(update={"system": None, "metadata": {}}) for _, conversation in rest[:limit]
-        )
-        more = activity_cursor(whose, *rest[limit - 1][0]) if len(rest) > limit else None
-        return ConversationPage(items=items, next=more)
+            cards = self._cards.values() if isinstance(asked.whose, str) else self._of(asked.whose.user)
+            found = [(card.conversation, card.key) for card in cards]
+        chosen = (listed for listed in found if asked.accepts(listed[0]) and activity(listed) < asked.before)
+        newest = nlargest(asked.limit, chosen, key=activity)
+        return [(one.model_copy(update={"system": None, "metadata": {}}), key) for one, key in newest]
 
     def users(self) -> tuple[str, ...]:
         """Return the names of those who have a conversation."""
@@ -225,8 +212,3 @@ class Catalog:
 
     def _of(self, user: str) -> Iterable[Card]:
         return (card for card in self._cards.values() if card.conversation.scope.user == user)
-
-
-def _activity(conversation: Conversation) -> tuple[int, int]:
-    """Return what a list is sorted by: the newest entry, then the id as a number."""
-    return microseconds(conversation.updated_at), int.from_bytes(conversation.id.encode().ljust(128, b"\0"))

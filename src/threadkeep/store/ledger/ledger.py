@@ -5,20 +5,22 @@
 """
 
 from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from datetime import datetime
+from itertools import islice
+from typing import Literal
 
 from threadkeep.conversation.conversation import Conversation
-from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Entry, Status, Summary, Update
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
-from threadkeep.conversation.state import State, StateChange, fold
-from threadkeep.conversation.tree import Jump, Tree
+from threadkeep.conversation.state import StateChange
+from threadkeep.conversation.tree import Jump, Run, Tree
 from threadkeep.conversation.turn import Turn, TurnChange, TurnState
-from threadkeep.errors import EntryNotFound, StoreCorrupt
-from threadkeep.store.base import ROOT, Draft, LogPage
-from threadkeep.store.paging import check_position
+from threadkeep.errors import EntryNotFound
+from threadkeep.store.base import Draft
+from threadkeep.store.embedded import ConversationLog
 from threadkeep.store.record import (
     Chunk,
     DraftEnd,
@@ -68,8 +70,10 @@ class DraftText:
         )
 
 
-class Ledger:
+class Ledger(ConversationLog):
     """The state of one conversation after some records; the first one must be its opening."""
+
+    tip = Tip()
 
     def __init__(self, opening: Record) -> None:
         if opening.opening is None:
@@ -83,7 +87,6 @@ class Ledger:
         new = self.opening.new
         self.assistant, self.title, self.model, self.metadata = new.assistant, new.title, new.model, new.metadata
         self.entries: list[Entry] = []
-        self.tip = Tip()
         self.jumps: list[Jump] = []
         self.open_turns: dict[int, OpenTurn] = {}
         self.draft_text: DraftText | None = None
@@ -92,7 +95,7 @@ class Ledger:
         self.is_shown = True
         self.shown_head = 0
         self.bytes = 0
-        self._summaries: list[int] = []
+        self._of_kind: dict[type, list[int]] = {StateChange: [], Summary: []}
         self._messages = array("I", [0])
         self.apply(opening)
 
@@ -134,8 +137,8 @@ class Ledger:
     def _note(self, entry: Entry) -> None:
         self._messages.append(self._messages[-1] + isinstance(entry.body, Message))
         match entry.body:
-            case Summary():
-                self._summaries.append(entry.seq)
+            case StateChange() | Summary() as body:
+                self._of_kind[type(body)].append(entry.seq)
             case Update() as change:
                 self._update(change)
 
@@ -169,7 +172,6 @@ class Ledger:
 
     @property
     def conversation(self) -> Conversation:
-        """The conversation as it is now."""
         new = self.opening.new
         return Conversation.model_construct(
             scope=self.scope,
@@ -190,12 +192,10 @@ class Ledger:
 
     @property
     def tree(self) -> Tree:
-        """The shape of the tree."""
         return Tree.model_construct(jumps=tuple(self.jumps), newest=self.tip.newest, head=self.tip.head)
 
     @property
     def turns(self) -> tuple[Turn, ...]:
-        """The open turns, oldest first."""
         return tuple(
             Turn(scope=self.scope, conversation=self.id, **dict(self.open_turns[number]))
             for number in sorted(self.open_turns)
@@ -213,88 +213,45 @@ class Ledger:
 
     # Entries
 
+    def path(self, head: int) -> list[Run]:
+        return self.tree.path(head)
+
     def entry(self, seq: int) -> Entry:
-        """Return one entry."""
         if not 1 <= seq <= self.tip.last:
             raise EntryNotFound
         return self.entries[seq - 1]
 
     def between(self, first: int, last: int) -> tuple[Entry, ...]:
-        """Return the entries with these numbers."""
         return tuple(self.entries[first - 1 : last])
 
+    def on_branch(self, first: int, last: int, limit: int, order: Literal["ASC", "DESC"]) -> list[Entry]:
+        numbers = range(first, last + 1) if order == "ASC" else range(last, first - 1, -1)
+        entries = (self.entries[seq - 1] for seq in numbers)
+        return list(islice((entry for entry in entries if entry.continues_branch), limit))
+
+    def of_kind(self, kind: type[StateChange | Summary], first: int, last: int) -> Iterator[Entry]:
+        seqs = self._of_kind[kind]
+        return (self.entries[seq - 1] for seq in reversed(seqs[bisect_left(seqs, first) : bisect_right(seqs, last)]))
+
+    def backwards(self, head: int) -> Iterator[Entry]:
+        """Yield the branch that ends in `head`, newest first."""
+        for run in self.path(head):
+            yield from self.on_branch(run.first, run.last, self.tip.last, "DESC")
+
     def is_on_branch(self, seq: int) -> bool:
-        """Whether this is the number of an entry that continues a branch."""
         return 1 <= seq <= self.tip.last and self.entries[seq - 1].continues_branch
+
+    def messages_up_to(self, seq: int) -> int:
+        return self._messages[seq]
 
     def replay(self, key: KeyUse) -> Replay | None:
         """Return what a key made here."""
         return self.keys.get(key.name)
 
-    def queued(self, turn: int) -> TurnChange:
-        """Return the entry that tells of a queued turn."""
-        body = self.entry(turn).body
-        if not isinstance(body, TurnChange):
-            raise StoreCorrupt(f"Entry {turn} of conversation {self.id} does not tell of a queued turn.")
-        return body
-
-    def head(self, head: int | None) -> int:
-        """Return the head that was asked for, which must be an entry of a branch, or the current one."""
-        if head is None:
-            return self.tip.head
-        if not self.is_on_branch(head):
-            raise EntryNotFound
-        return head
-
-    def backwards(self, head: int) -> Iterator[Entry]:
-        """Yield the branch that ends in `head`, newest first."""
-        for run in self.tree.path(head):
-            for seq in range(run.last, run.first - 1, -1):
-                if self.entries[seq - 1].continues_branch:
-                    yield self.entries[seq - 1]
-
-    def forwards(self, seq: int, head: int) -> Iterator[Entry]:
-        """Yield what follows `seq` on the branch that ends in `head`, oldest first."""
-        for first, last in self._stretches(seq, head):
-            for at in range(first, last + 1):
-                if self.entries[at - 1].continues_branch:
-                    yield self.entries[at - 1]
-
-    def count(self, seq: int, head: int) -> int:
-        """Return how many messages follow `seq` on the branch that ends in `head`."""
-        return sum(self._messages[last] - self._messages[first - 1] for first, last in self._stretches(seq, head))
-
-    def _stretches(self, seq: int, head: int) -> Iterator[tuple[int, int]]:
-        """Yield the first and the last number of what each run adds behind `seq`, oldest first."""
-        tree = self.tree
-        if seq != ROOT and not (self.is_on_branch(seq) and tree.holds(head, seq)):
-            raise EntryNotFound
-        for run in reversed(tree.path(head)):
-            if run.last > seq:
-                yield max(run.first, seq + 1), run.last
-
-    def log(self, after: Cursor, limit: int) -> LogPage:
-        """Return what the log holds after a cursor."""
-        check_position(after.seq, self.tip.last)
-        entries = self.between(after.seq + 1, after.seq + limit)
-        if self.draft_text is None or after.seq + limit < self.tip.last:
-            return LogPage(entries=entries)
-        offset = after.offset if after.message == self.draft_text.message else 0
-        return LogPage(entries=entries, draft=self.draft_text.after(offset))
-
-    def state(self, at: int | None) -> State:
-        """Return the state as of an entry."""
-        bodies = (entry.body for entry in self.backwards(self.head(at)))
-        return fold(body for body in bodies if isinstance(body, StateChange))
-
-    def summary(self, head: int | None) -> Entry | None:
-        """Return the newest summary of a branch."""
-        path = self.tree.path(self.head(head))
-        for seq in reversed(self._summaries):
-            about = self.entries[seq - 1].parent or ROOT
-            if any(run.first <= about <= run.last for run in path):
-                return self.entries[seq - 1]
-        return None
+    def draft_after(self, message: str | None, offset: int) -> Draft | None:
+        if self.draft_text is None:
+            return None
+        return self.draft_text.after(offset if message == self.draft_text.message else 0)
 
 
 def _shows(record: Record) -> bool:

@@ -8,35 +8,24 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
-from itertools import islice
 from typing import Protocol, TypeVar
 
 from threadkeep.conversation.conversation import Conversation, NewConversation
-from threadkeep.conversation.cursor import Cursor
-from threadkeep.conversation.entry import Entry, Status
+from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.scope import Scope
-from threadkeep.conversation.state import State
-from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import Turn
 from threadkeep.errors import ConversationNotFound, EntryNotFound
-from threadkeep.store.base import (
-    ROOT,
-    ConversationPage,
-    Created,
-    HitPage,
-    LogPage,
-    Statistics,
-)
+from threadkeep.store.base import Created, HitPage, Statistics
+from threadkeep.store.embedded import EmbeddedStore
 from threadkeep.store.ledger.catalog import Catalog
 from threadkeep.store.ledger.ledger import Ledger
-from threadkeep.store.paging import Candidate, check_limit, hit_page, search_after
+from threadkeep.store.paging import Candidate, Listed, ListQuery, check_limit
 from threadkeep.store.record import Record
-from threadkeep.store.ruled import RuledStore
+from threadkeep.store.ruled import PageOfHits
 from threadkeep.store.rules import Verb, check_new, key_use, replayed
 from threadkeep.text.search import Query, relate
-from threadkeep.text.words import query_words
 
 T = TypeVar("T")
 LAST = datetime.max.replace(tzinfo=UTC)
@@ -96,7 +85,7 @@ class TenantLedgers(ABC):
         """Bring the catalog up to date with what others stored."""
 
 
-class LedgerStore(RuledStore):
+class LedgerStore(EmbeddedStore):
     """Conversations as ledgers."""
 
     # Seams
@@ -186,22 +175,8 @@ class LedgerStore(RuledStore):
         except ConversationNotFound:
             return None
 
-    async def get(self, scope: Scope, conversation: str) -> Conversation:
-        return await self._read(scope, conversation, lambda ledger: ledger.conversation)
-
-    async def list(
-        self,
-        scope: Scope,
-        *,
-        assistant: str | None = None,
-        status: Status | None = None,
-        limit: int = 20,
-        after: str | None = None,
-    ) -> ConversationPage:
-        check_limit(limit)
-        return await self._read_catalog(
-            scope.tenant, lambda ledgers: ledgers.catalog.page(scope, assistant, status, limit, after)
-        )
+    async def _list(self, asked: ListQuery) -> Sequence[Listed]:
+        return await self._read_catalog(asked.tenant, lambda ledgers: ledgers.catalog.listed(asked))
 
     async def delete(self, scope: Scope, conversation: str) -> None:
         check_id(conversation)
@@ -230,52 +205,6 @@ class LedgerStore(RuledStore):
         moment = self._clock() - kept_for
         return await self._run(lambda: sum(ledgers.purge(moment) for ledgers in self._all_ledgers()))
 
-    # The log and its tree
-
-    async def tree(self, scope: Scope, conversation: str) -> Tree:
-        return await self._read(scope, conversation, lambda ledger: ledger.tree)
-
-    async def entry(self, scope: Scope, conversation: str, seq: int) -> Entry:
-        return await self._read(scope, conversation, lambda ledger: ledger.entry(seq))
-
-    async def newest(
-        self, scope: Scope, conversation: str, *, limit: int = 20, head: int | None = None
-    ) -> tuple[Entry, ...]:
-        check_limit(limit)
-        return await self._read(scope, conversation, lambda ledger: _newest(ledger, ledger.head(head), limit))
-
-    async def before(self, scope: Scope, conversation: str, seq: int, *, limit: int = 20) -> tuple[Entry, ...]:
-        check_limit(limit)
-        return await self._read(
-            scope, conversation, lambda ledger: _newest(ledger, ledger.entry(ledger.head(seq)).parent or 0, limit)
-        )
-
-    async def after(
-        self, scope: Scope, conversation: str, seq: int, *, limit: int = 20, head: int | None = None
-    ) -> tuple[Entry, ...]:
-        check_limit(limit)
-        return await self._read(
-            scope, conversation, lambda ledger: tuple(islice(ledger.forwards(seq, ledger.head(head)), limit))
-        )
-
-    async def count(self, scope: Scope, conversation: str, *, head: int | None = None, after: int = ROOT) -> int:
-        return await self._read(scope, conversation, lambda ledger: ledger.count(after, ledger.head(head)))
-
-    async def log(self, scope: Scope, conversation: str, after: Cursor, *, limit: int = 100) -> LogPage:
-        check_limit(limit)
-        return await self._read(scope, conversation, lambda ledger: ledger.log(after, limit))
-
-    async def state(self, scope: Scope, conversation: str, *, at: int | None = None) -> State:
-        return await self._read(scope, conversation, lambda ledger: ledger.state(at))
-
-    async def summary(self, scope: Scope, conversation: str, *, head: int | None = None) -> Entry | None:
-        return await self._read(scope, conversation, lambda ledger: ledger.summary(head))
-
-    # Turns
-
-    async def turns(self, scope: Scope, conversation: str) -> tuple[Turn, ...]:
-        return await self._read(scope, conversation, lambda ledger: ledger.turns)
-
     async def expired(self, lease_for: timedelta, *, limit: int = 100) -> tuple[Turn, ...]:
         check_limit(limit)
 
@@ -291,38 +220,24 @@ class LedgerStore(RuledStore):
 
     # Across conversations
 
-    async def search(
-        self,
-        scope: Scope,
-        text: str,
-        *,
-        conversation: str | None = None,
-        limit: int = 20,
-        after: str | None = None,
+    async def _search(
+        self, scope: Scope, query: Query, conversation: str | None, bound: int | None, page: PageOfHits
     ) -> HitPage:
-        check_limit(limit)
-        query = Query(text)
-        offset, bound = search_after(scope, text, after)
         if conversation is not None:
             await self.get(scope, conversation)
 
         def look(ledgers: TenantLedgers) -> HitPage:
             newest, limited = ledgers.catalog.candidates(scope.user, query, conversation, bound)
-            found = [candidate for posting in newest if (candidate := _candidate(ledgers, scope, *posting))]
-            return hit_page(scope, text, query, found, limit, offset, limited)
+            return page([found for posting in newest if (found := _candidate(ledgers, scope, *posting))], limited)
 
         return await self._read_catalog(scope.tenant, look)
 
-    async def related(
-        self, scope: Scope, conversation: str, words: Sequence[str], *, before: int, limit: int = 20
+    async def _related(
+        self, scope: Scope, conversation: str, terms: Sequence[str], before: int, limit: int
     ) -> tuple[Entry, ...]:
-        check_limit(limit)
-        terms = query_words(words)
-        await self.get(scope, conversation)
-
         def look(ledgers: TenantLedgers) -> tuple[Entry, ...]:
-            found = relate(ledgers.catalog.related(scope.user, conversation, terms, before), limit)
             with ledgers.reading(scope, conversation) as ledger:
+                found = relate(ledgers.catalog.related(scope.user, conversation, terms, before), limit)
                 return tuple(ledger.entry(seq) for seq in found)
 
         return await self._read_catalog(scope.tenant, look)
@@ -330,20 +245,9 @@ class LedgerStore(RuledStore):
     async def statistics(self, tenant: str, *, user: str | None = None) -> Statistics:
         return await self._read_catalog(tenant, lambda ledgers: ledgers.catalog.statistics(user))
 
-    # For administrators of a tenant
-
-    async def list_tenant(self, tenant: str, *, limit: int = 20, after: str | None = None) -> ConversationPage:
-        check_limit(limit)
-        check_id(tenant)
-        return await self._read_catalog(tenant, lambda ledgers: ledgers.catalog.page(tenant, None, None, limit, after))
-
     async def users(self, tenant: str) -> tuple[str, ...]:
         check_id(tenant)
         return await self._read_catalog(tenant, lambda ledgers: ledgers.catalog.users())
-
-
-def _newest(ledger: Ledger, head: int, limit: int) -> tuple[Entry, ...]:
-    return tuple(reversed(tuple(islice(ledger.backwards(head), limit))))
 
 
 def _candidate(ledgers: TenantLedgers, scope: Scope, conversation: str, seq: int) -> Candidate | None:

@@ -5,18 +5,18 @@ from datetime import UTC, datetime, timedelta
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import Cursor
-from threadkeep.conversation.entry import Entry, Status
+from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State, StateChange, fold
 from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import Turn
 from threadkeep.errors import ConversationNotFound
-from threadkeep.store.base import ConversationPage, Draft, LogPage, Statistics
+from threadkeep.store.base import Draft, LogPage, Statistics
 from threadkeep.store.codec import decode_id, encode_id
-from threadkeep.store.paging import activity_after, activity_cursor
+from threadkeep.store.paging import Listed, ListQuery
 from threadkeep.store.postgres.database import Database
 from threadkeep.store.postgres.pool import FromNow
-from threadkeep.store.postgres.rows import Columns, number, optional, to_conversation, to_tree, to_turn
+from threadkeep.store.postgres.rows import number, optional, to_conversation, to_tree, to_turn
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FAR = datetime(9999, 12, 31, tzinfo=UTC)
@@ -38,23 +38,19 @@ class Reader:
             raise ConversationNotFound
         return to_conversation(scope, rows[0])
 
-    async def page(
-        self, scope: Scope, assistant: str | None, status: Status | None, limit: int, after: str | None
-    ) -> ConversationPage:
-        """Return a page of the user's conversations, the last active first."""
-        before = _before(*activity_after(scope, after))
-        keys = await self._db.scope(scope)
-        if keys is None:
-            return ConversationPage(items=())
-        rows = await self._db.pool.call("list", *keys, *before, assistant, status, limit + 1)
-        return _page(scope, [(scope, row) for row in rows], limit)
-
-    async def page_of_all(self, tenant: str, limit: int, after: str | None) -> ConversationPage:
-        """Return a page of the conversations of all users of a tenant, the last active first."""
-        before = _before(*activity_after(tenant, after))
-        rows = await self._db.pool.call("list_tenant", tenant, *before, limit + 1)
-        found = [(Scope(tenant=tenant, user=row["user_name"]), row["now"]) for row in rows]
-        return _page(tenant, found, limit)
+    async def list(self, asked: ListQuery) -> Sequence[Listed]:
+        """Return the conversations that a list asks for."""
+        before = _before(*asked.before)
+        if isinstance(asked.whose, str):
+            rows = await self._db.pool.call("list_tenant", asked.whose, *before, asked.limit)
+            found = [(Scope(tenant=asked.whose, user=row["user_name"]), row["now"]) for row in rows]
+        else:
+            keys = await self._db.scope(asked.whose)
+            if keys is None:
+                return []
+            rows = await self._db.pool.call("list", *keys, *before, asked.assistant, asked.status, asked.limit)
+            found = [(asked.whose, row) for row in rows]
+        return [(to_conversation(scope, row, is_listed=True), row["key"]) for scope, row in found]
 
     async def users(self, tenant: str) -> tuple[str, ...]:
         """Return the names of those who have a conversation."""
@@ -144,13 +140,3 @@ class Reader:
 def _before(activity: int, key: int) -> tuple[datetime, int]:
     """Return the activity as a moment that the database knows."""
     return min(_FAR, _EPOCH + timedelta(microseconds=min(activity, (_FAR - _EPOCH) // _MICROSECOND))), key
-
-
-def _page(whose: Scope | str, found: Sequence[tuple[Scope, Columns]], limit: int) -> ConversationPage:
-    """Return a page of conversations, of which one more than the page holds was looked for."""
-    items = tuple(to_conversation(scope, row, is_listed=True) for scope, row in found[:limit])
-    if len(found) <= limit:
-        return ConversationPage(items=items)
-    _, last = found[limit - 1]
-    cursor = activity_cursor(whose, (last["updated_at"] - _EPOCH) // _MICROSECOND, last["key"])
-    return ConversationPage(items=items, next=cursor)

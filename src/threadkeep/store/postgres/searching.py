@@ -4,19 +4,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from threadkeep.conversation.entry import Entry
-from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Tree
 from threadkeep.errors import ConversationNotFound
-from threadkeep.store.base import HitPage
 from threadkeep.store.codec import decode_id, encode_id
-from threadkeep.store.paging import Candidate, hit_page, search_after
+from threadkeep.store.paging import Candidate
 from threadkeep.store.postgres.database import Database
 from threadkeep.store.postgres.index import Index
 from threadkeep.store.postgres.jsonb import restore
 from threadkeep.store.postgres.rows import refusal, to_tree
 from threadkeep.text.search import CANDIDATES, RELATED, Query
-from threadkeep.text.words import query_words
 
 _BEHIND = "behind"
 
@@ -28,19 +25,18 @@ class Searcher:
         self._db = database
         self._index = index
 
-    async def search(self, scope: Scope, text: str, conversation: str | None, limit: int, after: str | None) -> HitPage:
-        """Return a page of the user's messages that match, the best first."""
-        query = Query(text)
-        offset, bound = search_after(scope, text, after)
-        only = None if conversation is None else encode_id(check_id(conversation))
+    async def search(
+        self, scope: Scope, query: Query, conversation: str | None, bound: int | None
+    ) -> tuple[list[Candidate], int]:
+        """Return the newest messages of the user that match, newest first, and up to which position they are."""
         keys = await self._db.scope(scope)
         if keys is None:
-            if only is not None:
+            if conversation is not None:
                 raise ConversationNotFound
-            return HitPage(items=())
+            return [], 0
+        only = None if conversation is None else encode_id(conversation)
         rows = await self._candidates(keys, only, to_tsquery(query), bound)
-        candidates = self._translate(rows)
-        return hit_page(scope, text, query, candidates, limit, offset, rows[0]["bound"] if rows else 0)
+        return self._translate(rows), rows[0]["bound"] if rows else 0
 
     async def _candidates(
         self, keys: tuple[int, int], only: bytes | None, query: str, bound: int | None
@@ -55,12 +51,19 @@ class Searcher:
         return rows
 
     async def related(
-        self, scope: Scope, conversation: str, words: Sequence[str], before: int, limit: int
+        self, scope: Scope, conversation: str, terms: Sequence[str], before: int, limit: int
     ) -> tuple[Entry, ...]:
         """Return earlier messages of a conversation that hold some of the words, the best first."""
         place = await self._db.place(scope, conversation)
-        terms = [_quoted(word) for word in query_words(words)]
-        asked = (place.tenant, place.owner, place.id, terms, min(before, 2**31 - 1), RELATED, limit)
+        asked = (
+            place.tenant,
+            place.owner,
+            place.id,
+            [_quoted(term) for term in terms],
+            min(before, 2**31 - 1),
+            RELATED,
+            limit,
+        )
         rows = await self._db.pool.call("related", *asked, False)
         if rows and rows[0]["refused"] == _BEHIND:
             await self._index.catch_up(place.tenant, place.owner)

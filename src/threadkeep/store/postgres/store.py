@@ -8,7 +8,7 @@ from typing import Self, TypeVar
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.cursor import Cursor
-from threadkeep.conversation.entry import Entry, Status
+from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import IdSource, check_id
 from threadkeep.conversation.scope import Scope
@@ -18,13 +18,12 @@ from threadkeep.conversation.turn import Turn
 from threadkeep.errors import StoreUnavailable
 from threadkeep.store.base import (
     ROOT,
-    ConversationPage,
     Created,
     HitPage,
     LogPage,
     Statistics,
 )
-from threadkeep.store.paging import check_limit
+from threadkeep.store.paging import Listed, ListQuery, check_limit
 from threadkeep.store.postgres.database import Database
 from threadkeep.store.postgres.deletion import Deletion
 from threadkeep.store.postgres.index import Index
@@ -35,8 +34,9 @@ from threadkeep.store.postgres.reading import Reader
 from threadkeep.store.postgres.schema import check
 from threadkeep.store.postgres.searching import Searcher
 from threadkeep.store.postgres.writing import Log
-from threadkeep.store.ruled import RuledStore
+from threadkeep.store.ruled import PageOfHits, RuledStore
 from threadkeep.store.rules import Verb, check_new
+from threadkeep.text.search import Query
 
 T = TypeVar("T")
 
@@ -95,16 +95,8 @@ class PostgresStore(RuledStore):
     async def get(self, scope: Scope, conversation: str) -> Conversation:
         return await self._reader.conversation(scope, conversation)
 
-    async def list(
-        self,
-        scope: Scope,
-        *,
-        assistant: str | None = None,
-        status: Status | None = None,
-        limit: int = 20,
-        after: str | None = None,
-    ) -> ConversationPage:
-        return await self._reader.page(scope, assistant, status, check_limit(limit), after)
+    async def _list(self, asked: ListQuery) -> Sequence[Listed]:
+        return await self._reader.list(asked)
 
     async def delete(self, scope: Scope, conversation: str) -> None:
         await self._deletion.hide(scope, conversation)
@@ -158,29 +150,18 @@ class PostgresStore(RuledStore):
 
     # Across conversations
 
-    async def search(
-        self,
-        scope: Scope,
-        text: str,
-        *,
-        conversation: str | None = None,
-        limit: int = 20,
-        after: str | None = None,
+    async def _search(
+        self, scope: Scope, query: Query, conversation: str | None, bound: int | None, page: PageOfHits
     ) -> HitPage:
-        return await self._searcher.search(scope, text, conversation, check_limit(limit), after)
+        return page(*await self._searcher.search(scope, query, conversation, bound))
 
-    async def related(
-        self, scope: Scope, conversation: str, words: Sequence[str], *, before: int, limit: int = 20
+    async def _related(
+        self, scope: Scope, conversation: str, terms: Sequence[str], before: int, limit: int
     ) -> tuple[Entry, ...]:
-        return await self._searcher.related(scope, conversation, words, before, check_limit(limit))
+        return await self._searcher.related(scope, conversation, terms, before, limit)
 
     async def statistics(self, tenant: str, *, user: str | None = None) -> Statistics:
         return await self._reader.statistics(check_id(tenant), user)
-
-    # For administrators of a tenant
-
-    async def list_tenant(self, tenant: str, *, limit: int = 20, after: str | None = None) -> ConversationPage:
-        return await self._reader.page_of_all(check_id(tenant), check_limit(limit), after)
 
     async def users(self, tenant: str) -> tuple[str, ...]:
         return await self._reader.users(check_id(tenant))

@@ -15,6 +15,10 @@ _pack = struct.Struct("<12q").pack
 _SIGN = 1 << 31
 
 ENTRY = "tenant, conversation, seq, parent, kind, turn, created_at, id, tokens, head, newest, content, parts"
+ENTRY_NUMBERS = (
+    "seq, parent, kind, coalesce(turn, -1), created_at, coalesce(tokens, -1), coalesce(head, -1), "
+    "coalesce(newest, -1), coalesce(length(content), -1), coalesce(length(parts), -1)"
+)
 CONVERSATION = (
     "key, tenant, user, coalesce(id, deleted_id), version, created_at, status, archived, assistant, title, model"
 )
@@ -27,43 +31,32 @@ def checksum(*columns: Any) -> int:
     return _signed(crc32(repr(columns).encode()))
 
 
-def entry_checksum(*columns: Any) -> int:
-    """Return the checksum of an entry, of all columns in `ENTRY`."""
-    return entry_sum(columns[0], columns[1], columns[2:])
+def row_checksum(tenant: int, conversation: int, row: Sequence[Any]) -> int:
+    """Return the checksum of an entry: of the numbers in `ENTRY_NUMBERS`, id, content and parts. It is made fast."""
+    crc = crc32(_pack(tenant, conversation, *row[:10]))
+    return _signed(crc32(row[12] or b"", crc32(row[11] or b"", crc32(row[10] or b"", crc))))
 
 
-def entry_sum(tenant: int, conversation: int, columns: Sequence[Any]) -> int:
-    """Return the checksum of an entry, of the columns from `seq` to `parts`. It is made fast."""
-    seq, parent, kind, turn, created_at, id, tokens, head, newest, content, parts = columns
-    numbers = _pack(
-        tenant,
-        conversation,
-        seq,
-        parent,
-        kind,
-        -1 if turn is None else turn,
-        created_at,
-        -1 if tokens is None else tokens,
-        -1 if head is None else head,
-        -1 if newest is None else newest,
-        -1 if content is None else len(content),
-        -1 if parts is None else len(parts),
-    )
-    return _signed(crc32(b"".join((numbers, id or b"", content or b"", parts or b""))))
-
-
-def is_entry(tenant: int, conversation: int, columns: Sequence[Any], crc: int | None) -> bool:
-    """Whether the columns of an entry are as they were stored; damage can even make numbers of bytes."""
+def is_intact(tenant: int, conversation: int, row: Sequence[Any]) -> bool:
+    """Whether an entry, with its checksum at the end, is as it was stored; damage can even make numbers of bytes."""
     try:
-        return entry_sum(tenant, conversation, columns) == crc
+        return bool(row_checksum(tenant, conversation, row) == row[-1])
     except (TypeError, struct.error):
         return False
+
+
+def _entry_checksum(*columns: Any) -> int:
+    """Return the checksum of an entry, of all columns in `ENTRY`."""
+    tenant, conversation, seq, parent, kind, turn, created_at, id, tokens, head, newest, content, parts = columns
+    sizes = (None if content is None else len(content), None if parts is None else len(parts))
+    numbers = (seq, parent, kind, turn, created_at, tokens, head, newest, *sizes)
+    return row_checksum(tenant, conversation, (*(-1 if n is None else n for n in numbers), id, content, parts))
 
 
 def register(database: Database) -> None:
     """Let SQL on this connection compute checksums."""
     database.create_scalar_function("checksum", checksum, deterministic=True)
-    database.create_scalar_function("entry_checksum", entry_checksum, 13, deterministic=True)
+    database.create_scalar_function("entry_checksum", _entry_checksum, 13, deterministic=True)
 
 
 def _signed(number: int) -> int:

@@ -1,7 +1,7 @@
 """What is derived from the log in SQLite: the words for search, and each conversation's last activity and size.
 
-An append writes the log only. The rest follows in batches when writing pauses. A reader adds what has not followed yet,
-so that it is exact for every reader, costs little for every writer, and nobody who reads waits for who writes.
+An append writes the log only. The rest follows in batches when writing pauses. Searches, lists and counts add what has
+not followed yet, so that they are exact for every reader, cost little for every writer, and wait for nobody.
 """
 
 import logging
@@ -11,11 +11,15 @@ from typing import Any
 from threadkeep.conversation.cursor import MAX_SEQ
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import StoreCorrupt
-from threadkeep.store.codec import STATE, Row, decode
-from threadkeep.store.sqlite.place import Place
-from threadkeep.store.sqlite.reading import Reader
-from threadkeep.text import words
+from threadkeep.store.base import Statistics
+from threadkeep.store.codec import STATE, Row, decode, decode_id
+from threadkeep.store.paging import Candidate, Listed, ListQuery, activity
+from threadkeep.store.sqlite.log import LISTED, ConversationKey, listed_key
+from threadkeep.store.sqlite.reader import Reader
 from threadkeep.text.search import CANDIDATES, RELATED, Query
+from threadkeep.text.words import INDEXED_CHARACTERS, searchable, words
+
+Found = tuple[list[Candidate], int]
 
 logger = logging.getLogger(__name__)
 
@@ -60,12 +64,12 @@ def catch_up(reader: Reader, limit: int = 256) -> bool:
     return len(rows) == limit
 
 
-def remove(reader: Reader, user: int, place: tuple[int, int], positions: Iterable[int]) -> None:
+def remove(reader: Reader, user: int, key: tuple[int, int], positions: Iterable[int]) -> None:
     """Remove the words of entries, as far as they are indexed."""
     reached = reader.db.value("SELECT position FROM caught_up")
     for position in positions:
         columns = reader.db.row("SELECT kind, tokens, content, parts FROM entry WHERE position = ?", (position,))
-        found = _indexed(user, place[1], _unpacked(reader, position, columns))
+        found = _indexed(user, key[1], _unpacked(reader, position, columns))
         if found and position <= reached:
             reader.db.execute("INSERT INTO word (word, rowid, words) VALUES ('delete', ?, ?)", (position, found))
 
@@ -83,30 +87,23 @@ def _unpacked(reader: Reader, position: int, columns: Any) -> Row:
 def _text(row: Row) -> str:
     if row.kind >= STATE:
         return ""
-    text = row.content if not row.parts else words.searchable(decode(row._replace(id=bytes(16))))
-    return text[: words.INDEXED_CHARACTERS]
+    text = row.content if not row.parts else searchable(decode(row._replace(id=bytes(16))))
+    return text[:INDEXED_CHARACTERS]
 
 
 def _indexed(user: int, conversation: int, row: Row) -> str:
     """Return the words of a row as the index has them, sorted: they must be the same when they are removed."""
     text = _text(row)
-    return f"¤u{user} ¤c{conversation} {' '.join(sorted(words.words(text)))}" if text else ""
+    return f"¤u{user} ¤c{conversation} {' '.join(sorted(words(text)))}" if text else ""
 
 
 # What has not followed yet
 
 
-def late_activity(reader: Reader, tenant: int, user: int | None) -> dict[int, int]:
+def _late_activity(reader: Reader, tenant: int, user: int | None) -> dict[int, int]:
     """Return the conversations whose last activity is not derived yet, and when that was."""
     sql = f"SELECT e.conversation, e.created_at {_LAGGING} AND {_OF} ORDER BY e.position"
     return dict(reader.db.execute(sql, (tenant, user)))
-
-
-def late_size(reader: Reader, tenant: int, user: int | None) -> tuple[int, int]:
-    """Return how many entries are not counted yet, and how large they are."""
-    sql = f"SELECT e.position, e.kind, e.tokens, e.content, e.parts {_LAGGING} AND {_OF}"
-    sizes = [_unpacked(reader, position, row).size for position, *row in reader.db.execute(sql, (tenant, user))]
-    return len(sizes), sum(sizes)
 
 
 def _late_words(reader: Reader, tenant: int, user: int | None, bound: int) -> Iterator[tuple[int, int, int, set[str]]]:
@@ -117,18 +114,61 @@ def _late_words(reader: Reader, tenant: int, user: int | None, bound: int) -> It
     )
     for position, conversation, seq, *columns in reader.db.execute(sql, (tenant, user, bound)):
         if text := _text(_unpacked(reader, position, columns)):
-            yield position, conversation, seq, words.words(text)
+            yield position, conversation, seq, words(text)
 
 
-# Looking up
+# Lists and counts
 
 
-def related(reader: Reader, place: Place, terms: Sequence[str], before: int) -> list[list[int]]:
+def list_conversations(reader: Reader, asked: ListQuery) -> list[Listed]:
+    """Return the conversations that a list asks for."""
+    keys = reader.owner_keys(asked.tenant, None if isinstance(asked.whose, str) else asked.whose.user)
+    if keys is None:
+        return []
+    late = _late_activity(reader, *keys)
+    derived = reader.db.execute(
+        f"{LISTED} WHERE c.tenant = ?1 AND {'?2 IS NULL' if keys[1] is None else 'c.user = ?2'} "
+        "AND c.id IS NOT NULL AND (c.updated_at, c.key) < (?3, ?4) "
+        "AND (?5 IS NULL OR c.assistant = ?5) AND (?6 IS NULL OR c.status = ?6) "
+        "ORDER BY c.updated_at DESC, c.key DESC LIMIT ?7",
+        (*keys, *asked.before, asked.assistant, asked.status, asked.limit + len(late)),
+    )
+    rows = [row for row in derived if row[0] not in late]
+    newer = [key for key, at in late.items() if (at, key) < asked.before]
+    rows += [reader.db.row(f"{LISTED} WHERE c.key = ?", (key,)) for key in newer]
+    found = [_listed(reader, asked, row) for row in rows]
+    return sorted((listed for listed in found if asked.accepts(listed[0])), key=activity, reverse=True)
+
+
+def _listed(reader: Reader, asked: ListQuery, row: Sequence[Any]) -> Listed:
+    if isinstance(scope := asked.whose, str):
+        scope = Scope(tenant=scope, user=reader.db.value("SELECT name FROM user WHERE key = ?", row[2:3]))
+    return reader.log_at(scope, listed_key(row)).to_conversation(row), row[0]
+
+
+def statistics(reader: Reader, tenant: str, user: str | None) -> Statistics:
+    """Return how much a tenant, or one user of it, has stored."""
+    keys = reader.owner_keys(tenant, user)
+    if keys is None:
+        return Statistics()
+    conversations, entries, size = reader.db.row(
+        f"SELECT count(*), coalesce(sum(entries), 0), coalesce(sum(bytes), 0) FROM conversation c WHERE {_OF}",
+        keys,
+    )
+    sql = f"SELECT e.position, e.kind, e.tokens, e.content, e.parts {_LAGGING} AND {_OF}"
+    late = [_unpacked(reader, position, row).size for position, *row in reader.db.execute(sql, keys)]
+    return Statistics(conversations=conversations, entries=entries + len(late), bytes=size + sum(late))
+
+
+# Searching
+
+
+def related(reader: Reader, key: ConversationKey, terms: Sequence[str], before: int) -> list[list[int]]:
     """Return for each word the newest entries of a conversation before an entry that hold it."""
     late = [
         (seq, found)
-        for _, conversation, seq, found in _late_words(reader, place.tenant, None, MAX_SEQ)
-        if conversation == place.conversation and seq < before
+        for _, conversation, seq, found in _late_words(reader, key.tenant, None, MAX_SEQ)
+        if conversation == key.conversation and seq < before
     ]
     # CROSS keeps the planner from asking the words about each entry of the conversation, one by one.
     sql = (
@@ -137,25 +177,25 @@ def related(reader: Reader, place: Place, terms: Sequence[str], before: int) -> 
     )
     holding = []
     for term in terms:
-        match = f'"¤c{place.conversation}" AND "{term}"'
-        old = reader.db.execute(sql, (match, *place[:2], before, RELATED))
+        match = f'"¤c{key.conversation}" AND "{term}"'
+        old = reader.db.execute(sql, (match, *key[:2], before, RELATED))
         holding.append(([seq for seq, found in late if term in found] + [seq for (seq,) in old])[:RELATED])
     return holding
 
 
-def candidates(
-    reader: Reader, scope: Scope, query: Query, conversation: int | None, bound: int
-) -> list[tuple[int, int]]:
-    """Return position and conversation of the newest entries up to `bound` that hold the words of the query."""
+def search(reader: Reader, scope: Scope, query: Query, conversation: str | None, bound: int | None) -> Found:
+    """Return the newest entries up to `bound` that hold the words of the query, newest first, and that bound."""
+    only = reader.log(scope, conversation).key.conversation if conversation is not None else None
+    bound = reader.db.value("SELECT coalesce(max(position), 0) FROM entry") if bound is None else bound
     keys = reader.scope(scope)
     if keys is None:
-        return []
+        return [], bound
     late = [
-        (position, where)
-        for position, where, _, found in _late_words(reader, *keys, bound)
-        if conversation in (None, where) and query.fits(found)
+        (position, key)
+        for position, key, _, found in _late_words(reader, *keys, bound)
+        if only in (None, key) and query.fits(found)
     ]
-    terms = [f"¤u{keys[1]}" if conversation is None else f"¤c{conversation}", *query.required]
+    terms = [f"¤u{keys[1]}" if only is None else f"¤c{only}", *query.required]
     match = " AND ".join(f'"{term}"' for term in terms)
     if query.prefix:
         match += f' AND "{query.prefix}" *'
@@ -165,4 +205,13 @@ def candidates(
         "WHERE word MATCH ? AND word.rowid <= ? AND e.tenant = ? AND c.id IS NOT NULL ORDER BY word.rowid DESC LIMIT ?",
         (match, bound, keys[0], CANDIDATES),
     )
-    return [*late, *old][:CANDIDATES]
+    return [_candidate(reader, scope, *row) for row in [*late, *old][:CANDIDATES]], bound
+
+
+def _candidate(reader: Reader, scope: Scope, position: int, key: int) -> Candidate:
+    tenant, seq, id = reader.db.row(
+        "SELECT e.tenant, e.seq, c.id FROM entry e JOIN conversation c ON c.key = ?2 WHERE e.position = ?1",
+        (position, key),
+    )
+    log = reader.log_at(scope, ConversationKey(tenant, key, decode_id(id)))
+    return Candidate(entry=log.entry(seq), title=lambda: log.conversation.title, tree=lambda: log.tree)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 import apsw
 
 from threadkeep.errors import StoreUnavailable
-from threadkeep.store.sqlite.checkpoints import Checkpoints, start_thread
+from threadkeep.store.sqlite.wal import Checkpoints, start_thread
 from threadkeep.store.sqlite_file import BUSY_MILLISECONDS, Database, to_store_error
 
 T = TypeVar("T")

@@ -1,6 +1,7 @@
-"""Writing to the log in SQLite: the end of a log as the rules want it, and the commit of a record.
+"""Writing to the log in SQLite: the end of a log as the rules want it, the commit of a record, and deletion.
 
-Every function here runs inside a transaction of the writer: all or nothing.
+Every function here runs inside a transaction of the writer: all or nothing. A deleted conversation has lost its id, by
+which everybody looks for it, and keeps all its rows until it is purged.
 """
 
 import json
@@ -10,24 +11,29 @@ from datetime import datetime
 from typing import TypeVar
 
 from threadkeep.conversation.clock import Clock
-from threadkeep.conversation.conversation import NewConversation
+from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.entry import Entry, Update
 from threadkeep.conversation.idempotency import IdempotencyKey
+from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnChange
-from threadkeep.errors import AlreadyExists, StoreCorrupt
+from threadkeep.errors import AlreadyExists, ConversationNotFound
 from threadkeep.store.base import Created
 from threadkeep.store.codec import STATE, Row, encode_id, microseconds
 from threadkeep.store.record import Chunk, DraftEnd, KeyUse, OpenTurn, Record, Replay, Tip, place_entries
 from threadkeep.store.rules import Verb, entries_of, finishes, key_use, version_after
-from threadkeep.store.sqlite.checksums import CONVERSATION, ENTRY, SETTINGS, checksum, entry_checksum
-from threadkeep.store.sqlite.place import Place
-from threadkeep.store.sqlite.reading import Reader
+from threadkeep.store.sqlite import index
+from threadkeep.store.sqlite.checksums import CONVERSATION, SETTINGS, checksum, row_checksum
+from threadkeep.store.sqlite.log import ConversationKey, SqliteLog
+from threadkeep.store.sqlite.reader import Reader
 
 T = TypeVar("T")
 REMEMBERED = 10_000
 _HERE = "WHERE tenant = ? AND conversation = ?"
-_INSERT = f"INSERT INTO entry ({ENTRY}, crc, messages) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_INSERT = (
+    "INSERT INTO entry (tenant, conversation, seq, parent, kind, turn, created_at, tokens, head, newest, id, content, "
+    "parts, crc, messages) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -35,7 +41,7 @@ class SqliteEnd:
     """The end of a log. It changes with what is committed."""
 
     scope: Scope
-    place: Place
+    log: SqliteLog
     version: int
     tip: Tip
     messages: int
@@ -46,26 +52,23 @@ class SqliteEnd:
     @property
     def id(self) -> str:
         """The conversation's id."""
-        return self.place.id
+        return self.log.id
 
     def replay(self, key: KeyUse) -> Replay | None:
         """Return what a key made."""
-        found = self.reader.key(self.place.tenant, bytes.fromhex(key.name))
+        found = self.reader.replay(self.log.key.tenant, bytes.fromhex(key.name))
         return found[1] if found else None
 
     def is_on_branch(self, seq: int) -> bool:
         """Whether this is the number of an entry that continues a branch."""
-        return seq == self.tip.head or self.reader.is_on_branch(self.place, seq)
+        return seq == self.tip.head or self.log.is_on_branch(seq)
 
     def queued(self, turn: int) -> TurnChange:
         """Return the entry that tells of a queued turn."""
-        body = self.reader.entry(self.place, turn).body
-        if not isinstance(body, TurnChange):
-            raise StoreCorrupt(f"Entry {turn} opened a queued turn, but does not say so.")
-        return body
+        return self.log.queued(turn)
 
 
-class Log:
+class LogWriter:
     """The log of one file, to be written."""
 
     def __init__(self, reader: Reader, clock: Clock) -> None:
@@ -96,10 +99,10 @@ class Log:
         """Create a conversation, or find it by its key."""
         tenant, user = self._scope(scope)
         use = key_use(scope, key)
-        found = self.reader.key(tenant, bytes.fromhex(use.name)) if use else None
+        found = self.reader.replay(tenant, bytes.fromhex(use.name)) if use else None
         if use and found:
             entries_of(found[1], use)
-            return Created(conversation=self.reader.conversation(scope, found[0]), replayed=True)
+            return Created(conversation=self.reader.log_at(scope, found[0]).conversation, replayed=True)
         if self.db.value("SELECT 1 FROM conversation WHERE tenant = ? AND id = ?", (tenant, encode_id(id))):
             raise AlreadyExists
         now = microseconds(at or self.clock())
@@ -119,11 +122,11 @@ class Log:
                 new.system,
             ),
         )
-        here = Place(tenant, self.db.last_insert_rowid(), id, 1)
-        self._seal(here)
+        made = ConversationKey(tenant, self.db.last_insert_rowid(), id, 1)
+        self._seal(made)
         if use:
-            self._keep_key(here, use, 0, 0)
-        return Created(conversation=self.reader.conversation(scope, here))
+            self._keep_key(made, use, 0, 0)
+        return Created(conversation=self.reader.log_at(scope, made).conversation)
 
     def _scope(self, scope: Scope) -> tuple[int, int]:
         """Return the keys of tenant and user, made when they first store something."""
@@ -144,23 +147,22 @@ class Log:
         decision = verb.decide(end)
         if decision.record is not None:
             return decision.answer(self._commit(end, decision.record, decision.rows))
-        return decision.answer(self.reader.between(end.place, *decision.again) if decision.again else ())
+        return decision.answer(end.log.between(*decision.again) if decision.again else ())
 
     def _end(self, scope: Scope, conversation: str) -> SqliteEnd:
         """Return the end of a log; it is remembered as long as nobody else writes."""
         names = (scope.tenant, scope.user, conversation)
         end = self._ends.get(names)
         if end is None:
-            here = self.reader.place(scope, conversation)
-            tip = self.reader.tip(here)
+            log = self.reader.log(scope, conversation)
             end = SqliteEnd(
                 scope=scope,
-                place=here,
-                version=here.version,
-                tip=tip,
-                messages=self.reader.messages_up_to(here, tip.last),
-                open_turns={turn.number: turn for turn in self.reader.open_turns(here)},
-                draft=self.reader.written(here),
+                log=log,
+                version=log.key.version,
+                tip=log.tip,
+                messages=log.messages_up_to(log.tip.last),
+                open_turns={turn.number: turn for turn in log.open_turns()},
+                draft=log.draft_end(),
                 reader=self.reader,
             )
             self._ends[names] = end
@@ -169,15 +171,15 @@ class Log:
     def _commit(self, end: SqliteEnd, record: Record, rows: Sequence[Row]) -> tuple[Entry, ...]:
         """Store what a record tells and return its entries."""
         last, tip = end.tip.last, end.tip if record.head is None else end.tip._replace(head=record.head)
-        placed = place_entries(tip, record, end.id, lambda parent: self.reader.follower(end.place, parent))
+        placed = place_entries(tip, record, end.id, end.log.follower)
         messages = end.messages
         for entry, row in zip(placed.entries, rows, strict=True):
             tip = tip.after(entry)
             messages += row.kind < STATE
-            self._insert(end.place, entry, row, tip, messages)
+            self._insert(end.log.key, entry, row, tip, messages)
         end.tip, end.messages = placed.tip, messages
         for jump in placed.jumps:
-            columns = (*end.place[:2], jump.first, jump.parent, jump.left, jump.beside)
+            columns = (*end.log.key[:2], jump.first, jump.parent, jump.left, jump.beside)
             self.db.execute("INSERT INTO jump VALUES (?, ?, ?, ?, ?, ?, ?)", (*columns, checksum(*columns)))
         version = version_after(end.version, record)
         if version != end.version or any(isinstance(body, Update) for body in record.bodies):
@@ -189,36 +191,27 @@ class Log:
             self._keep_chunk(end, record.chunk, record)
         elif end.draft and finishes(record, end.draft):
             end.draft = None
-            self.db.execute(f"DELETE FROM chunk {_HERE}", end.place[:2])
-            self.db.execute(f"DELETE FROM draft {_HERE}", end.place[:2])
+            self.db.execute(f"DELETE FROM chunk {_HERE}", end.log.key[:2])
+            self.db.execute(f"DELETE FROM draft {_HERE}", end.log.key[:2])
         if record.key is not None:
-            self._keep_key(end.place, record.key, last + 1, placed.tip.last)
+            self._keep_key(end.log.key, record.key, last + 1, placed.tip.last)
         self.added += len(placed.entries)
         return placed.entries
 
-    def _insert(self, here: Place, entry: Entry, row: Row, tip: Tip, messages: int) -> None:
-        around = (None, None) if entry.continues_branch else (tip.head, tip.newest)
-        pack = self.reader.packer.pack
-        columns = (
-            *here[:2],
-            entry.seq,
-            entry.parent or 0,
-            row.kind,
-            entry.turn,
-            microseconds(entry.created_at),
-            row.id,
-            row.tokens,
-            *around,
-            pack(row.content),
-            pack(row.parts or ""),
-        )
-        self.db.execute(_INSERT, (*columns, entry_checksum(*columns), messages))
+    def _insert(self, key: ConversationKey, entry: Entry, row: Row, tip: Tip, messages: int) -> None:
+        head, newest = (None, None) if entry.continues_branch else (tip.head, tip.newest)
+        content, parts = self.reader.packer.pack(row.content), self.reader.packer.pack(row.parts or "")
+        parent, created_at = entry.parent or 0, microseconds(entry.created_at)
+        columns = (entry.seq, parent, row.kind, entry.turn, created_at, row.tokens, head, newest)
+        sizes = (content and len(content), parts and len(parts))
+        crc = row_checksum(*key[:2], (*(-1 if n is None else n for n in (*columns, *sizes)), row.id, content, parts))
+        self.db.execute(_INSERT, (*key[:2], *columns, row.id, content, parts, crc, messages))
 
     def _change(self, end: SqliteEnd, record: Record) -> None:
         """Keep the version, and change the conversation as a whole as the record says."""
         # What is damaged must not be sealed anew.
-        self.reader.conversation(end.scope, end.place)
-        self.db.execute("UPDATE conversation SET version = ? WHERE key = ?", (end.version, end.place.conversation))
+        _ = self.reader.log_at(end.scope, end.log.key).conversation
+        self.db.execute("UPDATE conversation SET version = ? WHERE key = ?", (end.version, end.log.key.conversation))
         for change in (body for body in record.bodies if isinstance(body, Update)):
             self.db.execute(
                 "UPDATE conversation SET title = coalesce(?, title), metadata = coalesce(?, metadata), "
@@ -231,29 +224,29 @@ class Log:
                     change.archived,
                     change.model,
                     change.assistant,
-                    end.place.conversation,
+                    end.log.key.conversation,
                 ),
             )
-        self._seal(end.place)
+        self._seal(end.log.key)
 
-    def _seal(self, here: Place) -> None:
+    def _seal(self, key: ConversationKey) -> None:
         """Keep the checksum of a conversation that was changed."""
         self.db.execute(
             f"UPDATE conversation SET crc = checksum({CONVERSATION}), settings_crc = checksum(key, {SETTINGS}) "
             "WHERE key = ?",
-            here[1:2],
+            key[1:2],
         )
 
     def _keep_turn(self, end: SqliteEnd, turn: OpenTurn) -> None:
         if not turn.state.is_open:
             del end.open_turns[turn.number]
-            self.db.execute(f"DELETE FROM turn {_HERE} AND number = ?", (*end.place[:2], turn.number))
+            self.db.execute(f"DELETE FROM turn {_HERE} AND number = ?", (*end.log.key[:2], turn.number))
             return
         end.open_turns[turn.number] = turn
         until = None if turn.until is None else microseconds(turn.until)
         self.db.execute(
             "INSERT OR REPLACE INTO turn VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (*end.place[:2], turn.number, turn.state, turn.owner, until, turn.fence, turn.taken),
+            (*end.log.key[:2], turn.number, turn.state, turn.owner, until, turn.fence, turn.taken),
         )
 
     def _keep_chunk(self, end: SqliteEnd, chunk: Chunk, record: Record) -> None:
@@ -262,17 +255,95 @@ class Log:
             draft = DraftEnd(chunk.message, chunk.turn, 0, 0)
             self.db.execute(
                 "INSERT INTO draft VALUES (?, ?, ?, ?, ?)",
-                (*end.place[:2], chunk.turn, chunk.message, microseconds(record.at)),
+                (*end.log.key[:2], chunk.turn, chunk.message, microseconds(record.at)),
             )
         characters, size = draft.characters + len(chunk.text), draft.bytes + len(chunk.text.encode())
-        columns = (*end.place[:2], draft.characters, characters, size, chunk.text)
+        columns = (*end.log.key[:2], draft.characters, characters, size, chunk.text)
         self.db.execute("INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?, ?)", (*columns, checksum(*columns)))
         end.draft = DraftEnd(chunk.message, chunk.turn, characters, size)
 
-    def _keep_key(self, here: Place, key: KeyUse, first: int, last: int) -> None:
-        columns = (here.tenant, bytes.fromhex(key.name), bytes.fromhex(key.digest), here.conversation, first, last)
+    def _keep_key(self, key: ConversationKey, use: KeyUse, first: int, last: int) -> None:
+        columns = (key.tenant, bytes.fromhex(use.name), bytes.fromhex(use.digest), key.conversation, first, last)
         self.db.execute("INSERT OR REPLACE INTO key VALUES (?, ?, ?, ?, ?, ?, ?)", (*columns, checksum(*columns)))
 
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+STEP = 200
+"""How many entries, and how many keys, one step of a purge removes."""
+_HERE = "WHERE tenant = ? AND conversation = ?"
+
+
+class Deletion:
+    """The conversations of one file, to be deleted."""
+
+    def __init__(self, log: LogWriter) -> None:
+        self.log = log
+        self.db = log.db
+
+    def hide(self, scope: Scope, conversation: str) -> None:
+        """Take the id away."""
+        key = self.log.reader.log(scope, conversation).key
+        self.db.execute(
+            "UPDATE conversation SET id = NULL, deleted_id = id, deleted_at = ? WHERE key = ?",
+            (microseconds(self.log.clock()), key.conversation),
+        )
+        self.log.forget()
+
+    def restore(self, scope: Scope, conversation: str) -> Conversation:
+        """Give the id back."""
+        check_id(conversation)
+        keys, id = self.log.reader.scope(scope) or (0, 0), encode_id(conversation)
+        found = self.db.row(
+            "SELECT key, version FROM conversation WHERE tenant = ? AND deleted_id = ? AND user = ? "
+            "ORDER BY key DESC LIMIT 1",
+            (keys[0], id, keys[1]),
+        )
+        if found is None:
+            raise ConversationNotFound
+        if self.db.value("SELECT 1 FROM conversation WHERE tenant = ? AND id = ?", (keys[0], id)):
+            raise AlreadyExists
+        self.db.execute(
+            "UPDATE conversation SET id = deleted_id, deleted_id = NULL, deleted_at = NULL WHERE key = ?", found[:1]
+        )
+        self.log.forget()
+        key = ConversationKey(keys[0], found[0], conversation, found[1])
+        return self.log.reader.log_at(scope, key).conversation
+
+    def purge(self, moment: datetime) -> int | None:
+        """Take one step: remove a part of what was deleted first, up to that moment. Return how many conversations that
+        finished; None if nothing is left to remove."""
+        found = self.db.row(
+            "SELECT tenant, key FROM conversation WHERE deleted_at <= ? ORDER BY deleted_at LIMIT 1",
+            (microseconds(moment),),
+        )
+        if found is None:
+            return None
+        if self._remove_entries(found) or self._remove_keys(found):
+            self.db.execute("UPDATE conversation SET deleted_id = NULL WHERE key = ?", found[1:])
+            return 0
+        for table in ("jump", "turn", "draft", "chunk"):
+            self.db.execute(f"DELETE FROM {table} {_HERE}", found)
+        self.db.execute("DELETE FROM conversation WHERE key = ?", found[1:])
+        return 1
+
+    def _remove_entries(self, here: tuple[int, int]) -> bool:
+        """Remove the first entries, their words and jumps; return whether more may be left."""
+        rows = self.db.rows(f"SELECT position, seq FROM entry {_HERE} ORDER BY seq LIMIT {STEP}", here)
+        positions = [row[:1] for row in rows]
+        user = self.db.value("SELECT user FROM conversation WHERE key = ?", here[1:])
+        index.remove(self.log.reader, user, here, (position for (position,) in positions))
+        self.db.executemany("DELETE FROM entry WHERE position = ?", positions)
+        if rows:
+            self.db.execute(f"DELETE FROM jump {_HERE} AND first <= ?", (*here, rows[-1][1]))
+        # Positions at the end of the table are given again, and must be indexed again then.
+        self.db.execute("UPDATE caught_up SET position = min(position, (SELECT coalesce(max(position), 0) FROM entry))")
+        return len(rows) == STEP
+
+    def _remove_keys(self, here: tuple[int, int]) -> bool:
+        """Remove some idempotency keys; return whether more may be left."""
+        rows = self.db.rows(f"SELECT tenant, name FROM key {_HERE} LIMIT {STEP}", here)
+        self.db.executemany("DELETE FROM key WHERE tenant = ? AND name = ?", rows)
+        return len(rows) == STEP

@@ -133,7 +133,7 @@ def _changed(ledger: Ledger, *texts: str) -> list[str]:
     document = _read({"messages": messages})
     for record in Importer(LATER, 1000).change(ledger, document, "digest"):
         ledger.apply(record)
-    return [entry.body.content for entry in ledger.forwards(0, ledger.tip.head) if isinstance(entry.body, Message)]
+    return [entry.body.content for entry in ledger.after(0, ledger.tip.head, 1000) if isinstance(entry.body, Message)]
 
 
 @pytest.mark.parametrize(

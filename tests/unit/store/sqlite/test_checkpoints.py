@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from threadkeep.store.sqlite import checkpoints
+from threadkeep.store.sqlite import wal
 from threadkeep.store.sqlite.writer import Writer
 from threadkeep.store.sqlite_file import connect
 
@@ -15,7 +15,7 @@ TIMES = 3
 async def test_the_log_begins_anew_while_somebody_writes_all_the_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checkpoints, "LONG_PAGES", 20)
+    monkeypatch.setattr(wal, "LONG_PAGES", 20)
     connection = connect(tmp_path / "one.db")
     connection.execute("CREATE TABLE said (word TEXT)")
     writer = Writer(connection, lambda: None, lambda: None)

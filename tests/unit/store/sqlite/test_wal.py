@@ -13,7 +13,7 @@ from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.errors import StoreCorrupt
 from threadkeep.store.base import MAX_BYTES
-from threadkeep.store.sqlite import upkeep
+from threadkeep.store.sqlite import maintenance
 from threadkeep.store.sqlite.store import SqliteStore
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import new, say, texts_of
@@ -118,12 +118,12 @@ async def test_what_a_power_cut_tears_off_the_log_is_no_damage(killed: Path, clo
 async def test_the_file_alone_has_everything_when_nobody_has_written_for_a_while(
     tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(upkeep, "MOVE_IDLE_SECONDS", 0.01)
+    monkeypatch.setattr(maintenance, "MOVE_IDLE_SECONDS", 0.01)
     store = await _open(tmp_path, clock)
     await new(store, LOCAL, "question", "answer", name="kept")
     async with asyncio.timeout(30):
-        assert store.upkeep._task is not None
-        await store.upkeep._task
+        assert store.maintenance._task is not None
+        await store.maintenance._task
     (tmp_path / "alone").mkdir()
     shutil.copy(tmp_path / "t.db", tmp_path / "alone" / "t.db")
     await store.close()

@@ -23,7 +23,7 @@ async def store(tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatc
     for name in ("first", "second", "third"):
         clock.advance(1)
         await new(store, ADA, f"{name} otters", name=name)
-    await store.upkeep.catch_up()
+    await store.maintenance.catch_up()
     clock.advance(1)
     await say(store, "first", "late otters and seals")
     clock.advance(1)

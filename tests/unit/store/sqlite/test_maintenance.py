@@ -10,7 +10,7 @@ from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.errors import StoreCorrupt, StoreError, StoreUnavailable
 from threadkeep.store.base import MAX_BYTES
-from threadkeep.store.sqlite import pulse
+from threadkeep.store.sqlite import maintenance
 from threadkeep.store.sqlite.store import SqliteStore
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import new
@@ -46,7 +46,7 @@ async def test_a_file_that_is_gone_or_another_one_is_told(store: SqliteStore, tm
 async def test_who_holds_the_file_for_too_long_is_told_of(
     store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pulse, "PATIENCE", 0.05)
+    monkeypatch.setattr(maintenance, "CHECK_SECONDS", 0.05)
     other = apsw.Connection(str(tmp_path / "t.db"))
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreUnavailable):
@@ -78,7 +78,7 @@ async def test_a_damaged_page_is_told_until_it_is_mended(store: SqliteStore, tmp
 
 
 async def test_all_entries_are_looked_at_in_time(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pulse, "_SLICE", 10)
+    monkeypatch.setattr(maintenance, "_SLICE", 10)
     store.writer.connection.execute("UPDATE entry SET parent = 7 WHERE seq = 25")
     told = 0
     for _ in range(5):

@@ -1,0 +1,221 @@
+"""The log of one conversation in SQLite, read through one connection: entries, branches, turns, what is being written.
+
+What is read is checked: a row that is not as it was stored, or that is missing, is an error and never another text.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+from threadkeep.conversation.conversation import Conversation
+from threadkeep.conversation.cursor import MAX_SEQ
+from threadkeep.conversation.entry import Entry, Status, Summary
+from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.state import StateChange
+from threadkeep.conversation.tree import Jump, Run, Tree
+from threadkeep.conversation.turn import Turn, TurnState
+from threadkeep.errors import EntryNotFound, StoreCorrupt
+from threadkeep.store.base import Draft
+from threadkeep.store.codec import STATE, SUMMARY, Packer, Row, decode, decode_id, moment
+from threadkeep.store.embedded import ConversationLog
+from threadkeep.store.record import DraftEnd, OpenTurn, Tip
+from threadkeep.store.sqlite.checksums import CONVERSATION, ENTRY_NUMBERS, SETTINGS, checksum, is_intact
+from threadkeep.store.sqlite_file import Database
+
+_HERE = "WHERE tenant = ? AND conversation = ?"
+_ENTRY = f"SELECT {ENTRY_NUMBERS}, id, content, parts, crc FROM entry {_HERE}"
+_JUMP = f'SELECT first, parent, "left", beside, crc FROM jump {_HERE}'
+_KINDS: dict[type, int] = {StateChange: STATE, Summary: SUMMARY}
+LISTED = f"SELECT {CONVERSATION}, crc, entries, updated_at, NULL, NULL, NULL FROM conversation c"
+_WHOLE = f"SELECT {CONVERSATION}, crc, entries, updated_at, {SETTINGS}, settings_crc FROM conversation c"
+
+
+class ConversationKey(NamedTuple):
+    """A conversation that was found: the keys that its rows begin with, its id, its version, and how many entries it
+    has at least."""
+
+    tenant: int
+    conversation: int
+    id: str
+    version: int = 0
+    entries: int = 0
+
+
+class SqliteLog(ConversationLog):
+    """The log of one conversation as of one snapshot."""
+
+    def __init__(self, database: Database, packer: Packer, scope: Scope, key: ConversationKey) -> None:
+        self.db = database
+        self.key = key
+        self.id = key.id
+        self._packer = packer
+        self._scope = scope
+        self._keys = key[:2]
+
+    @cached_property
+    def tip(self) -> Tip:
+        """The end of the log, which its last entry alone tells."""
+        last = self.db.row(f"{_ENTRY} ORDER BY seq DESC LIMIT 1", self._keys)
+        if (last[0] if last else 0) < self.key.entries:
+            raise StoreCorrupt(f"The end of conversation {self.id} is damaged.")
+        if last is None:
+            return Tip()
+        self._check(last)
+        seq, kind, head, newest = last[0], last[2], last[6], last[7]
+        return Tip(seq, seq, seq) if kind <= STATE else Tip(seq, head, newest)
+
+    @property
+    def conversation(self) -> Conversation:
+        return self.to_conversation(self.db.row(f"{_WHOLE} WHERE c.key = ?", self._keys[1:]))
+
+    def to_conversation(self, row: Sequence[Any]) -> Conversation:
+        """Return the conversation behind its row."""
+        *columns, crc, _, updated, metadata, system, settings_crc = row
+        key, _, _, _, version, created, status, archived, assistant, title, model = columns
+        if crc != checksum(*columns) or settings_crc not in (None, checksum(key, metadata, system)):
+            raise StoreCorrupt("A conversation is damaged.")
+        tip = self.tip
+        if tip.last:
+            updated = self.db.value(f"SELECT created_at FROM entry {_HERE} AND seq = ?", (*self._keys, tip.last))
+        return Conversation.trusted(
+            scope=self._scope,
+            id=self.id,
+            assistant=assistant,
+            title=title,
+            system=system,
+            model=model,
+            metadata=json.loads(metadata) if metadata else {},
+            status=Status(status),
+            archived=bool(archived),
+            version=version,
+            head=tip.head or None,
+            entries=tip.last,
+            created_at=moment(created),
+            updated_at=moment(updated),
+        )
+
+    # Entries
+
+    def entry(self, seq: int) -> Entry:
+        row = self.db.row(f"{_ENTRY} AND seq = ?", (*self._keys, seq)) if 0 < seq <= MAX_SEQ else None
+        if row is None:
+            raise EntryNotFound
+        return self._entry(row)
+
+    def between(self, first: int, last: int) -> tuple[Entry, ...]:
+        return tuple(self._entries("AND seq BETWEEN ? AND ? ORDER BY seq", first, last))
+
+    def on_branch(self, first: int, last: int, limit: int, order: Literal["ASC", "DESC"]) -> list[Entry]:
+        return self._entries(
+            f"AND seq BETWEEN ? AND ? AND kind <= {STATE} ORDER BY seq {order} LIMIT ?", first, last, limit
+        )
+
+    def of_kind(self, kind: type[StateChange | Summary], first: int, last: int) -> Iterator[Entry]:
+        sql = f"{_ENTRY} AND kind = {_KINDS[kind]} AND seq BETWEEN ? AND ? ORDER BY seq DESC"
+        return map(self._entry, self.db.execute(sql, (*self._keys, first, last)))
+
+    def is_on_branch(self, seq: int) -> bool:
+        if not 0 < seq <= MAX_SEQ:
+            return False
+        kind = self.db.value(f"SELECT kind FROM entry {_HERE} AND seq = ?", (*self._keys, seq))
+        return kind is not None and kind <= STATE
+
+    def messages_up_to(self, seq: int) -> int:
+        return self.db.value(f"SELECT messages FROM entry {_HERE} AND seq = ?", (*self._keys, seq)) or 0
+
+    def _entries(self, condition: str, *bindings: int) -> list[Entry]:
+        return [self._entry(row) for row in self.db.execute(f"{_ENTRY} {condition}", (*self._keys, *bindings))]
+
+    def _entry(self, row: Sequence[Any]) -> Entry:
+        self._check(row)
+        seq, parent, kind, turn, created_at, tokens, _, _, _, _, id, content, parts, _ = row
+        unpack = self._packer.unpack
+        return Entry.trusted(
+            conversation=self.id,
+            seq=seq,
+            parent=parent or None,
+            turn=None if turn < 0 else turn,
+            created_at=moment(created_at),
+            body=decode(Row(kind, id, None if tokens < 0 else tokens, unpack(content), unpack(parts))),
+        )
+
+    def _check(self, row: Sequence[Any]) -> None:
+        """Refuse an entry that is not as it was stored."""
+        if not is_intact(*self._keys, row):
+            raise StoreCorrupt(f"Entry {row[0]} of conversation {self.id} is damaged.")
+
+    # The tree
+
+    @property
+    def tree(self) -> Tree:
+        rows = self.db.execute(f"{_JUMP} ORDER BY first", self._keys)
+        return Tree(jumps=tuple(map(self._jump, rows)), newest=self.tip.newest, head=self.tip.head)
+
+    def path(self, head: int) -> Iterator[Run]:
+        while head:
+            found = self.db.row(f"{_JUMP} AND first <= ? ORDER BY first DESC LIMIT 1", (*self._keys, head))
+            parent, first = (self._jump(found).parent, found[0]) if found else (0, 1)
+            yield Run.trusted(parent=parent, first=first, last=head)
+            head = parent
+
+    def _jump(self, row: Sequence[Any]) -> Jump:
+        first, parent, left, beside, crc = row
+        if crc != checksum(*self._keys, *row[:-1]):
+            raise StoreCorrupt(f"A branch of conversation {self.id} is damaged.")
+        return Jump.trusted(first=first, parent=parent, left=left, beside=beside)
+
+    def follower(self, parent: int) -> int:
+        """Return the entry that continued `parent` in its own run, or 0."""
+        found = self.db.value(
+            f"SELECT seq FROM entry {_HERE} AND seq > ? AND kind <= {STATE} ORDER BY seq LIMIT 1", (*self._keys, parent)
+        )
+        jumped = found and self.db.value(f"SELECT 1 FROM jump {_HERE} AND first = ?", (*self._keys, found))
+        return 0 if found is None or jumped else int(found)
+
+    # Turns
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        return tuple(Turn(scope=self._scope, conversation=self.id, **dict(turn)) for turn in self.open_turns())
+
+    def open_turns(self) -> Iterable[OpenTurn]:
+        """Return the open turns as the rules know them."""
+        sql = f"SELECT number, state, owner, until, fence, taken FROM turn {_HERE} ORDER BY number"
+        return map(open_turn, self.db.execute(sql, self._keys))
+
+    def draft_end(self) -> DraftEnd | None:
+        """Return how much there is of the message being written."""
+        found = self.db.row(
+            'SELECT d.message, d.turn, c."end", c.bytes FROM draft d '
+            "JOIN chunk c ON c.tenant = d.tenant AND c.conversation = d.conversation "
+            'WHERE d.tenant = ? AND d.conversation = ? ORDER BY c."offset" DESC LIMIT 1',
+            self._keys,
+        )
+        return DraftEnd(*found) if found else None
+
+    def draft_after(self, message: str | None, offset: int) -> Draft | None:
+        found = self.db.row(f"SELECT message, turn, started_at FROM draft {_HERE}", self._keys)
+        if found is None:
+            return None
+        start = offset if found[0] == message else 0
+        chunks = self.db.rows(
+            f'SELECT "offset", "end", bytes, text, crc FROM chunk {_HERE} AND "end" > ? ORDER BY "offset"',
+            (*self._keys, start),
+        )
+        if any(crc != checksum(*self._keys, *columns) for *columns, crc in chunks):
+            raise StoreCorrupt(f"What is being written in conversation {self.id} is damaged.")
+        text = "".join(row[3] for row in chunks)[start - chunks[0][0] if chunks else 0 :]
+        return Draft(message=found[0], turn=found[1], started_at=moment(found[2]), offset=start, text=text)
+
+
+def open_turn(row: Sequence[Any]) -> OpenTurn:
+    """Return the open turn behind its columns."""
+    number, state, owner, until, fence, taken = row
+    until = None if until is None else moment(until)
+    return OpenTurn(number=number, state=TurnState(state), owner=owner, until=until, fence=fence, taken=taken)
+
+
+def listed_key(row: Sequence[Any]) -> ConversationKey:
+    """Return the keys in a row of `LISTED`."""
+    return ConversationKey(row[1], row[0], decode_id(row[3]), row[4], row[12])

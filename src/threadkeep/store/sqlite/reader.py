@@ -1,0 +1,124 @@
+"""Reading from SQLite: finding a conversation's log, and what concerns all users or tenants.
+
+One `Reader` belongs to one connection and one thread. The writer has one too, because it reads before it writes.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+
+from threadkeep.conversation.ids import check_id
+from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.turn import Turn
+from threadkeep.errors import ConversationNotFound, StoreCorrupt
+from threadkeep.store.codec import Packer, decode_id, encode_id, microseconds
+from threadkeep.store.record import Replay
+from threadkeep.store.sqlite.checksums import checksum
+from threadkeep.store.sqlite.log import ConversationKey, SqliteLog, open_turn
+from threadkeep.store.sqlite_file import Database
+
+_MOST_SCOPES = 10_000
+
+
+class Reader:
+    """Reads through one connection."""
+
+    def __init__(self, connection: Database) -> None:
+        self.db = connection
+        self.packer = Packer()
+        self._scopes: dict[tuple[str, str], tuple[int, int]] = {}
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Read as of one moment."""
+        self.db.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self.db.execute("COMMIT")
+
+    def forget(self) -> None:
+        """Remember no keys any more: what was read may have been undone."""
+        self._scopes.clear()
+
+    def scope(self, scope: Scope) -> tuple[int, int] | None:
+        """Return the keys of tenant and user, if they ever stored something."""
+        names = (scope.tenant, scope.user)
+        known = self._scopes.get(names)
+        if known is None:
+            known = self.db.row(
+                "SELECT u.tenant, u.key FROM user u JOIN tenant t ON t.key = u.tenant WHERE t.name = ? AND u.name = ?",
+                names,
+            )
+            if known is not None:
+                if len(self._scopes) > _MOST_SCOPES:
+                    self._scopes.clear()
+                self._scopes[names] = known
+        return known
+
+    def log(self, scope: Scope, conversation: str) -> SqliteLog:
+        """Return the log of a conversation of this user."""
+        check_id(conversation)
+        keys = self.scope(scope)
+        if keys is not None:
+            found = self.db.row(
+                "SELECT key, version, entries FROM conversation WHERE tenant = ? AND id = ? AND user = ?",
+                (keys[0], encode_id(conversation), keys[1]),
+            )
+            if found is not None:
+                return self.log_at(scope, ConversationKey(keys[0], found[0], conversation, *found[1:]))
+        raise ConversationNotFound
+
+    def log_at(self, scope: Scope, key: ConversationKey) -> SqliteLog:
+        """Return the log of a conversation whose keys are known."""
+        return SqliteLog(self.db, self.packer, scope, key)
+
+    def replay(self, tenant: int, name: bytes) -> tuple[ConversationKey, Replay] | None:
+        """Return what an idempotency key made, and in which conversation."""
+        found = self.db.row(
+            "SELECT c.id, c.version, k.digest, k.conversation, k.first, k.last, k.crc FROM key k "
+            "JOIN conversation c ON c.key = k.conversation WHERE k.tenant = ? AND k.name = ? AND c.id IS NOT NULL",
+            (tenant, name),
+        )
+        if found is None:
+            return None
+        id, version, digest, key, first, last, crc = found
+        if crc != checksum(tenant, name, digest, key, first, last):
+            raise StoreCorrupt("An idempotency key is damaged.")
+        return ConversationKey(tenant, key, decode_id(id), version), Replay(digest.hex(), first, last)
+
+    # Across conversations
+
+    def owner_keys(self, tenant: str, user: str | None) -> tuple[int, int | None] | None:
+        """Return the keys of a tenant and, where one is named, of a user of it; none if there is no such one."""
+        if user is not None:
+            return self.scope(Scope(tenant=tenant, user=user))
+        key = self.db.value("SELECT key FROM tenant WHERE name = ?", (tenant,))
+        return None if key is None else (key, None)
+
+    def users(self, tenant: str) -> tuple[str, ...]:
+        """Return the names of those who have a conversation."""
+        rows = self.db.rows(
+            "SELECT u.name FROM user u WHERE u.tenant = (SELECT key FROM tenant WHERE name = ?) AND EXISTS ("
+            "SELECT 1 FROM conversation c WHERE c.tenant = u.tenant AND c.user = u.key AND c.id IS NOT NULL) "
+            "ORDER BY u.name",
+            (tenant,),
+        )
+        return tuple(name for (name,) in rows)
+
+    def expired(self, now: datetime, latest: datetime, limit: int) -> tuple[Turn, ...]:
+        """Return turns of all tenants that nobody sees to; no lease is good that ends after `latest`."""
+        rows = self.db.execute(
+            "SELECT t.name, u.name, c.id, n.number, n.state, n.owner, n.until, n.fence, n.taken FROM turn n "
+            "JOIN conversation c ON c.key = n.conversation "
+            "JOIN user u ON u.key = c.user JOIN tenant t ON t.key = c.tenant "
+            "WHERE c.id IS NOT NULL AND (n.state = 'running' AND (n.until < ? OR n.until > ?) "
+            "OR n.state = 'queued' AND NOT EXISTS ("
+            "SELECT 1 FROM turn o WHERE o.tenant = n.tenant AND o.conversation = n.conversation "
+            "AND (o.state <> 'queued' OR o.number < n.number))) ORDER BY n.until IS NULL, n.until LIMIT ?",
+            (microseconds(now), microseconds(latest), limit),
+        )
+        return tuple(
+            Turn(scope=Scope(tenant=row[0], user=row[1]), conversation=decode_id(row[2]), **dict(open_turn(row[3:])))
+            for row in rows
+        )
