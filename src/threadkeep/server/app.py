@@ -24,9 +24,8 @@ from threadkeep.server.limits import Limits, within_rate
 from threadkeep.server.logs import log_request
 from threadkeep.server.metrics import ServerMetrics, metrics_routes
 from threadkeep.server.middleware.body_size import BodySize
-from threadkeep.server.middleware.headers import SecurityHeaders
-from threadkeep.server.middleware.origins import CrossSiteGuard, LoopbackGuard
-from threadkeep.server.middleware.request_id import RequestIds
+from threadkeep.server.middleware.headers import AnswerHeaders
+from threadkeep.server.middleware.origins import OriginGuard
 from threadkeep.server.middleware.tracking import OpenRequests, RecordRequests, TrackRequests
 from threadkeep.server.negotiation import HeadRequests
 from threadkeep.server.page import PageFiles, page_routes
@@ -99,12 +98,9 @@ def _surround(app: FastAPI, settings: Settings, open_requests: OpenRequests, met
     app.add_middleware(BodySize, most=settings.max_body_bytes)
     if settings.cors_origins:
         app.add_middleware(CORSMiddleware, allow_origins=settings.cors_origins, **CROSS_ORIGIN)
-    app.add_middleware(CrossSiteGuard, origins=settings.cors_origins)
-    if settings.auth == "none":
-        app.add_middleware(LoopbackGuard)
-    app.add_middleware(SecurityHeaders)
+    app.add_middleware(OriginGuard, origins=settings.cors_origins, loopback=settings.auth == "none")
     app.add_middleware(RecordRequests, listeners=(log_request, metrics.answered))
-    app.add_middleware(RequestIds)
+    app.add_middleware(AnswerHeaders)
 
 
 def _watching(open_requests: OpenRequests, guard: Guard) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:

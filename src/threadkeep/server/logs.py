@@ -20,7 +20,7 @@ from typing import Any, TextIO
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.turn import Lease, TurnChange
-from threadkeep.server.middleware.request_id import current_request_id
+from threadkeep.server.middleware.headers import current_request_id
 from threadkeep.server.middleware.tracking import RequestRecord
 from threadkeep.turn.observer import Observer
 

@@ -6,7 +6,9 @@ so its route refuses HEAD.
 
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
+
+from threadkeep.server.middleware.headers import HttpMiddleware
 
 STREAM = "text/event-stream"
 JSON = "application/json"
@@ -49,15 +51,11 @@ IS_HEAD = "threadkeep.head"
 """What the scope of a request holds that was HEAD before it was made GET."""
 
 
-class HeadRequests:
-    """Middleware that has HEAD answered as GET and keeps the body back."""
+class HeadRequests(HttpMiddleware):
+    """Has HEAD answered as GET and keeps the body back."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on; what the routes note in its scope is there afterwards as well."""
-        if scope["type"] != "http" or scope["method"] != "HEAD":
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] != "HEAD":
             await self.app(scope, receive, send)
             return
         asked: Scope = {**scope, "method": "GET", IS_HEAD: True}
@@ -68,7 +66,7 @@ class HeadRequests:
         try:
             await self.app(asked, receive, send_without_body)
         finally:
-            # The server below must not take it for GET: it would wait for the rest of the body.
+            # What the routes noted stays; but the server must not take it for GET, and wait for the rest of the body.
             scope.update({**asked, "method": "HEAD"})
 
 

@@ -21,8 +21,7 @@ from starlette.types import Receive, Scope, Send
 from threadkeep import errors
 from threadkeep.conversation.turn import Failure
 from threadkeep.errors import InvalidValue, StaleHead, StaleVersion, ThreadkeepError, UnknownModel
-from threadkeep.server.middleware.headers import SECURITY_HEADERS
-from threadkeep.server.middleware.request_id import HEADER, current_request_id
+from threadkeep.server.middleware.headers import REQUEST_ID, SECURITY_HEADERS, current_request_id
 from threadkeep.server.negotiation import IS_HEAD
 
 CLIENT_LEFT = 499
@@ -191,7 +190,7 @@ async def _left(request: Request, error: ClientDisconnect) -> Response:
 
 async def _failed(request: Request, error: Exception) -> JSONResponse:
     # Starlette answers this one outside of all middleware, so it brings its headers along.
-    headers = SECURITY_HEADERS | {HEADER: current_request_id() or ""}
+    headers = SECURITY_HEADERS | {REQUEST_ID: current_request_id() or ""}
     return problem(500, "internal_error", "The server failed; its log says why.", headers)
 
 

@@ -7,7 +7,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from threadkeep.server.middleware.request_id import RAW_SEND
+from threadkeep.server.middleware.headers import RAW_SEND, HttpMiddleware
 from threadkeep.server.problems import problem
 
 MOST_VALUES = 50_000
@@ -17,18 +17,15 @@ CLOSE = {"Connection": "close"}
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
-class BodySize:
-    """Middleware that refuses large bodies; 0 is no limit."""
+class BodySize(HttpMiddleware):
+    """Refuses large bodies; 0 is no limit."""
 
     def __init__(self, app: ASGIApp, most: int) -> None:
-        self.app = app
+        super().__init__(app)
         self.most = most
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or refuse it."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-        elif 0 < self.most < _declared(Headers(scope=scope)):
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if 0 < self.most < _declared(Headers(scope=scope)):
             await self._too_large()(scope, receive, send)
         else:
             await self._watch(scope, receive, send)

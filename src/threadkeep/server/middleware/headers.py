@@ -1,29 +1,26 @@
-"""The headers that every answer carries, so that a browser runs and shows only what this server sent.
+"""The headers that every answer carries: an id to find it by, and what keeps a browser from running anything else.
 
-The policy allows same-origin files and nothing inline; a page that needs more is designed wrong. What may be kept says
-so itself: everything else is somebody's conversations, which no cache should hold.
+A client may bring an id of its own in `X-Request-Id`; one that could do harm in a log is replaced, not refused. The
+policy allows same-origin files and nothing inline; a page that needs more is designed wrong. What may be kept says so
+itself: everything else is somebody's conversations, which no cache should hold.
 """
 
-from starlette.datastructures import MutableHeaders
+import re
+from abc import ABC, abstractmethod
+from contextvars import ContextVar
+
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-CONTENT_SECURITY_POLICY = "; ".join(
-    [
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self'",
-        "connect-src 'self'",
-        "manifest-src 'self'",
-        "worker-src 'self'",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-    ]
-)
+from threadkeep.conversation.ids import new_id
 
+REQUEST_ID = "X-Request-Id"
+RAW_SEND = "threadkeep.send"
+"""Where a request's scope holds the way out past all middleware: `AnswerHeaders` stands outermost."""
 SECURITY_HEADERS = {
-    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
@@ -31,20 +28,43 @@ SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
+_SANE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,127}")
+# Never reset: every request runs in a task of its own, and what answers a failed one does so at the very end of it.
+_current: ContextVar[str | None] = ContextVar("request_id", default=None)
 
 
-class SecurityHeaders:
-    """Middleware that adds the headers; one that a route has set itself stays."""
+def current_request_id() -> str | None:
+    """Return the id of the request that is being answered, or that began the turn that runs; None elsewhere."""
+    return _current.get()
+
+
+class HttpMiddleware(ABC):
+    """What stands around the application and sees its HTTP requests, and nothing else."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and add to the answer."""
+        await (self.handle if scope["type"] == "http" else self.app)(scope, receive, send)
+
+    @abstractmethod
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer it."""
+
+
+class AnswerHeaders(HttpMiddleware):
+    """Gives every request an id, and its answer the headers; one that a route has set itself stays."""
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        brought = Headers(scope=scope).getlist(REQUEST_ID)
+        id = brought[0] if len(brought) == 1 and _SANE.fullmatch(brought[0]) else new_id()
+        _current.set(id)
+        scope[RAW_SEND] = send
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
+                headers[REQUEST_ID] = id
                 for name, value in SECURITY_HEADERS.items():
                     headers.setdefault(name, value)
                 headers.setdefault("Cache-Control", "no-store")

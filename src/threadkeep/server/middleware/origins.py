@@ -1,8 +1,8 @@
 """Which requests come from where they should: what pages of other sites may do, and which host names are ours.
 
 A browser sends requests for any page that embeds an address (`<img>`, a form, `fetch`), with the visitor's cookies and
-from inside the visitor's network. One rule for every method: whatever names another page as its origin is refused. A
-program sends none of these headers and passes; whether it may come in is decided by a guard.
+from inside the visitor's network. One rule for every method: whatever names another page as its origin is refused, but
+for a link to our page. A program sends none of these headers and passes; whether it may come in is decided by a guard.
 
 A site can also let its own name point here (DNS rebinding), so that browsers take this server for that site: without
 authentication, Host must therefore name the loopback.
@@ -16,26 +16,30 @@ from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from threadkeep.server.middleware.headers import HttpMiddleware
 from threadkeep.server.problems import problem
 
-_FOREIGN = "This server answers only to its own page."
 _OURS = ("same-origin", "none")
 """What browsers say of requests of our own page, and of an address that a person has typed."""
+_HOST = re.compile(r"(?:\[(?P<six>[0-9a-f:.]+)\]|(?P<name>[a-z0-9.-]+))(?::[0-9]{1,5})?", re.IGNORECASE | re.ASCII)
 
 
-class CrossSiteGuard:
-    """Middleware that refuses what another site's page asks for, unless the site is one of `origins`."""
+class OriginGuard(HttpMiddleware):
+    """Refuses what another site's page asks for, unless the site is one of `origins`; with `loopback`, also requests
+    made for another host."""
 
-    def __init__(self, app: ASGIApp, origins: tuple[str, ...] = ()) -> None:
-        self.app = app
+    def __init__(self, app: ASGIApp, origins: tuple[str, ...], *, loopback: bool) -> None:
+        super().__init__(app)
         self.origins = origins
+        self.loopback = loopback
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on or refuse it; anything that is no request passes."""
-        if scope["type"] == "http" and _is_foreign(Headers(scope=scope), self.origins) and not _opens_page(scope):
-            await problem(403, "foreign_origin", _FOREIGN)(scope, receive, send)
-        else:
-            await self.app(scope, receive, send)
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers, app = Headers(scope=scope), self.app
+        if self.loopback and not _is_for_loopback(headers):
+            app = problem(400, "foreign_host", "This server answers only to 127.0.0.1, localhost and [::1].")
+        elif _is_foreign(headers, self.origins) and not _opens_page(scope):
+            app = problem(403, "foreign_origin", "This server answers only to its own page.")
+        await app(scope, receive, send)
 
 
 def is_our_page(connection: HTTPConnection) -> bool:
@@ -45,6 +49,16 @@ def is_our_page(connection: HTTPConnection) -> bool:
         return True
     origins = headers.getlist("origin")
     return len(origins) == 1 and origins[0] in _own(headers)
+
+
+def is_loopback(name: str) -> bool:
+    """Whether a host name or bare address can only mean this machine."""
+    if name.lower() == "localhost":
+        return True
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return False
 
 
 def _is_foreign(headers: Headers, named: tuple[str, ...]) -> bool:
@@ -75,39 +89,7 @@ def _origin(address: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-_HOST = re.compile(r"(?:\[(?P<six>[0-9a-f:.]+)\]|(?P<name>[a-z0-9.-]+))(?::[0-9]{1,5})?", re.IGNORECASE | re.ASCII)
-
-
-def is_loopback(name: str) -> bool:
-    """Whether a host name or bare address can only mean this machine."""
-    if name.lower() == "localhost":
-        return True
-    try:
-        return ip_address(name).is_loopback
-    except ValueError:
-        return False
-
-
-class LoopbackGuard:
-    """Middleware that refuses requests made for another host."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on or refuse it; anything that is no request passes."""
-        if scope["type"] == "http" and not _is_for_us(Headers(scope=scope)):
-            answer = problem(400, "foreign_host", "This server answers only to 127.0.0.1, localhost and [::1].")
-            await answer(scope, receive, send)
-        else:
-            await self.app(scope, receive, send)
-
-
-def _is_for_us(headers: Headers) -> bool:
+def _is_for_loopback(headers: Headers) -> bool:
     hosts = headers.getlist("host")
-    return len(hosts) == 1 and _names_loopback(hosts[0])
-
-
-def _names_loopback(host: str) -> bool:
-    match = _HOST.fullmatch(host)
+    match = _HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
     return match is not None and is_loopback(match["six"] or match["name"])

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from threadkeep.conversation.scope import Scope as Asker
 from threadkeep.errors import Stopping, StoreError
 from threadkeep.server.identity.guards import IDENTITY, Guard, Identity
-from threadkeep.server.middleware.request_id import RAW_SEND
+from threadkeep.server.middleware.headers import RAW_SEND, HttpMiddleware
 from threadkeep.server.problems import CLIENT_LEFT, problem_of
 
 logger = logging.getLogger(__name__)
@@ -140,18 +140,14 @@ async def _may_stay(stream: OpenRequest, guard: Guard) -> bool:
         return True
 
 
-class TrackRequests:
-    """Middleware that notes every request while it is answered, and ends its answer if the server stops meanwhile."""
+class TrackRequests(HttpMiddleware):
+    """Notes every request while it is answered, and ends its answer if the server stops meanwhile."""
 
     def __init__(self, app: ASGIApp, open_requests: OpenRequests) -> None:
-        self.app = app
+        super().__init__(app)
         self.open_requests = open_requests
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self.open_requests.is_over:
             await problem_of(Stopping())(scope, receive, send)
             return
@@ -197,18 +193,14 @@ class RequestRecord:
     problem: str | None = None
 
 
-class RecordRequests:
-    """Middleware that tells listeners about every request at its end; a stream ends when its reader goes."""
+class RecordRequests(HttpMiddleware):
+    """Tells listeners about every request at its end; a stream ends when its reader goes."""
 
     def __init__(self, app: ASGIApp, listeners: tuple[Callable[[RequestRecord], None], ...]) -> None:
-        self.app = app
+        super().__init__(app)
         self.listeners = listeners
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and tell how it went."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         began, status = time.monotonic(), 0
 
         async def send_noting(message: Message) -> None:
