@@ -18,11 +18,12 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
+from importlib import import_module
 from types import FrameType
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import uvicorn
 from fastapi import FastAPI
@@ -30,7 +31,7 @@ from fastapi import FastAPI
 from threadkeep.cli.flags import add_setting_flags, given_flags
 from threadkeep.cli.trust import read_trusted_file
 from threadkeep.cli.watchdog import watchdog
-from threadkeep.errors import ModelError, UnknownModel
+from threadkeep.errors import InvalidValue, ModelError, UnknownModel
 from threadkeep.keeper import Keeper
 from threadkeep.runtime import Hosting, found_assistants, load_counter, open_keeper
 from threadkeep.server.app import create_app
@@ -41,6 +42,9 @@ from threadkeep.server.middleware.origins import is_loopback
 from threadkeep.settings import Settings, load_settings
 from threadkeep.turn.admission import Admission
 from threadkeep.turn.observer import Observers
+
+if TYPE_CHECKING:
+    from threadkeep.server.telemetry import Telemetry
 
 HOW_TO_OPEN = (
     "without authentication only those are served: make a key with 'threadkeep keys create --tenant T --user U' "
@@ -110,14 +114,14 @@ def _listen(settings: Settings) -> socket.socket:
 
 
 async def _serve(settings: Settings, listener: socket.socket, most_connections: int) -> None:
-    metrics = ServerMetrics()
+    metrics, telemetry = ServerMetrics(), _telemetry(os.environ)
     hosting = Hosting(
         max_bytes=settings.max_message_bytes,
         max_history_length=settings.max_history_length,
         count=load_counter(settings.token_counter),
         tool_timeout=settings.tool_timeout,
         admission=Admission(user_turns=settings.user_turns, tenant_turns=settings.tenant_turns),
-        observer=Observers(metrics, TurnLog(content=settings.log_content)),
+        observer=Observers(metrics, TurnLog(content=settings.log_content), *telemetry),
         models=settings.models,
     )
     assistants = tuple(found_assistants(settings).values())
@@ -127,6 +131,8 @@ async def _serve(settings: Settings, listener: socket.socket, most_connections: 
     try:
         _check_model(keeper, settings.model)
         app, told_to_stop = create_app(keeper, settings, metrics), _told_to_stop(settings.stop_patience)
+        for each in telemetry:
+            each.surround(app)
         limits = ConnectionLimits(most_connections, most_connections // 2, settings.trusted_proxies)
         server = _Server(_configuration(app, settings, limits))
         calm_collector()
@@ -141,6 +147,18 @@ async def _serve(settings: Settings, listener: socket.socket, most_connections: 
                 await _stop(server, app, keeper, settings.stop_patience)
     finally:
         await keeper.close()
+        for each in telemetry:
+            await asyncio.to_thread(each.close)
+
+
+def _telemetry(environment: Mapping[str, str]) -> "list[Telemetry]":
+    """Return what tells a collector of turns, if the environment names one."""
+    if not any(environment.get(f"OTEL_EXPORTER_OTLP_{kind}ENDPOINT") for kind in ("", "TRACES_", "METRICS_")):
+        return []
+    try:
+        return [import_module("threadkeep.server.telemetry").Telemetry()]
+    except ModuleNotFoundError:
+        raise InvalidValue("a collector of OpenTelemetry is named: pip install 'threadkeep[otel]'") from None
 
 
 def _check_model(keeper: Keeper, name: str | None) -> None:
