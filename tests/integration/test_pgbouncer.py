@@ -14,13 +14,11 @@ from threadkeep.errors import StoreUnavailable
 from threadkeep.runtime import migrate, open_store
 from threadkeep.store.base import Store
 from threadkeep.testing.clock import FakeClock
-from threadkeep.testing.conformance import (
-    TestDrafts,
-    TestIdempotency,
-    TestKeyRing,
-    TestLeases,
-    TestTurns,
-)
+from threadkeep.testing.conformance.drafts import TestDrafts
+from threadkeep.testing.conformance.idempotency import TestIdempotency
+from threadkeep.testing.conformance.keyring import TestKeyRing
+from threadkeep.testing.conformance.leases import TestLeases
+from threadkeep.testing.conformance.turns import TestTurns
 from threadkeep.testing.samples import ADA, new, say, texts_of
 from threadkeep.testing.stores import OpenAnother
 
