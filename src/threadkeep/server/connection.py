@@ -166,7 +166,6 @@ class Connection(HttpToolsProtocol):
     # What the parser tells
 
     def on_message_begin(self) -> None:
-        """Note that a head begins."""
         self._is_head, self._head_bytes = True, 0
         if self._timer is None:
             self._give(self.head_seconds)
@@ -190,7 +189,6 @@ class Connection(HttpToolsProtocol):
             self.transport.abort()
 
     def on_message_complete(self) -> None:
-        """Note that the request is there."""
         self._stop_timer()
         super().on_message_complete()
 
@@ -210,17 +208,14 @@ class Connection(HttpToolsProtocol):
             self._start_reader_timer()
 
     def timeout_keep_alive_handler(self) -> None:
-        """Close a connection on which nothing is asked for any more."""
         self._start_reader_timer()
         super().timeout_keep_alive_handler()
 
     def pause_writing(self) -> None:
-        """Wait for the reader, for a while."""
         super().pause_writing()
         self._start_reader_timer()
 
     def resume_writing(self) -> None:
-        """The reader goes on reading."""
         self._stop_reader_timer()
         super().resume_writing()
 

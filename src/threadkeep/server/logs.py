@@ -70,7 +70,6 @@ class JsonLines(LineFormatter):
     """One JSON object for each line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
         fields: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -87,7 +86,6 @@ class HumanLines(LineFormatter):
     """A line to read, in local time; control characters in it are made visible."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
         at = datetime.fromtimestamp(record.created).astimezone().strftime("%H:%M:%S")
         id = getattr(record, "request_id", None)
         line = f"{at} {record.levelname.lower():<7} {_visible(self._said(record))}" + (f"  [{id}]" if id else "")
@@ -132,7 +130,6 @@ class LineWriter(logging.Handler):
         self._thread.start()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Leave a record for the thread."""
         record.request_id = current_request_id()
         try:
             self._records.put_nowait(record)
@@ -180,7 +177,6 @@ class News(logging.Filter):
         self._told: Counter[tuple[str, str]] = Counter()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether a line is written."""
         if record.name.partition(".")[0] == "threadkeep":
             return True
         if record.name == "asyncio" and record.msg.startswith("socket.send() raised exception"):

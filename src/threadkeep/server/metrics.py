@@ -79,11 +79,9 @@ class ServerMetrics(Observer):
         self._registry.register(_Gauge(name, about, ask, label))
 
     def render(self) -> bytes:
-        """Return everything as Prometheus reads it."""
         return generate_latest(self._registry)
 
     def answered(self, record: RequestRecord) -> None:
-        """Count a request that was answered."""
         method = record.method if record.method in METHODS else "other"
         self._requests.labels(method, record.route, record.status).inc()
         self._request.labels(method, record.route).observe(record.seconds)

@@ -61,7 +61,6 @@ class Packed:
 
     @classmethod
     def of(cls, raw: bytes, name: str) -> "Packed":
-        """Pack some content under the name of a file."""
         media_type = _TYPES.get(Path(name).suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
         packed = gzip.compress(raw, 9, mtime=0) if media_type.startswith(_PACKED) else None
         return cls(raw, packed, media_type, f'"{hashlib.blake2s(raw, digest_size=12).hexdigest()}"')
@@ -85,7 +84,6 @@ class PageFiles:
         self._read: dict[Path | str, tuple[object, Packed]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one file."""
         request = Request(scope, receive)
         if request.method not in ("GET", "HEAD"):
             raise HTTPException(405, headers={"Allow": "GET, HEAD"})

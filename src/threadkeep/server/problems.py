@@ -97,7 +97,6 @@ class Problem(JSONResponse):
     media_type = "application/problem+json"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it."""
         scope.setdefault("state", {})["problem"] = self.code
         await super().__call__(scope, receive, send)
 
@@ -169,7 +168,6 @@ async def _known(request: Request, error: ThreadkeepError) -> JSONResponse:
 
 
 def problem_of(error: ThreadkeepError) -> JSONResponse:
-    """Return the answer for an error of ours."""
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
     more: dict[str, object] = {}
     if isinstance(error, StaleHead):
@@ -203,5 +201,4 @@ def is_conflict(failure: Failure) -> bool:
 
 
 def problem_of_turn(failure: Failure, **more: object) -> Problem:
-    """Return the answer for a turn that failed."""
     return problem(409 if is_conflict(failure) else 502, failure.code, failure.detail, None, **more)

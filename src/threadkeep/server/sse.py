@@ -32,7 +32,6 @@ class DialectEvent(NamedTuple):
 
 
 def encode_event(event: Event | DialectEvent, conversation: str) -> bytes:
-    """Return an event as it is sent."""
     if isinstance(event, DialectEvent):
         return encode(event.name, event.data, event.cursor.encode(conversation))
     match event.what:
@@ -73,7 +72,6 @@ class EventStream(StreamingResponse):
         self._sent_at = 0.0
 
     async def stream_response(self, send: Send) -> None:
-        """Send the events, and the beats between them."""
         loop = asyncio.get_running_loop()
         self._sent_at = loop.time()
 

@@ -4,12 +4,15 @@ Colours are classes of the file's one style sheet, because its policy allows no 
 """
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from threadkeep.server.export.text import safe
 from threadkeep.text.grids import Series
 
+_PIE = re.compile("pie|donut|doughnut", re.IGNORECASE)
+_BARS = re.compile(f"bar|column|hist|{_PIE.pattern}", re.IGNORECASE)
 CHART_STYLE = """
 svg { width: 100%; height: auto; }
 svg text { font: 12px system-ui, sans-serif; fill: currentColor; }
@@ -30,9 +33,17 @@ RING_LEFT, RING_LINE = 250, 26
 LONGEST_NAME = 28
 
 
-def drawing(series: Sequence[Series], *, is_bars: bool, unit: str = "") -> str:
-    """Return the drawing of series that have at least one value."""
-    drawn = [Series(one.name, {x: bounded(y) for x, y in one.values.items()}) for one in series if one.values][:COLOURS]
+def chart_svg(kind: str, series: Sequence[Series], unit: str) -> str:
+    """Return the drawing of series that have at least one value: a ring, bars or lines, as the kind says."""
+    if _PIE.search(kind) and _is_whole(series):
+        return _ring(series[0], unit)
+    return _axes(series, is_bars=bool(_BARS.search(kind)), unit=unit)
+
+
+def _axes(series: Sequence[Series], *, is_bars: bool, unit: str) -> str:
+    drawn = [Series(one.name, {x: _bounded(y) for x, y in one.values.items()}) for one in series if one.values][
+        :COLOURS
+    ]
     places = list(dict.fromkeys(place for one in drawn for place in one.values))[:MOST_PLACES]
     numbers = [number for one in drawn for number in one.values.values()]
     steps = _steps(min(numbers), max(numbers), from_zero=is_bars)
@@ -46,7 +57,7 @@ def drawing(series: Sequence[Series], *, is_bars: bool, unit: str = "") -> str:
     return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{said}">\n' + "\n".join(parts) + "\n</svg>"
 
 
-def bounded(number: float) -> float:
+def _bounded(number: float) -> float:
     """Return a number that can be reckoned with: differences of the very largest and smallest ones are none."""
     return 0.0 if abs(number) < 1e-300 else max(-1e300, min(number, 1e300))
 
@@ -62,7 +73,7 @@ def _steps(low: float, high: float, *, from_zero: bool) -> list[float]:
     return [place * step for place in range(first, max(last, first + 1) + 1)]
 
 
-def short_number(number: float) -> str:
+def _short_number(number: float) -> str:
     """Return a number for an axis or a legend: large ones with a letter."""
     for size, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e4, "")):
         if size <= abs(number) < 1e15:
@@ -83,7 +94,7 @@ def _axis(steps: list[float], unit: str) -> Iterator[str]:
     for step in steps:
         at = _y(step, steps)
         yield f'<line class="grid" x1="{LEFT}" x2="{RIGHT}" y1="{at}" y2="{at}"/>'
-        number = safe(f"{short_number(step)} {unit}".strip())
+        number = safe(f"{_short_number(step)} {unit}".strip())
         yield f'<text x="{LEFT - 8}" y="{at + 4}" text-anchor="end">{number}</text>'
 
 
@@ -141,15 +152,14 @@ class Part:
     end: float
 
 
-def is_whole(series: Sequence[Series]) -> bool:
+def _is_whole(series: Sequence[Series]) -> bool:
     """Whether values are parts of one whole: a single series, nothing below zero, and more than nothing in all."""
-    values = [bounded(value) for one in series for value in one.values.values()]
+    values = [_bounded(value) for one in series for value in one.values.values()]
     return len(series) == 1 and min(values, default=-1.0) >= 0 and max(values) > 0
 
 
-def ring(series: Series, unit: str = "") -> str:
-    """Return the drawing of a series that is a whole."""
-    parts = _parts({name: bounded(value) for name, value in series.values.items()})
+def _ring(series: Series, unit: str) -> str:
+    parts = _parts({name: _bounded(value) for name, value in series.values.items()})
     drawn = (
         f'<path class="mark part c{at}" fill-rule="evenodd" d="{_outline(part)}"/>' for at, part in enumerate(parts)
     )
@@ -202,9 +212,9 @@ def _point(share: float, radius: int) -> str:
 def _part_legend(part: Part, at: int, y: float, unit: str) -> Iterator[str]:
     """Return the line of one part; where the values are shares already, no others are told."""
     name = part.name if len(part.name) <= LONGEST_NAME else f"{part.name[: LONGEST_NAME - 1]}…"
-    number, share = f"{short_number(part.value)} {unit}".strip(), _share(part)
+    number, share = f"{_short_number(part.value)} {unit}".strip(), _share(part)
     if unit == "%":
-        number, share = "", f"{short_number(part.value)}%"
+        number, share = "", f"{_short_number(part.value)}%"
     yield f'<rect class="mark c{at}" x="{RING_LEFT}" y="{y - 10}" width="12" height="12"/>'
     yield f'<text x="{RING_LEFT + 20}" y="{y}">{safe(name)}</text>'
     yield f'<text x="{WIDTH - 80}" y="{y}" text-anchor="end">{safe(number)}</text>'

@@ -4,9 +4,8 @@ The file carries its own policy, which allows its one style sheet and nothing el
 said runs nothing and loads nothing wherever the file is opened.
 """
 
-import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from hashlib import sha256
 from html import escape
@@ -15,7 +14,7 @@ from threadkeep.conversation.blocks import Block, Chart, Citation, Narrative, Ra
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, MessageStatus, Role
-from threadkeep.server.export.charts import CHART_STYLE, drawing, is_whole, ring
+from threadkeep.server.export.charts import CHART_STYLE, chart_svg
 from threadkeep.server.export.text import json_text, prose, safe, verbatim
 from threadkeep.text.grids import Grid, charted, compared, field_text, ranked, series_of, tabled
 from threadkeep.text.markdown import UNTITLED
@@ -49,12 +48,6 @@ POLICY = f"{_RULES}; frame-ancestors 'none'; sandbox"
 """The policy for the header: what only a header may say is added to what the file says itself."""
 
 
-def to_html(conversation: Conversation, entries: Iterable[Entry]) -> str:
-    """Return the messages of a branch, oldest first, under the title of their conversation."""
-    writer = HtmlWriter(conversation)
-    return "".join([writer.begin(), *map(writer.write, entries), writer.end()])
-
-
 class HtmlWriter:
     """Writes a branch entry by entry, so that its length does not matter."""
 
@@ -62,29 +55,24 @@ class HtmlWriter:
         self._conversation = conversation
 
     def begin(self) -> str:
-        """Return what stands before the messages."""
-        return _beginning(self._conversation)
+        conversation = self._conversation
+        title = safe(conversation.title or UNTITLED)
+        by = f" with the assistant {safe(conversation.assistant)}" if conversation.assistant else ""
+        about = f"Conversation {safe(conversation.id)}{by}, begun {_moment(conversation.created_at)}."
+        head = (
+            f'<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="{escape(_RULES)}">\n'
+            '<meta name="referrer" content="no-referrer">\n<meta name="viewport" content="width=device-width">\n'
+            f"<title>{title}</title>\n<style>{STYLE}</style>"
+        )
+        body = f'<h1 dir="auto">{title}</h1>\n<p class="note">{about}</p>'
+        return f'<!doctype html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n{body}'
 
     def write(self, entry: Entry) -> str:
         """Return a message, or nothing for an entry that is none."""
         return f"\n{_article(entry.body, entry.created_at)}" if isinstance(entry.body, Message) else ""
 
     def end(self) -> str:
-        """Return what stands behind the messages."""
         return "\n</body>\n</html>\n"
-
-
-def _beginning(conversation: Conversation) -> str:
-    title = safe(conversation.title or UNTITLED)
-    by = f" with the assistant {safe(conversation.assistant)}" if conversation.assistant else ""
-    about = f"Conversation {safe(conversation.id)}{by}, begun {_moment(conversation.created_at)}."
-    head = (
-        f'<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="{escape(_RULES)}">\n'
-        '<meta name="referrer" content="no-referrer">\n<meta name="viewport" content="width=device-width">\n'
-        f"<title>{title}</title>\n<style>{STYLE}</style>"
-    )
-    body = f'<h1 dir="auto">{title}</h1>\n<p class="note">{about}</p>'
-    return f'<!doctype html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n{body}'
 
 
 def _article(message: Message, at: datetime) -> str:
@@ -101,7 +89,7 @@ def _parts(message: Message) -> Iterator[str]:
         yield _folded(f"Result of {safe(result.tool_call_id)}{took}{failed}", message.content)
     elif message.content:
         yield prose(message.content, breaks=message.role is Role.USER)
-    yield from map(block_html, message.blocks)
+    yield from map(_block, message.blocks)
     for call in message.tool_calls:
         yield _folded(f"Calls {safe(call.name)} as {safe(call.id)}", json_text(call.args))
     if message.status is MessageStatus.INTERRUPTED:
@@ -116,11 +104,7 @@ def _moment(at: datetime) -> str:
     return f'<time datetime="{at.isoformat()}">{at:%Y-%m-%d %H:%M} UTC</time>'
 
 
-_PIE = re.compile("pie|donut|doughnut", re.IGNORECASE)
-_BARS = re.compile(f"bar|column|hist|{_PIE.pattern}", re.IGNORECASE)
-
-
-def block_html(block: Block) -> str:
+def _block(block: Block) -> str:
     """Return one block; a type that is not known is shown as its JSON."""
     match block:
         case Narrative():
@@ -153,13 +137,8 @@ def _row(row: tuple[str, ...], named: bool) -> str:
 
 def _chart(block: Chart, grid: Grid) -> str:
     title = f'<figcaption dir="auto">{safe(grid.title)}</figcaption>\n' if grid.title else ""
-    series, unit = series_of(block), _unit(block)
-    if _PIE.search(block.chart) and is_whole(series):
-        drawn = ring(series[0], unit)
-    else:
-        drawn = drawing(series, is_bars=bool(_BARS.search(block.chart)), unit=unit)
     numbers = f"<details><summary>Numbers</summary>{_table(grid)}</details>"
-    return f"<figure>\n{title}{drawn}\n{numbers}\n</figure>"
+    return f"<figure>\n{title}{chart_svg(block.chart, series_of(block), _unit(block))}\n{numbers}\n</figure>"
 
 
 def _unit(block: Chart) -> str:

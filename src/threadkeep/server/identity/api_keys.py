@@ -46,7 +46,6 @@ class KeyGuard:
         self._good: OrderedDict[bytes, tuple[ApiKey | Login, float]] = OrderedDict()
 
     async def identify(self, connection: HTTPConnection) -> Identity:
-        """Return whom the key or the login of a request belongs to."""
         scheme, _, token = connection.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
             found = await self._shown(connection.scope, token.strip(), PREFIX)
@@ -57,13 +56,11 @@ class KeyGuard:
         return _identity(found)
 
     async def is_valid(self, identity: Identity) -> bool:
-        """Whether what somebody came with is still good."""
         if identity.credential is None:
             return False
         return await self._look(identity.credential, is_login=identity.login is not None) is not None
 
     async def login(self, connection: HTTPConnection) -> Login | None:
-        """Return the login of a browser, if it is good."""
         found = await self._shown(connection.scope, login_cookie(connection), LOGIN_PREFIX)
         return found if isinstance(found, Login) else None
 
@@ -88,7 +85,6 @@ class KeyGuard:
         return secret, self._longest
 
     async def log_out(self, connection: HTTPConnection) -> None:
-        """End the login of a browser, if it has one."""
         with suppress(KeyNotFound, RateLimited):
             if (login := await self.login(connection)) is not None:
                 await self.end(login)
@@ -177,7 +173,6 @@ class Brake:
             raise RateLimited("Too many wrong keys came from this address.", retry_after=wait)
 
     def note(self, scope: Scope) -> None:
-        """Note that a request showed a wrong one."""
         address = _address(scope)
         self._wrong[address] = (self._count(address) + 1, self._clock())
         self._wrong.move_to_end(address)

@@ -48,7 +48,6 @@ class OpenRequest:
         self.told_at = time.monotonic()
 
     def note(self, message: Message) -> None:
-        """Remember how far the answer has come."""
         if message["type"] == "http.response.start":
             self.is_answered = True
             kinds = [value for name, value in message["headers"] if name.lower() == b"content-type"]
@@ -59,7 +58,6 @@ class OpenRequest:
 
     @property
     def identity(self) -> Identity | None:
-        """Who sent the request, once that is known."""
         found: Identity | None = self._scope.get(IDENTITY)
         return found
 
@@ -85,17 +83,14 @@ class OpenRequests:
 
     @property
     def streams(self) -> int:
-        """How many event streams are open."""
         return sum(request.is_stream for request in self._requests)
 
     def begin(self, scope: Scope) -> OpenRequest:
-        """Note a request that begins to be answered in the present task."""
         request = OpenRequest(asyncio.current_task(), scope)
         self._requests.add(request)
         return request
 
     def finish(self, request: OpenRequest) -> None:
-        """Note that a request is answered."""
         self._requests.discard(request)
 
     async def watch(self, guard: Guard) -> None:

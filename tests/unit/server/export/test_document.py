@@ -12,7 +12,7 @@ from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall, ToolResult
 from threadkeep.conversation.scope import LOCAL
-from threadkeep.server.export.document import POLICY, STYLE, to_html
+from threadkeep.server.export.document import POLICY, STYLE, HtmlWriter
 
 AT = datetime(2025, 1, 2, 3, 4, 5, tzinfo=UTC)
 HOSTILE = [
@@ -73,13 +73,12 @@ def _page(*messages: Message, title: str | None = "Ranks", assistant: str | None
     conversation = Conversation(
         scope=LOCAL, id="c1", title=title, assistant=assistant, created_at=AT, updated_at=AT, entries=len(messages)
     )
-    return to_html(
-        conversation,
-        [
-            Entry(conversation="c1", seq=seq, parent=seq - 1 or None, created_at=AT, body=message)
-            for seq, message in enumerate(messages, start=1)
-        ],
-    )
+    writer = HtmlWriter(conversation)
+    entries = [
+        Entry(conversation="c1", seq=seq, parent=seq - 1 or None, created_at=AT, body=message)
+        for seq, message in enumerate(messages, start=1)
+    ]
+    return "".join([writer.begin(), *map(writer.write, entries), writer.end()])
 
 
 def made(kind: str, **fields: Any) -> Block:
