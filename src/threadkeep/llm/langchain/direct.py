@@ -16,7 +16,7 @@ from langsmith.utils import tracing_is_enabled
 
 from threadkeep.errors import ModelUnavailable
 from threadkeep.llm.base import Delta
-from threadkeep.llm.langchain.transport import lean_client
+from threadkeep.llm.langchain.transport import CONNECTION, lean_client
 from threadkeep.llm.langchain.wire import (
     AnthropicReader,
     DeltaBuffer,
@@ -76,7 +76,7 @@ async def deltas(call: Call, name: str) -> AsyncGenerator[Delta, None]:
     opening, read = call
     buffer, events, has_events = DeltaBuffer(), Events(), False
     async with opening as response:
-        async for data in response.aiter_bytes():
+        async for data in _body_of(response):
             for event in events.feed(data):
                 has_events = True
                 read(event, buffer)
@@ -86,6 +86,12 @@ async def deltas(call: Call, name: str) -> AsyncGenerator[Delta, None]:
         raise ModelUnavailable(f"{name} sent something that is no answer.")
     for stopped in buffer.end():
         yield stopped
+
+
+def _body_of(response: Any) -> AsyncIterator[bytes]:
+    """Return the body of a response: straight from our connection, unless there is something to decompress."""
+    connection: AsyncIterator[bytes] | None = response.extensions.get(CONNECTION)
+    return response.aiter_bytes() if connection is None or "content-encoding" in response.headers else connection
 
 
 async def _openai(direct: DirectChat, chat: Any, messages: list[BaseMessage], options: Options) -> Call | None:
@@ -102,7 +108,7 @@ async def _openai(direct: DirectChat, chat: Any, messages: list[BaseMessage], op
         payload["timeout"] = type(limits)(**{**limits.as_dict(), "read": chat.stream_chunk_timeout})
     api = client.responses if has_responses else client.chat.completions
     return _raw(
-        api.with_streaming_response.create(**payload)
+        api.with_streaming_response.create(**_past_checks(payload))
     ), read_openai_response if has_responses else read_openai_chat
 
 
@@ -110,7 +116,17 @@ async def _anthropic(direct: DirectChat, chat: Any, messages: list[BaseMessage],
     payload = chat._get_request_payload(messages, stream=True, **options)
     client = chat._async_client.with_options(http_client=direct.lean(chat._async_client._client))
     api = client.beta.messages if "betas" in payload else client.messages
-    return _raw(api.with_streaming_response.create(**payload)), AnthropicReader()
+    return _raw(api.with_streaming_response.create(**_past_checks(payload))), AnthropicReader()
+
+
+def _past_checks(payload: Options) -> Options:
+    """Return the arguments of a vendor's call, with the large ones put into the body as they are.
+
+    They are plain JSON already; the vendor's client would walk through each message of the history to find that out.
+    """
+    large = {name: payload[name] for name in ("messages", "input", "tools") if name in payload}
+    rest = {name: [] if name in large else value for name, value in payload.items() if name != "tools"}
+    return {**rest, "extra_body": large | (payload.get("extra_body") or {})}
 
 
 @asynccontextmanager

@@ -98,7 +98,7 @@ class LangChainModel(Model):
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         """Stream the answer. Every error of a vendor comes out as one of ours."""
         try:
-            async with aclosing(self._deltas(request)) as deltas:
+            async with aclosing(await self._opened(request)) as deltas:
                 async for delta in deltas:
                     yield delta
         except Exception as error:
@@ -108,7 +108,8 @@ class LangChainModel(Model):
             # A vendor's traceback may show a key; only what nobody foresaw is worth that.
             raise mapped from (error if not mapped.can_retry and mapped.code == "model_error" else None)
 
-    async def _deltas(self, request: Request) -> AsyncGenerator[Delta, None]:
+    async def _opened(self, request: Request) -> AsyncGenerator[Delta, None]:
+        """Return the deltas of an answer, past LangChain where that is possible."""
         messages, chat = to_langchain(request.messages), self._with_options(request.options)
         bound: Runnable[Any, Any] = chat
         if request.tools:
@@ -116,11 +117,7 @@ class LangChainModel(Model):
         if request.options.stop:
             bound = bound.bind(stop=list(request.options.stop))
         call = await self._direct.prepared(chat, messages, dict(getattr(bound, "kwargs", {}))) if self._direct else None
-        stream = direct_deltas(call, self.name) if call else self._through_langchain(bound, messages)
-        # The generators below hold the connection; they are dropped, and closed, with this one.
-        async with aclosing(stream):
-            async for delta in stream:
-                yield delta
+        return direct_deltas(call, self.name) if call else self._through_langchain(bound, messages)
 
     def _with_options(self, options: ModelOptions) -> BaseChatModel:
         """Return the chat model as it is asked with options: a copy that shares the client."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from importlib import import_module
 from itertools import chain
 from types import ModuleType
-from typing import Any
+from typing import Any, Self
 
 import certifi
 import httptools
@@ -21,6 +21,8 @@ IDLE = 30.0
 _BUFFERED = 256 * 1024
 """Bytes that may wait for their reader before the provider has to."""
 
+CONNECTION = "threadkeep.connection"
+"""The extension of a response that holds its connection, whose pieces of the body can be read without httpx."""
 Origin = tuple[str, str, int]
 
 
@@ -109,11 +111,14 @@ class Connection(asyncio.Protocol):
         while not self._has_head:
             await self._next()
 
-    async def read(self) -> bytes:
-        """Return all of the body that has come meanwhile, nothing at its end."""
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        """Return all of the body that has come meanwhile."""
         while not self._pieces:
             if self._has_end:
-                return b""
+                raise StopAsyncIteration
             await self._next()
         data, self._pieces = b"".join(self._pieces), []
         if self._size > _BUFFERED:
@@ -184,9 +189,8 @@ class Transport:
             def __init__(self, origin: Origin, connection: Connection) -> None:
                 self._origin, self._connection = origin, connection
 
-            async def __aiter__(self) -> Any:
-                while data := await self._connection.read():
-                    yield data
+            def __aiter__(self) -> Any:
+                return aiter(self._connection)
 
             async def aclose(self) -> None:
                 release(self._origin, self._connection)
@@ -206,7 +210,12 @@ class Transport:
         except BaseException:
             connection.drop()
             raise
-        return self._response(connection.status, headers=connection.headers, stream=self._body(origin, connection))
+        return self._response(
+            connection.status,
+            headers=connection.headers,
+            stream=self._body(origin, connection),
+            extensions={CONNECTION: connection},
+        )
 
     async def aclose(self) -> None:
         """Close what is idle."""

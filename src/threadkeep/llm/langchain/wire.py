@@ -110,7 +110,7 @@ class Events:
             elif not line and self._data:
                 text, self._data = b"\n".join(self._data), []
                 if text != b"[DONE]":
-                    yield _checked(json.loads(text))
+                    yield _checked(json.loads(text.decode()))
 
 
 def _checked(event: Any) -> Event:

@@ -1,5 +1,6 @@
 """Which models are streamed past LangChain, and that the others, and what cannot be prepared, go through it."""
 
+import gzip
 from typing import Any
 
 import pytest
@@ -69,3 +70,10 @@ async def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatc
         monkeypatch.setenv("http_proxy", proxy.url.removesuffix("/v1"))
         assert await texts(LangChainModel(chat_at())) == [Text("Hello")]
         assert proxy.paths == ["http://far.invalid/v1/chat/completions"]
+
+
+async def test_an_answer_that_is_compressed_is_read_as_well() -> None:
+    (whole,) = TOGETHER.steps
+    assert isinstance(whole, bytes)
+    async with openai_server(Played((gzip.compress(whole),), headers={"Content-Encoding": "gzip"})) as server:
+        assert await texts(LangChainModel(chat_at(server))) == [Text("Hello")]
