@@ -22,12 +22,13 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, set_span_in_context
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from threadkeep import __version__
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role, ToolResult
 from threadkeep.conversation.turn import Lease, TurnChange
+from threadkeep.server.middleware.headers import HttpMiddleware
 from threadkeep.turn.observer import Observer
 
 NANO = 1_000_000_000
@@ -111,17 +112,12 @@ class Telemetry(Observer):
         span.end(end)
 
 
-class _TakeTraces:
-    """Middleware that takes in `traceparent`."""
+class _TakeTraces(HttpMiddleware):
+    """Takes in `traceparent`."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on."""
-        if scope["type"] == "http":
-            # Never detached: every request runs in a task of its own.
-            context.attach(extract(Headers(scope=scope)))
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # Never detached: every request runs in a task of its own.
+        context.attach(extract(Headers(scope=scope)))
         await self.app(scope, receive, send)
 
 
