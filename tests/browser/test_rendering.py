@@ -8,6 +8,7 @@ import pytest_asyncio
 from playwright.async_api import Page, expect
 
 from tests.browser.harness import Harness
+from tests.browser.waiting import until
 from tests.integration.serving import serving
 
 GROW = """async (text) => {
@@ -28,6 +29,16 @@ GROW = """async (text) => {
     render(html`<${Markdown} text=${text} />`, root);
     return [grown === root.querySelector(".tk-md").innerHTML, kept.size];
 }"""
+IS_DRAWN = """(parts) => !document.querySelector(".tk-md").ariaBusy && document.querySelectorAll(parts).length > 1"""
+BROKEN_WORDS = """() => [...document.querySelectorAll("td, th")].flatMap((cell) => {
+    const text = cell.firstChild;
+    return [...text.data.matchAll(/[^ ]+/g)].filter((word) => {
+        const range = document.createRange();
+        range.setStart(text, word.index);
+        range.setEnd(text, word.index + word[0].length);
+        return range.getClientRects().length > 1;
+    }).map((word) => word[0]);
+})"""
 PROSE = """# Title
 
 First **bold** and `code` with [a link](https://example.org/?a=1&b=2).
@@ -355,3 +366,62 @@ async def test_branches_are_a_tree_of_buttons(parts: Harness) -> None:
     await expect(parts.page.locator("[aria-current=true]")).to_contain_text("2020")
     await parts.page.get_by_role("button", name="first").press("Enter")
     assert await parts.page.evaluate("window.chosen") == [4]
+
+
+async def test_a_table_breaks_no_word_scrolls_inside_itself_and_is_copied(parts: Harness) -> None:
+    await parts.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    head = "| Product | Price | Units sold in the year | Region | Kind |\n|---|--:|--:|---|---|\n"
+    rows = "| Electromagnetic cooker | 1,200 | 12,345,678 | Scandinavia | =1+1 \\| x |\n| Toaster | -3 | 1 | a | b |"
+    await parts.draw("Markdown", text=head + rows)
+    await parts.page.set_viewport_size({"width": 390, "height": 844})
+    assert await parts.page.evaluate(BROKEN_WORDS) == []
+    assert await parts.page.evaluate("document.scrollingElement.scrollWidth <= innerWidth")
+    assert await parts.page.locator(".tk-scroll").evaluate("box => box.scrollWidth > box.clientWidth")
+    copied = "navigator.clipboard.readText()"
+    await parts.page.get_by_role("button", name="Copy as CSV").click()
+    await expect(parts.page.get_by_role("button", name="Copied")).to_be_visible()
+    first = 'Electromagnetic cooker,"1,200","12,345,678",Scandinavia,\'=1+1 | x'
+    csv = f"Product,Price,Units sold in the year,Region,Kind\r\n{first}\r\nToaster,-3,1,a,b"
+    assert await parts.page.evaluate(copied) == csv
+    await parts.page.get_by_role("button", name="Copy as Markdown").click()
+    await expect(parts.page.get_by_role("button", name="Copied")).to_have_count(2)
+    plain_head = head.replace("--:", "---").replace("|---|---|---|---|---|", "| --- | --- | --- | --- | --- |")
+    assert await parts.page.evaluate(copied) == plain_head + rows
+    await parts.draw(
+        "Blocks", blocks=[{"type": "ranked_list", "rows": [{"name": str(n), "cap": n} for n in range(60)]}]
+    )
+    await parts.page.get_by_role("button", name="Copy as CSV").click()
+    await expect(parts.page.get_by_role("button", name="Copied")).to_be_visible()
+    assert (await parts.page.evaluate(copied)).endswith("\r\n59,59")
+
+
+async def test_a_very_long_text_is_drawn_bit_by_bit_and_whole(parts: Harness) -> None:
+    words = "Some **bold** words, see [r]. " + "More words that fill the lines. " * 20
+    section = "## Part {0}\n\n" + words + "\n\n- one\n- two\n\n```py\nx = {0}\n```\n\n| a |\n|---|\n| {0} |\n\n"
+    text = "".join(section.format(number) for number in range(500)) + "[r]: https://example.org/r\n"
+    assert len(text) > 350_000
+    await parts.draw("Markdown", text=text)
+    box = parts.page.locator(".tk-md")
+    assert await box.get_attribute("aria-busy") == "true"
+    assert 1 < await box.locator("h2").count() < 500
+    await until(parts.page, "() => !document.querySelector('.tk-md').ariaBusy")
+    for selector, count in (("h2", 500), ("li", 1_000), ("pre", 500), ("td", 500)):
+        assert await box.locator(selector).count() == count
+    assert await box.locator("p a[href='https://example.org/r']").count() == 500
+
+
+async def test_a_block_of_any_length_is_drawn_in_parts_that_lose_nothing(parts: Harness) -> None:
+    for text, selector in (
+        ("\n".join(f"{number}. item" for number in range(1, 3_001)), "li"),
+        ("| a | b |\n|---|---|\n" + "\n".join(f"| x{number} | x |" for number in range(3_000)), "tbody tr"),
+        ("```py\n" + "\n".join(f"line({number})" for number in range(9_000)) + "\n```", "pre"),
+        ("- a\n" + "\n".join(f"  - inner{number}" for number in range(5_000)), "li:not(:has(li))"),
+        ("words and " * 20_000, "p"),
+    ):
+        words = [word for word in text.replace("|", " ").split() if word[0].isalpha() and word not in ("a", "b")]
+        known, shown = set(words), parts.page.locator(f".tk-md {selector}")
+        for growing in (True, False):
+            await parts.draw("Markdown", text=text, streaming=growing)
+            await until(parts.page, IS_DRAWN, f".tk-md {selector}")
+            drawn = await shown.evaluate_all("all => all.map((one) => one.innerText).join(' ')")
+            assert [word for word in drawn.split() if word in known] == words

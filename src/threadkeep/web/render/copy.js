@@ -24,14 +24,14 @@ function copySelected(text) {
 }
 
 /** Return a button that copies what `read` gives when it is pressed, and says so. */
-export function copyButton(read) {
+export function copyButton(read, label = "Copy") {
   const button = document.createElement("button");
   button.type = "button";
   button.className = "tk-copy";
-  button.textContent = "Copy";
+  button.textContent = label;
   button.addEventListener("click", async () => {
     button.textContent = (await copyText(read(button))) ? "Copied" : "Not copied";
-    setTimeout(() => (button.textContent = "Copy"), SHOWN_FOR);
+    setTimeout(() => (button.textContent = label), SHOWN_FOR);
   });
   return button;
 }

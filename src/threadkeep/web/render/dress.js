@@ -1,12 +1,17 @@
-// What sanitised prose gets to be usable: links that open elsewhere, tables that scroll inside their box, code with its
-// language and a button to copy it, and each paragraph in the direction of its own language. Nodes only, no HTML.
+// What sanitised prose gets to be usable: links that open elsewhere, tables that scroll inside their box and can be copied,
+// code with its language and a button to copy it, and each part in the direction of its own language. Nodes only, no HTML.
 
 import { copyButton } from "./copy.js";
 import { AWAY, safeUrl } from "./links.js";
+import { rowsOf, tableTools } from "./tabular.js";
+
+const SHORT = 14;
+const LONG = 28;
 
 /** Dress the nodes of one piece in place and return them. */
 export function dress(nodes) {
-  for (const box of nodes.querySelectorAll("p, li, blockquote, th, td, h2, h3, h4, h5, h6")) box.dir = "auto";
+  for (const box of nodes.querySelectorAll("p, ul, ol, li, blockquote, table, th, td, h2, h3, h4, h5, h6"))
+    box.dir = "auto";
   nodes.querySelectorAll("a").forEach(dressLink);
   nodes.querySelectorAll("table").forEach(dressTable);
   nodes.querySelectorAll("pre").forEach(dressCode);
@@ -25,9 +30,18 @@ function dressTable(table) {
   box.setAttribute("role", "group");
   box.setAttribute("aria-label", "Table");
   for (const cell of table.querySelectorAll("thead th")) cell.scope = "col";
-  table.replaceWith(box);
+  for (const cell of table.querySelectorAll("th, td")) cell.className = widthOf(cell.textContent.trim());
+  const whole = document.createElement("div");
+  table.replaceWith(whole);
   box.append(table);
+  whole.append(
+    box,
+    tableTools((button) => rowsOf(button.parentElement.previousElementSibling.querySelector("table"))),
+  );
 }
+
+/** Return the class of a cell: a few signs stay in one line, and a sentence gets the room that it needs. */
+const widthOf = ({ length }) => (length <= SHORT ? "tk-short" : length > LONG ? "tk-long" : "");
 
 function dressCode(pre) {
   const code = pre.querySelector("code");

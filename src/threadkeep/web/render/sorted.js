@@ -1,6 +1,7 @@
 // A table whose columns can be sorted by the reader. Values that are missing stay at the end, whichever way it is sorted.
 
-import { html, useMemo, useState } from "../preact.js";
+import { html, useLayoutEffect, useMemo, useRef, useState } from "../preact.js";
+import { tableTools } from "./tabular.js";
 import { columnFormat, numberOf, textOf } from "./value.js";
 
 const AT_FIRST = 50;
@@ -47,6 +48,7 @@ export function SortedTable({ title, columns, rows, numbered = false, empty = "N
         </tbody>
       </table>
     </div>
+    <${Tools} read=${() => texts(shown, formats, places, rows)} />
     ${
       rows.length > AT_FIRST &&
       html`<button type="button" class="tk-more" aria-expanded=${isWhole} onClick=${() => setWhole(!isWhole)}>
@@ -54,6 +56,23 @@ export function SortedTable({ title, columns, rows, numbered = false, empty = "N
     </button>`
     }
   `;
+}
+
+function Tools({ read }) {
+  const box = useRef(null);
+  const now = useRef(read);
+  now.current = read;
+  useLayoutEffect(() => box.current.replaceChildren(tableTools(() => now.current())), []);
+  return html`<div ref=${box} />`;
+}
+
+/** Return the whole table in the order that it is shown in, as texts; numbers whole, as a program would read them. */
+function texts(columns, formats, places, rows) {
+  const written = (value, at) => (typeof value === "number" ? String(value) : formats[at](value));
+  return [
+    columns.map(({ label }) => label),
+    ...places.map((place) => columns.map((_, at) => written(rows[place][at], at))),
+  ];
 }
 
 function Head({ label, spoken, order, column, turn, number }) {
