@@ -3,6 +3,7 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from playwright.async_api import Route, expect
 
 from tests.browser.conftest import NewContext
@@ -180,3 +181,45 @@ async def test_a_long_list_is_loaded_in_parts(new_context: NewContext, api: Api,
     await expect(person.row("One of many 0")).to_have_count(0)
     await person.page.get_by_role("button", name="Show older").click()
     await expect(person.row("One of many 0")).to_be_visible()
+
+
+@pytest.mark.parametrize("size", [(1280, 860), (844, 390), (320, 256)])
+async def test_every_entry_of_every_menu_can_be_reached(
+    new_context: NewContext, api: Api, stage: Server, size: tuple[int, int]
+) -> None:
+    width, height = size
+    ids = [await api.begin(title=f"Row {number} of {width}") for number in range(16)]
+    person = Person(await (await new_context(viewport={"width": width, "height": height})).new_page(), stage.url)
+    page = person.page
+    await person.open(ids[0])
+
+    async def all_in_view(count: int) -> None:
+        items = page.get_by_role("menuitem")
+        await expect(items).to_have_count(count)
+        for _ in range(count):
+            await expect(page.locator("[role=menuitem]:focus")).to_be_in_viewport(ratio=0.95)
+            await page.keyboard.press("ArrowDown")
+        sheet = await page.get_by_role("menu").bounding_box()
+        assert sheet
+        assert 0 <= sheet["y"] <= height - sheet["height"]
+        assert 0 <= sheet["x"] <= width - sheet["width"]
+        await page.keyboard.press("Escape")
+        await expect(items).to_have_count(0)
+
+    await page.get_by_test_id("more").click()
+    await all_in_view(9)
+    if width < 768:
+        await page.get_by_role("button", name="Open the list").click()
+    for number in (0, 15):
+        row = person.row(f"Row {number} of {width}")
+        await row.scroll_into_view_if_needed()
+        await row.hover()
+        await row.get_by_role("button").click()
+        await all_in_view(3)
+    if width < 768:
+        await page.keyboard.press("Escape")
+    await person.more("Delete")
+    note, send = await person.notes.bounding_box(), await page.get_by_test_id("send").bounding_box()
+    assert note
+    assert send
+    assert note["y"] + note["height"] <= send["y"]
