@@ -10,7 +10,7 @@ export class Scrolling {
     this.conversation = conversation;
     this.onAway = onAway;
     this.isAtEnd = true;
-    /** @type {{ seq: string | undefined, top: number } | null} the first message in view */
+    /** @type {{ seq: string | undefined, element: Element, top: number } | null} the first message in view, or a part of it */
     this.anchor = null;
     this.place = 0; // where the box was when it was last looked at
     this.observer = new ResizeObserver(() => this.settle());
@@ -88,14 +88,16 @@ export class Scrolling {
   #note() {
     this.place = this.box.scrollTop;
     const top = this.box.getBoundingClientRect().top;
-    const first = [...this.box.querySelectorAll("[data-seq]")].find(
-      (one) => one.getBoundingClientRect().bottom > top + 1,
-    );
-    this.anchor = first && !this.isAtEnd ? { seq: first.dataset.seq, top: first.getBoundingClientRect().top } : null;
+    const inView = (all) => [...all].find((one) => one.getBoundingClientRect().bottom > top + 1);
+    const first = this.isAtEnd ? null : inView(this.box.querySelectorAll("[data-seq]"));
+    // The parts of a very long text get their height when they come into view.
+    const element = first && (inView(first.querySelectorAll(".tk-part")) ?? first);
+    this.anchor = element ? { seq: first.dataset.seq, element, top: element.getBoundingClientRect().top } : null;
   }
 
   #hold(anchor) {
-    const found = this.box.querySelector(`[data-seq="${anchor.seq}"]`);
+    const isThere = anchor.element.isConnected;
+    const found = isThere ? anchor.element : this.box.querySelector(`[data-seq="${anchor.seq}"]`);
     // What the reader has scrolled since is no reason to go back; what the end of a shorter list has pushed is one.
     const { scrollTop, scrollHeight, clientHeight } = this.box;
     const scrolled = scrollHeight - scrollTop - clientHeight < 1 ? 0 : scrollTop - this.place;

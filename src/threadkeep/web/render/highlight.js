@@ -1,9 +1,11 @@
-// Colours for code, loaded when the first block of code asks for them: the highlighter once, each language once.
+// Colours for code, loaded when the first block of code asks for them: the highlighter once, each language once. One block
+// is coloured at a time, with a rest after each moment of work.
 
 import { sanitiseColours } from "./sanitise.js";
 
 const HOME = "../vendor/highlightjs-11.12.0";
-const LONGEST = 60_000;
+const LONGEST = 30_000;
+const SLICE = 12;
 const LANGUAGES = {
   bash: ["sh", "shell", "zsh", "console"],
   c: ["h"],
@@ -46,11 +48,31 @@ async function highlighter(name) {
   return hljs;
 }
 
-/** Colour a `code` element by the language that it names. Nothing happens for an unknown one or if loading fails. */
-export async function highlight(code) {
-  const name = NAMES.get((code.dataset.lang ?? "").toLowerCase());
+/** @type {HTMLElement[]} */
+const waiting = [];
+
+/** Colour a `code` element in a moment, by the language that it names, if it is a known one. */
+export function highlight(code) {
+  if (!NAMES.has((code.dataset.lang ?? "").toLowerCase())) return;
+  waiting.push(code);
+  if (waiting.length === 1) setTimeout(colourAll);
+}
+
+async function colourAll() {
+  let begun = performance.now();
+  for (; waiting.length > 0; waiting.shift()) {
+    await colour(waiting[0]);
+    if (performance.now() - begun < SLICE) continue;
+    await new Promise((resolve) => setTimeout(resolve));
+    begun = performance.now();
+  }
+}
+
+/** Nothing happens if loading fails, or where the text has changed meanwhile. */
+async function colour(code) {
+  const name = NAMES.get(code.dataset.lang.toLowerCase());
   const text = code.textContent;
-  if (!name || text.length > LONGEST) return;
+  if (text.length > LONGEST) return;
   try {
     const hljs = await highlighter(name);
     const coloured = hljs.highlight(text, { language: name, ignoreIllegals: true }).value;

@@ -1,5 +1,6 @@
 // Markdown on the page. The text is read in pieces, each is sanitised last and drawn; a piece that did not change is left
-// alone. A growing text is drawn at most once a frame, and less often when drawing is dear.
+// alone. A long text is drawn in slices of time, from its beginning, so that the page can be used meanwhile; a growing one at
+// most once a frame, and less often when drawing is dear.
 
 import { html, useEffect, useLayoutEffect, useRef } from "../preact.js";
 import { dress } from "./dress.js";
@@ -9,6 +10,9 @@ import { Reader } from "./reader.js";
 import { sanitise } from "./sanitise.js";
 
 const REST = 4;
+const SLICE = 12; // milliseconds; what the browser does with what was drawn comes on top
+const FEW = 40; // boxes; those of a longer text are kept together in parts of so many
+const AT_ONCE = 4_000; // so much is drawn in any case, so that an answer of usual length is there at once
 
 /** The text of a message. `streaming` says that it still grows, `breaks` that the end of a line is meant as one. */
 export function Markdown({ text, streaming = false, breaks = false }) {
@@ -23,12 +27,25 @@ export function Markdown({ text, streaming = false, breaks = false }) {
   return html`<div class="tk-md" ref=${box} />`;
 }
 
-/** An element that shows one text: knows which piece of HTML each of its children was made from. */
+/** An element that shows one text: knows which piece of HTML each of its boxes was made from. */
 class Sheet {
+  /** @type {string[]} */
   #drawn = [];
-  #coloured = new WeakSet();
-  #waiting = 0;
+  /** @type {HTMLElement[]} */
+  #boxes = [];
+  /** @type {HTMLElement | null} */
+  #part = null; // what the next boxes of a long text go into
+  #at = 0; // the next piece to be drawn
+  /** @type {string[]} */
+  #pieces = []; // those that were read and not drawn yet
+  #isBusy = false;
+  #isStale = false; // the text has grown since its drawing began
+  /** @type {Set<Element>} */
+  #plain = new Set(); // boxes whose code has no colours yet
+  /** @type {number | undefined} */
+  #waiting;
   #cost = 0;
+  #height = 0; // of that part, about
 
   constructor(box, breaks) {
     this.box = box;
@@ -38,8 +55,9 @@ class Sheet {
   show(text, growing) {
     this.text = text;
     this.growing = growing;
-    if (!growing || this.#drawn.length === 0) this.#draw();
-    else this.#waiting ||= setTimeout(() => requestAnimationFrame(() => this.#draw()), this.#cost * REST);
+    if (!growing || this.#drawn.length === 0) this.#begin();
+    else if (this.#isBusy) this.#isStale = true;
+    else this.#waiting ??= setTimeout(() => requestAnimationFrame(() => this.#begin()), this.#cost * REST);
   }
 
   leave() {
@@ -47,32 +65,88 @@ class Sheet {
     this.box = null;
   }
 
-  #draw() {
-    if (!this.box) return;
+  #begin() {
     clearTimeout(this.#waiting);
-    this.#waiting = 0;
+    this.#waiting = undefined;
+    this.#isStale = false;
+    this.#cost = 0;
+    this.#at = this.reader.begin(this.text, this.growing);
+    this.#pieces = [];
+    this.#draw(AT_ONCE);
+  }
+
+  /** Draw until the time is over, but so much in any case; go on in a moment if there is more. */
+  #draw(atLeast = 0) {
+    if (!this.box) return;
     const begun = performance.now();
-    const pieces = this.reader.read(this.text, this.growing);
-    pieces.forEach((piece, at) => this.#drawPiece(piece, at));
-    while (this.box.children.length > pieces.length) this.box.lastChild.remove();
-    this.#drawn = pieces;
-    this.#colour(this.growing ? pieces.length - 1 : pieces.length);
-    this.#cost = performance.now() - begun;
+    let left = atLeast;
+    for (;;) {
+      if (this.#pieces.length === 0) this.#pieces = this.reader.next() ?? [];
+      const piece = this.#pieces.shift();
+      if (piece === undefined) break;
+      this.#drawPiece(piece, this.#at);
+      this.#at += 1;
+      left -= piece.length;
+      if (left <= 0 && performance.now() - begun > SLICE) return this.#pause();
+    }
+    this.#cost += performance.now() - begun;
+    return this.#finish();
+  }
+
+  #pause() {
+    this.#cost += SLICE;
+    this.#isBusy = true;
+    this.box.ariaBusy = "true";
+    this.#waiting = setTimeout(() => this.#draw());
+  }
+
+  #finish() {
+    for (const box of this.#boxes.splice(this.#at)) box.remove();
+    this.#drawn.length = this.#at;
+    this.#isBusy = false;
+    this.#waiting = undefined;
+    this.box.ariaBusy = null;
+    this.#colour();
+    if (this.#isStale) this.show(this.text, this.growing);
   }
 
   #drawPiece(piece, at) {
     if (this.#drawn[at] === piece) return;
-    const child = this.box.children[at] ?? this.box.appendChild(document.createElement("div"));
-    morph(child, dress(sanitise(piece)));
-    this.#coloured.delete(child);
+    const box = (this.#boxes[at] ??= this.#newBox(piece));
+    morph(box, dress(sanitise(piece)));
+    this.#drawn[at] = piece;
+    this.#plain.add(box);
   }
 
-  /** Colour the code in the first children; the last one is left until it is finished. */
-  #colour(count) {
-    for (const child of [...this.box.children].slice(0, count)) {
-      if (this.#coloured.has(child)) continue;
-      this.#coloured.add(child);
-      child.querySelectorAll("pre > code").forEach(highlight);
+  /** Return a box at the end: of the text, or, if it is long, of a part that costs nothing while it is not in view. */
+  #newBox(piece) {
+    const box = document.createElement("div");
+    if (this.#boxes.length < FEW) return this.box.appendChild(box);
+    let part = this.#part;
+    if (!part?.isConnected || part.childElementCount >= FEW) {
+      part = this.#part = document.createElement("div");
+      part.className = "tk-part";
+      this.box.append(part);
+      this.#height = 0;
+    }
+    this.#height += heightOf(piece);
+    part.style.containIntrinsicBlockSize = `auto ${this.#height}em`;
+    return part.appendChild(box);
+  }
+
+  /** Colour the code; in a growing text the last box is left until it is finished. */
+  #colour() {
+    const last = this.growing ? this.#boxes.at(-1) : null;
+    for (const box of this.#plain) {
+      if (box === last) continue;
+      this.#plain.delete(box);
+      box.querySelectorAll("pre > code").forEach(highlight);
     }
   }
+}
+
+/** Return about how high a piece is: what is not in view has not been measured. */
+function heightOf(piece) {
+  const lines = piece.split(/\n|<li|<tr/, 2000).length;
+  return Math.ceil(1.6 * Math.max(lines, piece.length / 90));
 }

@@ -1,14 +1,16 @@
 // Markdown to HTML, one piece for each block at the top of the text. The HTML is not fit to be shown yet: `sanitise.js`
-// comes after it. While a text grows, a block that another one has followed is read once and kept, so that each further
-// word costs as much as the last block is long, not as much as the whole answer.
+// comes after it. A text is read part by part. While it grows, a block that another one has followed is read once and kept,
+// so that each further word costs as much as the last block is long, not as much as the whole answer.
 
 import { Lexer, Marked } from "../vendor/marked-18.2.0/marked.js";
+import { nextChunk } from "./chunks.js";
 import { safeUrl } from "./links.js";
 import { mend } from "./mend.js";
 
 const HARMLESS = /^(?:<\/?(?:br|sub|sup|kbd|mark|b|i|em|strong|s|u|del|ins|small)\s*\/?>\s*)+$/i;
 const ENTITIES = { "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;", "&": "&amp;" };
-const LONGEST = 400_000;
+const DEFINITION = /^ {0,3}\[[^\]\n]{1,200}\]:.{0,2000}$/gm;
+const MOST_DEFINITIONS = 2_000;
 const LONGEST_PARAGRAPH = 8_000;
 
 const escape = (text) => text.replace(/[<>"'&]/g, (mark) => ENTITIES[mark]);
@@ -70,61 +72,100 @@ function placed(depths, token) {
   return above;
 }
 
-/** Reads one text that may still grow. With `breaks`, the end of a line is one, as people expect of what they typed. */
+/**
+ * Reads one text that may still grow: `begin` is told what it is now, `next` gives the following pieces, and null at the end.
+ * With `breaks`, the end of a line is one, as people expect of what they typed.
+ */
 export class Reader {
   #marked;
+  // What has been read and will not change: so much text, so many pieces, and what the next part has to know of them.
   #settled = "";
-  #pieces = [];
+  #count = 0;
+  #before = "";
   #links = {};
   #depths = [];
+  // What is being read.
+  #text = "";
+  #at = 0;
+  #growing = false;
 
   constructor(breaks = false) {
     this.#marked = new Marked({ breaks, gfm: true, renderer, tokenizer });
   }
 
-  /** Return the pieces of HTML that the text consists of. */
-  read(text, growing) {
-    if (text.length > LONGEST) return [`<pre><code data-lang="">${escape(text)}</code></pre>`];
+  /** Begin to read a text; return how many pieces there are that stay as they were. */
+  begin(text, growing) {
     const whole = text.includes("\r") ? text.replace(/\r\n?/g, "\n") : text;
-    if (!growing || !whole.startsWith(this.#settled)) this.#forget();
-    const rest = whole.slice(this.#settled.length);
+    if (!growing || !whole.startsWith(this.#settled)) this.#forget(growing ? {} : this.#definitions(whole));
+    this.#text = whole;
+    this.#growing = growing;
+    this.#at = this.#settled.length;
+    return this.#count;
+  }
+
+  /** Return the pieces of HTML of the next part; null at the end. */
+  next() {
+    if (this.#at >= this.#text.length) return null;
+    const start = this.#at;
+    const { source, end, before } = nextChunk(this.#text, start, this.#before);
+    const isLast = end === this.#text.length;
+    this.#at = end;
     try {
-      return this.#read(growing ? mend(rest) : rest, growing);
+      const tokens = this.#tokens(isLast && this.#growing ? mend(source) : source);
+      const pieces = tokens.map((token) => this.#marked.parser([token])).filter((piece) => piece !== "");
+      if (!isLast) this.#settle(end, before, pieces.length, tokens);
+      else if (this.#growing) this.#settleBlocks(start, tokens);
+      return pieces;
     } catch {
       // Nesting that is too deep for the parser: the words are still there to be read.
-      return [...this.#pieces, `<p>${escape(rest)}</p>`];
+      if (!isLast) this.#settle(end, before, 1, []);
+      return [`<p>${escape(source)}</p>`];
     }
   }
 
-  #forget() {
+  #forget(links) {
     this.#settled = "";
-    this.#pieces = [];
-    this.#links = {};
+    this.#count = 0;
+    this.#before = "";
+    this.#links = links;
     this.#depths = [];
   }
 
-  #read(source, growing) {
+  /** Return the definitions of links: whoever refers to one may stand in a part before it. */
+  #definitions(text) {
+    const lines = (text.match(DEFINITION) ?? []).slice(0, MOST_DEFINITIONS);
+    if (lines.length === 0) return {};
+    const lexer = new Lexer(this.#marked.defaults);
+    lexer.lex(lines.join("\n\n"));
+    return lexer.tokens.links;
+  }
+
+  #tokens(source) {
     const lexer = new Lexer(this.#marked.defaults);
     Object.assign(lexer.tokens.links, this.#links);
     const tokens = lexer.lex(source);
-    const last = tokens.findLastIndex((token) => token.type !== "space");
-    const depths = tokens.slice(0, last).reduce(placed, this.#depths);
-    tokens.slice(Math.max(last, 0)).reduce(placed, depths);
-    const pieces = tokens.map((token) => this.#marked.parser([token]));
-    if (growing && last > 0) this.#settle(tokens.slice(0, last), pieces, depths);
-    else pieces.unshift(...this.#pieces);
-    return pieces.filter((piece) => piece !== "");
+    tokens.reduce(placed, this.#depths);
+    return tokens;
   }
 
-  /** Keep all blocks but the last, which may still change. */
-  #settle(tokens, pieces, depths) {
-    const before = this.#pieces;
-    this.#depths = depths;
-    this.#settled += tokens.map((token) => token.raw).join("");
-    this.#pieces = [...before, ...pieces.slice(0, tokens.length)];
+  /** Keep all blocks of the last part but the last one, which may still change. */
+  #settleBlocks(start, tokens) {
+    const last = tokens.findLastIndex((token) => token.type !== "space");
+    if (last <= 0) return;
+    const kept = tokens.slice(0, last);
+    const length = kept.reduce((sum, token) => sum + token.raw.length, 0) - this.#before.length;
+    if (length <= 0) return; // only what the part before had to say
+    const count = kept.filter((token) => this.#marked.parser([token]) !== "").length;
+    this.#settle(start + length, "", count, kept);
+  }
+
+  #settle(end, before, count, tokens) {
+    this.#settled = this.#text.slice(0, end);
+    this.#before = before;
+    this.#count += count;
+    this.#depths = tokens.reduce(placed, this.#depths);
     for (const token of tokens) {
-      if (token.type === "def") this.#links[token.tag] = { href: token.href, title: token.title };
+      if (token.type === "def") this.#links[token.tag] ??= { href: token.href, title: token.title };
     }
-    pieces.unshift(...before);
   }
 }
