@@ -20,7 +20,7 @@ from bench.texts import turns
 from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import LOCAL
-from threadkeep.runtime import open_keeper
+from threadkeep.runtime import open_conversations
 from threadkeep.server.app import create_app
 from threadkeep.settings import Settings
 from threadkeep.store.base import Append, Store
@@ -47,10 +47,10 @@ def bare(messages: Sequence[Message]) -> str:
 async def main(port: int, sizes: Sequence[int]) -> None:
     """Serve until killed."""
     with TemporaryDirectory() as folder:
-        keeper = await open_keeper(f"sqlite:///{Path(folder) / 'bench.db'}", model="demo")
-        ids = {size: await fill(keeper.store, size) for size in sizes}
+        conversations = await open_conversations(f"sqlite:///{Path(folder) / 'bench.db'}", model="demo")
+        ids = {size: await fill(conversations._store, size) for size in sizes}
         free = dict.fromkeys(("user_requests_per_second", "user_turns", "user_streams"), 0)
-        app = create_app(keeper, Settings.model_validate({"store": "memory:", **free}))
+        app = create_app(conversations, Settings.model_validate({"store": "memory:", **free}))
         text = bare([message for turn in islice(turns(), SHOWN // 2) for message in turn])
 
         async def answer(_request: Request) -> Response:

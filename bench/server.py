@@ -33,8 +33,8 @@ from bench.texts import turns
 from bench.turn import ASSISTANT, TOKENS, InstantModel
 from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.scope import LOCAL
-from threadkeep.keeper import Chat
-from threadkeep.runtime import open_keeper, open_store
+from threadkeep.conversation_handle import ConversationHandle
+from threadkeep.runtime import open_conversations, open_store
 from threadkeep.store.base import Append
 
 WARM_SECONDS = 5.0
@@ -128,10 +128,12 @@ async def begin(port: int, count: int, turns: int) -> list[str]:
 async def measure_rate(report: Report, count: int, width: int = 32) -> None:
     """Turns a second over HTTP, beside the engine alone."""
     with TemporaryDirectory() as folder:
-        keeper = await open_keeper(f"sqlite:///{Path(folder) / 'engine.db'}", [ASSISTANT], model=InstantModel())
-        chats = [await keeper.create() for _ in range(width)]
+        conversations = await open_conversations(
+            f"sqlite:///{Path(folder) / 'engine.db'}", [ASSISTANT], model=InstantModel()
+        )
+        chats = [await conversations.create() for _ in range(width)]
         engine = await rate(asyncio.gather(*(_talk(chat, count // width) for chat in chats)), count)
-        await keeper.close()
+        await conversations.close()
     with serving("instant") as (_, port):
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
             names = [(await client.post("/v1/conversations", json={})).json()["id"] for _ in range(width)]
@@ -140,7 +142,7 @@ async def measure_rate(report: Report, count: int, width: int = 32) -> None:
     report.table(f"Turns of {TOKENS} tokens a second, {width} at a time", ["", "turns/s"], rows)
 
 
-async def _talk(chat: Chat, times: int) -> None:
+async def _talk(chat: ConversationHandle, times: int) -> None:
     for _ in range(times):
         await (await chat.send("Go on.")).answer()
 

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp
 from bench.turn import ASSISTANT, InstantModel
 from threadkeep.conversation.message import Usage
 from threadkeep.llm.base import Delta, Model, Request, Stopped, Text, Used
-from threadkeep.runtime import open_keeper
+from threadkeep.runtime import open_conversations
 from threadkeep.server.app import create_app
 from threadkeep.server.connection import Connection, calm_collector
 from threadkeep.settings import Settings
@@ -73,9 +73,9 @@ async def main(kind: str, port: int) -> None:
             app, http = bare_app(), "auto"
         else:
             model = ClockModel() if kind == "threadkeep" else InstantModel()
-            keeper = await open_keeper(f"sqlite:///{Path(folder) / 'bench.db'}", [ASSISTANT], model=model)
+            conversations = await open_conversations(f"sqlite:///{Path(folder) / 'bench.db'}", [ASSISTANT], model=model)
             free = dict.fromkeys(("user_requests_per_second", "user_turns", "user_streams"), 0)
-            app, http = create_app(keeper, Settings.model_validate({"store": "memory:", **free})), Connection
+            app, http = create_app(conversations, Settings.model_validate({"store": "memory:", **free})), Connection
             calm_collector()
         config = uvicorn.Config(app, port=port, log_level="critical", access_log=False, backlog=4096, http=http)
         await uvicorn.Server(config).serve()

@@ -25,9 +25,10 @@ from threadkeep.conversation.events import TextDelta
 from threadkeep.conversation.message import Message, Role, Usage
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversation.turn import TurnChange, TurnState
-from threadkeep.keeper import Chat, Keeper
+from threadkeep.conversation_handle import ConversationHandle
+from threadkeep.conversations import Conversations
 from threadkeep.llm.base import Delta, Model, Request, Stopped, Text, Used
-from threadkeep.runtime import open_keeper
+from threadkeep.runtime import open_conversations
 from threadkeep.store.base import Append, Begin, Store
 from threadkeep.turn.assistant import Assistant
 
@@ -56,7 +57,7 @@ class InstantModel(Model):
         yield Stopped("stop")
 
 
-async def first_and_last(chat: Chat) -> tuple[float, float]:
+async def first_and_last(chat: ConversationHandle) -> tuple[float, float]:
     """Send a message; return the seconds until the first text and until the end of the turn arrive at a reader."""
     started = time.perf_counter()
     first = 0.0
@@ -78,11 +79,11 @@ async def bare_turn(store: Store, conversation: str) -> None:
         await store.append(LOCAL, conversation, Append(bodies=(answer,), lease=begun.lease, settle=done))
 
 
-async def measure_latency(keeper: Keeper, report: Report, times: int) -> None:
+async def measure_latency(conversations: Conversations, report: Report, times: int) -> None:
     """Time to the first token and to the end."""
-    chat = await keeper.create()
-    bare = (await keeper.create()).id
-    plain = (await keeper.create()).id
+    chat = await conversations.create()
+    bare = (await conversations.create()).id
+    plain = (await conversations.create()).id
     source = turns()
     firsts, lasts, bares, appends = [], [], [], []
     for _ in range(times):
@@ -90,10 +91,10 @@ async def measure_latency(keeper: Keeper, report: Report, times: int) -> None:
         firsts.append(first)
         lasts.append(last)
         started = time.perf_counter()
-        await bare_turn(keeper.store, bare)
+        await bare_turn(conversations._store, bare)
         bares.append(time.perf_counter() - started)
         started = time.perf_counter()
-        await keeper.store.append(LOCAL, plain, Append(bodies=next(source)[:1]))
+        await conversations._store.append(LOCAL, plain, Append(bodies=next(source)[:1]))
         appends.append(time.perf_counter() - started)
     append = median(appends)
     report.table(
@@ -112,14 +113,14 @@ async def measure_latency(keeper: Keeper, report: Report, times: int) -> None:
     report.bar("first token / one durable append", median(firsts) / append, at_most=3)
 
 
-async def measure_history(keeper: Keeper, report: Report, lengths: tuple[int, ...], rounds: int) -> None:
+async def measure_history(conversations: Conversations, report: Report, lengths: tuple[int, ...], rounds: int) -> None:
     """The cost of a turn with different lengths of history and a window of 20."""
     chats = {}
     for length in lengths:
-        chat = await keeper.create()
+        chat = await conversations.create()
         source = turns(length)
         for _ in range(length // 2):
-            await keeper.store.append(LOCAL, chat.id, Append(bodies=next(source)))
+            await conversations._store.append(LOCAL, chat.id, Append(bodies=next(source)))
         chats[f"{length}"] = chat
     acts = {name: (lambda chat=chat: first_and_last(chat)) for name, chat in chats.items()}
     took = await race(acts, rounds=rounds, acts=5)
@@ -132,11 +133,11 @@ async def measure_history(keeper: Keeper, report: Report, lengths: tuple[int, ..
     report.bar("a turn after the longest history / after the shortest", values[-1] / values[0], at_most=1.3)
 
 
-async def measure_rate(keeper: Keeper, report: Report, widths: tuple[int, ...], total: int) -> None:
+async def measure_rate(conversations: Conversations, report: Report, widths: tuple[int, ...], total: int) -> None:
     """Turns a second with many at a time."""
     rows = []
     for width in widths:
-        chats = [await keeper.create() for _ in range(width)]
+        chats = [await conversations.create() for _ in range(width)]
         started = time.perf_counter()
         rounds = max(1, total // width)
         await asyncio.gather(*(_talk(chat, rounds) for chat in chats))
@@ -144,14 +145,14 @@ async def measure_rate(keeper: Keeper, report: Report, widths: tuple[int, ...], 
     report.table(f"Turns of {TOKENS} tokens a second", ["at a time", "turns/s"], rows)
 
 
-async def _talk(chat: Chat, rounds: int) -> None:
+async def _talk(chat: ConversationHandle, rounds: int) -> None:
     for _ in range(rounds):
         await (await chat.send("Go on.")).answer()
 
 
-async def measure_memory(keeper: Keeper, model: InstantModel, report: Report, width: int) -> None:
+async def measure_memory(conversations: Conversations, model: InstantModel, report: Report, width: int) -> None:
     """Memory that one running turn holds."""
-    chats = [await keeper.create() for _ in range(width)]
+    chats = [await conversations.create() for _ in range(width)]
     await _talk(chats[0], 1)
     model.gate = asyncio.Event()
     tracemalloc.start()
@@ -176,15 +177,15 @@ async def main() -> None:
     report.title("The engine on SQLite, with a model that answers at once")
     folder, model = Path(mkdtemp(prefix="threadkeep-bench-")), InstantModel()
     try:
-        keeper = await open_keeper(f"sqlite:///{folder / 'turn.db'}", [ASSISTANT], model=model)
-        await keeper.store.create(LOCAL, NewConversation(id="warm"))
-        await measure_latency(keeper, report, 50 if quick else 300)
+        conversations = await open_conversations(f"sqlite:///{folder / 'turn.db'}", [ASSISTANT], model=model)
+        await conversations._store.create(LOCAL, NewConversation(id="warm"))
+        await measure_latency(conversations, report, 50 if quick else 300)
         await measure_history(
-            keeper, report, (10, 100, 1_000) if quick else (10, 100, 1_000, 10_000), 5 if quick else 30
+            conversations, report, (10, 100, 1_000) if quick else (10, 100, 1_000, 10_000), 5 if quick else 30
         )
-        await measure_rate(keeper, report, (1, 32, 256), 256 if quick else 1024)
-        await measure_memory(keeper, model, report, 256)
-        await keeper.close()
+        await measure_rate(conversations, report, (1, 32, 256), 256 if quick else 1024)
+        await measure_memory(conversations, model, report, 256)
+        await conversations.close()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     report.close()

@@ -1,8 +1,8 @@
 """Threadkeep keeps conversations with language models.
 
-    async with threadkeep.open("sqlite:///chat.db") as keeper:
-        chat = await keeper.create()
-        turn = await chat.send("Hello")
+    async with threadkeep.open("sqlite:///chat.db") as conversations:
+        conversation = await conversations.create()
+        turn = await conversation.send("Hello")
         print(await turn.answer())
 
 Importing this package is cheap: the names below are loaded when they are first used, and no driver, server or vendor is
@@ -37,9 +37,10 @@ if TYPE_CHECKING:
     from threadkeep.conversation.message import Message
     from threadkeep.conversation.scope import Scope
     from threadkeep.conversation.turn import Failure
+    from threadkeep.conversation_handle import ConversationHandle, TurnHandle, TurnOutcome
+    from threadkeep.conversations import Conversations
     from threadkeep.errors import ThreadkeepError
     from threadkeep.integrations.conversation_store import ConversationStore
-    from threadkeep.keeper import Chat, Keeper, SentTurn
     from threadkeep.llm.options import ModelOptions
     from threadkeep.runtime import open  # noqa: A004
     from threadkeep.store.base import Store
@@ -54,15 +55,15 @@ __all__ = [
     "Assistant",
     "BlockAdded",
     "CallDecided",
-    "Chat",
     "Conversation",
+    "ConversationHandle",
     "ConversationStore",
     "ConversationUpdated",
+    "Conversations",
     "Cursor",
     "Event",
     "Failure",
     "HeadChosen",
-    "Keeper",
     "Message",
     "MessageCompleted",
     "MessageStarted",
@@ -71,7 +72,6 @@ __all__ = [
     "ReadersCounted",
     "Registry",
     "Scope",
-    "SentTurn",
     "StateChanged",
     "Store",
     "TextDelta",
@@ -81,6 +81,8 @@ __all__ = [
     "ToolOutcome",
     "ToolReturned",
     "TurnEnded",
+    "TurnHandle",
+    "TurnOutcome",
     "TurnQueued",
     "TurnStarted",
     "TurnWaiting",
@@ -93,15 +95,15 @@ _HOMES = {
     "Assistant": "turn.assistant",
     "BlockAdded": "conversation.events",
     "CallDecided": "conversation.events",
-    "Chat": "keeper",
     "Conversation": "conversation.conversation",
+    "ConversationHandle": "conversation_handle",
     "ConversationStore": "integrations.conversation_store",
     "ConversationUpdated": "conversation.events",
+    "Conversations": "conversations",
     "Cursor": "conversation.cursor",
     "Event": "conversation.events",
     "Failure": "conversation.turn",
     "HeadChosen": "conversation.events",
-    "Keeper": "keeper",
     "Message": "conversation.message",
     "MessageCompleted": "conversation.events",
     "MessageStarted": "conversation.events",
@@ -110,7 +112,6 @@ _HOMES = {
     "ReadersCounted": "conversation.events",
     "Registry": "tools.registry",
     "Scope": "conversation.scope",
-    "SentTurn": "keeper",
     "StateChanged": "conversation.events",
     "Store": "store.base",
     "TextDelta": "conversation.events",
@@ -120,6 +121,8 @@ _HOMES = {
     "ToolOutcome": "tools.base",
     "ToolReturned": "conversation.events",
     "TurnEnded": "conversation.events",
+    "TurnHandle": "conversation_handle",
+    "TurnOutcome": "conversation_handle",
     "TurnQueued": "conversation.events",
     "TurnStarted": "conversation.events",
     "TurnWaiting": "conversation.events",

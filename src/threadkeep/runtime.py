@@ -18,8 +18,8 @@ from threadkeep.context.tokens import count_tokens
 from threadkeep.conversation.clock import Clock, utc_now
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.ids import IdSource, new_id
+from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidStoreUrl, InvalidValue, StoreUnavailable
-from threadkeep.keeper import Keeper
 from threadkeep.llm.base import Model
 from threadkeep.llm.choice import Choice, choose_model
 from threadkeep.settings import AssistantSettings, Settings
@@ -32,11 +32,11 @@ from threadkeep.turn.active_turn import ActiveTurn, EngineDeps
 from threadkeep.turn.admission import Admission
 from threadkeep.turn.agent import Agent
 from threadkeep.turn.assistant import Assistant
-from threadkeep.turn.local_bus import LocalBus
 from threadkeep.turn.lookup import Lookup
 from threadkeep.turn.models import Models
 from threadkeep.turn.observer import Observer
 from threadkeep.turn.owner import is_gone, new_owner
+from threadkeep.turn.publishing import PublishingStore
 from threadkeep.turn.runner import TurnRunner
 from threadkeep.turn.summaries import keep_summary
 from threadkeep.turn.titles import give_title
@@ -96,7 +96,7 @@ class Hosting:
     models: tuple[str, ...] | None = None
 
 
-async def open_keeper(
+async def open_conversations(
     store: str | Store = DEFAULT_STORE,
     assistants: Sequence[Assistant] = (),
     *,
@@ -105,10 +105,10 @@ async def open_keeper(
     mcp: Mapping[str, McpServer] | None = None,
     environment: Mapping[str, str] | None = None,
     hosting: Hosting | None = None,
-) -> Keeper:
+) -> Conversations:
     """Open a store and everything that answers in it. The first assistant answers where a conversation names none.
 
-    `store` is a URL or a store that is open already; it is closed with the keeper.
+    `store` is a URL or a store that is open already; it is closed with the conversations.
     `model` is a name or a model of your own; without one it is chosen from what is found in the environment. `pace` is
     for the scripted demo: seconds for a word.
     """
@@ -126,8 +126,7 @@ async def open_keeper(
     servers = McpServers(mcp or {})
     await servers.start()
     deps = EngineDeps(
-        store=store,
-        bus=LocalBus(),
+        store=PublishingStore(store),
         assistant_of=lambda conversation: _assistant(known, conversation, servers),
         agents=_Agents().of,
         models=Models(
@@ -146,7 +145,24 @@ async def open_keeper(
         admission=hosting.admission,
         observer=hosting.observer,
     )
-    return Keeper(store, TurnRunner(deps, _after_turn), replace(choice, offered=offered), known, servers)
+    return Conversations(TurnRunner(deps, _after_turn), known, replace(choice, offered=offered), servers).start()
+
+
+async def open_unanswered(store: str | Store) -> Conversations:
+    """Open conversations in which nobody answers: no model is chosen, no turn is taken up, nothing is purged."""
+
+    def nobody(*_: object) -> Any:
+        raise InvalidValue("Nobody answers here; threadkeep.open opens conversations that are answered.")
+
+    deps = EngineDeps(
+        store=PublishingStore(await open_store(store) if isinstance(store, str) else store),
+        assistant_of=nobody,
+        models=nobody,
+        clock=utc_now,
+        ids=new_id,
+        owner=new_owner(),
+    )
+    return Conversations(TurnRunner(deps), {}, Choice("none", "Nobody answers."), McpServers({}))
 
 
 def load_counter(name: str | None) -> Counter:
@@ -314,14 +330,11 @@ async def _after_turn(active: ActiveTurn) -> None:
 @asynccontextmanager
 async def open(  # noqa: A001 - it is read as threadkeep.open
     store: str | Store = DEFAULT_STORE, assistants: Sequence[Assistant] = (), *, model: str | Model | None = None
-) -> AsyncIterator[Keeper]:
-    """Open Threadkeep for the length of a block: `async with threadkeep.open() as keeper`. A store of your own is
-    taken as it is, and closed at the end."""
-    keeper = await open_keeper(store, assistants, model=model)
-    try:
-        yield keeper
-    finally:
-        await keeper.close()
+) -> AsyncIterator[Conversations]:
+    """Open Threadkeep for the length of a block: `async with threadkeep.open() as conversations`. A store of your
+    own is taken as it is, and closed at the end."""
+    async with await open_conversations(store, assistants, model=model) as conversations:
+        yield conversations
 
 
 async def _choice(model: str | Model | None, environment: Mapping[str, str]) -> Choice:

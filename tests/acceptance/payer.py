@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 
-from tests.unit.turn.keepers import Keepers
+from tests.unit.turn.processes import Processes
 from threadkeep.conversation.message import Role
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.llm.base import CallPart, Delta, Model, Request, Stopped, Text
@@ -72,16 +72,16 @@ async def main(url: str, folder: Path, part: str) -> None:
     async def opened() -> Store:
         return await open_store(url)
 
-    keepers = Keepers(opened, FakeClock())
-    keeper = await keepers.open(Buyer(), *tools(folder), lease_for=LEASE, owner=part)
+    processes = Processes(opened, FakeClock())
+    conversations = await processes.open(Buyer(), *tools(folder), lease_for=LEASE, owner=part)
     if part == "pays":
-        chat = await keeper.create(title="Payment", id="payment")
+        chat = await conversations.create(title="Payment", id="payment")
         await chat.send("Pay")
-    while await keeper.store.turns(LOCAL, "payment") or keeper.runner.deps.admission.running:
-        await keeper.runner.recover()
+    while await conversations._store.turns(LOCAL, "payment") or conversations._runner.deps.admission.running:
+        await conversations._runner.recover()
         await asyncio.sleep(0.02)
     print("over", flush=True)
-    await keeper.close()
+    await conversations.close()
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from typing import cast
 from tests.acceptance.child import fork, in_child
 from tests.acceptance.turn_player import LEASE_AND_MORE, Mortal
 from tests.told import data_of, name_of
-from tests.unit.turn.keepers import Keepers, ended
+from tests.unit.turn.processes import Processes, ended
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.llm.demo import DemoModel
@@ -46,20 +46,20 @@ async def play(folder: Path, moment: int, lives: int) -> None:
     async def opened() -> Store:
         return await open_store(f"sqlite:///{folder}/log.db", clock=clock)
 
-    keepers = Keepers(opened, clock)
+    processes = Processes(opened, clock)
     assistant = _assistant(folder)
-    keeper = await keepers.open(
+    conversations = await processes.open(
         DemoModel(pace=0), assistant=assistant, store=cast(Store, Mortal(await opened(), moment))
     )
-    chat = await keeper.create(id="skill", title="A skill", key=IdempotencyKey.of("create", "skill", None))
+    chat = await conversations.create(id="skill", title="A skill", key=IdempotencyKey.of("create", "skill", None))
     for number, line in enumerate(TALK):
         end = await ended(await chat.send(line, key=f"line {number}"))
         if name_of(end) != "turn.completed":
             raise AssertionError(f"{line!r} ended with {name_of(end)}: {data_of(end)}")
-    state = (await keeper.store.state(LOCAL, "skill")).values["state"]
+    state = (await conversations._store.state(LOCAL, "skill")).values["state"]
     if state != "completed":
         raise AssertionError(f"all was said, and the conversation is {state}")
-    await keepers.close()
+    await processes.close()
 
 
 def _assistant(folder: Path) -> Assistant:

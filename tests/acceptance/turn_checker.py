@@ -6,14 +6,15 @@ from typing import Any
 
 from tests.acceptance.turn_player import QUESTIONS, STORY, Player
 from tests.told import data_of, name_of
-from tests.unit.turn.keepers import PATIENCE, ended
+from tests.unit.turn.processes import PATIENCE, ended
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, MessageStatus
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversation.turn import TurnChange, TurnState
+from threadkeep.conversation_handle import ConversationHandle
+from threadkeep.conversations import Conversations
 from threadkeep.errors import ThreadkeepError
-from threadkeep.keeper import Chat, Keeper
 from threadkeep.store.base import LogPage
 from threadkeep.testing.stores import whole_log
 from threadkeep.turn.events import events
@@ -38,19 +39,19 @@ class TurnChecker:
 
     async def check(self) -> None:
         """Start again, send again what the client sent, and look at everything."""
-        keeper = await self._player.open()
+        conversations = await self._player.open()
         try:
             async with asyncio.timeout(PATIENCE):
-                chat = await self._player.chat(keeper)
+                chat = await self._player.chat(conversations)
                 await self._send_again(chat)
                 end = await ended(await chat.send("And the next one? [story]"))
                 self._expect(name_of(end) == "turn.completed", f"the next message is not answered: {end}")
-                await self._look(keeper, chat)
+                await self._look(conversations, chat)
         except (ThreadkeepError, TimeoutError) as error:
             self.violations.append(f"{type(error).__name__}: {error}")
         await self._player.close()
 
-    async def _send_again(self, chat: Chat) -> None:
+    async def _send_again(self, chat: ConversationHandle) -> None:
         """Send both questions again with their keys, and wait until they are answered."""
         accepted = {line["accepted"]: line["turn"] for line in self._lines if "accepted" in line}
         for number, question in enumerate(QUESTIONS):
@@ -60,11 +61,11 @@ class TurnChecker:
                 self._expect(turn.number == accepted[number], f"question {number} is turn {turn.number} now")
             await ended(turn)
 
-    async def _look(self, keeper: Keeper, chat: Chat) -> None:
-        entries, draft = await whole_log(keeper.store, LOCAL, chat.id)
+    async def _look(self, conversations: Conversations, chat: ConversationHandle) -> None:
+        entries, draft = await whole_log(conversations._store, LOCAL, chat.id)
         self._expect([e.seq for e in entries] == list(range(1, len(entries) + 1)), "gaps in the log")
         self._expect(draft is None, "something is still being written")
-        self._expect(not await keeper.store.turns(LOCAL, chat.id), "a turn is still open")
+        self._expect(not await conversations._store.turns(LOCAL, chat.id), "a turn is still open")
         self._check_turns(entries)
         self._check_seen(entries)
         self._check_texts(entries)

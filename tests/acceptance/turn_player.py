@@ -17,13 +17,14 @@ from typing import Any, cast
 import asyncpg
 
 from tests.told import data_of, name_of
-from tests.unit.turn.keepers import Keepers, ended
+from tests.unit.turn.processes import Processes, ended
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.message import Role, Usage
 from threadkeep.conversation.scope import LOCAL
-from threadkeep.keeper import Chat, Keeper
+from threadkeep.conversation_handle import ConversationHandle
+from threadkeep.conversations import Conversations
 from threadkeep.llm.base import CallPart, Delta, Model, Request, Stopped, Text, Used
 from threadkeep.runtime import open_store
 from threadkeep.store.base import Store
@@ -31,7 +32,6 @@ from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.providers import check_everywhere
 from threadkeep.tools.base import Tool, ToolContext
 from threadkeep.tools.decorator import tool
-from threadkeep.turn.follow import follow
 
 WRITES = {"create", "update", "append", "begin", "start", "take", "write"}
 QUESTIONS = ("Charge my account [charge]", "And tell me a story [story]")
@@ -131,7 +131,7 @@ class Player:
         self._charges = charges
         self._pace = pace
         self._clock = FakeClock(datetime.now(UTC) + lives * LEASE_AND_MORE)
-        self._keepers = Keepers(self._open_store, self._clock)
+        self._processes = Processes(self._open_store, self._clock)
         self.store: Store | None = None
 
     async def _open_store(self) -> Store:
@@ -143,31 +143,31 @@ class Player:
         await connection.execute("UPDATE threadkeep.turn SET until = until - $1::interval", LEASE_AND_MORE)
         await connection.close()
 
-    async def open(self, moment: int = 0) -> Keeper:
+    async def open(self, moment: int = 0) -> Conversations:
         """Open everything; what others left is taken up."""
         if self._url.startswith("postgresql:"):
             await self._let_leases_run_out()
         self.store = await self._open_store()
         mortal = cast(Store, Mortal(self.store, moment))
         model, given = Teller(self._pace), tools(self._charges, self._conversation)
-        return await self._keepers.open(model, *given, store=mortal)
+        return await self._processes.open(model, *given, store=mortal)
 
-    async def chat(self, keeper: Keeper) -> Chat:
+    async def chat(self, conversations: Conversations) -> ConversationHandle:
         """Create the conversation, or find it if an earlier process has created it."""
         key = IdempotencyKey.of("create", self._conversation, None)
-        return await keeper.create(id=self._conversation, key=key)
+        return await conversations.create(id=self._conversation, key=key)
 
     async def close(self) -> None:
         """Close everything."""
-        await self._keepers.close()
+        await self._processes.close()
 
 
 async def play(player: Player, moment: int, out: int) -> None:
     """Ask both questions, the second while the first is being answered, and tell all that a client would see."""
-    keeper = await player.open(moment)
-    chat = await player.chat(keeper)
+    conversations = await player.open(moment)
+    chat = await player.chat(conversations)
     _tell(out, {"created": chat.id})
-    watching = asyncio.create_task(_watch(player, keeper, chat.id, out))
+    watching = asyncio.create_task(_watch(player, conversations, chat.id, out))
     turns = []
     for number, question in enumerate(QUESTIONS):
         turns.append(await chat.send(question, key=f"question {number}"))
@@ -180,9 +180,8 @@ async def play(player: Player, moment: int, out: int) -> None:
     _tell(out, {"survived": True})
 
 
-async def _watch(player: Player, keeper: Keeper, conversation: str, out: int) -> None:
-    assert player.store is not None
-    events = follow(player.store, keeper.runner.deps.bus, LOCAL, conversation, Cursor())
+async def _watch(player: Player, conversations: Conversations, conversation: str, out: int) -> None:
+    events = conversations.at(LOCAL, conversation).follow(Cursor())
     async with aclosing(events) as stream:
         async for event in stream:
             _tell(out, {"event": name_of(event), "data": data_of(event)})

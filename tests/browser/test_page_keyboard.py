@@ -215,7 +215,7 @@ async def test_the_first_tab_leads_to_the_field(person: Person, api: Api) -> Non
     await expect(person.field).to_be_focused()
 
 
-async def stays_inside(page: Page, dialog: Locator, opener: Locator) -> None:
+async def stays_inside(page: Page, dialog: Locator, processes: Locator) -> None:
     """The focus goes round in a dialog, and comes back to what opened it."""
     await expect(dialog).to_be_visible()
     assert await dialog.evaluate("(dialog) => dialog.contains(document.activeElement)")
@@ -224,7 +224,7 @@ async def stays_inside(page: Page, dialog: Locator, opener: Locator) -> None:
         assert await dialog.evaluate(INSIDE)
     await page.keyboard.press("Escape")
     await expect(dialog).to_have_count(0)
-    await expect(opener).to_be_focused()
+    await expect(processes).to_be_focused()
 
 
 async def test_dialogs_keep_the_focus_and_give_it_back(person: Person, api: Api) -> None:
@@ -235,10 +235,10 @@ async def test_dialogs_keep_the_focus_and_give_it_back(person: Person, api: Api)
         "tree": page.get_by_test_id("branches"),
         "model-dialog": page.get_by_test_id("model"),
     }
-    for name, opener in openers.items():
-        await opener.focus()
+    for name, processes in openers.items():
+        await processes.focus()
         await page.keyboard.press("Enter")
-        await stays_inside(page, page.get_by_test_id(name), opener)
+        await stays_inside(page, page.get_by_test_id(name), processes)
 
 
 async def test_a_menu_is_walked_with_arrows_and_gives_the_focus_back(person: Person, api: Api) -> None:

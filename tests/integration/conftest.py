@@ -1,4 +1,4 @@
-"""Fixtures of the integration tests: keepers whose turns run on stores of several kinds."""
+"""Fixtures of the integration tests: conversations whose turns run on stores of several kinds."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 import pytest_asyncio
 
 from tests.backends import opener
-from tests.unit.turn.keepers import Keepers
+from tests.unit.turn.processes import Processes
 from threadkeep.store.base import Store
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.stores import OpenAnother
@@ -29,12 +29,12 @@ def stores_of_turns(request: pytest.FixtureRequest, clock: FakeClock, tmp_path: 
 
 
 @pytest_asyncio.fixture
-async def keepers(
+async def processes(
     stores_of_turns: OpenAnother, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Keepers]:
-    """Opens keepers on the data of the test, and closes them; each soon sees what the others do."""
+) -> AsyncIterator[Processes]:
+    """Opens conversations on the data of the test, and closes them; each soon sees what the others do."""
     monkeypatch.setattr(follow, "LOOK_EVERY", 0.02)
     monkeypatch.setattr(follow, "LOOK_EVERY_BRIDGED", 0.02)
-    opened = Keepers(stores_of_turns, clock)
+    opened = Processes(stores_of_turns, clock)
     yield opened
     await opened.close()

@@ -16,9 +16,9 @@ from threadkeep.conversation.api_key import ApiKey, KeyRole, digest_of, new_secr
 from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.scope import Scope
-from threadkeep.keeper import Keeper
+from threadkeep.conversations import Conversations
 from threadkeep.llm.base import Model
-from threadkeep.runtime import Hosting, open_keeper
+from threadkeep.runtime import Hosting, open_conversations
 from threadkeep.server.app import create_app
 from threadkeep.server.connection import Connection
 from threadkeep.settings import Settings
@@ -36,7 +36,7 @@ class Server:
 
     url: str
     app: FastAPI
-    keeper: Keeper
+    conversations: Conversations
     client: httpx.AsyncClient
     web: uvicorn.Server
 
@@ -46,7 +46,7 @@ class Server:
         key = ApiKey(
             id=new_id(), digest=digest_of(secret), hint=secret[:9], scope=scope, role=role, created_at=utc_now()
         )
-        await self.keeper.store.keyring.add(key)
+        await self.conversations._store.keyring.add(key)
         return key, {"Authorization": f"Bearer {secret}"}
 
     async def conversation(self, **fields: Any) -> str:
@@ -90,9 +90,9 @@ async def serving(
     """Serve a store on a free port for a while."""
     chosen = Settings(store=store, **settings)
     hosting = Hosting(models=chosen.models)
-    keeper = await open_keeper(store, assistants, model=model, pace=0, mcp=mcp, hosting=hosting)
+    conversations = await open_conversations(store, assistants, model=model, pace=0, mcp=mcp, hosting=hosting)
     listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
-    app = create_app(keeper, chosen)
+    app = create_app(conversations, chosen)
     http = cast(type[Connection], connection)
     server = uvicorn.Server(uvicorn.Config(app, http=http, ws="none", log_level="warning", timeout_graceful_shutdown=1))
     running = asyncio.create_task(server.serve(sockets=[listener]))
@@ -100,13 +100,13 @@ async def serving(
     try:
         limits = httpx.Limits(max_connections=None)
         async with httpx.AsyncClient(base_url=url, timeout=PATIENCE, limits=limits) as client:
-            yield Server(url, app, keeper, client, server)
+            yield Server(url, app, conversations, client, server)
     finally:
-        await keeper.finish_turns(0)
+        await conversations.finish_turns(0)
         await app.state.open_requests.end()
         server.should_exit = True
         await running
-        await keeper.close()
+        await conversations.close()
 
 
 async def told(client: httpx.AsyncClient, path: str, **headers: str) -> AsyncGenerator[ServerSentEvent, None]:

@@ -15,7 +15,7 @@ import uvicorn
 from tests.backends import url_of
 from threadkeep.conversation.export import parse_export
 from threadkeep.llm.base import Model, Text
-from threadkeep.runtime import open_keeper
+from threadkeep.runtime import open_conversations
 from threadkeep.server.app import create_app
 from threadkeep.settings import Settings
 from threadkeep.testing.scripted_model import ScriptedModel, says
@@ -32,9 +32,9 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @asynccontextmanager
 async def serving(store: str, model: str | Model = "demo") -> AsyncIterator[httpx.AsyncClient]:
     """Serve a store on a free port for a while, and yield a client of it."""
-    keeper = await open_keeper(store, model=model, pace=0)
+    conversations = await open_conversations(store, model=model, pace=0)
     listener = socket.create_server(("127.0.0.1", 0))
-    app = create_app(keeper, Settings(store=store))
+    app = create_app(conversations, Settings(store=store))
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
     running = asyncio.create_task(server.serve(sockets=[listener]))
     try:
@@ -43,7 +43,7 @@ async def serving(store: str, model: str | Model = "demo") -> AsyncIterator[http
     finally:
         server.should_exit = True
         await running
-        await keeper.close()
+        await conversations.close()
 
 
 async def told(client: httpx.AsyncClient, session: str, after: str | None = None) -> AsyncIterator[Told]:

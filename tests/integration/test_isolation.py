@@ -133,7 +133,7 @@ async def shared(store: str) -> AsyncIterator[People]:
         _, stranger = await server.key("globex", "ada")
         mine, purged = await _talk(server, me), await _talk(server, me)
         await server.client.delete(f"/v1/conversations/{purged}", headers=me)
-        assert await server.keeper.store.purge(NO_TIME) == 1
+        assert await server.conversations._store.purge(NO_TIME) == 1
         deleted, theirs = await _talk(server, me), await _talk(server, colleague)
         await server.client.delete(f"/v1/conversations/{deleted}", headers=me)
         await server.client.delete(f"/v1/conversations/{theirs}", headers=colleague)
@@ -188,7 +188,7 @@ MISSING = {
 async def test_a_conversation_that_is_not_ones_own_is_the_same_404_everywhere_and_stays_as_it_is(store: str) -> None:
     async with shared(store) as people:
         calls = list(calls_of(people.server.app.openapi()))
-        before = await everything(people.server.keeper.store, *people.victims)
+        before = await everything(people.server.conversations._store, *people.victims)
         for call in calls:
             for kind, id in people.others.items():
                 if kind == "deleted" and call.path.endswith("/restore"):
@@ -196,7 +196,7 @@ async def test_a_conversation_that_is_not_ones_own_is_the_same_404_everywhere_an
                 for headers in ({}, {"Accept": "text/event-stream", "Idempotency-Key": "mine"}):
                     answer = await status_and_problem(people, call, id, **headers)
                     assert answer == (404, "application/problem+json", MISSING), f"{call} with {kind} id"
-        assert await everything(people.server.keeper.store, *people.victims) == before
+        assert await everything(people.server.conversations._store, *people.victims) == before
 
 
 async def test_the_same_requests_find_ones_own_conversation() -> None:
@@ -241,7 +241,7 @@ async def test_an_administrator_reads_nobody_elses_conversation() -> None:
 async def test_a_cursor_of_somebody_else_opens_nothing() -> None:
     async with shared("memory:") as people:
         client, theirs = people.server.client, people.others["a foreign user's"]
-        cursor = (await people.server.keeper.store.get(people.victims[1], theirs)).entries
+        cursor = (await people.server.conversations._store.get(people.victims[1], theirs)).entries
         assert cursor
         for id, value in ((people.mine, theirs), (people.mine, "AAAA"), (people.mine, "1")):
             answer = await client.get(f"/v1/conversations/{id}/events", params={"after": value}, headers=people.me)

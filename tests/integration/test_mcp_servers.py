@@ -295,7 +295,7 @@ async def test_a_server_tells_which_tool_servers_it_has_and_what_they_offer_but_
     }
     assistants = [Assistant(name="with", mcp=True), Assistant(name="without")]
     async with serving(assistants=assistants, mcp=mcp) as server:
-        await server.keeper.mcp.settled(20)
+        await server.conversations.mcp.settled(20)
         answer = await server.client.get("/v1/assistants")
         metrics = (await server.client.get("/metrics")).text
     about = answer.json()

@@ -9,7 +9,7 @@ import pytest
 from tests.backends import InDatabase
 from tests.pgbouncer import pooled, through
 from tests.postgres_server import PostgresServer, Urls
-from tests.unit.turn.keepers import until
+from tests.unit.turn.processes import until
 from threadkeep.errors import StoreUnavailable
 from threadkeep.runtime import migrate, open_store
 from threadkeep.store.base import Store

@@ -10,11 +10,11 @@ import pytest_asyncio
 
 from tests.postgres_server import PostgresServer, Urls
 from tests.told import data_of, name_of
-from tests.unit.turn.keepers import PATIENCE, Keepers, Silent, called, hung_up, new_chat, until
+from tests.unit.turn.processes import PATIENCE, Processes, Silent, called, hung_up, new_conversation, until
 from threadkeep import background
 from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversations import Conversations
 from threadkeep.errors import StoreUnavailable
-from threadkeep.keeper import Chat, Keeper
 from threadkeep.llm.base import Model, Text
 from threadkeep.runtime import open_store
 from threadkeep.store.base import Store
@@ -30,8 +30,8 @@ LISTENING = "SELECT pid FROM pg_stat_activity WHERE datname = '{}' AND query LIK
 @pytest_asyncio.fixture
 async def instances(
     postgres_database: Urls, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Keepers]:
-    """Opens keepers on one database whose readers never look by themselves."""
+) -> AsyncIterator[Processes]:
+    """Opens conversations on one database whose readers never look by themselves."""
     monkeypatch.setattr(follow, "LOOK_EVERY", 3600.0)
     monkeypatch.setattr(follow, "LOOK_EVERY_BRIDGED", 3600.0)
     monkeypatch.setattr(background, "FIRST_PAUSE", 0.01)
@@ -39,36 +39,39 @@ async def instances(
     async def open_one() -> Store:
         return await open_store(postgres_database.server, clock=clock)
 
-    opened = Keepers(open_one, clock)
+    opened = Processes(open_one, clock)
     yield opened
     await opened.close()
 
 
-async def connected(instances: Keepers, *models: Model) -> list[Keeper]:
-    """Open a keeper for each model, and wait until they hear each other. Their leases need no looking after."""
-    keepers = [await instances.open(model, lease_for=timedelta(hours=1)) for model in models]
-    for one in keepers:
-        await heard_by_the_others(one, keepers)
-    return keepers
+async def connected(instances: Processes, *models: Model) -> list[Conversations]:
+    """Open conversations for each model, and wait until they hear each other. Their leases need no looking after."""
+    opened = [await instances.open(model, lease_for=timedelta(hours=1)) for model in models]
+    for one in opened:
+        await heard_by_the_others(one, opened)
+    return opened
 
 
-async def heard_by_the_others(one: Keeper, keepers: list[Keeper]) -> None:
+async def heard_by_the_others(one: Conversations, opened: list[Conversations]) -> None:
     """Publish something on one bus until every other one has heard it."""
-    for other in keepers:
+    for other in opened:
         if other is not one:
-            with other.runner.deps.bus.subscribed("nobody", "hello") as reader:
+            with other._store.bus.subscribed("nobody", "hello") as reader:
                 async with asyncio.timeout(PATIENCE):
                     while not reader._nudges:
-                        one.runner.deps.bus.publish("nobody", "hello")
+                        one._store.bus.publish("nobody", "hello")
                         await asyncio.sleep(0.01)
 
 
-async def test_a_reader_at_another_instance_sees_text_and_end_of_a_turn(instances: Keepers) -> None:
+async def test_a_reader_at_another_instance_sees_text_and_end_of_a_turn(instances: Processes) -> None:
     gate = asyncio.Event()
     writing, reading = await connected(instances, ScriptedModel([Text("Hel"), gate, *says("lo")]), ScriptedModel())
-    chat = await new_chat(writing)
+    chat = await new_conversation(writing)
     seen = []
-    async with asyncio.timeout(PATIENCE), aclosing(Chat(reading, chat.scope, chat.id).follow(Cursor())) as events:
+    async with (
+        asyncio.timeout(PATIENCE),
+        aclosing(reading.at(chat.scope, chat.id).follow(Cursor())) as events,
+    ):
         await chat.send("Hi")
         async for event in events:
             seen.append(name_of(event))
@@ -80,49 +83,49 @@ async def test_a_reader_at_another_instance_sees_text_and_end_of_a_turn(instance
     assert seen[-2:] == ["message.completed", "turn.completed"]
 
 
-async def test_a_turn_that_is_cancelled_at_another_instance_stops_at_once(instances: Keepers) -> None:
+async def test_a_turn_that_is_cancelled_at_another_instance_stops_at_once(instances: Processes) -> None:
     model = ScriptedModel([asyncio.Event()])
     writing, other = await connected(instances, model, Silent())
-    chat = await new_chat(writing)
+    chat = await new_conversation(writing)
     await chat.send("Hi")
     await called(model)
-    await Chat(other, chat.scope, chat.id).cancel()
+    await other.at(chat.scope, chat.id).cancel()
     await hung_up(model)
-    assert not await writing.store.turns(chat.scope, chat.id)
+    assert not await chat.turns()
 
 
 async def test_a_connection_that_breaks_is_made_again(
-    instances: Keepers, postgres_server: PostgresServer, postgres_database: Urls
+    instances: Processes, postgres_server: PostgresServer, postgres_database: Urls
 ) -> None:
-    keepers = await connected(instances, Silent(), Silent())
+    opened = await connected(instances, Silent(), Silent())
     database = postgres_database.owner.partition("?")[0].rpartition("/")[2]
     for (process,) in postgres_server.fetch(LISTENING.format(database)):
         postgres_server.execute(f"SELECT pg_terminate_backend({process})")
-    for one in keepers:
-        await heard_by_the_others(one, keepers)
+    for one in opened:
+        await heard_by_the_others(one, opened)
 
 
-async def test_a_wire_says_that_it_is_cut(postgres_server: PostgresServer, postgres_database: Urls) -> None:
-    wire = PostgresNotifyChannel(Address(postgres_database.server))
+async def test_a_channel_says_that_it_is_cut(postgres_server: PostgresServer, postgres_database: Urls) -> None:
+    channel = PostgresNotifyChannel(Address(postgres_database.server))
     with pytest.raises(StoreUnavailable):
-        await wire.send(["too early"])
+        await channel.send(["too early"])
     heard: list[str] = []
-    await wire.open(heard.append)
-    await wire.send(["one", "two"])
+    await channel.open(heard.append)
+    await channel.send(["one", "two"])
     await until(lambda: len(heard) == 2)
     assert heard == ["one", "two"]
-    await wire.close()
-    await wire.close()
+    await channel.close()
+    await channel.close()
     with pytest.raises(StoreUnavailable):
-        await wire.send(["too late"])
+        await channel.send(["too late"])
 
 
-async def test_readers_at_both_instances_are_counted_together(instances: Keepers) -> None:
+async def test_readers_at_both_instances_are_counted_together(instances: Processes) -> None:
     one, two = [await instances.open(ScriptedModel()) for _ in "ab"]
-    chat = await new_chat(one)
-    async with asyncio.timeout(PATIENCE), aclosing(one.desk.follow(chat.scope, chat.id, presence=True)) as first:
+    chat = await new_conversation(one)
+    async with asyncio.timeout(PATIENCE), aclosing(chat.follow(presence=True)) as first:
         assert data_of(await anext(first)) == {"readers": 1}
-        async with aclosing(two.desk.follow(chat.scope, chat.id, presence=True)) as second:
+        async with aclosing(two.at(chat.scope, chat.id).follow(presence=True)) as second:
             told = [data_of(await anext(second))["readers"]]
             while told[-1] != 2:
                 told.append(data_of(await anext(second))["readers"])

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.pumping import KINDS, limited
-from threadkeep.runtime import found_assistants, open_keeper
+from threadkeep.runtime import found_assistants, open_conversations
 from threadkeep.settings import Settings
 
 SIZE = 20_000
@@ -19,9 +19,9 @@ async def test_no_long_input_takes_an_assistant_long(name: str, tmp_path: Path) 
     assistant = found_assistants(Settings(skills_dir=str(tmp_path)))[name]
     opening = assistant.examples[0]
     slow = {}
-    async with await open_keeper("memory:", [assistant], model="demo", pace=0, environment={}) as keeper:
+    async with await open_conversations("memory:", [assistant], model="demo", pace=0, environment={}) as conversations:
         for kind, body in KINDS.items():
-            chat = await keeper.create()
+            chat = await conversations.create()
             await (await chat.send(opening)).answer()
             for text in (
                 f"{body * (SIZE // len(body))}y",

@@ -90,7 +90,7 @@ async def test_a_conversation_is_created_listed_read_changed_deleted_and_brought
         assert (await client.get(path)).status_code == 200
         assert_problem(await client.post(f"{other}/restore"), 404, "conversation_not_found")
         await client.delete(path)
-        await server.keeper.store.purge(NO_TIME)
+        await server.conversations._store.purge(NO_TIME)
         assert_problem(await client.post(f"{path}/restore"), 404, "conversation_not_found")
 
 
@@ -386,7 +386,7 @@ async def test_what_was_said_is_found_and_exported(store: str) -> None:
 
 async def test_a_conversation_whose_model_is_gone_is_a_conflict_that_the_client_can_settle(store: str) -> None:
     async with serving(store) as server:
-        made = await server.keeper.create(model="gone", title="Kept")
+        made = await server.conversations.create(model="gone", title="Kept")
         path = f"/v1/conversations/{made.id}"
         for _ in range(2):
             answer = await server.say(path, "Hello", **{"Idempotency-Key": "k"})
@@ -444,7 +444,7 @@ async def test_a_turn_that_ends_while_a_conversation_is_read_is_not_told_without
     async with serving(store, ScriptedModel([Text("Now"), gate, *says(" done.")])) as server:
         path = await server.conversation(title="Kept")
         await server.client.post(f"{path}/messages", json={"content": "Go"}, headers=AT_ONCE)
-        turns = server.keeper.store.turns
+        turns = server.conversations._store.turns
 
         async def when_it_has_ended(*place: Any) -> Any:
             gate.set()
@@ -452,7 +452,7 @@ async def test_a_turn_that_ends_while_a_conversation_is_read_is_not_told_without
                 await asyncio.sleep(0.001)
             return found
 
-        monkeypatch.setattr(server.keeper.store, "turns", when_it_has_ended)
+        monkeypatch.setattr(server.conversations._store, "turns", when_it_has_ended)
         read = (await server.client.get(path)).json()
         assert read["turns"] == []
         assert [message["content"] for message in read["messages"]] == ["Go", "Now done."]

@@ -57,7 +57,7 @@ def address(page: AppTest) -> str:
     return str(page.query_params["conversation"])
 
 
-def new_chat(page: AppTest) -> AppTest:
+def new_conversation(page: AppTest) -> AppTest:
     next(button for button in page.sidebar.button if button.label == "New Chat").click()
     return page
 
@@ -110,7 +110,7 @@ async def test_a_refresh_shows_the_same_conversation(server: Server) -> None:
 async def test_new_chat_begins_another_conversation_and_keeps_the_old_one(server: Server) -> None:
     page = await say(await opened(), "What is the budget of cost centre CC-1001?")
     first = address(page)
-    page = await run(new_chat(page))
+    page = await run(new_conversation(page))
     assert (said(page), "conversation" in page.query_params) == ([], False)
     page = await say(page, "What is the budget of CC-1002?")
     assert address(page) != first
@@ -147,7 +147,7 @@ async def test_a_server_that_is_away_is_told_and_the_page_comes_back_with_it(
 async def test_a_conversation_that_is_not_there_is_told_and_new_chat_leaves_it(server: Server, address: str) -> None:
     page = await opened(address)
     assert page.error[0].value.startswith("The server refused this: ")
-    assert not (await run(new_chat(page))).error
+    assert not (await run(new_conversation(page))).error
 
 
 async def test_a_turn_that_fails_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,13 +6,14 @@ from contextlib import aclosing
 import pytest
 
 from tests.told import data_of, name_of
-from tests.unit.turn.keepers import PATIENCE, Keepers, contents, ended, entries_of, new_chat, seen, told
+from tests.unit.turn.processes import PATIENCE, Processes, contents, ended, entries_of, new_conversation, seen, told
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnChange, TurnState
+from threadkeep.conversation_handle import ConversationHandle
+from threadkeep.conversations import Conversations
 from threadkeep.errors import KeyReused, TurnNotFound
-from threadkeep.keeper import Chat, Keeper
-from threadkeep.runtime import open_keeper
+from threadkeep.runtime import open_conversations
 from threadkeep.store.base import Append, Appended
 from threadkeep.testing.providers import check_everywhere
 from threadkeep.testing.scripted_model import ScriptedModel, says, wants
@@ -47,28 +48,28 @@ async def look() -> str:
     return "100 left"
 
 
-async def until_waiting(chat: Chat) -> None:
+async def until_waiting(chat: ConversationHandle) -> None:
     """Wait until the newest turn waits for a person again."""
     async with asyncio.timeout(PATIENCE), aclosing(chat.follow(Cursor())) as events:
         async for event in events:
-            if name_of(event) == "turn.waiting" and await chat.is_waiting():
+            if name_of(event) == "turn.waiting" and await chat.waiting_calls():
                 return
 
 
 PAYS = wants(("call_1", "pay", {"amount": 5}))
 
 
-async def test_a_turn_waits_without_a_lease_and_goes_on_when_a_person_allows_it(keepers: Keepers) -> None:
+async def test_a_turn_waits_without_a_lease_and_goes_on_when_a_person_allows_it(processes: Processes) -> None:
     till = Till()
     model = ScriptedModel(PAYS, says("Paid."))
-    keeper = await keepers.open(model, till.pay)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(model, till.pay)
+    chat = await new_conversation(conversations)
     turn = await chat.send("Pay five")
     assert name_of(await ended(turn)) == "turn.waiting"
-    (waiting,) = await keeper.store.turns(chat.scope, chat.id)
+    (waiting,) = await conversations._store.turns(chat.scope, chat.id)
     assert (waiting.state, waiting.owner, waiting.until) == (TurnState.WAITING, None, None)
-    keepers.clock.advance(7 * 24 * 3600)
-    assert await keeper.runner.recover() == 0, "a turn that waits is nobody's to recover"
+    processes.clock.advance(7 * 24 * 3600)
+    assert await conversations._runner.recover() == 0, "a turn that waits is nobody's to recover"
     assert till.paid == []
     await chat.approve("call_1")
     assert name_of(await ended(turn)) == "turn.completed"
@@ -77,11 +78,11 @@ async def test_a_turn_waits_without_a_lease_and_goes_on_when_a_person_allows_it(
     check_everywhere(model.requests[1])
 
 
-async def test_a_refusal_and_its_reason_are_told_to_the_model(keepers: Keepers) -> None:
+async def test_a_refusal_and_its_reason_are_told_to_the_model(processes: Processes) -> None:
     till = Till()
     model = ScriptedModel(PAYS, says("As you wish."))
-    keeper = await keepers.open(model, till.pay)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(model, till.pay)
+    chat = await new_conversation(conversations)
     turn = await chat.send("Pay five")
     await ended(turn)
     await chat.approve("call_1", approved=False, reason="too much")
@@ -94,11 +95,11 @@ async def test_a_refusal_and_its_reason_are_told_to_the_model(keepers: Keepers) 
     assert data_of(approval)["approval"] == {"tool_call_id": "call_1", "approved": False, "reason": "too much"}
 
 
-async def test_of_two_calls_only_one_needs_a_person_and_both_wait(keepers: Keepers) -> None:
+async def test_of_two_calls_only_one_needs_a_person_and_both_wait(processes: Processes) -> None:
     till = Till()
     calls = wants(("call_1", "look", {}), ("call_2", "pay", {"amount": 7}))
-    keeper = await keepers.open(ScriptedModel(calls, says("Done.")), till.pay, look)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(ScriptedModel(calls, says("Done.")), till.pay, look)
+    chat = await new_conversation(conversations)
     turn = await chat.send("Look, then pay")
     end = await ended(turn)
     assert (name_of(end), data_of(end)["calls"]) == ("turn.waiting", ["call_2"])
@@ -113,25 +114,25 @@ async def test_of_two_calls_only_one_needs_a_person_and_both_wait(keepers: Keepe
     ]
 
 
-async def test_two_calls_that_need_a_person_are_decided_one_by_one(keepers: Keepers) -> None:
+async def test_two_calls_that_need_a_person_are_decided_one_by_one(processes: Processes) -> None:
     till = Till()
     calls = wants(("call_1", "pay", {"amount": 1}), ("call_2", "pay", {"amount": 2}))
-    keeper = await keepers.open(ScriptedModel(calls, says("Done.")), till.pay)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(ScriptedModel(calls, says("Done.")), till.pay)
+    chat = await new_conversation(conversations)
     turn = await chat.send("Pay one and two")
     await ended(turn)
     await chat.approve("call_2", approved=False)
-    assert await chat.is_waiting()
+    assert await chat.waiting_calls()
     await chat.approve("call_1")
     await ended(turn)
     assert till.paid == [("call_1", 1)]
 
 
-async def test_two_people_who_decide_two_calls_at_once_both_count(keepers: Keepers) -> None:
+async def test_two_people_who_decide_two_calls_at_once_both_count(processes: Processes) -> None:
     till = Till()
     calls = wants(("call_1", "pay", {"amount": 1}), ("call_2", "pay", {"amount": 2}))
-    keeper = await keepers.open(ScriptedModel(calls, says("Done.")), till.pay)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(ScriptedModel(calls, says("Done.")), till.pay)
+    chat = await new_conversation(conversations)
     turn = await chat.send("Pay one and two")
     await ended(turn)
     await asyncio.gather(chat.approve("call_1"), chat.approve("call_2"))
@@ -139,26 +140,26 @@ async def test_two_people_who_decide_two_calls_at_once_both_count(keepers: Keepe
     assert sorted(till.paid) == [("call_1", 1), ("call_2", 2)]
 
 
-async def test_the_same_answer_given_twice_is_one_answer(keepers: Keepers) -> None:
+async def test_the_same_answer_given_twice_is_one_answer(processes: Processes) -> None:
     till = Till()
-    keeper = await keepers.open(ScriptedModel(PAYS, says("Paid.")), till.pay)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(ScriptedModel(PAYS, says("Paid.")), till.pay)
+    chat = await new_conversation(conversations)
     turn = await chat.send("Pay five")
     await ended(turn)
-    one = await keeper.desk.approve(chat.scope, chat.id, "call_1", approved=True)
+    one = await chat.approve("call_1")
     await ended(turn)
-    two = await keeper.desk.approve(chat.scope, chat.id, "call_1", approved=True)
+    two = await chat.approve("call_1")
     assert one == two
     with pytest.raises(TurnNotFound):
         await chat.approve("call_1", approved=False)
     assert till.paid == [("call_1", 5)]
 
 
-async def test_a_key_that_answered_one_call_cannot_answer_another(keepers: Keepers) -> None:
+async def test_a_key_that_answered_one_call_cannot_answer_another(processes: Processes) -> None:
     till = Till()
     calls = wants(("call_1", "pay", {"amount": 1}), ("call_2", "pay", {"amount": 2}))
-    keeper = await keepers.open(ScriptedModel(calls, says("Done.")), till.pay)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(ScriptedModel(calls, says("Done.")), till.pay)
+    chat = await new_conversation(conversations)
     turn = await chat.send("Pay one and two")
     await ended(turn)
     await chat.approve("call_1", key="one")
@@ -171,10 +172,10 @@ async def test_a_key_that_answered_one_call_cannot_answer_another(keepers: Keepe
     assert sorted(till.paid) == [("call_1", 1), ("call_2", 2)]
 
 
-async def test_an_id_that_a_provider_uses_again_needs_an_answer_of_its_own(keepers: Keepers) -> None:
+async def test_an_id_that_a_provider_uses_again_needs_an_answer_of_its_own(processes: Processes) -> None:
     till = Till()
-    keeper = await keepers.open(ScriptedModel(PAYS, says("Paid."), PAYS, says("Paid again.")), till.pay)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(ScriptedModel(PAYS, says("Paid."), PAYS, says("Paid again.")), till.pay)
+    chat = await new_conversation(conversations)
     for question in ("Pay five", "Pay five more"):
         turn = await chat.send(question)
         assert name_of(await ended(turn)) == "turn.waiting"
@@ -183,9 +184,9 @@ async def test_an_id_that_a_provider_uses_again_needs_an_answer_of_its_own(keepe
     assert till.paid == [("call_1", 5)] * 2
 
 
-async def test_nobody_can_decide_about_a_call_that_does_not_wait(keepers: Keepers) -> None:
-    keeper = await keepers.open(ScriptedModel(PAYS), Till().pay)
-    chat = await new_chat(keeper)
+async def test_nobody_can_decide_about_a_call_that_does_not_wait(processes: Processes) -> None:
+    conversations = await processes.open(ScriptedModel(PAYS), Till().pay)
+    chat = await new_conversation(conversations)
     with pytest.raises(TurnNotFound):
         await chat.approve("call_1")
     await ended(await chat.send("Pay five"))
@@ -193,12 +194,12 @@ async def test_nobody_can_decide_about_a_call_that_does_not_wait(keepers: Keeper
         await chat.approve("call_9")
 
 
-async def test_cancelling_a_turn_that_waits_counts_as_a_refusal(keepers: Keepers) -> None:
+async def test_cancelling_a_turn_that_waits_counts_as_a_refusal(processes: Processes) -> None:
     till = Till()
     calls = wants(("call_1", "look", {}), ("call_2", "pay", {"amount": 7}))
     model = ScriptedModel(calls, says("What else?"))
-    keeper = await keepers.open(model, till.pay, look)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(model, till.pay, look)
+    chat = await new_conversation(conversations)
     turn = await chat.send("Look, then pay")
     await ended(turn)
     await chat.cancel()
@@ -211,36 +212,36 @@ async def test_cancelling_a_turn_that_waits_counts_as_a_refusal(keepers: Keepers
 
 
 async def test_who_dies_between_the_answer_and_going_on_leaves_a_turn_that_is_recovered(
-    keepers: Keepers, monkeypatch: pytest.MonkeyPatch
+    processes: Processes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     till = Till()
-    keeper = await keepers.open(ScriptedModel(PAYS), till.pay)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(ScriptedModel(PAYS), till.pay)
+    chat = await new_conversation(conversations)
     turn = await chat.send("Pay five")
     await ended(turn)
-    append = keeper.store.append
+    append = conversations._store.append
 
     async def append_and_die(scope: Scope, conversation: str, what: Append) -> Appended:
         await append(scope, conversation, what)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(keeper.store, "append", append_and_die)
+        patch.setattr(conversations._store, "append", append_and_die)
         with pytest.raises(KeyboardInterrupt):
             await chat.approve("call_1")
-    keepers.clock.advance(60)
-    await keepers.open(ScriptedModel(says("I cannot tell whether it was paid.")), till.pay)
+    processes.clock.advance(60)
+    await processes.open(ScriptedModel(says("I cannot tell whether it was paid.")), till.pay)
     assert name_of(await ended(turn)) == "turn.completed"
     assert till.paid == []
     assert data_of(await seen(chat, "tool.result"))["error"] == "outcome unknown"
 
 
 async def test_who_dies_before_the_answer_is_stored_leaves_a_turn_that_waits_again(
-    keepers: Keepers, monkeypatch: pytest.MonkeyPatch
+    processes: Processes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     till = Till()
-    keeper = await keepers.open(ScriptedModel(PAYS), till.pay)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(ScriptedModel(PAYS), till.pay)
+    chat = await new_conversation(conversations)
     turn = await chat.send("Pay five")
     await ended(turn)
 
@@ -248,21 +249,23 @@ async def test_who_dies_before_the_answer_is_stored_leaves_a_turn_that_waits_aga
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(keeper.store, "append", die)
+        patch.setattr(conversations._store, "append", die)
         with pytest.raises(KeyboardInterrupt):
             await chat.approve("call_1")
-    keepers.clock.advance(60)
-    other = await keepers.open(ScriptedModel(says("Paid.")), till.pay)
+    processes.clock.advance(60)
+    other = await processes.open(ScriptedModel(says("Paid.")), till.pay)
     assert name_of(await ended(turn)) == "turn.waiting"
     await (await other.get(chat.id)).approve("call_1")
     assert name_of(await ended(turn)) == "turn.completed"
     assert till.paid == [("call_1", 5)]
 
 
-async def test_a_turn_may_wait_again_and_its_reader_is_told_up_to_the_last_wait(keepers: Keepers) -> None:
+async def test_a_turn_may_wait_again_and_its_reader_is_told_up_to_the_last_wait(processes: Processes) -> None:
     till = Till()
-    keeper = await keepers.open(ScriptedModel(PAYS, wants(("call_2", "pay", {"amount": 6})), says("Paid.")), till.pay)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(
+        ScriptedModel(PAYS, wants(("call_2", "pay", {"amount": 6})), says("Paid.")), till.pay
+    )
+    chat = await new_conversation(conversations)
     turn = await chat.send("Pay five, then six")
     await ended(turn)
     await chat.approve("call_1")
@@ -273,31 +276,31 @@ async def test_a_turn_may_wait_again_and_its_reader_is_told_up_to_the_last_wait(
     assert till.paid == [("call_1", 5), ("call_2", 6)]
 
 
-async def test_the_turn_tells_every_change_of_hands_in_its_log(keepers: Keepers) -> None:
-    keeper = await keepers.open(ScriptedModel(PAYS, says("Paid.")), Till().pay)
-    chat = await new_chat(keeper)
+async def test_the_turn_tells_every_change_of_hands_in_its_log(processes: Processes) -> None:
+    conversations = await processes.open(ScriptedModel(PAYS, says("Paid.")), Till().pay)
+    chat = await new_conversation(conversations)
     turn = await chat.send("Pay five")
     await ended(turn)
     await chat.approve("call_1")
     await ended(turn)
-    states = [e.body.state for e in await entries_of(chat, keeper.store) if isinstance(e.body, TurnChange)]
+    states = [e.body.state for e in await entries_of(chat, conversations._store) if isinstance(e.body, TurnChange)]
     assert states == [TurnState.RUNNING, TurnState.WAITING, TurnState.RUNNING, TurnState.COMPLETED]
 
 
-async def _opened(url: str, model: ScriptedModel, till: Till) -> Keeper:
+async def _opened(url: str, model: ScriptedModel, till: Till) -> Conversations:
     assistant = Assistant(name="cashier", tools=Registry([till.pay]))
-    return await open_keeper(url, [assistant], model=model, environment={})
+    return await open_conversations(url, [assistant], model=model, environment={})
 
 
 async def test_a_turn_waits_across_a_restart(url: str) -> None:
     before, after = ScriptedModel(PAYS), ScriptedModel(says("Paid."))
-    async with await _opened(url, before, Till()) as keeper:
-        chat = await keeper.create(title="Bills")
+    async with await _opened(url, before, Till()) as conversations:
+        chat = await conversations.create(title="Bills")
         await ended(await chat.send("Pay five"))
     till = Till()
-    async with await _opened(url, after, till) as keeper:
-        chat = await keeper.get(chat.id)
-        assert await chat.is_waiting()
+    async with await _opened(url, after, till) as conversations:
+        chat = await conversations.get(chat.id)
+        assert await chat.waiting_calls()
         await chat.approve("call_1")
         await seen(chat, "turn.completed")
     assert till.paid == [("call_1", 5)]

@@ -6,15 +6,15 @@ import time
 import pytest
 
 from tests.told import name_of
-from tests.unit.turn.keepers import (
-    Keepers,
+from tests.unit.turn.processes import (
+    Processes,
     Silent,
     called,
     contents,
     ended,
     hung_up,
     names,
-    new_chat,
+    new_conversation,
     said_in,
     seen,
     told,
@@ -22,25 +22,25 @@ from tests.unit.turn.keepers import (
 )
 from threadkeep.conversation.message import MessageStatus
 from threadkeep.conversation.scope import Scope
+from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.errors import ConversationNotFound, ModelUnavailable, TurnNotFound
-from threadkeep.keeper import Chat
 from threadkeep.llm.base import Stopped, Text
 from threadkeep.testing.providers import check_everywhere
 from threadkeep.testing.scripted_model import ScriptedModel, says, wants
 from threadkeep.tools.decorator import tool
 
 
-async def _cancel_at_once(chat: Chat) -> None:
+async def _cancel_at_once(chat: ConversationHandle) -> None:
     """Cancel, and expect it to take less than a second."""
     started = time.monotonic()
     await chat.cancel()
     assert time.monotonic() - started < 1
 
 
-async def test_cancelling_in_the_middle_of_text_keeps_it_marked_and_stops_the_model(keepers: Keepers) -> None:
+async def test_cancelling_in_the_middle_of_text_keeps_it_marked_and_stops_the_model(processes: Processes) -> None:
     model = ScriptedModel([Text("It was a dark "), asyncio.Event()], says("All right."))
-    keeper = await keepers.open(model)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(model)
+    chat = await new_conversation(conversations)
     turn = await chat.send("Tell me a story")
     await said_in(chat, "dark ")
     await _cancel_at_once(chat)
@@ -48,7 +48,7 @@ async def test_cancelling_in_the_middle_of_text_keeps_it_marked_and_stops_the_mo
     _, partial = await chat.messages()
     assert (partial.content, partial.status) == ("It was a dark ", MessageStatus.INTERRUPTED)
     assert model.closed == [True]
-    assert await keeper.store.turns(chat.scope, chat.id) == ()
+    assert await conversations._store.turns(chat.scope, chat.id) == ()
 
     await ended(await chat.send("Something else, please"))
     request = model.requests[1]
@@ -57,10 +57,10 @@ async def test_cancelling_in_the_middle_of_text_keeps_it_marked_and_stops_the_mo
     assert "cut off" in request.messages[-2].content, "the model is not told that it was cut"
 
 
-async def test_cancelling_before_the_first_token_leaves_no_empty_answer(keepers: Keepers) -> None:
+async def test_cancelling_before_the_first_token_leaves_no_empty_answer(processes: Processes) -> None:
     model = ScriptedModel([asyncio.Event()], says("Hello again."))
-    keeper = await keepers.open(model)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(model)
+    chat = await new_conversation(conversations)
     turn = await chat.send("Hello")
     await called(model)
     await _cancel_at_once(chat)
@@ -70,16 +70,16 @@ async def test_cancelling_before_the_first_token_leaves_no_empty_answer(keepers:
     check_everywhere(model.requests[1])
 
 
-async def test_a_turn_can_be_cancelled_before_it_has_begun_to_do_anything(keepers: Keepers) -> None:
-    keeper = await keepers.open(Silent())
-    chat = await new_chat(keeper)
+async def test_a_turn_can_be_cancelled_before_it_has_begun_to_do_anything(processes: Processes) -> None:
+    conversations = await processes.open(Silent())
+    chat = await new_conversation(conversations)
     turn = await chat.send("Hello")
     await _cancel_at_once(chat)
     assert name_of(await ended(turn)) == "turn.cancelled"
-    assert await keeper.store.turns(chat.scope, chat.id) == ()
+    assert await conversations._store.turns(chat.scope, chat.id) == ()
 
 
-async def test_cancelling_in_the_middle_of_a_tool_stops_the_tool(keepers: Keepers) -> None:
+async def test_cancelling_in_the_middle_of_a_tool_stops_the_tool(processes: Processes) -> None:
     started, stopped = asyncio.Event(), asyncio.Event()
 
     @tool
@@ -93,8 +93,8 @@ async def test_cancelling_in_the_middle_of_a_tool_stops_the_tool(keepers: Keeper
         return "nothing"
 
     model = ScriptedModel(wants(("call_1", "dig", {"deep": True})), says("I stopped digging."))
-    keeper = await keepers.open(model, dig)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(model, dig)
+    chat = await new_conversation(conversations)
     turn = await chat.send("Dig")
     await until(started.is_set)
     await _cancel_at_once(chat)
@@ -105,7 +105,7 @@ async def test_cancelling_in_the_middle_of_a_tool_stops_the_tool(keepers: Keeper
     assert "outcome unknown" in str(model.requests[1].messages)
 
 
-async def test_a_result_that_was_there_before_the_cancel_is_kept(keepers: Keepers) -> None:
+async def test_a_result_that_was_there_before_the_cancel_is_kept(processes: Processes) -> None:
     @tool
     async def quick() -> str:
         """Answer at once."""
@@ -118,8 +118,8 @@ async def test_a_result_that_was_there_before_the_cancel_is_kept(keepers: Keeper
         return "never"
 
     model = ScriptedModel(wants(("call_1", "quick", {}), ("call_2", "slow", {})), says("One of two."))
-    keeper = await keepers.open(model, quick, slow)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(model, quick, slow)
+    chat = await new_conversation(conversations)
     await chat.send("Do both")
     await seen(chat, "tool.result")
     await _cancel_at_once(chat)
@@ -128,20 +128,20 @@ async def test_a_result_that_was_there_before_the_cancel_is_kept(keepers: Keeper
     check_everywhere(model.requests[1])
 
 
-async def test_cancelling_in_the_pause_before_another_attempt_ends_the_pause(keepers: Keepers) -> None:
+async def test_cancelling_in_the_pause_before_another_attempt_ends_the_pause(processes: Processes) -> None:
     model = ScriptedModel([ModelUnavailable("down")])
-    keeper = await keepers.open(model, pauses=(3600.0,))
-    chat = await new_chat(keeper)
+    conversations = await processes.open(model, pauses=(3600.0,))
+    chat = await new_conversation(conversations)
     turn = await chat.send("Hello")
     await hung_up(model)
     await _cancel_at_once(chat)
     assert name_of(await ended(turn)) == "turn.cancelled"
 
 
-async def test_cancelling_in_the_pause_after_half_an_answer_keeps_the_half(keepers: Keepers) -> None:
+async def test_cancelling_in_the_pause_after_half_an_answer_keeps_the_half(processes: Processes) -> None:
     model = ScriptedModel([Text("Half "), ModelUnavailable("down")])
-    keeper = await keepers.open(model, pauses=(3600.0,))
-    chat = await new_chat(keeper)
+    conversations = await processes.open(model, pauses=(3600.0,))
+    chat = await new_conversation(conversations)
     turn = await chat.send("Hello")
     await said_in(chat, "Half ")
     await hung_up(model)
@@ -150,12 +150,12 @@ async def test_cancelling_in_the_pause_after_half_an_answer_keeps_the_half(keepe
     assert (await chat.messages())[-1].status is MessageStatus.INTERRUPTED
 
 
-async def test_a_turn_of_another_keeper_can_be_cancelled_and_its_model_call_ends(keepers: Keepers) -> None:
+async def test_a_turn_of_another_process_can_be_cancelled_and_its_model_call_ends(processes: Processes) -> None:
     gate = asyncio.Event()
     model = ScriptedModel([Text("Here "), gate, Text("and there"), Stopped("stop")])
-    keeper = await keepers.open(model)
-    other = await keepers.open(ScriptedModel())
-    chat = await new_chat(keeper)
+    conversations = await processes.open(model)
+    other = await processes.open(ScriptedModel())
+    chat = await new_conversation(conversations)
     turn = await chat.send("Where?")
     await said_in(chat, "Here ")
     elsewhere = await other.get(chat.id)
@@ -167,9 +167,9 @@ async def test_a_turn_of_another_keeper_can_be_cancelled_and_its_model_call_ends
     assert contents(await chat.messages())[-1] == ("assistant", "Here "), "a zombie has written"
 
 
-async def test_there_is_nothing_to_cancel_in_a_conversation_at_rest(keepers: Keepers) -> None:
-    keeper = await keepers.open(ScriptedModel(says("Hello.")))
-    chat = await new_chat(keeper)
+async def test_there_is_nothing_to_cancel_in_a_conversation_at_rest(processes: Processes) -> None:
+    conversations = await processes.open(ScriptedModel(says("Hello.")))
+    chat = await new_conversation(conversations)
     with pytest.raises(TurnNotFound):
         await chat.cancel()
     await ended(await chat.send("Hello"))
@@ -177,23 +177,23 @@ async def test_there_is_nothing_to_cancel_in_a_conversation_at_rest(keepers: Kee
         await chat.cancel()
 
 
-async def test_nobody_else_can_cancel_a_turn(keepers: Keepers) -> None:
+async def test_nobody_else_can_cancel_a_turn(processes: Processes) -> None:
     model = ScriptedModel([Text("Mine "), asyncio.Event()])
-    keeper = await keepers.open(model)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(model)
+    chat = await new_conversation(conversations)
     await chat.send("Hello")
     await said_in(chat, "Mine ")
     for scope in (Scope(tenant="local", user="eve"), Scope(tenant="eve", user="local")):
         with pytest.raises(ConversationNotFound):
-            await keeper.desk.cancel(scope, chat.id)
+            await conversations.at(scope, chat.id).cancel()
     assert model.closed == []
 
 
-async def test_a_turn_cancelled_by_two_people_at_once_is_cancelled(keepers: Keepers) -> None:
-    keeper = await keepers.open(ScriptedModel([Text("So "), asyncio.Event()]))
-    chat = await new_chat(keeper)
+async def test_a_turn_cancelled_by_two_people_at_once_is_cancelled(processes: Processes) -> None:
+    conversations = await processes.open(ScriptedModel([Text("So "), asyncio.Event()]))
+    chat = await new_conversation(conversations)
     turn = await chat.send("Hello")
     await said_in(chat, "So ")
     outcomes = await asyncio.gather(chat.cancel(), chat.cancel(), return_exceptions=True)
-    assert all(outcome is None or isinstance(outcome, TurnNotFound) for outcome in outcomes)
+    assert all(outcome == turn.number or isinstance(outcome, TurnNotFound) for outcome in outcomes)
     assert name_of(await ended(turn)) == "turn.cancelled"

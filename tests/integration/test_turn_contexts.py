@@ -6,7 +6,7 @@ import threadkeep
 from threadkeep.context.base import Policy, Window
 from threadkeep.conversation.blocks import RankedList
 from threadkeep.conversation.message import Message, Role
-from threadkeep.runtime import Hosting, open_keeper
+from threadkeep.runtime import Hosting, open_conversations
 from threadkeep.store.base import Append
 from threadkeep.testing.scripted_model import ScriptedModel, says, wants
 from threadkeep.tools.base import ToolOutcome
@@ -26,8 +26,8 @@ def rank() -> ToolOutcome:
 
 async def test_the_model_is_told_what_was_shown_beside_an_answer() -> None:
     model = ScriptedModel(wants(("1", "rank", {})), says("Chips stand out."), says("Nvidia."))
-    async with threadkeep.open("memory:", [Assistant(name="a", tools=Registry([rank]))], model=model) as keeper:
-        chat = await keeper.create()
+    async with threadkeep.open("memory:", [Assistant(name="a", tools=Registry([rank]))], model=model) as conversations:
+        chat = await conversations.create()
         for question in ("Which stocks?", "The first one?"):
             await (await chat.send(question)).answer()
     told = model.requests[-1].messages[-2].content
@@ -39,8 +39,8 @@ async def test_the_current_question_is_never_cut_by_the_budget_of_the_history(si
     model = ScriptedModel(says("Noted."), wants(("1", "rank", {})), says("Done."), says("Yes."))
     question = ("all of it matters " * size)[:size]
     assistant = Assistant(name="small", policy=SMALL, tools=Registry([rank]))
-    async with threadkeep.open("memory:", [assistant], model=model) as keeper:
-        chat = await keeper.create()
+    async with threadkeep.open("memory:", [assistant], model=model) as conversations:
+        chat = await conversations.create()
         for text in ("My name is Alice.", question, "Was it long?"):
             await (await chat.send(text)).answer()
     assert [message.content for message in model.requests[1].messages] == ["My name is Alice.", "Noted.", question]
@@ -54,9 +54,11 @@ async def test_the_current_question_is_never_cut_by_the_budget_of_the_history(si
 async def test_the_setting_governs_the_history_of_every_assistant_without_a_window(policy: Policy, seen: int) -> None:
     model = ScriptedModel(*[says(f"Answer {number}.") for number in range(7)])
     hosting = Hosting(max_history_length=3)
-    keeper = await open_keeper("memory:", [Assistant(name="a", policy=policy)], model=model, hosting=hosting)
-    async with keeper:
-        chat = await keeper.create()
+    conversations = await open_conversations(
+        "memory:", [Assistant(name="a", policy=policy)], model=model, hosting=hosting
+    )
+    async with conversations:
+        chat = await conversations.create()
         for number in range(7):
             await (await chat.send(f"Question {number}?")).answer()
     assert len(model.requests[-1].messages) == seen
@@ -64,8 +66,8 @@ async def test_the_setting_governs_the_history_of_every_assistant_without_a_wind
 
 async def test_ten_messages_are_the_default_of_the_setting_and_of_the_newest_that_are_given_back() -> None:
     model = ScriptedModel(*[says(f"Answer {number}.") for number in range(12)])
-    async with threadkeep.open("memory:", [Assistant(name="a")], model=model) as keeper:
-        chat = await keeper.create()
+    async with threadkeep.open("memory:", [Assistant(name="a")], model=model) as conversations:
+        chat = await conversations.create()
         for number in range(12):
             await (await chat.send(f"Question {number}?")).answer()
         assert [message.content for message in await chat.messages()][::9] == ["Question 7?", "Answer 11."]
@@ -76,14 +78,14 @@ async def test_ten_messages_are_the_default_of_the_setting_and_of_the_newest_tha
 async def test_what_other_branches_say_does_not_keep_a_message_from_being_recalled() -> None:
     model = ScriptedModel(says("Yes."))
     policy = Policy(window=Window.NEWEST, size=3)
-    async with threadkeep.open("memory:", [Assistant(name="a", policy=policy)], model=model) as keeper:
-        chat = await keeper.create()
+    async with threadkeep.open("memory:", [Assistant(name="a", policy=policy)], model=model) as conversations:
+        chat = await conversations.create()
         told = Message(role=Role.USER, content="The harbour key is 4711.")
         since = tuple(Message(role=Role.USER, content=f"Aside {number}.") for number in range(6))
-        await keeper.store.append(chat.scope, chat.id, Append(bodies=(told,)))
+        await conversations._store.append(chat.scope, chat.id, Append(bodies=(told,)))
         for number in range(20):
             elsewhere = Message(role=Role.USER, content=f"Where is the harbour key {number}?")
-            await keeper.store.append(chat.scope, chat.id, Append(bodies=(elsewhere,), parent=1))
-        await keeper.store.append(chat.scope, chat.id, Append(bodies=since, parent=1))
+            await conversations._store.append(chat.scope, chat.id, Append(bodies=(elsewhere,), parent=1))
+        await conversations._store.append(chat.scope, chat.id, Append(bodies=since, parent=1))
         await (await chat.send("Where is the harbour key?")).answer()
     assert "4711" in model.requests[0].messages[-1].content

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from tests.told import data_of, name_of
-from tests.unit.turn.keepers import PATIENCE, Keepers, ended, first, new_chat, said_in, seen, settled, told
+from tests.unit.turn.processes import PATIENCE, Processes, ended, first, new_conversation, said_in, seen, settled, told
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Approval, Update
 from threadkeep.conversation.events import Event
 from threadkeep.conversation.message import Message, Usage
-from threadkeep.keeper import Chat, Keeper
+from threadkeep.conversation_handle import ConversationHandle
+from threadkeep.conversations import Conversations
 from threadkeep.llm.base import CallPart, Delta, Model, Request, Stopped, Text, Used
 from threadkeep.store.base import Append, Store
 from threadkeep.testing.scripted_model import ScriptedModel, says, wants
@@ -56,7 +57,7 @@ class Reader:
             case _:
                 self.told.append((name_of(event), data_of(event)))
 
-    async def read(self, chat: Chat, count: int) -> None:
+    async def read(self, chat: ConversationHandle, count: int) -> None:
         """Come back with the cursor, take in so many events, and leave again."""
         async with aclosing(chat.follow(Cursor.decode(self.cursor, chat.id))) as events:
             for _ in range(count):
@@ -64,7 +65,7 @@ class Reader:
                 if self.last == LAST:
                     return
 
-    async def read_to_the_end(self, chat: Chat, chance: random.Random) -> int:
+    async def read_to_the_end(self, chat: ConversationHandle, chance: random.Random) -> int:
         """Read until the last event of a scene; return how often the stream was cut."""
         cuts = 0
         async with asyncio.timeout(PATIENCE):
@@ -78,29 +79,30 @@ LAST = "turn.failed"
 """How a scene ends, because nothing else in it does."""
 
 
-async def _stored(store: Store, chat: Chat) -> dict[str, str]:
+async def _stored(store: Store, chat: ConversationHandle) -> dict[str, str]:
     entries, draft = await whole_log(store, chat.scope, chat.id)
     assert draft is None
     said = [entry.body for entry in entries if isinstance(entry.body, Message)]
     return {message.id: message.content for message in said if message.tool_result is None}
 
 
-async def test_a_queued_question_a_title_and_an_approval_may_land_in_the_middle_of_an_answer(keepers: Keepers) -> None:
+async def test_a_queued_question_a_title_and_an_approval_may_land_in_the_middle_of_an_answer(
+    processes: Processes,
+) -> None:
     gates = [asyncio.Event() for _ in range(3)]
     story = [step for gate, piece in zip(gates, "abc", strict=True) for step in (Text(piece), gate)]
-    keeper = await keepers.open(ScriptedModel([*story, Text("d"), Stopped("stop")], says("Again.")))
-    chat = await new_chat(keeper)
+    conversations = await processes.open(ScriptedModel([*story, Text("d"), Stopped("stop")], says("Again.")))
+    chat = await new_conversation(conversations)
     turn = await chat.send("Tell me")
     reader = asyncio.create_task(told(turn))
     await said_in(chat, "a")
     second = await chat.send("And then?")
     gates[0].set()
     await said_in(chat, "b")
-    await keeper.store.update(chat.scope, chat.id, Update(title="A story"))
-    keeper.changed(chat.scope, chat.id)
+    await conversations._store.update(chat.scope, chat.id, Update(title="A story"))
     gates[1].set()
     await said_in(chat, "c")
-    await keeper.store.append(
+    await conversations._store.append(
         chat.scope, chat.id, Append(bodies=(Approval(tool_call_id="from-elsewhere", approved=True),))
     )
     gates[2].set()
@@ -117,10 +119,10 @@ async def test_a_queued_question_a_title_and_an_approval_may_land_in_the_middle_
     assert name_of(await ended(second)) == "turn.completed"
 
 
-async def test_every_cursor_of_a_conversation_leads_to_exactly_the_rest_of_it(keepers: Keepers) -> None:
+async def test_every_cursor_of_a_conversation_leads_to_exactly_the_rest_of_it(processes: Processes) -> None:
     calls = [(f"call_{number}", "echo", {"text": str(number)}) for number in range(3)]
-    keeper = await keepers.open(ScriptedModel(wants(*calls), says("Done.")), echo)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(ScriptedModel(wants(*calls), says("Done.")), echo)
+    chat = await new_conversation(conversations)
     turn = await chat.send("Echo three times")
     await ended(turn)
     whole = await told(turn)
@@ -136,10 +138,12 @@ async def test_every_cursor_of_a_conversation_leads_to_exactly_the_rest_of_it(ke
         ]
 
 
-async def test_a_reader_without_a_cursor_begins_in_the_present(keepers: Keepers) -> None:
+async def test_a_reader_without_a_cursor_begins_in_the_present(processes: Processes) -> None:
     gate = asyncio.Event()
-    keeper = await keepers.open(ScriptedModel(says("Old."), [Text("New "), gate, Text("text."), Stopped("stop")]))
-    chat = await new_chat(keeper)
+    conversations = await processes.open(
+        ScriptedModel(says("Old."), [Text("New "), gate, Text("text."), Stopped("stop")])
+    )
+    chat = await new_conversation(conversations)
     await ended(await chat.send("First"))
     turn = await chat.send("Second")
     await said_in(chat, "New ")
@@ -156,11 +160,11 @@ async def test_a_reader_without_a_cursor_begins_in_the_present(keepers: Keepers)
     assert "message.started" not in {name_of(event) for event in events}
 
 
-async def test_another_keeper_on_the_same_data_follows_live(keepers: Keepers) -> None:
+async def test_another_process_on_the_same_data_follows_live(processes: Processes) -> None:
     gate = asyncio.Event()
-    keeper = await keepers.open(ScriptedModel([Text("Far "), gate, Text("away"), Stopped("stop")]))
-    other = await keepers.open(ScriptedModel())
-    chat = await new_chat(keeper)
+    conversations = await processes.open(ScriptedModel([Text("Far "), gate, Text("away"), Stopped("stop")]))
+    other = await processes.open(ScriptedModel())
+    chat = await new_conversation(conversations)
     elsewhere = await other.get(chat.id)
     turn = await chat.send("Where are you?")
     reader = Reader()
@@ -170,15 +174,15 @@ async def test_another_keeper_on_the_same_data_follows_live(keepers: Keepers) ->
         gate.set()
         while reader.last != "turn.completed":
             await reader.read(elsewhere, 1)
-    assert reader.texts == await _stored(keeper.store, chat)
+    assert reader.texts == await _stored(conversations._store, chat)
     await ended(turn)
 
 
-async def test_a_reader_that_is_far_behind_is_only_told_to_look(keepers: Keepers) -> None:
+async def test_a_reader_that_is_far_behind_is_only_told_to_look(processes: Processes) -> None:
     pieces = [f"{number} " for number in range(1000)]
     ready, gate = asyncio.Event(), asyncio.Event()
-    keeper = await keepers.open(ScriptedModel([Text("begin "), ready, *map(Text, pieces), gate, *says("end")]))
-    chat = await new_chat(keeper)
+    conversations = await processes.open(ScriptedModel([Text("begin "), ready, *map(Text, pieces), gate, *says("end")]))
+    chat = await new_conversation(conversations)
     turn = await chat.send("Count")
     reader = Reader()
     async with asyncio.timeout(PATIENCE), aclosing(chat.follow(Cursor())) as slow:
@@ -190,16 +194,16 @@ async def test_a_reader_that_is_far_behind_is_only_told_to_look(keepers: Keepers
         await ended(turn)
         while reader.last != "turn.completed":
             reader.take(await anext(slow), chat.id)
-    assert reader.texts == await _stored(keeper.store, chat)
+    assert reader.texts == await _stored(conversations._store, chat)
 
 
-async def test_whoever_leaves_is_no_reader_any_more(keepers: Keepers) -> None:
-    keeper = await keepers.open(ScriptedModel(says("Hello.")))
-    chat = await new_chat(keeper)
+async def test_whoever_leaves_is_no_reader_any_more(processes: Processes) -> None:
+    conversations = await processes.open(ScriptedModel(says("Hello.")))
+    chat = await new_conversation(conversations)
     turn = await chat.send("Hello")
     await ended(turn)
     await first(turn.events(), "turn.completed")
-    assert keeper.runner.deps.bus.readers(chat.scope.tenant, chat.id) == 0
+    assert conversations._store.bus.readers(chat.scope.tenant, chat.id) == 0
 
 
 class Storyteller(Model):
@@ -213,8 +217,8 @@ class Storyteller(Model):
 
     def __init__(self, chance: random.Random) -> None:
         self.chance = chance
-        self.chat: Chat | None = None
-        self.keeper: Keeper | None = None
+        self.chat: ConversationHandle | None = None
+        self.conversations: Conversations | None = None
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         """Answer."""
@@ -233,34 +237,33 @@ class Storyteller(Model):
     async def _meanwhile(self) -> None:
         """Let others run for a moment, or change the conversation."""
         assert self.chat is not None
-        assert self.keeper is not None
+        assert self.conversations is not None
         match self.chance.randrange(12):
             case 0:
                 title = Update(title=f"title {self.chance.random()}")
-                await self.keeper.store.update(self.chat.scope, self.chat.id, title)
-                self.keeper.changed(self.chat.scope, self.chat.id)
+                await self.conversations._store.update(self.chat.scope, self.chat.id, title)
             case 1:
                 aside = Approval(tool_call_id="elsewhere", approved=True)
-                await self.keeper.store.append(self.chat.scope, self.chat.id, Append(bodies=(aside,)))
+                await self.conversations._store.append(self.chat.scope, self.chat.id, Append(bodies=(aside,)))
             case _:
                 for _ in range(self.chance.randrange(4)):
                     await asyncio.sleep(0)
 
 
-async def _scene(keeper: Keeper, model: Storyteller, chance: random.Random) -> int:
+async def _scene(conversations: Conversations, model: Storyteller, chance: random.Random) -> int:
     """Play a conversation before live readers that are cut all the time, then before late ones; return the cuts."""
-    chat = model.chat = await new_chat(keeper)
-    model.keeper = keeper
+    chat = model.chat = await new_conversation(conversations)
+    model.conversations = conversations
     live = [Reader() for _ in range(4)]
     reading = [asyncio.create_task(reader.read_to_the_end(chat, chance)) for reader in live]
     for question in ("one", "two", "fail"):
         await chat.send(question)
     cuts = sum(await asyncio.gather(*reading))
-    await settled(keeper, chat)
+    await settled(conversations, chat)
     late = [Reader() for _ in range(24)]
     for reader in late:
         cuts += await reader.read_to_the_end(chat, chance)
-    stored = await _stored(keeper.store, chat)
+    stored = await _stored(conversations._store, chat)
     for reader in [*live, *late]:
         assert reader.texts == stored
         assert reader.told == late[0].told
@@ -269,14 +272,14 @@ async def _scene(keeper: Keeper, model: Storyteller, chance: random.Random) -> i
 
 @pytest.mark.parametrize("stores_of_turns", ["memory", "sqlite"], indirect=True)
 async def test_a_follower_cut_ten_thousand_times_sees_every_text_and_every_event_exactly_once(
-    keepers: Keepers, caplog: pytest.LogCaptureFixture
+    processes: Processes, caplog: pytest.LogCaptureFixture
 ) -> None:
     chance = random.Random(20261115)
     model = Storyteller(chance)
-    keeper = await keepers.open(model, echo)
+    conversations = await processes.open(model, echo)
     cuts = scenes = 0
     while cuts < CUTS:
-        cuts += await _scene(keeper, model, chance)
+        cuts += await _scene(conversations, model, chance)
         scenes += 1
     assert scenes > 5
     assert caplog.text.count("as it was told to") >= scenes

@@ -96,8 +96,8 @@ class StrictModel(Model):
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_long_conversation_never_fails_for_its_length(kind: str) -> None:
     model = StrictModel()
-    async with threadkeep.open("memory:", [LONG], model=model) as keeper:
-        chat = await keeper.create()
+    async with threadkeep.open("memory:", [LONG], model=model) as conversations:
+        chat = await conversations.create()
         for number in range(TURNS):
             answer = await (await chat.send(f"{number}. {KINDS[kind]}")).answer()
             assert answer is not None, f"turn {number} failed"
@@ -110,8 +110,8 @@ async def test_a_long_conversation_never_fails_for_its_length(kind: str) -> None
 async def test_a_request_that_is_refused_for_its_length_is_made_again_with_less_of_the_history() -> None:
     too_long = ContextTooLong("no")
     model = ScriptedModel(says("Yes."), [too_long], says("Again."), [too_long], [too_long], says("And again."))
-    async with threadkeep.open("memory:", [FULL], model=model) as keeper:
-        chat = await keeper.create()
+    async with threadkeep.open("memory:", [FULL], model=model) as conversations:
+        chat = await conversations.create()
         for text in ("word " * 60_000, "Really?", "Sure?"):
             answer = await (await chat.send(text)).answer()
             assert answer is not None
@@ -125,8 +125,8 @@ async def test_a_request_that_is_refused_for_its_length_is_made_again_with_less_
 
 async def test_a_turn_ends_with_the_reason_if_even_the_shortest_request_is_too_long() -> None:
     model = ScriptedModel(*[[ContextTooLong("no room")]] * 3, says("Better."))
-    async with threadkeep.open("memory:", [FULL], model=model) as keeper:
-        chat = await keeper.create()
+    async with threadkeep.open("memory:", [FULL], model=model) as conversations:
+        chat = await conversations.create()
         turn = await chat.send("Hello?")
         ends = [event async for event in turn.events() if name_of(event) == "turn.failed"]
         assert [failure_of(end) for end in ends] == ["context_too_long: no room"]

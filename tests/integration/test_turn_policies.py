@@ -6,12 +6,13 @@ from collections.abc import Sequence
 import pytest
 
 from tests.told import data_of, name_of
-from tests.unit.turn.keepers import Keepers, contents, ended, new_chat, said_in, seen, settled, told
+from tests.unit.turn.processes import Processes, contents, ended, new_conversation, said_in, seen, settled, told
 from threadkeep.conversation.message import MessageStatus
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnState
+from threadkeep.conversation_handle import ConversationHandle
+from threadkeep.conversations import Conversations
 from threadkeep.errors import ConversationBusy, InvalidParent, InvalidValue, KeyReused, StaleHead
-from threadkeep.keeper import Chat, Keeper
 from threadkeep.llm.base import Stopped, Text
 from threadkeep.store.base import ROOT, Begin, Begun
 from threadkeep.testing.providers import check_everywhere
@@ -25,21 +26,23 @@ async def pay(amount: int) -> str:
     raise AssertionError(f"{amount} was paid")
 
 
-async def _busy(keepers: Keepers, *answers: Sequence[Step], gate: asyncio.Event) -> tuple[Keeper, Chat, ScriptedModel]:
+async def _busy(
+    processes: Processes, *answers: Sequence[Step], gate: asyncio.Event
+) -> tuple[Conversations, ConversationHandle, ScriptedModel]:
     """Return a conversation whose first answer stands at "Let me " until the gate is open."""
     model = ScriptedModel([Text("Let me "), gate, Text("think."), Stopped("stop")], *answers)
-    keeper = await keepers.open(model, pay)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(model, pay)
+    chat = await new_conversation(conversations)
     await chat.send("First")
     await said_in(chat, "Let me ")
-    return keeper, chat, model
+    return conversations, chat, model
 
 
-async def test_by_default_a_second_message_is_queued_and_answered_after_the_first(keepers: Keepers) -> None:
+async def test_by_default_a_second_message_is_queued_and_answered_after_the_first(processes: Processes) -> None:
     gate = asyncio.Event()
-    keeper, chat, model = await _busy(keepers, says("Second answer."), gate=gate)
+    conversations, chat, model = await _busy(processes, says("Second answer."), gate=gate)
     turn = await chat.send("Second")
-    states = [one.state for one in await keeper.store.turns(chat.scope, chat.id)]
+    states = [one.state for one in await conversations._store.turns(chat.scope, chat.id)]
     assert states == [TurnState.RUNNING, TurnState.QUEUED]
     assert contents(await chat.messages()) == [("user", "First")], "it is no part of the branch yet"
     gate.set()
@@ -53,9 +56,9 @@ async def test_by_default_a_second_message_is_queued_and_answered_after_the_firs
     assert model.requests[1].messages[-1].content == "Second"
 
 
-async def test_queued_messages_are_answered_in_the_order_in_which_they_were_accepted(keepers: Keepers) -> None:
+async def test_queued_messages_are_answered_in_the_order_in_which_they_were_accepted(processes: Processes) -> None:
     gate = asyncio.Event()
-    _, chat, _ = await _busy(keepers, *(says(str(number)) for number in range(5)), gate=gate)
+    _, chat, _ = await _busy(processes, *(says(str(number)) for number in range(5)), gate=gate)
     turns = [await chat.send(f"Question {number}") for number in range(5)]
     gate.set()
     await ended(turns[-1])
@@ -65,19 +68,19 @@ async def test_queued_messages_are_answered_in_the_order_in_which_they_were_acce
     ]
 
 
-async def test_reject_refuses_and_stores_nothing(keepers: Keepers) -> None:
+async def test_reject_refuses_and_stores_nothing(processes: Processes) -> None:
     gate = asyncio.Event()
-    _, chat, _ = await _busy(keepers, gate=gate)
-    before = (await chat.conversation()).entries
+    _, chat, _ = await _busy(processes, gate=gate)
+    before = (await chat.read()).entries
     with pytest.raises(ConversationBusy):
         await chat.send("Second", policy="reject")
-    assert (await chat.conversation()).entries == before
+    assert (await chat.read()).entries == before
     gate.set()
     await seen(chat, "turn.completed")
 
 
-async def test_interrupt_keeps_what_was_said_marked_and_answers_the_new_message(keepers: Keepers) -> None:
-    _, chat, model = await _busy(keepers, says("Second answer."), gate=asyncio.Event())
+async def test_interrupt_keeps_what_was_said_marked_and_answers_the_new_message(processes: Processes) -> None:
+    _, chat, model = await _busy(processes, says("Second answer."), gate=asyncio.Event())
     turn = await chat.send("Second", policy="interrupt")
     await ended(turn)
     _, partial, second, answer = await chat.messages()
@@ -89,11 +92,11 @@ async def test_interrupt_keeps_what_was_said_marked_and_answers_the_new_message(
     await seen(chat, "turn.interrupted")
 
 
-async def test_rollback_leaves_the_branch_and_begins_where_the_first_message_began(keepers: Keepers) -> None:
+async def test_rollback_leaves_the_branch_and_begins_where_the_first_message_began(processes: Processes) -> None:
     gate = asyncio.Event()
     model = ScriptedModel(says("Hello."), [Text("Let me "), gate], says("Better."))
-    keeper = await keepers.open(model)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(model)
+    chat = await new_conversation(conversations)
     await ended(await chat.send("Hello"))
     await chat.send("Bad question")
     await said_in(chat, "Let me ")
@@ -110,23 +113,23 @@ async def test_rollback_leaves_the_branch_and_begins_where_the_first_message_beg
     assert [message.content for message in model.requests[2].messages][1:] == ["Hello", "Hello.", "Good question"]
 
 
-async def test_rollback_of_the_very_first_message_begins_at_the_root(keepers: Keepers) -> None:
-    _, chat, _ = await _busy(keepers, says("Better."), gate=asyncio.Event())
+async def test_rollback_of_the_very_first_message_begins_at_the_root(processes: Processes) -> None:
+    _, chat, _ = await _busy(processes, says("Better."), gate=asyncio.Event())
     await ended(await chat.send("Other", policy="rollback"))
     assert contents(await chat.messages()) == [("user", "Other"), ("assistant", "Better.")]
 
 
 @pytest.mark.parametrize("policy", ["interrupt", "rollback"])
-async def test_turns_that_were_queued_before_survive(keepers: Keepers, policy: str) -> None:
-    _, chat, _ = await _busy(keepers, says("Second answer."), says("Third answer."), gate=asyncio.Event())
+async def test_turns_that_were_queued_before_survive(processes: Processes, policy: str) -> None:
+    _, chat, _ = await _busy(processes, says("Second answer."), says("Third answer."), gate=asyncio.Event())
     second = await chat.send("Second")
     third = await chat.send("Third", policy=policy)
     assert name_of(await ended(second)) == "turn.completed"
     assert name_of(await ended(third)) == "turn.completed"
 
 
-async def test_queued_turns_survive_a_cancel_and_a_failure_of_the_running_one(keepers: Keepers) -> None:
-    _, chat, _ = await _busy(keepers, [RuntimeError("a fault")], says("Third answer."), gate=asyncio.Event())
+async def test_queued_turns_survive_a_cancel_and_a_failure_of_the_running_one(processes: Processes) -> None:
+    _, chat, _ = await _busy(processes, [RuntimeError("a fault")], says("Third answer."), gate=asyncio.Event())
     second, third = await chat.send("Second"), await chat.send("Third")
     await chat.cancel()
     assert name_of(await ended(second)) == "turn.failed"
@@ -134,10 +137,10 @@ async def test_queued_turns_survive_a_cancel_and_a_failure_of_the_running_one(ke
 
 
 @pytest.mark.parametrize("policy", ["interrupt", "rollback"])
-async def test_a_turn_that_waits_for_a_person_gives_way_too(keepers: Keepers, policy: str) -> None:
+async def test_a_turn_that_waits_for_a_person_gives_way_too(processes: Processes, policy: str) -> None:
     model = ScriptedModel(wants(("call_1", "pay", {"amount": 5})), says("Never mind."))
-    keeper = await keepers.open(model, pay)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(model, pay)
+    chat = await new_conversation(conversations)
     assert name_of(await ended(await chat.send("Pay five"))) == "turn.waiting"
     turn = await chat.send("Forget it", policy=policy)
     assert name_of(await ended(turn)) == "turn.completed"
@@ -147,10 +150,10 @@ async def test_a_turn_that_waits_for_a_person_gives_way_too(keepers: Keepers, po
     await seen(chat, "turn.interrupted")
 
 
-async def test_a_message_waits_behind_a_turn_that_waits(keepers: Keepers) -> None:
+async def test_a_message_waits_behind_a_turn_that_waits(processes: Processes) -> None:
     model = ScriptedModel(wants(("call_1", "pay", {"amount": 5})), says("Not paid."), says("Later."))
-    keeper = await keepers.open(model, pay)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(model, pay)
+    chat = await new_conversation(conversations)
     await ended(await chat.send("Pay five"))
     later = await chat.send("And what time is it?")
     with pytest.raises(ConversationBusy):
@@ -165,11 +168,11 @@ async def test_a_message_waits_behind_a_turn_that_waits(keepers: Keepers) -> Non
 
 
 async def test_interrupting_a_turn_that_ends_by_itself_meanwhile_is_simply_a_new_message(
-    keepers: Keepers, monkeypatch: pytest.MonkeyPatch
+    processes: Processes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate = asyncio.Event()
-    keeper, chat, _ = await _busy(keepers, says("Two."), gate=gate)
-    begin = keeper.store.begin
+    conversations, chat, _ = await _busy(processes, says("Two."), gate=gate)
+    begin = conversations._store.begin
 
     async def begin_as_it_ends(scope: Scope, conversation: str, what: Begin) -> Begun:
         begun = await begin(scope, conversation, what)
@@ -177,22 +180,22 @@ async def test_interrupting_a_turn_that_ends_by_itself_meanwhile_is_simply_a_new
         await seen(chat, "turn.completed")
         return begun
 
-    monkeypatch.setattr(keeper.store, "begin", begin_as_it_ends)
+    monkeypatch.setattr(conversations._store, "begin", begin_as_it_ends)
     two = await chat.send("Two", policy="interrupt")
     assert name_of(await ended(two)) == "turn.completed"
     assert [message.content for message in await chat.messages()] == ["First", "Let me think.", "Two", "Two."]
 
 
-async def test_an_unknown_policy_is_refused(keepers: Keepers) -> None:
-    chat = await new_chat(await keepers.open(ScriptedModel()))
+async def test_an_unknown_policy_is_refused(processes: Processes) -> None:
+    chat = await new_conversation(await processes.open(ScriptedModel()))
     with pytest.raises(InvalidValue, match="policy"):
         await chat.send("Hello", policy="shout")
 
 
-async def test_the_same_key_attaches_to_the_running_turn_and_later_replays_it(keepers: Keepers) -> None:
+async def test_the_same_key_attaches_to_the_running_turn_and_later_replays_it(processes: Processes) -> None:
     gate = asyncio.Event()
-    keeper = await keepers.open(ScriptedModel([Text("On"), gate, Text("ce."), Stopped("stop")]))
-    chat = await new_chat(keeper)
+    conversations = await processes.open(ScriptedModel([Text("On"), gate, Text("ce."), Stopped("stop")]))
+    chat = await new_conversation(conversations)
     one = await chat.send("Only once", key="k")
     await said_in(chat, "On")
     two = await chat.send("Only once", key="k")
@@ -207,18 +210,18 @@ async def test_the_same_key_attaches_to_the_running_turn_and_later_replays_it(ke
     assert len(await chat.messages()) == 2
 
 
-async def test_the_same_key_with_another_message_is_refused(keepers: Keepers) -> None:
-    keeper = await keepers.open(ScriptedModel(says("Hello.")))
-    chat = await new_chat(keeper)
+async def test_the_same_key_with_another_message_is_refused(processes: Processes) -> None:
+    conversations = await processes.open(ScriptedModel(says("Hello.")))
+    chat = await new_conversation(conversations)
     await ended(await chat.send("Hello", key="k"))
     with pytest.raises(KeyReused):
         await chat.send("Bye", key="k")
 
 
 @pytest.mark.parametrize("policy", ["queue", "interrupt", "rollback", "reject"])
-async def test_twenty_concurrent_sends_with_one_key_make_one_turn(keepers: Keepers, policy: str) -> None:
-    keeper = await keepers.open(ScriptedModel(says("Once.")))
-    chat = await new_chat(keeper)
+async def test_twenty_concurrent_sends_with_one_key_make_one_turn(processes: Processes, policy: str) -> None:
+    conversations = await processes.open(ScriptedModel(says("Once.")))
+    chat = await new_conversation(conversations)
     turns = await asyncio.gather(*(chat.send("Only once", key="k", policy=policy) for _ in range(20)))
     assert len({turn.number for turn in turns}) == 1
     assert sum(not turn.replayed for turn in turns) == 1
@@ -226,23 +229,23 @@ async def test_twenty_concurrent_sends_with_one_key_make_one_turn(keepers: Keepe
     assert contents(await chat.messages()) == [("user", "Only once"), ("assistant", "Once.")]
 
 
-async def test_a_send_that_expects_an_old_head_is_told_the_new_one_and_stores_nothing(keepers: Keepers) -> None:
-    keeper = await keepers.open(ScriptedModel(says("One."), says("Two.")))
-    chat = await new_chat(keeper)
+async def test_a_send_that_expects_an_old_head_is_told_the_new_one_and_stores_nothing(processes: Processes) -> None:
+    conversations = await processes.open(ScriptedModel(says("One."), says("Two.")))
+    chat = await new_conversation(conversations)
     await ended(await chat.send("One"))
-    old = (await chat.conversation()).head
+    old = (await chat.read()).head
     await ended(await chat.send("Two", expected_head=old))
-    before = await chat.conversation()
+    before = await chat.read()
     with pytest.raises(StaleHead) as refused:
         await chat.send("Three", expected_head=old)
     assert refused.value.head == before.head
-    assert (await chat.conversation()).entries == before.entries
+    assert (await chat.read()).entries == before.entries
 
 
-async def test_editing_a_message_makes_a_branch_beside_it(keepers: Keepers) -> None:
+async def test_editing_a_message_makes_a_branch_beside_it(processes: Processes) -> None:
     model = ScriptedModel(says("Hello."), says("Berlin."), says("Paris."))
-    keeper = await keepers.open(model)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(model)
+    chat = await new_conversation(conversations)
     await ended(await chat.send("Hello"))
     old = await chat.send("Capital of Germany?", parent=None)
     await ended(old)
@@ -260,21 +263,21 @@ async def test_editing_a_message_makes_a_branch_beside_it(keepers: Keepers) -> N
     assert "Berlin." not in str(model.requests[2].messages)
 
 
-async def test_editing_the_first_message_begins_a_branch_at_the_root(keepers: Keepers) -> None:
-    keeper = await keepers.open(ScriptedModel(says("One."), says("Two.")))
-    chat = await new_chat(keeper)
+async def test_editing_the_first_message_begins_a_branch_at_the_root(processes: Processes) -> None:
+    conversations = await processes.open(ScriptedModel(says("One."), says("Two.")))
+    chat = await new_conversation(conversations)
     await ended(await chat.send("First"))
     await ended(await chat.send("Instead", parent=ROOT))
     assert contents(await chat.messages()) == [("user", "Instead"), ("assistant", "Two.")]
     assert len((await chat.tree()).branches()) == 2
 
 
-async def test_regenerating_makes_another_answer_beside_the_old_one(keepers: Keepers) -> None:
+async def test_regenerating_makes_another_answer_beside_the_old_one(processes: Processes) -> None:
     model = ScriptedModel(says("One."), says("Another."), says("Once more."))
-    keeper = await keepers.open(model)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(model)
+    chat = await new_conversation(conversations)
     await ended(await chat.send("Question"))
-    old = (await chat.conversation()).head
+    old = (await chat.read()).head
     await ended(await chat.regenerate())
     assert contents(await chat.messages()) == [("user", "Question"), ("assistant", "Another.")]
     await ended(await chat.regenerate(old))
@@ -285,9 +288,9 @@ async def test_regenerating_makes_another_answer_beside_the_old_one(keepers: Kee
     assert [request.messages for request in model.requests] == [model.requests[0].messages] * 3
 
 
-async def test_regenerating_twice_with_one_key_makes_one_answer(keepers: Keepers) -> None:
-    keeper = await keepers.open(ScriptedModel(says("One."), says("Another.")))
-    chat = await new_chat(keeper)
+async def test_regenerating_twice_with_one_key_makes_one_answer(processes: Processes) -> None:
+    conversations = await processes.open(ScriptedModel(says("One."), says("Another.")))
+    chat = await new_conversation(conversations)
     await ended(await chat.send("Question"))
     first = await chat.regenerate(key="again")
     await ended(first)
@@ -297,33 +300,33 @@ async def test_regenerating_twice_with_one_key_makes_one_answer(keepers: Keepers
         await chat.regenerate(1, key="again")
 
 
-async def test_regenerating_while_a_turn_runs_waits_for_it(keepers: Keepers) -> None:
+async def test_regenerating_while_a_turn_runs_waits_for_it(processes: Processes) -> None:
     gate = asyncio.Event()
-    keeper, chat, _ = await _busy(keepers, says("Another."), gate=gate)
+    conversations, chat, _ = await _busy(processes, says("Another."), gate=gate)
     again = await chat.regenerate()
     gate.set()
     await ended(again)
-    await settled(keeper, chat)
+    await settled(conversations, chat)
     assert contents(await chat.messages()) == [("user", "First"), ("assistant", "Another.")]
     assert len((await chat.tree()).branches()) == 2
 
 
-async def test_there_is_nothing_to_answer_again_in_an_empty_conversation(keepers: Keepers) -> None:
-    chat = await new_chat(await keepers.open(ScriptedModel()))
+async def test_there_is_nothing_to_answer_again_in_an_empty_conversation(processes: Processes) -> None:
+    chat = await new_conversation(await processes.open(ScriptedModel()))
     with pytest.raises(InvalidParent):
         await chat.regenerate()
 
 
-async def test_a_turn_stays_on_its_branch_when_somebody_looks_elsewhere_meanwhile(keepers: Keepers) -> None:
+async def test_a_turn_stays_on_its_branch_when_somebody_looks_elsewhere_meanwhile(processes: Processes) -> None:
     gate = asyncio.Event()
     model = ScriptedModel(says("One."), [Text("Let me "), gate, Text("think."), Stopped("stop")])
-    keeper = await keepers.open(model)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(model)
+    chat = await new_conversation(conversations)
     first = await chat.send("First")
     await ended(first)
     turn = await chat.send("Second")
     await said_in(chat, "Let me ")
-    await keeper.store.choose_head(chat.scope, chat.id, first.entries[0].seq)
+    await conversations._store.choose_head(chat.scope, chat.id, first.entries[0].seq)
     gate.set()
     await ended(turn)
     answer = data_of(

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from tests.told import data_of, failure_of, name_of
-from tests.unit.turn.keepers import Keepers, contents, ended, names, new_chat, said_in, seen, told
+from tests.unit.turn.processes import Processes, contents, ended, names, new_conversation, said_in, seen, told
 from threadkeep.conversation.message import Message, MessageStatus, Role
+from threadkeep.conversation_handle import ConversationHandle
+from threadkeep.conversations import Conversations
 from threadkeep.errors import ModelError, ModelRateLimited, ModelRefused, ModelUnavailable
-from threadkeep.keeper import Chat, Keeper
 from threadkeep.llm.base import CallPart, Stopped, Text
 from threadkeep.llm.langchain import LangChainModel
 from threadkeep.testing import openai_answers as played
@@ -32,16 +33,18 @@ async def get_budget(cost_center: str, context: ToolContext) -> str:
     return f"{cost_center}: 50000 ({context.call_id})"
 
 
-async def _asked(keepers: Keepers, *answers: Sequence[Step], **parts: Any) -> tuple[Keeper, Chat, ScriptedModel]:
+async def _asked(
+    processes: Processes, *answers: Sequence[Step], **parts: Any
+) -> tuple[Conversations, ConversationHandle, ScriptedModel]:
     """Ask one question, wait for its end, and return what is there then."""
     model = ScriptedModel(*answers, says("Still here."))
-    keeper = await keepers.open(model, get_budget, **parts)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(model, get_budget, **parts)
+    chat = await new_conversation(conversations)
     await ended(await chat.send(QUESTION))
-    return keeper, chat, model
+    return conversations, chat, model
 
 
-async def _still_works(chat: Chat, model: ScriptedModel) -> None:
+async def _still_works(chat: ConversationHandle, model: ScriptedModel) -> None:
     """The next question is answered, and everything that the model was ever asked was valid."""
     answer = await (await chat.send("And now?")).answer()
     assert answer is not None
@@ -51,56 +54,56 @@ async def _still_works(chat: Chat, model: ScriptedModel) -> None:
 
 
 async def test_a_provider_that_asks_to_slow_down_is_asked_again_after_the_time_that_it_names(
-    keepers: Keepers, caplog: pytest.LogCaptureFixture
+    processes: Processes, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "threadkeep.turn.steps.generate")
     busy: list[Step] = [ModelRateLimited("slow down", retry_after=0.3)]
     loop = asyncio.get_running_loop()
     started = loop.time()
-    _, chat, model = await _asked(keepers, busy, says("50,000."))
+    _, chat, model = await _asked(processes, busy, says("50,000."))
     assert loop.time() - started >= 0.3
     assert "asking again in 0.3 s" in caplog.text
     assert data_of(await seen(chat, "turn.completed"))["turn"]
     await _still_works(chat, model)
 
 
-async def test_a_provider_that_fails_for_a_while_is_asked_again_without_a_trace(keepers: Keepers) -> None:
+async def test_a_provider_that_fails_for_a_while_is_asked_again_without_a_trace(processes: Processes) -> None:
     down: list[Step] = [ModelUnavailable("500")]
-    _, chat, model = await _asked(keepers, down, down, says("50,000."))
+    _, chat, model = await _asked(processes, down, down, says("50,000."))
     assert contents(await chat.messages()) == [("user", QUESTION), ("assistant", "50,000.")]
     await _still_works(chat, model)
 
 
-async def test_a_provider_that_keeps_failing_ends_the_turn_as_failed_with_its_error(keepers: Keepers) -> None:
+async def test_a_provider_that_keeps_failing_ends_the_turn_as_failed_with_its_error(processes: Processes) -> None:
     down: list[Step] = [ModelUnavailable("the provider answered 500")]
-    _, chat, model = await _asked(keepers, down, down, down)
+    _, chat, model = await _asked(processes, down, down, down)
     failed = await seen(chat, "turn.failed")
     assert failure_of(failed) == "model_unavailable: the provider answered 500"
     await _still_works(chat, model)
 
 
-async def test_a_provider_that_refuses_is_not_asked_again(keepers: Keepers) -> None:
-    _, chat, model = await _asked(keepers, [ModelRefused("check the key")])
+async def test_a_provider_that_refuses_is_not_asked_again(processes: Processes) -> None:
+    _, chat, model = await _asked(processes, [ModelRefused("check the key")])
     assert failure_of(await seen(chat, "turn.failed")) == "model_refused: check the key"
     await _still_works(chat, model)
 
 
-async def test_a_provider_that_refuses_in_mid_text_leaves_the_text_marked(keepers: Keepers) -> None:
-    _, chat, model = await _asked(keepers, [Text("The bud"), ModelError("filtered")])
+async def test_a_provider_that_refuses_in_mid_text_leaves_the_text_marked(processes: Processes) -> None:
+    _, chat, model = await _asked(processes, [Text("The bud"), ModelError("filtered")])
     assert failure_of(await seen(chat, "turn.failed")) == "model_error: filtered"
     assert (await chat.messages())[-1].status is MessageStatus.INTERRUPTED
     await _still_works(chat, model)
 
 
-async def test_a_provider_that_says_nothing_is_given_up_and_asked_again(keepers: Keepers) -> None:
+async def test_a_provider_that_says_nothing_is_given_up_and_asked_again(processes: Processes) -> None:
     silent: list[Step] = [asyncio.Event()]
-    _, chat, model = await _asked(keepers, silent, says("50,000."), silence=0.05)
+    _, chat, model = await _asked(processes, silent, says("50,000."), silence=0.05)
     assert model.closed == [True, False]
     await _still_works(chat, model)
 
 
-async def test_a_provider_that_falls_silent_in_mid_text_is_cut_off_and_told_so(keepers: Keepers) -> None:
-    _, chat, model = await _asked(keepers, [Text("The budget is "), asyncio.Event()], says("50,000."), silence=0.05)
+async def test_a_provider_that_falls_silent_in_mid_text_is_cut_off_and_told_so(processes: Processes) -> None:
+    _, chat, model = await _asked(processes, [Text("The budget is "), asyncio.Event()], says("50,000."), silence=0.05)
     assert [(message.content, str(message.status)) for message in await chat.messages()][1:] == [
         ("The budget is ", "interrupted"),
         ("50,000.", "complete"),
@@ -109,7 +112,7 @@ async def test_a_provider_that_falls_silent_in_mid_text_is_cut_off_and_told_so(k
     await _still_works(chat, model)
 
 
-async def test_text_that_keeps_coming_is_never_taken_for_silence(keepers: Keepers) -> None:
+async def test_text_that_keeps_coming_is_never_taken_for_silence(processes: Processes) -> None:
     class Slow(ScriptedModel):
         async def stream(self, request: Any) -> Any:
             async for delta in super().stream(request):
@@ -117,32 +120,32 @@ async def test_text_that_keeps_coming_is_never_taken_for_silence(keepers: Keeper
                 yield delta
 
     model = Slow(says(*"slowly"))
-    keeper = await keepers.open(model, silence=1.0)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(model, silence=1.0)
+    chat = await new_conversation(conversations)
     assert name_of(await ended(await chat.send(QUESTION))) == "turn.completed"
 
 
-async def test_an_answer_cut_in_mid_token_three_times_ends_as_interrupted(keepers: Keepers) -> None:
+async def test_an_answer_cut_in_mid_token_three_times_ends_as_interrupted(processes: Processes) -> None:
     cut: list[Step] = [Text("The bud")]
-    _, chat, model = await _asked(keepers, cut, cut, cut)
+    _, chat, model = await _asked(processes, cut, cut, cut)
     await seen(chat, "turn.interrupted")
     assert [message.content for message in await chat.messages()] == [QUESTION, *["The bud"] * 3]
     await _still_works(chat, model)
 
 
-async def test_a_call_cut_in_its_arguments_does_not_run_and_is_asked_for_again(keepers: Keepers) -> None:
+async def test_a_call_cut_in_its_arguments_does_not_run_and_is_asked_for_again(processes: Processes) -> None:
     half = CallPart(index=0, id="call_1", name="get_budget", args='{"cost_cen')
     _, chat, model = await _asked(
-        keepers, [half], wants(("call_2", "get_budget", {"cost_center": "CC-1001"})), says("50,000.")
+        processes, [half], wants(("call_2", "get_budget", {"cost_center": "CC-1001"})), says("50,000.")
     )
     results = [message.content for message in await chat.messages() if message.role is Role.TOOL]
     assert results == ["CC-1001: 50000 (call_2)"]
     await _still_works(chat, model)
 
 
-async def test_two_calls_with_one_id_both_run_under_ids_of_their_own(keepers: Keepers) -> None:
+async def test_two_calls_with_one_id_both_run_under_ids_of_their_own(processes: Processes) -> None:
     calls = wants(("call_1", "get_budget", {"cost_center": "A"}), ("call_1", "get_budget", {"cost_center": "B"}))
-    _, chat, model = await _asked(keepers, calls, says("Both."))
+    _, chat, model = await _asked(processes, calls, says("Both."))
     messages = await chat.messages()
     ids = [call.id for call in messages[1].tool_calls]
     assert len(set(ids)) == 2
@@ -151,44 +154,48 @@ async def test_two_calls_with_one_id_both_run_under_ids_of_their_own(keepers: Ke
     await _still_works(chat, model)
 
 
-async def test_an_unknown_tool_is_told_to_the_model(keepers: Keepers) -> None:
-    _, chat, model = await _asked(keepers, wants(("call_1", "get_budgets", {})), says("Sorry."))
+async def test_an_unknown_tool_is_told_to_the_model(processes: Processes) -> None:
+    _, chat, model = await _asked(processes, wants(("call_1", "get_budgets", {})), says("Sorry."))
     assert "Did you mean get_budget?" in data_of(await seen(chat, "tool.result"))["error"]
     await _still_works(chat, model)
 
 
 @pytest.mark.parametrize("args", ['{"cost_center": CC-1001', "[]", "", '"x"', "nul", '{"a":' * 100])
-async def test_arguments_that_are_no_object_are_told_to_the_model_and_nothing_runs(keepers: Keepers, args: str) -> None:
+async def test_arguments_that_are_no_object_are_told_to_the_model_and_nothing_runs(
+    processes: Processes, args: str
+) -> None:
     call = CallPart(index=0, id="call_1", name="get_budget", args=args)
-    _, chat, model = await _asked(keepers, [call, Stopped("tool_calls")], says("Sorry."))
+    _, chat, model = await _asked(processes, [call, Stopped("tool_calls")], says("Sorry."))
     assert data_of(await seen(chat, "tool.result"))["error"]
     assert "50000" not in str(await chat.messages())
     await _still_works(chat, model)
 
 
-async def test_a_call_without_a_name_is_told_to_the_model(keepers: Keepers) -> None:
-    _, chat, model = await _asked(keepers, [CallPart(index=0), Stopped("tool_calls")], says("Sorry."))
+async def test_a_call_without_a_name_is_told_to_the_model(processes: Processes) -> None:
+    _, chat, model = await _asked(processes, [CallPart(index=0), Stopped("tool_calls")], says("Sorry."))
     assert "There is no tool" in data_of(await seen(chat, "tool.result"))["error"]
     await _still_works(chat, model)
 
 
-async def test_an_empty_answer_ends_the_turn_as_completed_with_a_note_of_ours(keepers: Keepers) -> None:
-    _, chat, model = await _asked(keepers, [Stopped("stop")])
+async def test_an_empty_answer_ends_the_turn_as_completed_with_a_note_of_ours(processes: Processes) -> None:
+    _, chat, model = await _asked(processes, [Stopped("stop")])
     assert data_of(await seen(chat, "turn.completed"))["detail"] == "The model gave an empty answer."
     assert contents(await chat.messages()) == [("user", QUESTION)]
     await _still_works(chat, model)
 
 
-async def test_pieces_of_nothing_are_nothing(keepers: Keepers) -> None:
-    _, chat, model = await _asked(keepers, [Text(""), Text("a"), Text(""), Text("b"), Stopped("stop")])
+async def test_pieces_of_nothing_are_nothing(processes: Processes) -> None:
+    _, chat, model = await _asked(processes, [Text(""), Text("a"), Text(""), Text("b"), Stopped("stop")])
     assert (await chat.messages())[-1].content == "ab"
     await _still_works(chat, model)
 
 
 @pytest.mark.parametrize("size", [1000, 64 * 1024, 3 * 1024 * 1024])
-async def test_ten_megabytes_of_text_are_kept_as_far_as_an_entry_goes_and_marked(keepers: Keepers, size: int) -> None:
+async def test_ten_megabytes_of_text_are_kept_as_far_as_an_entry_goes_and_marked(
+    processes: Processes, size: int
+) -> None:
     piece = "x" * size
-    _, chat, model = await _asked(keepers, says(*[piece] * (10 * 1024 * 1024 // size)))
+    _, chat, model = await _asked(processes, says(*[piece] * (10 * 1024 * 1024 // size)))
     failed = await seen(chat, "turn.failed")
     assert failure_of(failed).startswith("content_too_large: ")
     _, kept = await chat.messages()
@@ -198,19 +205,19 @@ async def test_ten_megabytes_of_text_are_kept_as_far_as_an_entry_goes_and_marked
     await _still_works(chat, model)
 
 
-async def test_an_answer_that_fills_an_entry_to_the_brim_is_kept(keepers: Keepers) -> None:
+async def test_an_answer_that_fills_an_entry_to_the_brim_is_kept(processes: Processes) -> None:
     brim = 1024 * 1024
-    _, chat, model = await _asked(keepers, says("y" * (brim - 10), "z" * 10))
+    _, chat, model = await _asked(processes, says("y" * (brim - 10), "z" * 10))
     assert failure_of(await seen(chat, "turn.failed")).startswith("content_too_large: ")
     assert len((await chat.messages())[-1].content) == brim
     await _still_works(chat, model)
 
 
-async def test_an_answer_whose_last_words_do_not_fit_is_marked(keepers: Keepers) -> None:
+async def test_an_answer_whose_last_words_do_not_fit_is_marked(processes: Processes) -> None:
     gate, most = asyncio.Event(), "y" * (1024 * 1024 - 1001) + "!"
     model = ScriptedModel([Text(most), gate, Text("z" * 2000), Stopped("stop")], says("Still here."))
-    keeper = await keepers.open(model)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(model)
+    chat = await new_conversation(conversations)
     turn = await chat.send(QUESTION)
     await said_in(chat, "!")
     gate.set()
@@ -220,23 +227,23 @@ async def test_an_answer_whose_last_words_do_not_fit_is_marked(keepers: Keepers)
     await _still_works(chat, model)
 
 
-async def test_arguments_of_ten_megabytes_end_the_turn_as_failed(keepers: Keepers) -> None:
+async def test_arguments_of_ten_megabytes_end_the_turn_as_failed(processes: Processes) -> None:
     calls = wants(("call_1", "get_budget", {"cost_center": "x" * 10 * 1024 * 1024}))
-    _, chat, model = await _asked(keepers, [Text("Let me see. "), *calls])
+    _, chat, model = await _asked(processes, [Text("Let me see. "), *calls])
     assert failure_of(await seen(chat, "turn.failed")).startswith("content_too_large: ")
     assert (await chat.messages())[-1].content == "Let me see. "
     await _still_works(chat, model)
 
 
-async def test_a_result_of_ten_megabytes_is_shortened_and_the_turn_goes_on(keepers: Keepers) -> None:
+async def test_a_result_of_ten_megabytes_is_shortened_and_the_turn_goes_on(processes: Processes) -> None:
     @tool(name="get_budget")
     async def huge() -> str:
         """Return too much."""
         return "x" * 10 * 1024 * 1024
 
     model = ScriptedModel(wants(("call_1", "get_budget", {})), says("Long."), says("Still here."))
-    keeper = await keepers.open(model, huge)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(model, huge)
+    chat = await new_conversation(conversations)
     assert name_of(await ended(await chat.send(QUESTION))) == "turn.completed"
     result = data_of(await seen(chat, "tool.result"))
     assert "too large" in result["error"]
@@ -249,11 +256,13 @@ def _round(number: int) -> list[Step]:
 
 
 @pytest.mark.parametrize("last", [says("I have seen enough."), [Stopped("stop")], _round(99)])
-async def test_endless_tool_calls_end_at_the_limit_and_the_answer_says_so(keepers: Keepers, last: list[Step]) -> None:
+async def test_endless_tool_calls_end_at_the_limit_and_the_answer_says_so(
+    processes: Processes, last: list[Step]
+) -> None:
     model = ScriptedModel(*map(_round, range(3)), last, says("Still here."))
     assistant = Assistant(name="limited", tools=Registry([get_budget]), iterations=3)
-    keeper = await keepers.open(model, assistant=assistant)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(model, assistant=assistant)
+    chat = await new_conversation(conversations)
     events = await told(await chat.send(QUESTION))
     assert names(events).count("tool.result") == 3
     assert [bool(request.tools) for request in model.requests] == [True, True, True, False]
@@ -265,8 +274,8 @@ async def test_endless_tool_calls_end_at_the_limit_and_the_answer_says_so(keeper
     await _still_works(chat, model)
 
 
-async def test_the_limit_is_ten_rounds_by_default(keepers: Keepers) -> None:
-    _, chat, model = await _asked(keepers, *map(_round, range(10)), says("Enough."))
+async def test_the_limit_is_ten_rounds_by_default(processes: Processes) -> None:
+    _, chat, model = await _asked(processes, *map(_round, range(10)), says("Enough."))
     assert len(model.requests) == 11
     await _still_works(chat, model)
 
@@ -294,11 +303,11 @@ BAD: dict[str, list[Played]] = {
 
 @pytest.mark.parametrize("stores_of_turns", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("bad", BAD)
-async def test_a_bad_answer_over_a_real_socket_does_no_lasting_harm(keepers: Keepers, bad: str) -> None:
+async def test_a_bad_answer_over_a_real_socket_does_no_lasting_harm(processes: Processes, bad: str) -> None:
     async with openai_server(*BAD[bad], played.says("Still here.")) as server:
         model = LangChainModel.named("openai:played", base_url=server.url, api_key="sk-test", use_responses_api=False)
-        keeper = await keepers.open(model, get_budget, silence=2.0)
-        chat = await new_chat(keeper)
+        conversations = await processes.open(model, get_budget, silence=2.0)
+        chat = await new_conversation(conversations)
         end = await ended(await chat.send(QUESTION))
         assert name_of(end) in ("turn.completed", "turn.failed")
         assert (name_of(end) == "turn.failed") == (bad in ("too much", "a refusal")), data_of(end)
@@ -313,11 +322,11 @@ async def test_a_bad_answer_over_a_real_socket_does_no_lasting_harm(keepers: Kee
 
 
 @pytest.mark.parametrize("stores_of_turns", ["sqlite"], indirect=True)
-async def test_cancelling_hangs_up_on_a_real_provider(keepers: Keepers) -> None:
+async def test_cancelling_hangs_up_on_a_real_provider(processes: Processes) -> None:
     async with openai_server(played.hangs("Hel")) as server:
         model = LangChainModel.named("openai:played", base_url=server.url, api_key="sk-test", use_responses_api=False)
-        keeper = await keepers.open(model)
-        chat = await new_chat(keeper)
+        conversations = await processes.open(model)
+        chat = await new_conversation(conversations)
         turn = await chat.send(QUESTION)
         await seen(chat, "text.delta")
         async with asyncio.timeout(1):

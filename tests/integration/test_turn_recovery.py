@@ -1,6 +1,6 @@
 """Recovery: the turn of a dead owner is taken up, what happens next is decided from the log, and it ends.
 
-A keeper that stalls while the clock passes its lease is as good as dead to the others, and is a zombie when it goes on.
+A process that stalls while the clock passes its lease is as good as dead to others, and is a zombie when it goes on.
 """
 
 import asyncio
@@ -9,15 +9,15 @@ from collections.abc import AsyncIterator, Callable, Sequence
 import pytest
 
 from tests.told import data_of, failure_of, name_of
-from tests.unit.turn.keepers import (
-    Keepers,
+from tests.unit.turn.processes import (
+    Processes,
     called,
     contents,
     ended,
     entries_of,
     hung_up,
     names,
-    new_chat,
+    new_conversation,
     said_in,
     seen,
     settled,
@@ -29,10 +29,11 @@ from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.turn import TurnState
+from threadkeep.conversation_handle import ConversationHandle, TurnHandle
+from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue, ModelUnavailable, UnknownModel
-from threadkeep.keeper import Chat, Keeper, SentTurn
 from threadkeep.llm.base import CallPart, Delta, Model, Request, Stopped, Text
-from threadkeep.runtime import open_keeper
+from threadkeep.runtime import open_conversations
 from threadkeep.store.base import Append, Appended
 from threadkeep.testing.providers import check_everywhere
 from threadkeep.testing.scripted_model import ScriptedModel, Step, says, wants
@@ -68,22 +69,24 @@ class Runs:
         return run
 
 
-async def _stalled(keepers: Keepers, *script: Step, **parts: object) -> tuple[Keeper, Chat, asyncio.Event]:
-    """Return a keeper whose turn stands still in the middle of these steps; others may take it for dead."""
+async def _stalled(
+    processes: Processes, *script: Step, **parts: object
+) -> tuple[Conversations, ConversationHandle, asyncio.Event]:
+    """Return conversations in which a turn stands still in the middle of these steps; others may take it for dead."""
     gate = asyncio.Event()
-    keeper = await keepers.open(ScriptedModel([*script, gate, *says(" and so on")]), **parts)  # type: ignore[arg-type]
-    return keeper, await new_chat(keeper), gate
+    conversations = await processes.open(ScriptedModel([*script, gate, *says(" and so on")]), **parts)  # type: ignore[arg-type]
+    return conversations, await new_conversation(conversations), gate
 
 
-async def test_a_turn_whose_owner_died_in_mid_text_keeps_the_text_and_is_answered_anew(keepers: Keepers) -> None:
-    _, chat, gate = await _stalled(keepers, Text("Once upon "))
+async def test_a_turn_whose_owner_died_in_mid_text_keeps_the_text_and_is_answered_anew(processes: Processes) -> None:
+    _, chat, gate = await _stalled(processes, Text("Once upon "))
     turn = await chat.send("Tell me a story")
     await said_in(chat, "upon ")
     model = ScriptedModel(says("a time, there was a log."))
-    other = await keepers.open(model)
-    assert await other.runner.recover() == 0, "its owner may still be alive"
-    keepers.clock.advance(LEASE)
-    assert await other.runner.recover() == 1
+    other = await processes.open(model)
+    assert await other._runner.recover() == 0, "its owner may still be alive"
+    processes.clock.advance(LEASE)
+    assert await other._runner.recover() == 1
     assert name_of(await ended(turn)) == "turn.completed"
     _, partial, whole = await chat.messages()
     assert (partial.content, partial.status) == ("Once upon ", MessageStatus.INTERRUPTED)
@@ -95,99 +98,99 @@ async def test_a_turn_whose_owner_died_in_mid_text_keeps_the_text_and_is_answere
 
 
 async def test_a_start_takes_up_what_a_process_left_that_is_gone_and_nothing_of_one_that_lives(
-    keepers: Keepers,
+    processes: Processes,
 ) -> None:
-    gone, chat, gate = await _stalled(keepers)
-    alive, other_chat, _ = await _stalled(keepers)
+    gone, chat, gate = await _stalled(processes)
+    alive, other_chat, _ = await _stalled(processes)
     turn, _ = await chat.send("Hello"), await (await alive.get(other_chat.id)).send("Hello")
     await seen(other_chat, "turn.started")
-    owner = gone.runner.deps.owner
-    later = await keepers.open(ScriptedModel(says("Here I am.")), is_gone=lambda name: name == owner)
+    owner = gone._runner.deps.owner
+    later = await processes.open(ScriptedModel(says("Here I am.")), is_gone=lambda name: name == owner)
     assert name_of(await ended(turn)) == "turn.completed"
-    (running_elsewhere,) = await later.store.turns(LOCAL, other_chat.id)
-    assert (running_elsewhere.owner, running_elsewhere.fence) == (alive.runner.deps.owner, 1)
+    (running_elsewhere,) = await later._store.turns(LOCAL, other_chat.id)
+    assert (running_elsewhere.owner, running_elsewhere.fence) == (alive._runner.deps.owner, 1)
     gate.set()
 
 
-async def test_a_zombie_can_write_no_more_and_does_no_harm(keepers: Keepers) -> None:
-    zombie, chat, gate = await _stalled(keepers, Text("Once upon "))
+async def test_a_zombie_can_write_no_more_and_does_no_harm(processes: Processes) -> None:
+    zombie, chat, gate = await _stalled(processes, Text("Once upon "))
     turn = await chat.send("Tell me a story")
     await said_in(chat, "upon ")
-    keepers.clock.advance(LEASE)
-    other = await keepers.open(ScriptedModel(says("a time.")))
+    processes.clock.advance(LEASE)
+    other = await processes.open(ScriptedModel(says("a time.")))
     await ended(turn)
-    before = await entries_of(chat, other.store)
+    before = await entries_of(chat, other._store)
     gate.set()
-    model = zombie.runner.deps.models(None, zombie.assistants["tester"])
+    model = zombie._runner.deps.models(None, zombie.assistants["tester"])
     assert isinstance(model, ScriptedModel)
     await hung_up(model)
     assert name_of(await ended(turn)) == "turn.completed"
-    assert await entries_of(chat, other.store) == before
+    assert await entries_of(chat, other._store) == before
 
 
-async def test_a_zombie_that_is_told_to_cancel_stops_whoever_runs_the_turn_now(keepers: Keepers) -> None:
-    zombie, chat, gate = await _stalled(keepers, Text("Once upon "))
+async def test_a_zombie_that_is_told_to_cancel_stops_whoever_runs_the_turn_now(processes: Processes) -> None:
+    zombie, chat, gate = await _stalled(processes, Text("Once upon "))
     turn = await chat.send("Tell me a story")
     await said_in(chat, "upon ")
-    keepers.clock.advance(LEASE)
-    await keepers.open(ScriptedModel([Text("a time "), asyncio.Event()]))
+    processes.clock.advance(LEASE)
+    await processes.open(ScriptedModel([Text("a time "), asyncio.Event()]))
     await said_in(chat, "a time ")
     await chat.cancel()
     assert name_of(await ended(turn)) == "turn.cancelled"
-    assert await zombie.store.turns(LOCAL, chat.id) == ()
+    assert await zombie._store.turns(LOCAL, chat.id) == ()
     gate.set()
 
 
-async def test_a_turn_that_comes_further_each_time_survives_many_owners(keepers: Keepers) -> None:
-    _, chat, _ = await _stalled(keepers, Text("one "))
+async def test_a_turn_that_comes_further_each_time_survives_many_owners(processes: Processes) -> None:
+    _, chat, _ = await _stalled(processes, Text("one "))
     turn = await chat.send("Count")
     await said_in(chat, "one ")
     for piece in ("two ", "three ", "four "):
-        keepers.clock.advance(LEASE)
-        await _stalled(keepers, Text(piece))
+        processes.clock.advance(LEASE)
+        await _stalled(processes, Text(piece))
         await said_in(chat, piece)
-    keepers.clock.advance(LEASE)
-    await keepers.open(ScriptedModel(says("five.")))
+    processes.clock.advance(LEASE)
+    await processes.open(ScriptedModel(says("five.")))
     assert name_of(await ended(turn)) == "turn.completed"
     said = [message.content for message in await chat.messages()]
     assert said == ["Count", "one ", "two ", "three ", "four ", "five."]
 
 
 @pytest.mark.parametrize("text", ["", "Let me think "])
-async def test_a_turn_that_loses_three_owners_at_the_same_place_is_given_up(keepers: Keepers, text: str) -> None:
+async def test_a_turn_that_loses_three_owners_at_the_same_place_is_given_up(processes: Processes, text: str) -> None:
     steps = [Text(text)] if text else []
-    _, chat, _ = await _stalled(keepers, *steps)
+    _, chat, _ = await _stalled(processes, *steps)
     turn = await chat.send("Crash")
     await seen(chat, "text.delta" if text else "turn.started")
     for _ in range(3 if text else 2):
-        keepers.clock.advance(LEASE)
-        victim, _, _ = await _stalled(keepers, *steps)
-        model = victim.runner.deps.models(None, victim.assistants["tester"])
+        processes.clock.advance(LEASE)
+        victim, _, _ = await _stalled(processes, *steps)
+        model = victim._runner.deps.models(None, victim.assistants["tester"])
         assert isinstance(model, ScriptedModel)
         await called(model)
         if text:
             await said_in(chat, text)
-    keepers.clock.advance(LEASE)
-    last = await keepers.open(ScriptedModel(says("Yes?")))
+    processes.clock.advance(LEASE)
+    last = await processes.open(ScriptedModel(says("Yes?")))
     end = await ended(turn)
     assert (name_of(end), "given up" in data_of(end)["detail"]) == ("turn.interrupted", True)
     assert name_of(await ended(await (await last.get(chat.id)).send("Hello?"))) == "turn.completed"
 
 
-async def test_a_repeatable_tool_runs_again_with_the_same_call_id_and_any_other_does_not(keepers: Keepers) -> None:
+async def test_a_repeatable_tool_runs_again_with_the_same_call_id_and_any_other_does_not(processes: Processes) -> None:
     runs = Runs()
     tools = [runs.tool("look", repeatable=True, hangs=True), runs.tool("charge", repeatable=False, hangs=True)]
     calls = wants(("call_1", "look", {}), ("call_2", "charge", {}))
-    keeper = await keepers.open(ScriptedModel(calls), *tools)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(ScriptedModel(calls), *tools)
+    chat = await new_conversation(conversations)
     turn = await chat.send("Look and charge")
     await seen(chat, "tool.called")
     await until(lambda: len(runs.ran) == 2)
-    keepers.clock.advance(LEASE)
+    processes.clock.advance(LEASE)
     model = ScriptedModel(says("I looked; I do not know about the charge."))
     again = Runs()
     tools = [again.tool("look", repeatable=True, hangs=False), again.tool("charge", repeatable=False, hangs=False)]
-    await keepers.open(model, *tools)
+    await processes.open(model, *tools)
     assert name_of(await ended(turn)) == "turn.completed"
     assert again.ran == ["look call_1"]
     assert (runs.fences, again.fences) == ([1, 1], [2]), "whoever took it up has a higher number"
@@ -201,12 +204,12 @@ async def test_a_repeatable_tool_runs_again_with_the_same_call_id_and_any_other_
 
 
 async def test_a_call_with_unreadable_arguments_does_not_run_after_a_crash_either(
-    keepers: Keepers, monkeypatch: pytest.MonkeyPatch
+    processes: Processes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs = Runs()
     broken: list[Step] = [CallPart(index=0, id="call_1", name="look", args="{nonsense"), Stopped("tool_calls")]
-    keeper = await keepers.open(ScriptedModel(broken), runs.tool("look", repeatable=True, hangs=False))
-    append, stalled, goes_on = keeper.store.append, asyncio.Event(), asyncio.Event()
+    conversations = await processes.open(ScriptedModel(broken), runs.tool("look", repeatable=True, hangs=False))
+    append, stalled, goes_on = conversations._store.append, asyncio.Event(), asyncio.Event()
 
     async def append_no_result(scope: Scope, conversation: str, what: Append) -> Appended:
         if any(isinstance(body, Message) and body.role is Role.TOOL for body in what.bodies):
@@ -214,88 +217,90 @@ async def test_a_call_with_unreadable_arguments_does_not_run_after_a_crash_eithe
             await goes_on.wait()
         return await append(scope, conversation, what)
 
-    monkeypatch.setattr(keeper.store, "append", append_no_result)
-    chat = await new_chat(keeper)
+    monkeypatch.setattr(conversations._store, "append", append_no_result)
+    chat = await new_conversation(conversations)
     turn = await chat.send("Look")
     await until(stalled.is_set)
-    monkeypatch.setattr(keeper.store, "append", append)
-    keepers.clock.advance(LEASE)
-    await keepers.open(ScriptedModel(says("Sorry.")), runs.tool("look", repeatable=True, hangs=False))
+    monkeypatch.setattr(conversations._store, "append", append)
+    processes.clock.advance(LEASE)
+    await processes.open(ScriptedModel(says("Sorry.")), runs.tool("look", repeatable=True, hangs=False))
     assert name_of(await ended(turn)) == "turn.completed"
     goes_on.set()
     assert runs.ran == []
     assert "not valid JSON" in data_of(await seen(chat, "tool.result"))["error"]
 
 
-async def test_results_that_are_there_are_not_made_again(keepers: Keepers) -> None:
+async def test_results_that_are_there_are_not_made_again(processes: Processes) -> None:
     runs = Runs()
     tools = [runs.tool("quick", repeatable=False, hangs=False), runs.tool("slow", repeatable=True, hangs=True)]
     calls = wants(("call_1", "quick", {}), ("call_2", "slow", {}))
-    keeper = await keepers.open(ScriptedModel(calls), *tools)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(ScriptedModel(calls), *tools)
+    chat = await new_conversation(conversations)
     turn = await chat.send("Both")
     await seen(chat, "tool.result")
-    keepers.clock.advance(LEASE)
+    processes.clock.advance(LEASE)
     again = Runs()
     tools = [again.tool("quick", repeatable=False, hangs=False), again.tool("slow", repeatable=True, hangs=False)]
-    await keepers.open(ScriptedModel(says("Done.")), *tools)
+    await processes.open(ScriptedModel(says("Done.")), *tools)
     assert name_of(await ended(turn)) == "turn.completed"
     assert again.ran == ["slow call_2"]
     assert [content for role, content in contents(await chat.messages()) if role == "tool"] == ["quick ran", "slow ran"]
 
 
-async def test_a_turn_that_was_settled_but_for_its_end_is_only_ended(keepers: Keepers) -> None:
+async def test_a_turn_that_was_settled_but_for_its_end_is_only_ended(processes: Processes) -> None:
     calls = wants(("call_1", "look", {}))
     runs = Runs()
-    keeper = await keepers.open(ScriptedModel(calls), runs.tool("look", repeatable=True, hangs=True))
-    chat = await new_chat(keeper)
+    conversations = await processes.open(ScriptedModel(calls), runs.tool("look", repeatable=True, hangs=True))
+    chat = await new_conversation(conversations)
     turn = await chat.send("Look")
     await seen(chat, "tool.called")
-    keepers.clock.advance(LEASE)
-    failing = await keepers.open(
+    processes.clock.advance(LEASE)
+    failing = await processes.open(
         ScriptedModel([ModelUnavailable("down")] * 1), runs.tool("look", repeatable=True, hangs=False), pauses=()
     )
     assert name_of(await ended(turn)) == "turn.failed"
-    assert await failing.runner.recover() == 0, "an end is an end"
+    assert await failing._runner.recover() == 0, "an end is an end"
 
 
-async def test_queued_turns_of_a_dead_owner_are_answered_after_the_recovered_one(keepers: Keepers) -> None:
-    _, chat, _ = await _stalled(keepers, Text("one "))
+async def test_queued_turns_of_a_dead_owner_are_answered_after_the_recovered_one(processes: Processes) -> None:
+    _, chat, _ = await _stalled(processes, Text("one "))
     await chat.send("First")
     await said_in(chat, "one ")
     second = await chat.send("Second")
-    keepers.clock.advance(LEASE)
-    await keepers.open(ScriptedModel(says("First answer."), says("Second answer.")))
+    processes.clock.advance(LEASE)
+    await processes.open(ScriptedModel(says("First answer."), says("Second answer.")))
     assert name_of(await ended(second)) == "turn.completed"
 
 
-async def _stranded(keepers: Keepers, *answers: Sequence[Step]) -> tuple[Keeper, Chat, SentTurn]:
+async def _stranded(
+    processes: Processes, *answers: Sequence[Step]
+) -> tuple[Conversations, ConversationHandle, TurnHandle]:
     """Return a conversation whose owner died behind the end of its turn, before it started the next one."""
     gate = asyncio.Event()
-    keeper = await keepers.open(ScriptedModel([gate, *says("First answer.")], *answers))
-    chat = await new_chat(keeper)
+    conversations = await processes.open(ScriptedModel([gate, *says("First answer.")], *answers))
+    chat = await new_conversation(conversations)
     first, second = await chat.send("First"), await chat.send("Second")
 
     async def die(*_: object) -> None:
         raise asyncio.CancelledError
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(keeper.store, "start", die)
+        patch.setattr(conversations._store, "start", die)
         gate.set()
         await ended(first)
-        (orphan,) = await keeper.store.turns(chat.scope, chat.id)
+        (orphan,) = await conversations._store.turns(chat.scope, chat.id)
         assert orphan.state is TurnState.QUEUED
-    return keeper, chat, second
+    return conversations, chat, second
 
 
-async def test_a_queue_that_nobody_started_is_started_by_recovery(keepers: Keepers) -> None:
-    _, _, second = await _stranded(keepers)
-    await keepers.open(ScriptedModel(says("Second answer.")))
+async def test_a_queue_that_nobody_started_is_started_by_recovery(processes: Processes) -> None:
+    _, _, second = await _stranded(processes)
+    await processes.open(ScriptedModel(says("Second answer.")))
     assert name_of(await ended(second)) == "turn.completed"
 
 
-async def test_a_queue_that_nobody_started_is_started_by_the_next_message(keepers: Keepers) -> None:
-    _, chat, second = await _stranded(keepers, says("Second answer."), says("Third answer."))
+async def test_a_queue_that_nobody_started_is_started_by_the_next_message(processes: Processes) -> None:
+    _, chat, second = await _stranded(processes, says("Second answer."), says("Third answer."))
     third = await chat.send("Third")
     assert name_of(await ended(third)) == "turn.completed"
     assert name_of(await ended(second)) == "turn.completed"
@@ -303,21 +308,21 @@ async def test_a_queue_that_nobody_started_is_started_by_the_next_message(keeper
 
 @pytest.mark.parametrize("text", ["", "Half an "])
 async def test_a_turn_whose_assistant_is_gone_fails_cleanly(
-    keepers: Keepers, text: str, monkeypatch: pytest.MonkeyPatch
+    processes: Processes, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def nobody(conversation: Conversation) -> Assistant:
         raise InvalidValue("There is no assistant named tester.")
 
-    _, chat, _ = await _stalled(keepers, *([Text(text)] if text else []))
+    _, chat, _ = await _stalled(processes, *([Text(text)] if text else []))
     turn = await chat.send("Hello")
     await (said_in(chat, text) if text else seen(chat, "turn.started"))
-    other = await keepers.open(ScriptedModel(), assistant_of=nobody)
-    keepers.clock.advance(LEASE)
-    assert await other.runner.recover() == 0, "another process may know the assistant"
-    keepers.clock.advance(3600)
-    assert await other.runner.recover() == 0, "a clock that jumped is no reason to hurry"
+    other = await processes.open(ScriptedModel(), assistant_of=nobody)
+    processes.clock.advance(LEASE)
+    assert await other._runner.recover() == 0, "another process may know the assistant"
+    processes.clock.advance(3600)
+    assert await other._runner.recover() == 0, "a clock that jumped is no reason to hurry"
     monkeypatch.setattr(runner, "OTHERS_TIME", 0)
-    assert await other.runner.recover() == 1
+    assert await other._runner.recover() == 1
     end = await ended(turn)
     assert (name_of(end), failure_of(end)) == (
         "turn.failed",
@@ -331,20 +336,20 @@ async def test_a_turn_whose_assistant_is_gone_fails_cleanly(
     [(UnknownModel("There is no model gone:1."), "unknown_model"), (ImportError("no such package"), "internal_error")],
 )
 async def test_a_turn_whose_model_cannot_be_loaded_fails_cleanly(
-    keepers: Keepers, fault: Exception, code: str, caplog: pytest.LogCaptureFixture
+    processes: Processes, fault: Exception, code: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     def none(name: str | None, assistant: Assistant) -> Model:
         raise fault
 
-    keeper = await keepers.open(ScriptedModel(), models=none)
-    chat = await new_chat(keeper, model="gone:1")
+    conversations = await processes.open(ScriptedModel(), models=none)
+    chat = await new_conversation(conversations, model="gone:1")
     end = await ended(await chat.send("Hello"))
     assert name_of(end) == "turn.failed"
     assert failure_of(end).startswith(f"{code}: ")
-    assert await keeper.store.turns(chat.scope, chat.id) == ()
+    assert await conversations._store.turns(chat.scope, chat.id) == ()
 
 
-async def test_a_conversation_whose_assistant_is_gone_can_still_be_cancelled(keepers: Keepers) -> None:
+async def test_a_conversation_whose_assistant_is_gone_can_still_be_cancelled(processes: Processes) -> None:
     def nobody(conversation: Conversation) -> Assistant:
         raise InvalidValue("There is no assistant named tester.")
 
@@ -353,11 +358,11 @@ async def test_a_conversation_whose_assistant_is_gone_can_still_be_cancelled(kee
         """Pay."""
         return "paid"
 
-    keeper = await keepers.open(ScriptedModel(wants(("call_1", "pay", {}))), pay)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(ScriptedModel(wants(("call_1", "pay", {}))), pay)
+    chat = await new_conversation(conversations)
     turn = await chat.send("Pay")
     await ended(turn)
-    other = await keepers.open(ScriptedModel(), assistant_of=nobody)
+    other = await processes.open(ScriptedModel(), assistant_of=nobody)
     await (await other.get(chat.id)).cancel()
     assert name_of(await ended(turn)) == "turn.cancelled"
 
@@ -386,10 +391,10 @@ class Faulty(Model):
 @pytest.mark.parametrize("pieces", [(), ("Some ", "text")])
 @pytest.mark.parametrize("fault", [lambda: ZeroDivisionError("oops"), lambda: InvalidValue("oops \ud800")])
 async def test_a_fault_in_a_model_ends_the_turn_as_failed_and_is_not_tried_for_ever(
-    keepers: Keepers, fault: Callable[[], BaseException], pieces: tuple[str, ...], caplog: pytest.LogCaptureFixture
+    processes: Processes, fault: Callable[[], BaseException], pieces: tuple[str, ...], caplog: pytest.LogCaptureFixture
 ) -> None:
-    keeper = await keepers.open(Faulty(fault, *pieces))
-    chat = await new_chat(keeper)
+    conversations = await processes.open(Faulty(fault, *pieces))
+    chat = await new_conversation(conversations)
     turn = await chat.send("Hello")
     assert name_of(await ended(turn)) == "turn.failed"
     assert [message.content for message in await chat.messages()] == ["Hello", *(["Some text"] if pieces else [])]
@@ -397,13 +402,13 @@ async def test_a_fault_in_a_model_ends_the_turn_as_failed_and_is_not_tried_for_e
 
 
 async def test_a_fault_in_a_processor_ends_the_turn_as_failed(
-    keepers: Keepers, caplog: pytest.LogCaptureFixture
+    processes: Processes, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(working: Working) -> Working:
         raise LookupError("a processor's fault with a secret in it")
 
-    keeper = await keepers.open(ScriptedModel(), assistant=Assistant(name="broken", processors=(broken,)))
-    chat = await new_chat(keeper)
+    conversations = await processes.open(ScriptedModel(), assistant=Assistant(name="broken", processors=(broken,)))
+    chat = await new_conversation(conversations)
     end = await ended(await chat.send("Hello"))
     assert name_of(end) == "turn.failed"
     assert failure_of(end).startswith("internal_error: ")
@@ -411,15 +416,15 @@ async def test_a_fault_in_a_processor_ends_the_turn_as_failed(
     assert "a processor's fault" in caplog.text
 
 
-async def test_a_fault_in_a_tool_is_told_to_the_model_and_the_turn_goes_on(keepers: Keepers) -> None:
+async def test_a_fault_in_a_tool_is_told_to_the_model_and_the_turn_goes_on(processes: Processes) -> None:
     @tool
     async def broken() -> str:
         """Fail."""
         raise RuntimeError("the tool's fault")
 
     model = ScriptedModel(wants(("call_1", "broken", {})), says("It failed."))
-    keeper = await keepers.open(model, broken)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(model, broken)
+    chat = await new_conversation(conversations)
     events = await told(await chat.send("Try"))
     assert names(events)[-1] == "turn.completed"
     assert "the tool's fault" in model.requests[1].messages[-1].content
@@ -427,33 +432,33 @@ async def test_a_fault_in_a_tool_is_told_to_the_model_and_the_turn_goes_on(keepe
 
 @pytest.mark.parametrize("stores_of_turns", ["memory"], indirect=True)
 async def test_a_store_that_hangs_does_not_keep_the_process_from_stopping(
-    keepers: Keepers, monkeypatch: pytest.MonkeyPatch
+    processes: Processes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(active_turn, "STORE_PATIENCE", 0.05)
-    keeper = await keepers.open(ScriptedModel(says("Hello.")))
+    conversations = await processes.open(ScriptedModel(says("Hello.")))
     stalled = asyncio.Event()
 
     async def hang(*_: object) -> None:
         stalled.set()
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(keeper.store, "append", hang)
-    await (await new_chat(keeper)).send("Hello")
+    monkeypatch.setattr(conversations._store, "append", hang)
+    await (await new_conversation(conversations)).send("Hello")
     await until(stalled.is_set)
     async with asyncio.timeout(5):
-        await keeper.close()
+        await conversations.close()
 
 
 async def test_turns_left_at_a_stop_are_taken_up_at_the_next_start(url: str) -> None:
     before, after = ScriptedModel([Text("Once upon "), asyncio.Event()]), ScriptedModel(says("a time."))
-    keeper = await open_keeper(url, model=before, environment={})
-    chat = await keeper.create(title="Stories")
+    conversations = await open_conversations(url, model=before, environment={})
+    chat = await conversations.create(title="Stories")
     await chat.send("Tell me a story")
     await said_in(chat, "upon ")
-    await keeper.runner.close(0.0)
-    await keeper.close()
-    async with await open_keeper(url, model=after, environment={}) as keeper:
-        chat = await keeper.get(chat.id)
-        await settled(keeper, chat)
+    await conversations._runner.close(0.0)
+    await conversations.close()
+    async with await open_conversations(url, model=after, environment={}) as conversations:
+        chat = await conversations.get(chat.id)
+        await settled(conversations, chat)
         assert [message.content for message in await chat.messages()] == ["Tell me a story", "Once upon ", "a time."]
     after.assert_finished()

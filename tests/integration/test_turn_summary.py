@@ -9,9 +9,10 @@ from threadkeep.context.base import Policy, Window
 from threadkeep.conversation.entry import Summary
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import LOCAL
-from threadkeep.keeper import Chat, Keeper
+from threadkeep.conversation_handle import ConversationHandle
+from threadkeep.conversations import Conversations
 from threadkeep.llm.base import Delta, Model, Request, Stopped, Text
-from threadkeep.runtime import Hosting, open_keeper
+from threadkeep.runtime import Hosting, open_conversations
 from threadkeep.turn.assistant import Assistant
 from threadkeep.turn.summaries import INSTRUCTIONS
 
@@ -36,38 +37,40 @@ class Echo(Model):
 
 
 @pytest.fixture
-async def keeper() -> AsyncIterator[Keeper]:
-    keeper = await open_keeper("memory:", [FORGETFUL], model=Echo(), hosting=Hosting(count=lambda message: 7))
-    yield keeper
-    await keeper.close()
+async def conversations() -> AsyncIterator[Conversations]:
+    conversations = await open_conversations(
+        "memory:", [FORGETFUL], model=Echo(), hosting=Hosting(count=lambda message: 7)
+    )
+    yield conversations
+    await conversations.close()
 
 
-async def _summary(keeper: Keeper, chat: Chat) -> str:
+async def _summary(conversations: Conversations, chat: ConversationHandle) -> str:
     """Wait for a summary of the conversation."""
     async with asyncio.timeout(PATIENCE):
-        while (found := await keeper.store.summary(LOCAL, chat.id)) is None:  # noqa: ASYNC110 - nobody is told of it
+        while (found := await conversations._store.summary(LOCAL, chat.id)) is None:  # noqa: ASYNC110 - nobody is told of it
             await asyncio.sleep(0.001)
     assert isinstance(found.body, Summary)
     return found.body.content
 
 
-async def test_what_fell_out_of_the_window_is_summed_up_and_told_to_the_model(keeper: Keeper) -> None:
-    chat = await keeper.create()
+async def test_what_fell_out_of_the_window_is_summed_up_and_told_to_the_model(conversations: Conversations) -> None:
+    chat = await conversations.create()
     for text in ("I live in Bergen.", "I have a boat.", "It is red.", "And fast."):
         await (await chat.send(text)).answer()
-    text = await _summary(keeper, chat)
+    text = await _summary(conversations, chat)
     assert text.startswith("SUMMARY of")
     turn = await chat.send("What do you know?")
     await turn.answer()
-    model = keeper.runner.deps.models(None, FORGETFUL)
+    model = conversations._runner.deps.models(None, FORGETFUL)
     assert isinstance(model, Echo)
     asked = [request for request in model.requests if "What do you know?" in request.messages[-1].content]
     assert any("SUMMARY of" in message.content for request in asked for message in request.messages)
     assert len(await chat.messages(limit=100)) == 10
 
 
-async def test_every_message_is_stored_with_the_tokens_that_were_counted(keeper: Keeper) -> None:
-    chat = await keeper.create()
+async def test_every_message_is_stored_with_the_tokens_that_were_counted(conversations: Conversations) -> None:
+    chat = await conversations.create()
     await (await chat.send("Hello")).answer()
-    bodies = [entry.body async for entry in keeper.store.walk(LOCAL, chat.id)]
+    bodies = [entry.body async for entry in conversations._store.walk(LOCAL, chat.id)]
     assert [body.tokens for body in bodies if isinstance(body, Message)] == [7, 7]

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.told import data_of, name_of
-from tests.unit.turn.keepers import Keepers, called, ended, new_chat, seen, until
+from tests.unit.turn.processes import Processes, called, ended, new_conversation, seen, until
 from threadkeep.conversation.entry import Update
 from threadkeep.errors import ModelUnavailable
 from threadkeep.llm.base import Delta, Model, Request, Stopped, Text
@@ -22,20 +22,20 @@ class Real(ScriptedModel):
     is_scripted = False
 
 
-async def test_a_scripted_model_gives_a_title_from_the_words_without_another_call(keepers: Keepers) -> None:
+async def test_a_scripted_model_gives_a_title_from_the_words_without_another_call(processes: Processes) -> None:
     model = ScriptedModel(says("All of them."))
-    keeper = await keepers.open(model)
-    chat = await keeper.create()
+    conversations = await processes.open(model)
+    chat = await conversations.create()
     await chat.send(QUESTION)
     updated = await seen(chat, "conversation.updated")
-    assert data_of(updated)["title"] == (await chat.conversation()).title == "Which otters keep logs?"
+    assert data_of(updated)["title"] == (await chat.read()).title == "Which otters keep logs?"
     assert len(model.requests) == 1
 
 
-async def test_a_real_model_is_asked_for_a_title_with_the_first_exchange(keepers: Keepers) -> None:
+async def test_a_real_model_is_asked_for_a_title_with_the_first_exchange(processes: Processes) -> None:
     model = Real(says("All of them."), says('"Otters and', ' their logs."\n'))
-    keeper = await keepers.open(model)
-    chat = await keeper.create()
+    conversations = await processes.open(model)
+    chat = await conversations.create()
     await chat.send(QUESTION)
     assert data_of(await seen(chat, "conversation.updated"))["title"] == "Otters and their logs"
     assert is_title_request(model.requests[1])
@@ -44,58 +44,58 @@ async def test_a_real_model_is_asked_for_a_title_with_the_first_exchange(keepers
 
 @pytest.mark.parametrize("answer", [[ModelUnavailable("down")], [Stopped("stop")], [Text("  "), Stopped("stop")]])
 async def test_a_model_that_gives_no_title_leaves_it_to_the_words(
-    keepers: Keepers, answer: list[Delta | BaseException | asyncio.Event]
+    processes: Processes, answer: list[Delta | BaseException | asyncio.Event]
 ) -> None:
-    keeper = await keepers.open(Real(says("All of them."), answer))
-    chat = await keeper.create()
+    conversations = await processes.open(Real(says("All of them."), answer))
+    chat = await conversations.create()
     await chat.send(QUESTION)
     assert data_of(await seen(chat, "conversation.updated"))["title"] == "Which otters keep logs?"
 
 
-async def test_nobody_waits_for_a_title(keepers: Keepers) -> None:
+async def test_nobody_waits_for_a_title(processes: Processes) -> None:
     model = Real(says("All of them."), [asyncio.Event()], says("Yes."), [asyncio.Event()])
-    keeper = await keepers.open(model)
-    chat = await keeper.create()
+    conversations = await processes.open(model)
+    chat = await conversations.create()
     assert name_of(await ended(await chat.send(QUESTION))) == "turn.completed"
     await called(model, 2)
     assert name_of(await ended(await chat.send("Really?"))) == "turn.completed"
     await called(model, 4)
-    assert (await chat.conversation()).title is None
+    assert (await chat.read()).title is None
 
 
-async def test_a_title_that_never_comes_is_given_up(keepers: Keepers) -> None:
-    keeper = await keepers.open(Real(says("All of them."), [asyncio.Event()]), silence=0.05)
-    chat = await keeper.create()
+async def test_a_title_that_never_comes_is_given_up(processes: Processes) -> None:
+    conversations = await processes.open(Real(says("All of them."), [asyncio.Event()]), silence=0.05)
+    chat = await conversations.create()
     await chat.send(QUESTION)
     assert data_of(await seen(chat, "conversation.updated"))["title"] == "Which otters keep logs?"
 
 
-async def test_a_given_title_stays(keepers: Keepers) -> None:
+async def test_a_given_title_stays(processes: Processes) -> None:
     model = Real(says("All of them."))
-    keeper = await keepers.open(model)
-    chat = await new_chat(keeper, title="Mine")
+    conversations = await processes.open(model)
+    chat = await new_conversation(conversations, title="Mine")
     await ended(await chat.send(QUESTION))
-    await until(lambda: not keeper.runner._tasks)
-    assert (await chat.conversation()).title == "Mine"
+    await until(lambda: not conversations._runner._tasks)
+    assert (await chat.read()).title == "Mine"
     assert len(model.requests) == 1
 
 
-async def test_a_title_that_a_person_gives_meanwhile_wins(keepers: Keepers) -> None:
+async def test_a_title_that_a_person_gives_meanwhile_wins(processes: Processes) -> None:
     gate = asyncio.Event()
     model = Real(says("All of them."), [gate, *says("Otters")])
-    keeper = await keepers.open(model)
-    chat = await keeper.create()
+    conversations = await processes.open(model)
+    chat = await conversations.create()
     await ended(await chat.send(QUESTION))
     await called(model, 2)
-    await keeper.store.update(chat.scope, chat.id, Update(title="Mine"))
+    await conversations._store.update(chat.scope, chat.id, Update(title="Mine"))
     gate.set()
-    await until(lambda: not keeper.runner._tasks)
-    assert (await chat.conversation()).title == "Mine"
+    await until(lambda: not conversations._runner._tasks)
+    assert (await chat.read()).title == "Mine"
 
 
-async def test_a_failed_first_turn_leaves_the_title_to_the_next(keepers: Keepers) -> None:
-    keeper = await keepers.open(ScriptedModel([ModelUnavailable("down")], says("All of them.")), pauses=())
-    chat = await keeper.create()
+async def test_a_failed_first_turn_leaves_the_title_to_the_next(processes: Processes) -> None:
+    conversations = await processes.open(ScriptedModel([ModelUnavailable("down")], says("All of them.")), pauses=())
+    chat = await conversations.create()
     await ended(await chat.send("Anyone there?"))
     await ended(await chat.send(QUESTION))
     assert data_of(await seen(chat, "conversation.updated"))["title"] == "Which otters keep logs?"
@@ -115,19 +115,19 @@ class Broken(Model):
 
 
 async def test_a_fault_while_a_title_is_made_is_logged_and_does_no_harm(
-    keepers: Keepers, caplog: pytest.LogCaptureFixture
+    processes: Processes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    keeper = await keepers.open(Broken())
-    chat = await keeper.create()
+    conversations = await processes.open(Broken())
+    chat = await conversations.create()
     assert name_of(await ended(await chat.send(QUESTION))) == "turn.completed"
-    await until(lambda: not keeper.runner._tasks)
+    await until(lambda: not conversations._runner._tasks)
     assert "a fault of the model" in caplog.text
     assert name_of(await ended(await chat.send("Still there?"))) == "turn.completed"
 
 
-async def test_a_question_without_words_gets_no_empty_title(keepers: Keepers) -> None:
-    keeper = await keepers.open(ScriptedModel(says("?")))
-    chat = await keeper.create()
+async def test_a_question_without_words_gets_no_empty_title(processes: Processes) -> None:
+    conversations = await processes.open(ScriptedModel(says("?")))
+    chat = await conversations.create()
     await ended(await chat.send("***"))
-    await until(lambda: not keeper.runner._tasks)
-    assert (await chat.conversation()).title is None
+    await until(lambda: not conversations._runner._tasks)
+    assert (await chat.read()).title is None

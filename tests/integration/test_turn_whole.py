@@ -5,7 +5,7 @@ import threading
 from contextlib import aclosing
 
 from tests.told import data_of, name_of
-from tests.unit.turn.keepers import Keepers, contents, ended, entries_of, first, names, new_chat, seen, told
+from tests.unit.turn.processes import Processes, contents, ended, entries_of, first, names, new_conversation, seen, told
 from threadkeep.conversation.blocks import Table
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.message import Message, MessageStatus, Role
@@ -52,7 +52,7 @@ def asks_for(*centers: str, gate: asyncio.Event | None = None) -> ScriptedModel:
     return ScriptedModel(wants(*calls), [begins, *([gate] if gate else []), *ends])
 
 
-async def test_the_trace_of_an_answer_names_the_tools_that_were_called_for_it(keepers: Keepers) -> None:
+async def test_the_trace_of_an_answer_names_the_tools_that_were_called_for_it(processes: Processes) -> None:
     long = {"text": "x" * 5_000}
 
     @tool(repeatable=True)
@@ -62,7 +62,7 @@ async def test_the_trace_of_an_answer_names_the_tools_that_were_called_for_it(ke
 
     calls = wants(("c1", "get_budget", {"cost_center": "CC-1"})), wants(("c1", "get_budget", {"cost_center": "CC-2"}))
     model = ScriptedModel(*calls, wants(("c2", "read", long)), says("Done."))
-    chat = await new_chat(await keepers.open(model, get_budget, read))
+    chat = await new_conversation(await processes.open(model, get_budget, read))
     await ended(await chat.send("Look everywhere"))
     *earlier, answer = await chat.messages()
     assert not any(item["kind"] == "tool" for message in earlier for item in message.tool_trace)
@@ -77,10 +77,10 @@ async def test_the_trace_of_an_answer_names_the_tools_that_were_called_for_it(ke
     assert all(isinstance(item["duration_ms"], int) for item in traced)
 
 
-async def test_every_step_of_a_turn_with_tools_is_part_of_the_stored_history(keepers: Keepers) -> None:
+async def test_every_step_of_a_turn_with_tools_is_part_of_the_stored_history(processes: Processes) -> None:
     model = asks_for("CC-1001")
-    keeper = await keepers.open(model, get_budget)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(model, get_budget)
+    chat = await new_conversation(conversations)
     answer = await (await chat.send("What is the budget of CC-1001?")).answer()
     assert answer is not None
     assert (answer.content, answer.status, answer.model) == (
@@ -101,13 +101,13 @@ async def test_every_step_of_a_turn_with_tools_is_part_of_the_stored_history(kee
     assert result is not None
     assert (result.tool_call_id, result.error) == ("call_0", None)
     assert result.duration_ms is not None
-    assert (await keeper.store.state(chat.scope, chat.id)).values == {"seen": ["CC-1001"]}
+    assert (await conversations._store.state(chat.scope, chat.id)).values == {"seen": ["CC-1001"]}
 
 
-async def test_the_model_sees_instructions_history_calls_and_results_and_the_tools(keepers: Keepers) -> None:
+async def test_the_model_sees_instructions_history_calls_and_results_and_the_tools(processes: Processes) -> None:
     model = asks_for("CC-1001")
-    keeper = await keepers.open(model, get_budget)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(model, get_budget)
+    chat = await new_conversation(conversations)
     await ended(await chat.send("What is the budget of CC-1001?"))
     for request in model.requests:
         check_everywhere(request)
@@ -117,18 +117,18 @@ async def test_the_model_sees_instructions_history_calls_and_results_and_the_too
     assert model.requests[1].messages[0].content.startswith("Be brief.")
 
 
-async def test_a_conversation_may_bring_a_system_prompt_of_its_own(keepers: Keepers) -> None:
+async def test_a_conversation_may_bring_a_system_prompt_of_its_own(processes: Processes) -> None:
     model = ScriptedModel(says("Arr."))
-    keeper = await keepers.open(model)
-    chat = await new_chat(keeper, system="Talk like a pirate.")
+    conversations = await processes.open(model)
+    chat = await new_conversation(conversations, system="Talk like a pirate.")
     await ended(await chat.send("Hello"))
     assert model.requests[0].messages[0].content.startswith("Talk like a pirate.")
 
 
-async def test_the_events_of_a_turn_come_in_order_under_their_permanent_names(keepers: Keepers) -> None:
+async def test_the_events_of_a_turn_come_in_order_under_their_permanent_names(processes: Processes) -> None:
     gate = asyncio.Event()
-    keeper = await keepers.open(asks_for("A", "B", gate=gate), get_budget)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(asks_for("A", "B", gate=gate), get_budget)
+    chat = await new_conversation(conversations)
     events = await told(await chat.send("Compare A and B"), gate.set)
     started = names(events)
     assert started[:5] == ["message.completed", "turn.started", "message.completed", "tool.called", "tool.called"]
@@ -137,10 +137,10 @@ async def test_the_events_of_a_turn_come_in_order_under_their_permanent_names(ke
     assert {name_of(event) for event in events} <= EVENT_NAMES
 
 
-async def test_the_data_of_the_events_is_what_clients_were_promised(keepers: Keepers) -> None:
+async def test_the_data_of_the_events_is_what_clients_were_promised(processes: Processes) -> None:
     gate = asyncio.Event()
-    keeper = await keepers.open(asks_for("A", gate=gate), get_budget)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(asks_for("A", gate=gate), get_budget)
+    chat = await new_conversation(conversations)
     turn = await chat.send("What about A?")
     by_name = {name_of(event): data_of(event) for event in await told(turn, gate.set)}
     called, result = by_name["tool.called"], by_name["tool.result"]
@@ -156,10 +156,10 @@ async def test_the_data_of_the_events_is_what_clients_were_promised(keepers: Kee
     assert ended_with["usage"] == {"input_tokens": 20, "output_tokens": 3, "cached_tokens": 0}
 
 
-async def test_cursors_only_move_forwards_and_name_the_message_while_it_is_written(keepers: Keepers) -> None:
+async def test_cursors_only_move_forwards_and_name_the_message_while_it_is_written(processes: Processes) -> None:
     gate = asyncio.Event()
-    keeper = await keepers.open(ScriptedModel([Text("one "), gate, Text("two"), Stopped("stop")]))
-    chat = await new_chat(keeper)
+    conversations = await processes.open(ScriptedModel([Text("one "), gate, Text("two"), Stopped("stop")]))
+    chat = await new_conversation(conversations)
     turn = await chat.send("Count")
     piece = await first(chat.follow(Cursor()), "text.delta")
     assert (piece.cursor.message, piece.cursor.offset) == (data_of(piece)["message"], 4)
@@ -167,22 +167,22 @@ async def test_cursors_only_move_forwards_and_name_the_message_while_it_is_writt
     events = await told(turn)
     places = [(event.cursor.seq, event.cursor.index or 10**6, event.cursor.offset) for event in events]
     assert places == sorted(places, key=lambda place: place[0])
-    assert events[-1].cursor == Cursor(seq=(await chat.conversation()).entries)
+    assert events[-1].cursor == Cursor(seq=(await chat.read()).entries)
 
 
-async def test_text_is_on_disk_before_anybody_is_shown_it(keepers: Keepers) -> None:
+async def test_text_is_on_disk_before_anybody_is_shown_it(processes: Processes) -> None:
     gates = [asyncio.Event() for _ in range(4)]
     script = [step for number, gate in enumerate(gates) for step in (Text(f"piece {number} "), gate)]
-    keeper = await keepers.open(ScriptedModel([*script, Stopped("stop")]))
-    other = await keepers.open_store()
-    chat = await new_chat(keeper)
+    conversations = await processes.open(ScriptedModel([*script, Stopped("stop")]))
+    other = await processes.open_store()
+    chat = await new_conversation(conversations)
     turn = await chat.send("Tell me")
     shown, checked = "", 0
     async with aclosing(turn.events()) as events:
         async for event in events:
             if name_of(event) == "text.delta":
                 shown += data_of(event)["text"]
-                page = await other.log(chat.scope, chat.id, Cursor(seq=(await chat.conversation()).entries))
+                page = await other.log(chat.scope, chat.id, Cursor(seq=(await chat.read()).entries))
                 assert page.draft is not None
                 assert page.draft.text.startswith(shown)
                 gates[checked].set()
@@ -191,10 +191,10 @@ async def test_text_is_on_disk_before_anybody_is_shown_it(keepers: Keepers) -> N
     await other.close()
 
 
-async def test_a_turn_goes_on_when_its_reader_leaves(keepers: Keepers) -> None:
+async def test_a_turn_goes_on_when_its_reader_leaves(processes: Processes) -> None:
     gate = asyncio.Event()
-    keeper = await keepers.open(ScriptedModel([Text("Once upon "), gate, Text("a time."), Stopped("stop")]))
-    chat = await new_chat(keeper)
+    conversations = await processes.open(ScriptedModel([Text("Once upon "), gate, Text("a time."), Stopped("stop")]))
+    chat = await new_conversation(conversations)
     turn = await chat.send("Tell me a story")
     await first(turn.events(), "text.delta")
     gate.set()
@@ -202,11 +202,11 @@ async def test_a_turn_goes_on_when_its_reader_leaves(keepers: Keepers) -> None:
     assert (await chat.messages())[-1].content == "Once upon a time."
 
 
-async def test_ten_readers_of_one_turn_cost_one_model_call_and_see_the_same(keepers: Keepers) -> None:
+async def test_ten_readers_of_one_turn_cost_one_model_call_and_see_the_same(processes: Processes) -> None:
     gate, readers = asyncio.Event(), 10
     model = ScriptedModel([Text("All "), gate, *says("of ", "you")])
-    keeper = await keepers.open(model)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(model)
+    chat = await new_conversation(conversations)
     turn = await chat.send("Who is there?")
     texts = iter(range(1, 1000))
 
@@ -224,24 +224,24 @@ async def test_ten_readers_of_one_turn_cost_one_model_call_and_see_the_same(keep
     assert all(one == told_beside_text[0] for one in told_beside_text)
 
 
-async def test_the_end_of_a_turn_and_its_last_message_are_one_commit(keepers: Keepers) -> None:
-    keeper = await keepers.open(ScriptedModel(says("Hello.")))
-    chat = await new_chat(keeper)
+async def test_the_end_of_a_turn_and_its_last_message_are_one_commit(processes: Processes) -> None:
+    conversations = await processes.open(ScriptedModel(says("Hello.")))
+    chat = await new_conversation(conversations)
     await ended(await chat.send("Hello"))
-    *_, answer, end = await entries_of(chat, keeper.store)
+    *_, answer, end = await entries_of(chat, conversations._store)
     assert isinstance(answer.body, Message)
     assert isinstance(end.body, TurnChange)
     assert end.body.state is TurnState.COMPLETED
     assert answer.created_at == end.created_at
-    assert await keeper.store.turns(chat.scope, chat.id) == ()
+    assert await conversations._store.turns(chat.scope, chat.id) == ()
 
 
-async def test_a_follow_up_has_the_whole_conversation_in_front_of_the_model(keepers: Keepers) -> None:
+async def test_a_follow_up_has_the_whole_conversation_in_front_of_the_model(processes: Processes) -> None:
     model = ScriptedModel(says("Hello Alice."), says("Alice."))
-    keeper = await keepers.open(model)
-    chat = await new_chat(keeper)
+    conversations = await processes.open(model)
+    chat = await new_conversation(conversations)
     await ended(await chat.send("My name is Alice"))
-    await ended(await (await keeper.get(chat.id)).send("What's my name?"))
+    await ended(await (await conversations.get(chat.id)).send("What's my name?"))
     assert [message.content for message in model.requests[1].messages][1:] == [
         "My name is Alice",
         "Hello Alice.",
@@ -249,10 +249,10 @@ async def test_a_follow_up_has_the_whole_conversation_in_front_of_the_model(keep
     ]
 
 
-async def test_the_answer_without_streaming_is_the_drained_stream(keepers: Keepers) -> None:
+async def test_the_answer_without_streaming_is_the_drained_stream(processes: Processes) -> None:
     gate = asyncio.Event()
-    keeper = await keepers.open(ScriptedModel([Text("a"), gate, *says("b", "c")]))
-    chat = await new_chat(keeper)
+    conversations = await processes.open(ScriptedModel([Text("a"), gate, *says("b", "c")]))
+    chat = await new_conversation(conversations)
     turn = await chat.send("Spell")
     events = await told(turn, gate.set)
     answer = await turn.answer()
@@ -262,29 +262,29 @@ async def test_the_answer_without_streaming_is_the_drained_stream(keepers: Keepe
     )
 
 
-async def test_a_conversation_deleted_in_the_middle_of_a_turn_takes_the_turn_with_it(keepers: Keepers) -> None:
+async def test_a_conversation_deleted_in_the_middle_of_a_turn_takes_the_turn_with_it(processes: Processes) -> None:
     gate = asyncio.Event()
-    keeper = await keepers.open(ScriptedModel([Text("Hel"), gate, Text("lo"), Stopped("stop")], says("Here.")))
-    chat = await new_chat(keeper)
+    conversations = await processes.open(ScriptedModel([Text("Hel"), gate, Text("lo"), Stopped("stop")], says("Here.")))
+    chat = await new_conversation(conversations)
     await chat.send("Hello")
     await seen(chat, "text.delta")
-    await keeper.store.delete(chat.scope, chat.id)
+    await conversations._store.delete(chat.scope, chat.id)
     gate.set()
-    other = await new_chat(keeper)
+    other = await new_conversation(conversations)
     assert name_of(await ended(await other.send("Are you still there?"))) == "turn.completed"
 
 
-async def test_others_are_served_while_the_model_of_a_conversation_is_loaded(keepers: Keepers) -> None:
+async def test_others_are_served_while_the_model_of_a_conversation_is_loaded(processes: Processes) -> None:
     model, gate = ScriptedModel(says("Here I am.")), threading.Event()
 
     def large(name: str | None, assistant: Assistant) -> Model:
         assert name is None or gate.wait(30)
         return model
 
-    keeper = await keepers.open(model, models=large)
-    chat = await new_chat(keeper, model="large:1")
+    conversations = await processes.open(model, models=large)
+    chat = await new_conversation(conversations, model="large:1")
     turn = await chat.send("Hello")
     # This would never come to pass if loading held the event loop up.
-    await new_chat(keeper)
+    await new_conversation(conversations)
     gate.set()
     assert name_of(await ended(turn)) == "turn.completed"

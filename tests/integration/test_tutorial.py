@@ -15,7 +15,8 @@ from tests.acceptance.pseudo_terminal import running
 from tests.documents import ROOT, Block, blocks_of, is_like
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.events import Event, Happening
-from threadkeep.keeper import Chat, Keeper, SentTurn
+from threadkeep.conversation_handle import ConversationHandle, TurnHandle
+from threadkeep.conversations import Conversations
 
 ENVIRONMENT = {
     "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
@@ -87,9 +88,9 @@ def test_the_example_of_the_card_runs(tmp_path: Path) -> None:
 CARD = (ROOT / "docs/reference/python-api.md").read_text(encoding="utf-8")
 OWNERS: dict[str, Any] = {
     "threadkeep": threadkeep,
-    "keeper": Keeper,
-    "chat": Chat,
-    "turn": SentTurn,
+    "conversations": Conversations,
+    "conversation": ConversationHandle,
+    "turn": TurnHandle,
     "cursor": Cursor,
     "store": threadkeep.ConversationStore,
 }
@@ -112,9 +113,10 @@ def public(owner: type) -> set[str]:
 
 def test_nothing_is_missing_on_the_card() -> None:
     calls = {f"{owner}.{path}" for owner, path, _ in CALLS}
-    assert {f"chat.{name}" for name in public(Chat)} <= calls
+    assert {f"conversation.{name}" for name in public(ConversationHandle)} <= calls
+    assert {f"conversations.{name}" for name in public(Conversations)} <= calls
     assert {f"store.{name}" for name in public(threadkeep.ConversationStore)} <= calls
-    assert {f"turn.{name}" for name in public(SentTurn)} <= calls
+    assert {f"turn.{name}" for name in public(TurnHandle)} <= calls
     assert [name for name in threadkeep.__all__ if f"threadkeep.{name}" not in CARD] == []
     assert [name for name in Event.__dataclass_fields__ if f"`event.{name}`" not in CARD] == []
 

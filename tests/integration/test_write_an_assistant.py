@@ -89,9 +89,9 @@ def test_an_assistant_of_settings_looks_questions_up_in_an_index(tmp_path: Path)
 
 async def _traces(store: Path) -> list[dict[str, Any]]:
     """Return all traces of the one conversation in a store."""
-    async with threadkeep.open(f"sqlite:///{store}", model="demo") as keeper:
-        conversation = (await keeper.store.list(LOCAL)).items[0]
-        entries = await keeper.store.newest(LOCAL, conversation.id, limit=10)
+    async with threadkeep.open(f"sqlite:///{store}", model="demo") as conversations:
+        conversation = (await conversations._store.list(LOCAL)).items[0]
+        entries = await conversations._store.newest(LOCAL, conversation.id, limit=10)
         return [item for entry in entries if isinstance(entry.body, Message) for item in entry.body.tool_trace]
 
 

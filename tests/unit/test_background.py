@@ -11,13 +11,13 @@ from threading import Event
 
 import pytest
 
-from tests.unit.turn.keepers import Keepers, new_chat, until
+from tests.unit.turn.processes import Processes, new_conversation, until
 from threadkeep import background as module
 from threadkeep.background import LoopThread, in_thread, supervised
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.turn import Lease
 from threadkeep.errors import StoreUnavailable
-from threadkeep.jobs.purge_deleted import purge_deleted
+from threadkeep.jobs import purge_deleted
 from threadkeep.store.base import MAX_BYTES
 from threadkeep.store.memory import MemoryStore
 from threadkeep.store.notify_channel import NotifyChannel
@@ -179,20 +179,20 @@ class FailingChannel(NotifyChannel):
         return
 
 
-async def test_every_task_of_a_keeper_outlives_errors_that_nobody_foresaw(
+async def test_every_background_task_outlives_errors_that_nobody_foresaw(
     clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = FailingStore(clock)
-    monkeypatch.setattr("threadkeep.keeper.purge_deleted", partial(purge_deleted, kept=0, every=0.01))
+    monkeypatch.setattr("threadkeep.conversations.purge_deleted", partial(purge_deleted, kept=0, every=0.01))
 
     async def open_store() -> FailingStore:
         return store
 
-    keepers = Keepers(open_store, clock)
-    keeper = await keepers.open(ScriptedModel([asyncio.Event()]), lease_for=timedelta(milliseconds=30))
-    await (await new_chat(keeper)).send("hello")
+    processes = Processes(open_store, clock)
+    conversations = await processes.open(ScriptedModel([asyncio.Event()]), lease_for=timedelta(milliseconds=30))
+    await (await new_conversation(conversations)).send("hello")
     await until(lambda: store.worked == {"expired", "purge", "extend", "channel"})
-    await keeper.close()
+    await conversations.close()
 
 
 async def test_the_owner_of_an_mcp_connection_outlives_an_error_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,13 +230,15 @@ async def test_a_lease_that_cannot_be_extended_costs_the_others_nothing(clock: F
         return store
 
     waits = [asyncio.Event()]
-    keeper = await Keepers(open_store, clock).open(ScriptedModel(waits, waits), lease_for=timedelta(milliseconds=30))
-    one, other = await new_chat(keeper), await new_chat(keeper)
+    conversations = await Processes(open_store, clock).open(
+        ScriptedModel(waits, waits), lease_for=timedelta(milliseconds=30)
+    )
+    one, other = await new_conversation(conversations), await new_conversation(conversations)
     store.slow = one.id
     await one.send("hello")
     await other.send("hello")
     await until(lambda: other.id in store.extended)
-    await keeper.close()
+    await conversations.close()
 
 
 async def test_the_result_and_the_error_come_back() -> None:

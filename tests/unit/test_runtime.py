@@ -15,7 +15,7 @@ from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.ids import IdSource
 from threadkeep.errors import InvalidStoreUrl, InvalidValue, StoreUnavailable
 from threadkeep.llm.script import Call, Reply, Scene, Script
-from threadkeep.runtime import Hosting, found_assistants, load_counter, open_keeper, open_store, store_path
+from threadkeep.runtime import Hosting, found_assistants, load_counter, open_conversations, open_store, store_path
 from threadkeep.settings import AssistantSettings, Settings
 from threadkeep.store.base import Store
 from threadkeep.store.memory import MemoryStore
@@ -55,8 +55,8 @@ async def test_only_a_name_that_a_person_gives_brings_modules_of_the_current_fol
 ) -> None:
     monkeypatch.setattr(sys, "path", [path for path in sys.path if path])
     assistants = found_assistants(Settings())
-    async with await open_keeper("memory:", [assistants["shop"]], model="demo", pace=0) as keeper:
-        assert await (await (await keeper.create()).send("Which phones are there?")).answer()
+    async with await open_conversations("memory:", [assistants["shop"]], model="demo", pace=0) as conversations:
+        assert await (await (await conversations.create()).send("Which phones are there?")).answer()
     assert "" not in sys.path
     load_counter("threadkeep.context.tokens:count_tokens")
     assert "" in sys.path
@@ -76,9 +76,11 @@ async def test_tools_and_scripts_have_the_time_that_the_host_says() -> None:
 
     script = Script(rules=(after_wait, call_wait, slow))
     assistant = Assistant(name="slow", script=script, tools=Registry([wait]))
-    keeper = await open_keeper("memory:", [assistant], model="demo", pace=0, hosting=Hosting(tool_timeout=0.2))
-    async with keeper:
-        chat = await keeper.create(title="Slow")
+    conversations = await open_conversations(
+        "memory:", [assistant], model="demo", pace=0, hosting=Hosting(tool_timeout=0.2)
+    )
+    async with conversations:
+        chat = await conversations.create(title="Slow")
         ends = [event async for event in (await chat.send("wait")).events()]
         assert next(data_of(event)["error"] for event in ends if name_of(event) == "tool.result").startswith(
             "tool_timeout: "
@@ -101,9 +103,9 @@ def call_wait(scene: Scene) -> Reply | None:
 
 async def test_a_store_of_ones_own_is_taken_as_it_is_and_closed_at_the_end() -> None:
     store = await open_store("memory:")
-    async with threadkeep.open(store, model="demo") as keeper:
-        assert keeper.store is store
-        assert await (await (await keeper.create()).send("Hello")).answer() is not None
+    async with threadkeep.open(store, model="demo") as conversations:
+        assert conversations._store.inside is store
+        assert await (await (await conversations.create()).send("Hello")).answer() is not None
     with pytest.raises(StoreUnavailable):
         await store.ping()
 

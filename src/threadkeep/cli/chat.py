@@ -19,9 +19,10 @@ from threadkeep.cli.terminal import Terminal, interrupts
 from threadkeep.cli.trust import read_trusted_file
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.message import Role
+from threadkeep.conversation_handle import ConversationHandle
+from threadkeep.conversations import MCP_PATIENCE, Conversations
 from threadkeep.errors import ThreadkeepError
-from threadkeep.keeper import MCP_PATIENCE, Chat, Keeper
-from threadkeep.runtime import Hosting, found_assistants, load_assistant, load_counter, open_keeper
+from threadkeep.runtime import Hosting, found_assistants, load_assistant, load_counter, open_conversations
 from threadkeep.settings import Settings, load_settings
 from threadkeep.turn.assistant import Assistant
 
@@ -51,8 +52,8 @@ def _run(settings: Settings, arguments: argparse.Namespace) -> int:
     terminal = _terminal()
     known = found_assistants(settings)
     asked_for = load_assistant(arguments.assistant, known) if arguments.assistant else None
-    with LoopThread() as background, _opened(background, settings, known, asked_for) as keeper:
-        session = _session(background, terminal, keeper, arguments, asked_for)
+    with LoopThread() as background, _opened(background, settings, known, asked_for) as conversations:
+        session = _session(background, terminal, conversations, arguments, asked_for)
         follower = Follower(session)
         greet(session, settings, arguments)
         with interrupts(follower.interrupt):
@@ -75,7 +76,7 @@ def _terminal() -> Terminal:
 @contextmanager
 def _opened(
     background: LoopThread, settings: Settings, known: Mapping[str, Assistant], asked_for: Assistant | None
-) -> Iterator[Keeper]:
+) -> Iterator[Conversations]:
     assistants = {**known, **({asked_for.name: asked_for} if asked_for else {})}
     first = asked_for.name if asked_for else next(iter(known))
     ordered = sorted(assistants.values(), key=lambda assistant: assistant.name != first)
@@ -84,40 +85,48 @@ def _opened(
         count=load_counter(settings.token_counter),
         tool_timeout=settings.tool_timeout,
     )
-    opening = open_keeper(settings.store, ordered, model=settings.model, mcp=settings.mcp.servers, hosting=hosting)
-    keeper = background.run(opening)
+    opening = open_conversations(
+        settings.store, ordered, model=settings.model, mcp=settings.mcp.servers, hosting=hosting
+    )
+    conversations = background.run(opening)
     try:
-        background.run(keeper.mcp.settled(MCP_PATIENCE))
-        yield keeper
+        background.run(conversations.mcp.settled(MCP_PATIENCE))
+        yield conversations
     finally:
-        background.run(keeper.close())
+        background.run(conversations.close())
 
 
 def _session(
     background: LoopThread,
     terminal: Terminal,
-    keeper: Keeper,
+    conversations: Conversations,
     arguments: argparse.Namespace,
     asked_for: Assistant | None,
 ) -> Session:
     if arguments.resume is None:
         fields = {"assistant": asked_for.name if asked_for else None, "model": arguments.model}
-        assistant = next(iter(keeper.assistants.values()))
-        return Session(background=background, terminal=terminal, keeper=keeper, assistant=assistant, fields=fields)
-    conversation = background.run(resumed(keeper, arguments))
+        assistant = next(iter(conversations.assistants.values()))
+        return Session(
+            background=background,
+            terminal=terminal,
+            conversations=conversations,
+            assistant=assistant,
+            fields=fields,
+        )
+    found = background.run(resumed(conversations, arguments))
     return Session(
         background=background,
         terminal=terminal,
-        keeper=keeper,
-        assistant=assistant_of(keeper, conversation, asked_for),
-        id=conversation.id,
-        found=Chat(keeper, conversation.scope, conversation.id),
+        conversations=conversations,
+        assistant=assistant_of(conversations, found.value, asked_for),
+        id=found.id,
+        found=found,
     )
 
 
-def _catch_up(session: Session, chat: Chat, follower: Follower) -> None:
+def _catch_up(session: Session, conversation: ConversationHandle, follower: Follower) -> None:
     """Show the newest messages, and follow what is not finished to its end."""
-    present = session.background.run(chat.conversation()).entries
+    present = session.background.run(conversation.read()).entries
     for message in session.background.run(session.newest(SHOWN, until=present)):
         follower.view.message(message)
     follower.resume(Cursor(seq=present))

@@ -11,8 +11,8 @@ from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.events import Event, TurnEnded, TurnWaiting
 from threadkeep.conversation.message import Message, ToolCall
 from threadkeep.conversation.turn import TurnChange, TurnState
+from threadkeep.conversation_handle import ConversationHandle, TurnHandle
 from threadkeep.errors import NotFound
-from threadkeep.keeper import Chat, Keeper, SentTurn
 
 PATIENCE = 3
 """How often Ctrl-C is pressed in one turn until it ends the program: the turn does not stop, then."""
@@ -40,7 +40,7 @@ class Follower:
         """Take note of Ctrl-C; the turn that is being followed will be cancelled. Called by the signal's handler."""
         self._inbox.put(Interrupt())
 
-    def send(self, sending: Coroutine[Any, Any, SentTurn]) -> None:
+    def send(self, sending: Coroutine[Any, Any, TurnHandle]) -> None:
         """Begin a turn and follow it to its end."""
         self._inbox = SimpleQueue()
         sent = self._session.background.run(sending)
@@ -50,7 +50,7 @@ class Follower:
     def resume(self, after: Cursor) -> None:
         """Follow the turns that are open, one after the other, showing what comes behind the cursor."""
         session = self._session
-        while turns := session.background.run(session.keeper.store.turns(session.chat.scope, session.chat.id)):
+        while turns := session.background.run(session.conversation.turns()):
             self._inbox = SimpleQueue()
             turn = turns[0]
             session.terminal.say(f"(a turn is {turn.state}; following it)")
@@ -73,7 +73,7 @@ class Follower:
 
     def _until_pause(self, turn: int, after: Cursor) -> Event:
         inbox, presses = self._inbox, 0
-        with self._session.background.pumping(self._session.chat.follow(after), inbox.put):
+        with self._session.background.pumping(self._session.conversation.turn(turn).events(after), inbox.put):
             while True:
                 item = _next(inbox)
                 if isinstance(item, BaseException):
@@ -90,23 +90,23 @@ class Follower:
         if presses >= PATIENCE:
             raise KeyboardInterrupt
         if presses == 1:
-            self._session.background.start(_cancelled(self._session.chat), self._inbox.put)
+            self._session.background.start(_cancelled(self._session.conversation), self._inbox.put)
         else:
             self._session.terminal.say("(it is being cancelled; Ctrl-C once more leaves)")
 
     def _ask_for_approval(self) -> bool:
         """Ask about every call that waits; return whether the turn goes on."""
         session = self._session
-        for call in session.background.run(waiting_calls(session.keeper, session.chat)):
+        for call in session.background.run(session.conversation.waiting_calls()):
             try:
                 allowed = self._is_allowed(call)
             except KeyboardInterrupt:
-                session.background.run(_cancelled(session.chat))
+                session.background.run(_cancelled(session.conversation))
                 return True
             if allowed is None:
                 session.terminal.say("(the turn waits for your answer; it will be asked again when you resume)")
                 return False
-            session.background.run(_approved(session.chat, call, allowed))
+            session.background.run(_approved(session.conversation, call, allowed))
         return True
 
     def _is_allowed(self, call: ToolCall) -> bool | None:
@@ -126,28 +126,22 @@ def _next(inbox: SimpleQueue[Item]) -> Item:
             return inbox.get(timeout=1)
 
 
-def _ids(sent: SentTurn) -> set[str]:
+def _ids(sent: TurnHandle) -> set[str]:
     """Return the id of the message that began a turn, also while it is queued."""
     bodies = [entry.body for entry in sent.entries]
     queued = [body.message for body in bodies if isinstance(body, TurnChange)]
     return {message.id for message in (*bodies, *queued) if isinstance(message, Message)}
 
 
-async def _cancelled(chat: Chat) -> None:
+async def _cancelled(conversation: ConversationHandle) -> None:
     try:
-        await chat.cancel()
+        await conversation.cancel()
     except NotFound:
         return  # it has ended meanwhile
 
 
-async def _approved(chat: Chat, call: ToolCall, allowed: bool) -> None:
+async def _approved(conversation: ConversationHandle, call: ToolCall, allowed: bool) -> None:
     try:
-        await chat.approve(call.id, approved=allowed)
+        await conversation.approve(call.id, approved=allowed)
     except NotFound:
         return  # somebody else has answered meanwhile
-
-
-async def waiting_calls(keeper: Keeper, chat: Chat) -> tuple[ToolCall, ...]:
-    """Return the calls that wait for a person."""
-    turns = await keeper.store.turns(chat.scope, chat.id)
-    return tuple([call for turn in turns for call in await keeper.desk.waiting_calls(turn)])

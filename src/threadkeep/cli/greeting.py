@@ -9,8 +9,8 @@ from threadkeep.settings import Settings
 
 def greet(session: Session, settings: Settings, arguments: argparse.Namespace) -> None:
     """Say it. UnknownModel if the model that should answer cannot be loaded."""
-    chosen = None if session.found is None else session.background.run(session.chat.conversation()).model
-    model = session.keeper.runner.deps.models(chosen or arguments.model, session.assistant)
+    chosen = None if session.found is None else session.background.run(session.conversation.read()).model
+    model = session.conversations.model(chosen or arguments.model, session.assistant)
     say = session.terminal.say
     say(f"{model.name} answers. {_reason(session, chosen, arguments)}")
     if model.is_scripted:
@@ -28,7 +28,7 @@ def _reason(session: Session, chosen: str | None, arguments: argparse.Namespace)
         return "It was chosen for this conversation."
     if session.assistant.model:
         return f"The assistant {session.assistant.name} asks for it."
-    return session.keeper.model_choice.reason
+    return session.conversations.model_choice.reason
 
 
 def way_back(session: Session, settings: Settings, arguments: argparse.Namespace) -> str:

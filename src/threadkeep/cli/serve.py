@@ -31,9 +31,9 @@ from fastapi import FastAPI
 from threadkeep.cli.flags import add_setting_flags, given_flags
 from threadkeep.cli.trust import read_trusted_file
 from threadkeep.cli.watchdog import watchdog
+from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue, ModelError, UnknownModel
-from threadkeep.keeper import Keeper
-from threadkeep.runtime import Hosting, found_assistants, load_counter, open_keeper
+from threadkeep.runtime import Hosting, found_assistants, load_counter, open_conversations
 from threadkeep.server.app import create_app
 from threadkeep.server.connection import Connection, ConnectionLimits, calm_collector, connections_within
 from threadkeep.server.logs import TurnLog, logging_to
@@ -125,28 +125,28 @@ async def _serve(settings: Settings, listener: socket.socket, most_connections: 
         models=settings.models,
     )
     assistants = tuple(found_assistants(settings).values())
-    keeper = await open_keeper(
+    conversations = await open_conversations(
         settings.store, assistants, model=settings.model, mcp=settings.mcp.servers, hosting=hosting
     )
     try:
-        _check_model(keeper, settings.model)
-        app, told_to_stop = create_app(keeper, settings, metrics), _told_to_stop(settings.stop_patience)
+        _check_model(conversations, settings.model)
+        app, told_to_stop = create_app(conversations, settings, metrics), _told_to_stop(settings.stop_patience)
         for each in telemetry:
             each.surround(app)
         limits = ConnectionLimits(most_connections, most_connections // 2, settings.trusted_proxies)
         server = _Server(_configuration(app, settings, limits))
         calm_collector()
-        what = f"{settings.store_without_secrets}, answered by {keeper.model_choice.name},"
+        what = f"{settings.store_without_secrets}, answered by {conversations.model_choice.name},"
         print(f"Threadkeep serves {what} on {_url(listener)}", flush=True)
-        if keeper.model_choice.missing:
-            print(f"The answers are scripted: {keeper.model_choice.missing}", flush=True)
+        if conversations.model_choice.missing:
+            print(f"The answers are scripted: {conversations.model_choice.missing}", flush=True)
         with watchdog(settings.freeze_limit):
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(server.serve(sockets=[listener]))
                 await told_to_stop.wait()
-                await _stop(server, app, keeper, settings.stop_patience)
+                await _stop(server, app, conversations, settings.stop_patience)
     finally:
-        await keeper.close()
+        await conversations.close()
         for each in telemetry:
             await asyncio.to_thread(each.close)
 
@@ -161,23 +161,23 @@ def _telemetry(environment: Mapping[str, str]) -> "list[Telemetry]":
         raise InvalidValue("a collector of OpenTelemetry is named: pip install 'threadkeep[otel]'") from None
 
 
-def _check_model(keeper: Keeper, name: str | None) -> None:
+def _check_model(conversations: Conversations, name: str | None) -> None:
     """Refuse to serve with a model that does not exist; one that only lacks a key can be set right while it serves."""
     if name is None or name.partition(":")[0] == "local":  # which is large, and loaded when it is first asked
         return
     try:
-        keeper.runner.deps.models(name, next(iter(keeper.assistants.values())))
+        conversations.model(name)
     except UnknownModel:
         raise
     except ModelError as error:
         logging.getLogger(__name__).warning("%s cannot answer: %s", name, error)
 
 
-async def _stop(server: uvicorn.Server, app: FastAPI, keeper: Keeper, patience: float) -> None:
+async def _stop(server: uvicorn.Server, app: FastAPI, conversations: Conversations, patience: float) -> None:
     """Let turns end, then streams, then connections. Requests are answered until the last step."""
     # What uvicorn has to say about connections that are cut at the end is no news.
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
-    await keeper.finish_turns(patience)
+    await conversations.finish_turns(patience)
     await app.state.open_requests.end()
     server.should_exit = True
 

@@ -8,13 +8,12 @@ from typing import Any
 from threadkeep.background import LoopThread
 from threadkeep.cli.terminal import Terminal
 from threadkeep.conversation.conversation import Conversation
-from threadkeep.conversation.entry import Entry, Update
+from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.message import Message
-from threadkeep.conversation.scope import LOCAL
+from threadkeep.conversation_handle import ConversationHandle
+from threadkeep.conversations import Conversations
 from threadkeep.errors import ConversationNotFound, InvalidValue
-from threadkeep.keeper import Chat, Keeper
-from threadkeep.store.history import backwards
 from threadkeep.turn.assistant import Assistant
 
 
@@ -24,29 +23,29 @@ class Session:
 
     background: LoopThread
     terminal: Terminal
-    keeper: Keeper
+    conversations: Conversations
     assistant: Assistant
     id: str = field(default_factory=new_id)
     fields: dict[str, Any] = field(default_factory=dict)
-    found: Chat | None = None
+    found: ConversationHandle | None = None
     is_over: bool = False
 
     @property
-    def chat(self) -> Chat:
+    def conversation(self) -> ConversationHandle:
         """The conversation; ConversationNotFound if nothing was said yet."""
         if self.found is None:
             raise ConversationNotFound("Nothing has been said in this conversation yet.")
         return self.found
 
-    def begin(self) -> Chat:
+    def begin(self) -> ConversationHandle:
         """Return the conversation, created if need be."""
         if self.found is None:
-            self.found = self.background.run(self.keeper.create(id=self.id, **self.fields))
+            self.found = self.background.run(self.conversations.create(id=self.id, **self.fields))
         return self.found
 
     def backwards(self, head: int | None = None) -> AsyncIterator[Entry]:
         """Yield the entries of a branch (none: the current one), the newest first."""
-        return backwards(self.keeper.store, self.chat.scope, self.chat.id, head=head)
+        return self.conversation.backwards(head)
 
     async def newest(self, limit: int, until: int | None = None) -> list[Message]:
         """Return the newest messages of the current branch, oldest first; none that is stored behind `until`."""
@@ -59,26 +58,26 @@ class Session:
         return found[::-1]
 
 
-async def resumed(keeper: Keeper, arguments: argparse.Namespace) -> Conversation:
+async def resumed(conversations: Conversations, arguments: argparse.Namespace) -> ConversationHandle:
     """Return the conversation to go on with, with the model that was asked for."""
-    conversation = await keeper.store.get(LOCAL, arguments.resume or await _newest(keeper))
-    if arguments.model not in (None, conversation.model):
-        return await keeper.store.update(LOCAL, conversation.id, Update(model=arguments.model))
-    return conversation
+    found = await conversations.get(arguments.resume or await _newest(conversations))
+    if arguments.model not in (None, found.value.model):
+        await found.update(model=arguments.model)
+    return found
 
 
-async def _newest(keeper: Keeper) -> str:
-    page = await keeper.store.list(LOCAL, limit=1)
+async def _newest(conversations: Conversations) -> str:
+    page = await conversations.list(limit=1)
     if not page.items:
         raise ConversationNotFound("There is no conversation to resume in this store.")
     return page.items[0].id
 
 
-def assistant_of(keeper: Keeper, conversation: Conversation, asked_for: Assistant | None) -> Assistant:
+def assistant_of(conversations: Conversations, conversation: Conversation, asked_for: Assistant | None) -> Assistant:
     """Return who answers in a conversation; InvalidValue if that is not whom the command line names."""
     owner = conversation.assistant
     try:
-        assistant = keeper.runner.deps.assistant_of(conversation)
+        assistant = conversations.assistant_of(conversation)
     except InvalidValue:
         raise InvalidValue(f"This conversation is with the assistant {owner}; name it with --assistant.") from None
     if asked_for is not None and assistant.name != asked_for.name:

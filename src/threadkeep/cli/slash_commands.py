@@ -52,7 +52,7 @@ def _help(session: Session, _follower: Follower, _argument: str) -> None:
 
 
 def _branch(session: Session, _follower: Follower, argument: str) -> None:
-    branches = session.background.run(session.chat.tree()).branches()
+    branches = session.background.run(session.conversation.tree()).branches()
     if not argument:
         for number, branch in enumerate(branches, start=1):
             mark = "*" if branch.is_current else " "
@@ -61,14 +61,8 @@ def _branch(session: Session, _follower: Follower, argument: str) -> None:
     if not argument.isdecimal() or not 1 <= int(argument) <= len(branches):
         raise InvalidValue(f"The branches are numbered from 1 to {len(branches)}.")
     chosen = branches[int(argument) - 1]
-    session.background.run(_choose(session, chosen))
+    session.background.run(session.conversation.choose_head(chosen.head))
     session.terminal.say(f"(now on branch {argument}: {session.background.run(_described(session, chosen))})")
-
-
-async def _choose(session: Session, branch: Branch) -> None:
-    chat = session.chat
-    await session.keeper.store.choose_head(chat.scope, chat.id, branch.head)
-    session.keeper.changed(chat.scope, chat.id)
 
 
 async def _described(session: Session, branch: Branch) -> str:
@@ -93,7 +87,7 @@ def _edit(session: Session, follower: Follower, argument: str) -> None:
     if not text or text == message.content:
         session.terminal.say("(left as it was)")
         return
-    follower.send(session.chat.send(text, parent=asked.parent or ROOT))
+    follower.send(session.conversation.send(text, parent=asked.parent or ROOT))
 
 
 async def _last_question(session: Session) -> tuple[Entry, Message]:
@@ -104,7 +98,7 @@ async def _last_question(session: Session) -> tuple[Entry, Message]:
 
 
 def _regenerate(session: Session, follower: Follower, _argument: str) -> None:
-    follower.send(session.chat.regenerate())
+    follower.send(session.conversation.regenerate())
 
 
 def _history(session: Session, follower: Follower, argument: str) -> None:
@@ -116,7 +110,7 @@ def _history(session: Session, follower: Follower, argument: str) -> None:
 
 
 def _export(session: Session, _follower: Follower, argument: str) -> None:
-    name = argument.removesuffix(OVERWRITE).strip() or f"{session.chat.id}.md"
+    name = argument.removesuffix(OVERWRITE).strip() or f"{session.conversation.id}.md"
     text = session.background.run(_markdown(session))
     try:
         with Path(name).expanduser().open("w" if argument.endswith(OVERWRITE) else "x", encoding="utf-8") as file:
@@ -129,9 +123,8 @@ def _export(session: Session, _follower: Follower, argument: str) -> None:
 
 
 async def _markdown(session: Session) -> str:
-    store, chat = session.keeper.store, session.chat
-    entries = [entry async for entry in store.walk(chat.scope, chat.id)]
-    return to_markdown(await chat.conversation(), entries)
+    entries = [entry async for entry in session.conversation.branch()]
+    return to_markdown(await session.conversation.read(), entries)
 
 
 def _quit(session: Session, _follower: Follower, _argument: str) -> None:

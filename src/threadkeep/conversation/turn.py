@@ -43,6 +43,15 @@ class TurnState(StrEnum):
         return self in (TurnState.QUEUED, TurnState.RUNNING, TurnState.WAITING)
 
 
+class BusyPolicy(StrEnum):
+    """What happens to a message that arrives while a turn is open."""
+
+    QUEUE = "queue"
+    REJECT = "reject"
+    INTERRUPT = "interrupt"
+    ROLLBACK = "rollback"
+
+
 class TurnChange(Value):
     """An entry that tells a transition. A queued turn carries its message until it starts, and the entry that it is
     to continue then, if that is not simply the head. `calls` are the ids of the tool calls that a waiting turn waits

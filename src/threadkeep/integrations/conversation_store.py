@@ -1,6 +1,6 @@
 """Conversations from synchronous code: create, add messages, read them back, as plain values or as LangChain's.
 
-A thin wrapper of the asynchronous store, which runs in a thread of its own. Nothing is answered here and no model is
+A thin wrapper of `Conversations`, which runs in a thread of its own. Nothing is answered here and no model is
 called: for that there is `threadkeep.open`.
 """
 
@@ -14,17 +14,14 @@ from typing import TYPE_CHECKING, Any, Required, Self, TypedDict, TypeVar
 
 from threadkeep.background import LoopThread
 from threadkeep.conversation.clock import moment_text
-from threadkeep.conversation.conversation import Conversation, NewConversation
+from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.value import checked
 from threadkeep.errors import PackageMissing, StoreUnavailable
-from threadkeep.keeper import log_created, log_reused
-from threadkeep.runtime import open_store
+from threadkeep.runtime import open_unanswered
 from threadkeep.settings import Settings
-from threadkeep.store.base import Append
-from threadkeep.store.history import newest_messages
 from threadkeep.store.paging import check_limit
 
 if TYPE_CHECKING:
@@ -72,7 +69,7 @@ class ConversationStore:
         self._scope = scope
         self._background = LoopThread()
         try:
-            self._store = self._run(open_store(address))
+            self._conversations = self._run(open_unanswered(address))
         except BaseException:
             self._background.close()
             raise
@@ -80,10 +77,8 @@ class ConversationStore:
     @checked
     def create(self, id: str | None = None, *, title: str | None = None, assistant: str | None = None) -> str:
         """Create a conversation and return its id; AlreadyExists if there is one with this id."""
-        new = NewConversation(id=id, title=title, assistant=assistant)
-        created = self._run(self._store.create(self._scope, new))
-        log_created(created)
-        return created.conversation.id
+        creating = self._conversations.create(scope=self._scope, id=id, title=title, assistant=assistant)
+        return self._run(creating).id
 
     @checked
     def add_message(
@@ -102,9 +97,8 @@ class ConversationStore:
         result = None if tool_call_id is None else {"tool_call_id": tool_call_id}
         said = {"role": role, "content": content, "tool_calls": tuple(tool_calls), "tool_result": result}
         message = Message.model_validate(said)
-        added = self._run(self._store.append(self._scope, conversation, Append(bodies=(message,))))
-        log_reused(conversation)
-        return _stored(added.entries[0], message)
+        entries = self._run(self._conversations.at(self._scope, conversation).append(message))
+        return _stored(entries[0], message)
 
     @checked
     def get_history(self, conversation: str, limit: int | None = 10) -> History:
@@ -129,13 +123,13 @@ class ConversationStore:
 
     @checked
     def delete(self, conversation: str) -> None:
-        """Delete a conversation. A keeper or a server on this store purges what was deleted, a while later."""
-        self._run(self._store.delete(self._scope, conversation))
+        """Delete a conversation. A server on this store, or `threadkeep.open`, purges it a while later."""
+        self._run(self._conversations.at(self._scope, conversation).delete())
 
     def close(self) -> None:
         """Finish every accepted write and release the store. A second call does nothing."""
         with suppress(CancelledError):
-            self._background.run(self._store.close())
+            self._background.run(self._conversations.close())
         self._background.close()
 
     def __enter__(self) -> Self:
@@ -153,13 +147,13 @@ class ConversationStore:
             raise StoreUnavailable("The store is closed, or was opened before this process was forked.") from None
 
     def _newest(self, conversation: str, limit: int | None) -> Sequence[tuple[Entry, Message]]:
-        return self._run(newest_messages(self._store, self._scope, conversation, limit=limit))
+        return self._run(self._conversations.at(self._scope, conversation).message_entries(limit=limit))
 
     async def _list(self, limit: int | None) -> Sequence[Conversation]:
-        page = await self._store.list(self._scope, limit=_PAGE if limit is None else check_limit(limit))
+        page = await self._conversations.list(scope=self._scope, limit=_PAGE if limit is None else check_limit(limit))
         found = [*page.items]
         while limit is None and page.next is not None:
-            page = await self._store.list(self._scope, limit=_PAGE, after=page.next)
+            page = await self._conversations.list(scope=self._scope, limit=_PAGE, after=page.next)
             found += page.items
         return found
 

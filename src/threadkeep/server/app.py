@@ -1,7 +1,7 @@
 """The application that `threadkeep serve` serves, and that tests call without a socket: routes, guards, page.
 
-The keeper is handed in, running, and stays its owner's to close. Listening, signals and settings are not looked after
-here.
+The conversations are handed in, open, and stay their owner's to close. Listening, signals and settings are not looked
+after here.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from starlette.middleware.cors import CORSMiddleware
 from threadkeep import __version__
 from threadkeep.background import supervised
 from threadkeep.conversation.scope import LOCAL
-from threadkeep.keeper import Keeper
+from threadkeep.conversations import Conversations
 from threadkeep.server.dialects import dialect_routes
 from threadkeep.server.health import health_routes
 from threadkeep.server.identity.api_keys import KeyGuard
@@ -33,10 +33,11 @@ from threadkeep.server.problems import DESCRIBED, answer_with_problems
 from threadkeep.server.routes.about import about_routes
 from threadkeep.server.routes.admin import admin_routes
 from threadkeep.server.routes.conversations import conversation_routes
+from threadkeep.server.routes.events import event_routes
 from threadkeep.server.routes.export import export_routes
 from threadkeep.server.routes.login import login_routes
 from threadkeep.server.routes.messages import message_routes
-from threadkeep.server.routes.reading import reading_routes
+from threadkeep.server.routes.search import search_routes
 from threadkeep.settings import Settings
 
 CROSS_ORIGIN: dict[str, Any] = {
@@ -47,10 +48,10 @@ CROSS_ORIGIN: dict[str, Any] = {
 """What pages of the named other sites may send and see. Never cookies: they bring a key."""
 
 
-def create_app(keeper: Keeper, settings: Settings, metrics: ServerMetrics | None = None) -> FastAPI:
-    """Wire the application around a running keeper. `metrics` are those that the keeper's turns are counted in."""
+def create_app(conversations: Conversations, settings: Settings, metrics: ServerMetrics | None = None) -> FastAPI:
+    """Wire the application around open conversations, whose turns are counted in `metrics`."""
     metrics = metrics or ServerMetrics()
-    keys = KeyGuard(keeper.store.keyring, settings)
+    keys = KeyGuard(conversations.keyring, settings)
     guard: Guard = OpenGuard() if settings.auth == "none" else keys
     open_requests = OpenRequests()
     app = FastAPI(
@@ -66,23 +67,32 @@ def create_app(keeper: Keeper, settings: Settings, metrics: ServerMetrics | None
     )
     app.state.settings = settings
     app.state.guard = guard
-    app.state.limits = Limits(keeper.store, settings)
+    app.state.limits = Limits(conversations, settings)
     app.state.open_requests = open_requests
-    admission = keeper.runner.deps.admission
-    metrics.watch("threadkeep_running_turns", "Conversations in which a turn runs.", lambda: admission.running)
+    metrics.watch(
+        "threadkeep_running_turns", "Conversations in which a turn runs.", lambda: conversations.running_turns
+    )
     metrics.watch("threadkeep_open_streams", "Event streams that are open.", lambda: open_requests.streams)
     metrics.watch(
-        "threadkeep_mcp_ready", "Whether the tools of an MCP server can be called.", keeper.mcp.ready, "server"
+        "threadkeep_mcp_ready", "Whether the tools of an MCP server can be called.", conversations.mcp.ready, "server"
     )
     answer_with_problems(app)
-    app.include_router(health_routes(keeper.store, admission))
+    app.include_router(health_routes(conversations))
     operator = LOCAL.tenant if settings.auth == "none" else settings.operator_tenant
     app.include_router(metrics_routes(metrics, operator))
     if settings.auth == "keys":
-        app.include_router(login_routes(keys, keeper.store.keyring))
-    for routes in (conversation_routes, message_routes, reading_routes, export_routes, about_routes, admin_routes):
-        app.include_router(routes(keeper), dependencies=[Depends(within_rate)])
-    for dialect in dialect_routes(keeper, settings):
+        app.include_router(login_routes(keys, conversations.keyring))
+    for routes in (
+        conversation_routes,
+        message_routes,
+        event_routes,
+        search_routes,
+        export_routes,
+        about_routes,
+        admin_routes,
+    ):
+        app.include_router(routes(conversations), dependencies=[Depends(within_rate)])
+    for dialect in dialect_routes(conversations, settings):
         app.include_router(dialect, dependencies=[Depends(within_rate)])
     files = PageFiles()
     app.include_router(page_routes(files))

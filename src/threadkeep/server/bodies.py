@@ -8,9 +8,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from threadkeep.conversation.entry import Status
 from threadkeep.conversation.ids import Id, check_id
+from threadkeep.conversation.turn import BusyPolicy
 from threadkeep.conversation.value import JsonObject, Text, check_text
 from threadkeep.errors import ConversationNotFound, InvalidId
-from threadkeep.turn.steps.accept import BusyPolicy
 
 Seq = Annotated[
     int,

@@ -9,11 +9,10 @@ from typing import Literal
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 
+from threadkeep.conversations import Conversations
 from threadkeep.errors import Stopping, StoreUnavailable, ThreadkeepError
 from threadkeep.server.problems import problem, problem_of
 from threadkeep.server.shown import Shown
-from threadkeep.store.base import Store
-from threadkeep.turn.admission import Admission
 
 READY_SECONDS = 1.5
 """How long the store gets to answer; those who ask want to know within two seconds."""
@@ -25,9 +24,9 @@ class Health(Shown):
     status: Literal["ok"]
 
 
-def health_routes(store: Store, admission: Admission) -> APIRouter:
-    """The routes for one open store, and for who may begin turns on it."""
-    router, asking = APIRouter(prefix="/health", tags=["health"]), _Asking(store)
+def health_routes(conversations: Conversations) -> APIRouter:
+    """The routes for these conversations."""
+    router, asking = APIRouter(prefix="/health", tags=["health"]), _Asking(conversations)
 
     @router.get("/live", response_model=Health, summary="Whether the process answers")
     async def live() -> JSONResponse:
@@ -35,7 +34,7 @@ def health_routes(store: Store, admission: Admission) -> APIRouter:
 
     @router.get("/ready", response_model=Health, summary="Whether turns can be begun")
     async def ready() -> JSONResponse:
-        if admission.is_closed:
+        if conversations.is_stopping:
             return problem_of(Stopping())
         try:
             await asking.answer()
@@ -49,14 +48,14 @@ def health_routes(store: Store, admission: Admission) -> APIRouter:
 class _Asking:
     """Asks a store whether it works. One that hangs is asked once, however often somebody wants to know."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, conversations: Conversations) -> None:
+        self._conversations = conversations
         self._asked: asyncio.Task[None] | None = None
 
     async def answer(self) -> None:
         """Return if it works; raise what is wrong with it, within the limit."""
         if self._asked is None or self._asked.done():
-            self._asked = asyncio.create_task(self._store.ping())
+            self._asked = asyncio.create_task(self._conversations.ping())
             # Nobody may be left to hear how a late answer ends, which is no reason for a trace in the log.
             self._asked.add_done_callback(lambda asked: asked.cancelled() or asked.exception())
         done, _ = await asyncio.wait((self._asked,), timeout=READY_SECONDS)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, Protocol
 
 from fastapi import Depends
 from starlette.requests import HTTPConnection
@@ -20,7 +20,7 @@ from threadkeep.errors import RateLimited, StorageFull, TooManyConversations, To
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.negotiation import refuse_head, wants_stream
 from threadkeep.settings import Settings
-from threadkeep.store.base import Statistics, Store
+from threadkeep.store.base import Statistics
 
 BURST_SECONDS = 10
 """A limit of requests per second is an average over so long."""
@@ -78,11 +78,18 @@ class Usage:
         return self.stored.conversations + self.asked
 
 
+class Counted(Protocol):
+    """What can say how much is stored: the conversations."""
+
+    async def statistics(self, tenant: str, *, user: str | None = None) -> Statistics:
+        """Return how much a tenant, or one user of it, has stored."""
+
+
 class Limits:
     """Says no. Made from the settings, one for a server."""
 
-    def __init__(self, store: Store, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
-        self._store = store
+    def __init__(self, counted: Counted, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
+        self._counted = counted
         self._clock = clock
         self._idle = settings.session_timeout
         self._user = _quota(settings, "user")
@@ -153,7 +160,7 @@ class Limits:
         if known is not None and self._clock() - known.at < FRESH_SECONDS and counted(known) < most:
             return known
         tenant, user = holder
-        self._usages[holder] = usage = Usage(await self._store.statistics(tenant, user=user), self._clock())
+        self._usages[holder] = usage = Usage(await self._counted.statistics(tenant, user=user), self._clock())
         return usage
 
 

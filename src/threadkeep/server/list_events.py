@@ -13,11 +13,10 @@ from typing import NamedTuple
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnState
+from threadkeep.conversations import Conversations
 from threadkeep.errors import ConversationNotFound, ThreadkeepError
 from threadkeep.server.shown import ListedConversation
 from threadkeep.server.sse import encode
-from threadkeep.store.base import Store
-from threadkeep.turn.local_bus import LocalBus, list_topic
 
 LOOK_EVERY = 2.0
 SHOWN = 100
@@ -38,21 +37,21 @@ _List = dict[str, _Seen]
 """The list as a reader knows it, the last active first."""
 
 
-async def watch_list(store: Store, bus: LocalBus, scope: Scope) -> AsyncIterator[bytes]:
+async def watch_list(conversations: Conversations, scope: Scope) -> AsyncIterator[bytes]:
     """Yield changes of the list from now on, for ever."""
-    with bus.subscribed(scope.tenant, list_topic(scope.user)) as subscription:
-        seen, _ = await _look(store, scope, {}, SHOWN)
+    with conversations.list_changes(scope) as change_within:
+        seen, _ = await _look(conversations, scope, {}, SHOWN)
         yield b"retry: 1000\n\n"
         for name, data in _open_turns(seen):
             yield encode(name, data)
         looks = 0
         while True:
-            is_told = bool(await subscription.get(LOOK_EVERY))
+            is_told = await change_within(LOOK_EVERY)
             looks += 1
             try:
                 limit = SHOWN if is_told or looks % WHOLE_EVERY == 0 else TOP
-                now, changed = await _look(store, scope, seen, limit)
-                told = [encode(name, data) for name, data in await _changes(store, scope, seen, now, changed)]
+                now, changed = await _look(conversations, scope, seen, limit)
+                told = [encode(name, data) for name, data in await _changes(conversations, scope, seen, now, changed)]
             except ThreadkeepError as error:
                 yield encode("error", {"code": error.code, "detail": str(error)})
                 return
@@ -61,15 +60,17 @@ async def watch_list(store: Store, bus: LocalBus, scope: Scope) -> AsyncIterator
                 yield chunk
 
 
-async def _look(store: Store, scope: Scope, seen: _List, limit: int) -> tuple[_List, list[Conversation]]:
+async def _look(
+    conversations: Conversations, scope: Scope, seen: _List, limit: int
+) -> tuple[_List, list[Conversation]]:
     """Return the list as it is now, and what in it has changed. Only logs that have grown are looked into."""
-    listed = (await store.list(scope, limit=limit)).items
+    listed = (await conversations.list(scope=scope, limit=limit)).items
     changed = [conversation for conversation in listed if _is_changed(conversation, seen)]
     if limit < SHOWN and len(changed) == len(listed) == limit:
-        return await _look(store, scope, seen, SHOWN)
+        return await _look(conversations, scope, seen, SHOWN)
     now = {conversation.id: seen.get(conversation.id) for conversation in listed}
     for conversation in changed:
-        now[conversation.id] = await _seen(store, conversation)
+        now[conversation.id] = await _seen(conversations, conversation)
     below = {} if limit == SHOWN else {id: look for id, look in seen.items() if id not in now}
     known = {id: look for id, look in (now | below).items() if look is not None}
     return dict(islice(known.items(), SHOWN)), [each for each in changed if each.id in known]
@@ -80,10 +81,10 @@ def _is_changed(conversation: Conversation, seen: _List) -> bool:
     return before is None or (before.version, before.entries) != (conversation.version, conversation.entries)
 
 
-async def _seen(store: Store, conversation: Conversation) -> _Seen | None:
+async def _seen(conversations: Conversations, conversation: Conversation) -> _Seen | None:
     """Return what there is to see of a conversation; what its turns do is in its log. None if it is gone by now."""
     try:
-        turns = await store.turns(conversation.scope, conversation.id)
+        turns = await conversations.at(conversation.scope, conversation.id).turns()
     except ConversationNotFound:
         return None
     state = next((turn.state for turn in turns if turn.state is not TurnState.QUEUED), None)
@@ -95,12 +96,12 @@ def _open_turns(now: _List) -> list[tuple[str, dict[str, object]]]:
 
 
 async def _changes(
-    store: Store, scope: Scope, seen: _List, now: _List, changed: Sequence[Conversation]
+    conversations: Conversations, scope: Scope, seen: _List, now: _List, changed: Sequence[Conversation]
 ) -> list[tuple[str, dict[str, object]]]:
     """Return names and data of what is different, oldest first."""
     told: list[tuple[str, dict[str, object]]] = []
     for id in seen.keys() - now.keys():
-        if await _is_gone(store, scope, id):
+        if await _is_gone(conversations, scope, id):
             told.append(("conversation.deleted", {"id": id}))
     for conversation in reversed(changed):
         before, look = seen.get(conversation.id), now[conversation.id]
@@ -111,10 +112,10 @@ async def _changes(
     return told
 
 
-async def _is_gone(store: Store, scope: Scope, id: str) -> bool:
+async def _is_gone(conversations: Conversations, scope: Scope, id: str) -> bool:
     """Whether a conversation was deleted, and has not only moved down the list."""
     try:
-        await store.get(scope, id)
+        await conversations.at(scope, id).read()
     except ConversationNotFound:
         return True
     return False

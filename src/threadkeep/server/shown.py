@@ -11,11 +11,10 @@ from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.event_json import message_json
 from threadkeep.conversation.message import Message, ToolCall, ToolResult, Usage
-from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import Failure, Turn, TurnChange, TurnState
-from threadkeep.store.base import Hit, Store
-from threadkeep.turn.desk import Desk
+from threadkeep.conversation_handle import ConversationHandle
+from threadkeep.store.base import Hit
 
 
 def _any_of(schema: dict[str, Any]) -> None:
@@ -112,13 +111,13 @@ class ShownTurn(Shown):
     calls: list[str] = []
 
     @classmethod
-    async def of(cls, desk: Desk, turn: Turn) -> "ShownTurn":
+    async def of(cls, conversation: ConversationHandle, turn: Turn) -> "ShownTurn":
         """Return an open turn as clients see it."""
         queued = None
         if turn.state is TurnState.QUEUED:
-            opening = (await desk.store.entry(turn.scope, turn.conversation, turn.number)).body
+            opening = (await conversation.entry(turn.number)).body
             queued = opening.message if isinstance(opening, TurnChange) else None
-        calls = [call.id for call in await desk.waiting_calls(turn)]
+        calls = [call.id for call in await conversation.waiting_calls(turn)]
         message = ShownContent.model_validate(message_json(queued)) if queued else None
         return cls(id=turn.number, state=turn.state, message=message, calls=calls)
 
@@ -236,12 +235,12 @@ class _Words(TypedDict):
     role: str | None
 
 
-async def shown_tree(store: Store, scope: Scope, id: str) -> ShownTree:
+async def shown_tree(handle: ConversationHandle) -> ShownTree:
     """Read the tree of a conversation."""
-    conversation, shape = await store.get(scope, id), await store.tree(scope, id)
+    conversation, shape = await handle.read(), await handle.tree()
 
     async def newest(head: int) -> tuple[Entry, ...]:
-        return await store.newest(scope, id, limit=LAST_WORDS, head=head)
+        return await handle.newest(limit=LAST_WORDS, head=head)
 
     async def parting(fork: int) -> ShownParting:
         return ShownParting(entry=fork, branch=shape.older(fork), **_words(await newest(fork)))

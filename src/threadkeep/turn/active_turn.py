@@ -26,9 +26,9 @@ from threadkeep.tools.base import DEFAULT_TIMEOUT
 from threadkeep.turn.admission import Admission
 from threadkeep.turn.agent import Agent
 from threadkeep.turn.assistant import AgentSource, Assistant, ModelSource, agent_of
-from threadkeep.turn.local_bus import LocalBus
 from threadkeep.turn.lookup import Found
 from threadkeep.turn.observer import Observer
+from threadkeep.turn.publishing import PublishingStore
 
 BodyT = TypeVar("BodyT", bound=Appendable)
 
@@ -44,8 +44,7 @@ class EngineDeps:
     the waits before a model is asked again, in seconds; their number is the number of further attempts; `count` counts
     the tokens that are stored with each message; `loader` is what models are loaded by."""
 
-    store: Store
-    bus: LocalBus
+    store: PublishingStore
     assistant_of: Callable[[Conversation], Assistant]
     models: ModelSource
     agents: AgentSource = agent_of
@@ -138,7 +137,7 @@ class ActiveTurn:
             raise LeaseLost
 
     async def append(self, *bodies: Appendable, settle: TurnChange | None = None) -> None:
-        """Store what this turn has to say, and tell readers."""
+        """Store what this turn has to say."""
         counted = tuple(self.deps.counted(body) for body in bodies)
         append = Append(bodies=counted, parent=self.place, lease=self.lease, settle=settle)
         asked = time.monotonic()
@@ -151,14 +150,7 @@ class ActiveTurn:
             await asyncio.wait((writing,), timeout=STORE_PATIENCE)
             if writing.done() and writing.exception() is None:
                 self.entries += writing.result().entries
-                self._publish(settled=settle is not None)
                 self._tell(append, time.monotonic() - asked)
-
-    def _publish(self, *, settled: bool) -> None:
-        bus, scope = self.deps.bus, self.lease.scope
-        bus.publish(scope.tenant, self.lease.conversation)
-        if settled:
-            bus.publish_list(scope.tenant, scope.user)
 
     def _tell(self, append: Append, seconds: float) -> None:
         observer = self.deps.observer

@@ -1,10 +1,9 @@
-"""Writing an answer down while it comes: text is committed, then published; what arrives meanwhile goes together."""
+"""Writing an answer down while it comes: what arrives during a commit goes together in the next."""
 
 import asyncio
 
 from threadkeep.conversation.turn import Lease
 from threadkeep.store.base import Store
-from threadkeep.turn.local_bus import LocalBus, Nudge
 
 MOST_UNWRITTEN = 64 * 1024
 """Characters that may wait for a commit before the model is held back."""
@@ -13,12 +12,11 @@ MOST_UNWRITTEN = 64 * 1024
 class DraftWriter:
     """Writes one message. The first text is written at once; there is no timer."""
 
-    def __init__(self, store: Store, bus: LocalBus, lease: Lease, message: str) -> None:
+    def __init__(self, store: Store, lease: Lease, message: str) -> None:
         self.message = message
         self.offset = 0
         self._written: list[str] = []
         self._store = store
-        self._bus = bus
         self._lease = lease
         self._waiting: list[str] = []
         self._size = 0
@@ -74,7 +72,5 @@ class DraftWriter:
             self._waiting[:] = [rest] if rest else []
             self._size = len(rest)
             await self._store.write(self._lease, self.message, self.offset, text)
-            nudge = Nudge(self.message, self.offset, text)
             self._written.append(text)
             self.offset += len(text)
-            self._bus.publish(self._lease.scope.tenant, self._lease.conversation, nudge)

@@ -32,7 +32,7 @@ Key = tuple[str, str, int, int]
 class TurnRunner:
     """The turns that run in this process, each in its own task, independent of whoever asked for it."""
 
-    def __init__(self, deps: EngineDeps, after_turn: Callable[[ActiveTurn], Awaitable[None]]) -> None:
+    def __init__(self, deps: EngineDeps, after_turn: Callable[[ActiveTurn], Awaitable[None]] | None = None) -> None:
         self.deps = deps
         self._after_turn = after_turn
         self._active: dict[Key, ActiveTurn] = {}
@@ -87,17 +87,15 @@ class TurnRunner:
         finally:
             self._active.pop(key, None)
             active.ended.set()
-        self._spawn(self._after_turn(active))
+        if self._after_turn is not None:
+            self._spawn(self._after_turn(active))
         return await self._start_next(lease.scope, lease.conversation)
 
     async def _start_next(self, scope: Scope, conversation: str) -> Lease | None:
         """Start the oldest queued turn of the conversation, unless another turn is open."""
         deps = self.deps
         begun = await deps.store.start(scope, conversation, deps.owner, deps.lease_for)
-        if begun is None:
-            return None
-        deps.bus.publish(scope.tenant, conversation)
-        return begun.lease
+        return None if begun is None else begun.lease
 
     async def run_next(self, scope: Scope, conversation: str) -> bool:
         """Run the queued turns of a conversation, unless another turn is open; return whether one was started."""

@@ -27,8 +27,6 @@ async def give_title(active: ActiveTurn) -> None:
         # Only if nobody has given one meanwhile.
         version = conversation.version
         await deps.store.update(lease.scope, lease.conversation, Update(title=title), expected_version=version)
-        deps.bus.publish(lease.scope.tenant, lease.conversation)
-        deps.bus.publish_list(lease.scope.tenant, lease.scope.user)
     except ThreadkeepError as error:
         logger.info("no title for %s: %s", lease.conversation, error)
     except Exception:

@@ -52,8 +52,8 @@ def graph(**nodes: Any) -> GraphAgent:
 async def answer(agent: GraphAgent, model: Model, *tools: FunctionTool) -> tuple[Message, list[Event]]:
     """Ask an assistant with this mind one question."""
     assistant = Assistant(name="graph", instructions="Be brief.", agent=agent, tools=Registry(tools))
-    async with threadkeep.open("memory:", [assistant], model=model) as keeper:
-        chat = await keeper.create(title="Kept")
+    async with threadkeep.open("memory:", [assistant], model=model) as conversations:
+        chat = await conversations.create(title="Kept")
         turn = await chat.send("What is new?")
         events = [event async for event in turn.events()]
         message = Message.model_validate(
@@ -175,8 +175,8 @@ async def test_a_graph_that_runs_in_circles_fails_with_a_reason() -> None:
     built.add_edge(START, "speak")
     built.add_edge("speak", "speak")
     assistant = Assistant(name="graph", agent=GraphAgent(built.compile()))
-    async with threadkeep.open("memory:", [assistant], model=ScriptedModel()) as keeper:
-        chat = await keeper.create(title="Kept")
+    async with threadkeep.open("memory:", [assistant], model=ScriptedModel()) as conversations:
+        chat = await conversations.create(title="Kept")
         events = [event async for event in (await chat.send("Go")).events()]
         assert name_of(events[-1]) == "turn.failed"
         assert "did not come to an end" in failure_of(events[-1])
@@ -208,8 +208,8 @@ def pausing_inside() -> Any:
 @pytest.mark.parametrize("node", [asks, pausing_inside()], ids=["in a node", "in a graph inside"])
 async def test_a_graph_that_pauses_fails_its_turn_and_says_why(node: Any) -> None:
     assistant = Assistant(name="graph", agent=graph(speak=speak, asks=node))
-    async with threadkeep.open("memory:", [assistant], model=ScriptedModel(says("One moment."))) as keeper:
-        turn = await (await keeper.create(title="Kept")).send("What is new?")
+    async with threadkeep.open("memory:", [assistant], model=ScriptedModel(says("One moment."))) as conversations:
+        turn = await (await conversations.create(title="Kept")).send("What is new?")
         end = [event async for event in turn.events()][-1]
     assert (name_of(end), failure_of(end).partition(":")[0]) == ("turn.failed", "pause_unsupported")
     assert "not supported" in failure_of(end)
@@ -240,7 +240,7 @@ async def test_the_model_of_a_node_has_the_assistant_s_options_and_those_of_the_
     model = ScriptedModel(says("Yes."))
     options = ModelOptions(temperature=1, seed=7)
     assistant = Assistant(name="graph", agent=graph(speak=exactly), options=options)
-    async with threadkeep.open("memory:", [assistant], model=model) as keeper:
-        turn = await (await keeper.create(title="Kept")).send("Sure?")
+    async with threadkeep.open("memory:", [assistant], model=model) as conversations:
+        turn = await (await conversations.create(title="Kept")).send("Sure?")
         await turn.answer()
     assert model.requests[0].options == ModelOptions(temperature=0, seed=7, stop=("END",))

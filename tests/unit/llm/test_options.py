@@ -54,7 +54,7 @@ async def test_an_assistant_of_the_settings_asks_its_model_with_its_options() ->
     own = {"clerk": {"instructions": "Be exact.", "options": {"temperature": 0, "stop": "END"}}}
     clerk = found_assistants(Settings.model_validate({"assistants": own}))["clerk"]
     model = ScriptedModel(says("Yes."))
-    async with threadkeep.open("memory:", [clerk], model=model) as keeper:
-        turn = await (await keeper.create(title="Kept")).send("Sure?")
+    async with threadkeep.open("memory:", [clerk], model=model) as conversations:
+        turn = await (await conversations.create(title="Kept")).send("Sure?")
         await turn.answer()
     assert model.requests[0].options == ModelOptions(temperature=0, stop=("END",))

@@ -8,7 +8,7 @@ import httpx
 from fastapi import FastAPI
 
 from threadkeep.llm.base import Model
-from threadkeep.runtime import Hosting, open_keeper
+from threadkeep.runtime import Hosting, open_conversations
 from threadkeep.server.app import create_app
 from threadkeep.server.metrics import ServerMetrics
 from threadkeep.settings import Settings
@@ -25,13 +25,13 @@ async def served(settings: Settings | None = None, model: Model | str = "demo") 
     hosting = Hosting(
         max_bytes=settings.max_message_bytes, admission=admission, observer=metrics, models=settings.models
     )
-    keeper = await open_keeper("memory:", model=model, pace=0, hosting=hosting)
+    conversations = await open_conversations("memory:", model=model, pace=0, hosting=hosting)
     try:
-        async with client_of(create_app(keeper, settings, metrics)) as client:
+        async with client_of(create_app(conversations, settings, metrics)) as client:
             yield client
     finally:
-        await keeper.finish_turns(0)
-        await keeper.close()
+        await conversations.finish_turns(0)
+        await conversations.close()
 
 
 def client_of(app: FastAPI) -> httpx.AsyncClient:

@@ -10,9 +10,9 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from threadkeep.conversations import Conversations
 from threadkeep.errors import StoreUnavailable
-from threadkeep.keeper import Keeper
-from threadkeep.runtime import open_keeper
+from threadkeep.runtime import open_conversations
 from threadkeep.server import health
 from threadkeep.server.app import create_app
 from threadkeep.settings import Settings
@@ -26,20 +26,20 @@ FOREIGN_HOSTS = [
 
 
 @pytest.fixture
-async def keeper() -> AsyncIterator[Keeper]:
-    keeper = await open_keeper("memory:", model="demo", pace=0)
-    yield keeper
-    await keeper.close()
+async def conversations() -> AsyncIterator[Conversations]:
+    conversations = await open_conversations("memory:", model="demo", pace=0)
+    yield conversations
+    await conversations.close()
 
 
 @pytest.fixture
-def store(keeper: Keeper) -> Store:
-    return keeper.store
+def store(conversations: Conversations) -> Store:
+    return conversations._store
 
 
 @pytest.fixture
-def app(keeper: Keeper) -> FastAPI:
-    return create_app(keeper, Settings(store="memory:"))
+def app(conversations: Conversations) -> FastAPI:
+    return create_app(conversations, Settings(store="memory:"))
 
 
 @pytest.fixture

@@ -159,7 +159,7 @@ async def test_who_waits_for_an_answer_and_leaves_is_not_waited_for(path: str) -
         _, writer = await server.connect()
         head = b"POST " + address + b" HTTP/1.1\r\n" + HOST + b"Content-Type: application/json\r\n"
         writer.write(head + f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
-        while not server.keeper.runner.deps.admission.running:  # noqa: ASYNC110 - what is looked at is no event
+        while not server.conversations._runner.deps.admission.running:  # noqa: ASYNC110 - what is looked at is no event
             await asyncio.sleep(0)
         writer.close()
         await server.until_nothing_is_asked()

@@ -11,11 +11,10 @@ import pytest
 from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.entry import Status, Update
 from threadkeep.conversation.scope import LOCAL, Scope
-from threadkeep.runtime import open_store
+from threadkeep.runtime import open_store, open_unanswered
 from threadkeep.server import list_events
 from threadkeep.server.list_events import SHOWN, TOP, WHOLE_EVERY, watch_list
 from threadkeep.store.base import ConversationPage, Store
-from threadkeep.turn.local_bus import LocalBus
 
 
 @pytest.fixture
@@ -37,7 +36,7 @@ async def _next(changes: AsyncIterator[bytes]) -> tuple[str, dict[str, Any]]:
 
 async def test_changes_that_nobody_told_of_are_found_and_told_once(store: Store) -> None:
     names = [(await store.create(LOCAL, NewConversation())).conversation.id for _ in range(SHOWN + 20)]
-    async with aclosing(watch_list(store, LocalBus(), LOCAL)) as changes:  # type: ignore[type-var]
+    async with aclosing(watch_list(await open_unanswered(store), LOCAL)) as changes:  # type: ignore[type-var]
         await anext(changes)
         await store.update(LOCAL, names[3], Update(title="up from below"))
         assert (await _next(changes))[1]["title"] == "up from below"
@@ -60,12 +59,12 @@ async def test_a_quiet_list_is_hardly_read(store: Store, monkeypatch: pytest.Mon
     limits: list[int] = []
     read = store.list
 
-    async def noted(scope: Scope, *, limit: int = 20) -> ConversationPage:
+    async def noted(scope: Scope, *, limit: int = 20, **none: Any) -> ConversationPage:
         limits.append(limit)
         return await read(scope, limit=limit)
 
     monkeypatch.setattr(store, "list", noted)
-    async with aclosing(watch_list(store, LocalBus(), LOCAL)) as changes:  # type: ignore[type-var]
+    async with aclosing(watch_list(await open_unanswered(store), LOCAL)) as changes:  # type: ignore[type-var]
         await anext(changes)
         monkeypatch.setattr(store, "turns", None)  # nothing has changed, so nothing may be looked into
         waiting = asyncio.create_task(_next(changes))

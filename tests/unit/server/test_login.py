@@ -135,7 +135,7 @@ async def test_signing_out_takes_the_cookie_away_and_ends_the_login_on_the_serve
     assert (cookie["httponly"], cookie["samesite"]) == (True, "strict")
     copied = {"Cookie": f"{name}={kept.value}"}
     assert_problem(await server.client.get("/v1/me", headers=copied), 401, "not_authenticated")
-    assert await server.keeper.store.keyring.logins() == ()
+    assert await server.conversations._store.keyring.logins() == ()
     assert "not_authenticated" in await stream
 
 
@@ -149,7 +149,7 @@ async def _last_words(server: Server) -> str:
 async def test_signing_in_again_ends_the_login_before(server: Server) -> None:
     await signed_in(server)
     await signed_in(server)
-    assert len(await server.keeper.store.keyring.logins()) == 1
+    assert len(await server.conversations._store.keyring.logins()) == 1
 
 
 async def test_people_see_where_they_are_signed_in_and_sign_out_elsewhere(server: Server) -> None:
@@ -181,8 +181,8 @@ async def test_people_see_where_they_are_signed_in_and_sign_out_elsewhere(server
 
 async def test_a_cookie_ends_with_its_key(server: Server) -> None:
     await signed_in(server)
-    (key,) = await server.keeper.store.keyring.all("acme")
-    await server.keeper.store.keyring.revoke(key.id, utc_now())
+    (key,) = await server.conversations._store.keyring.all("acme")
+    await server.conversations._store.keyring.revoke(key.id, utc_now())
     while (answer := await server.client.get("/v1/me")).status_code == 200:
         pass
     assert_problem(answer, 401, "not_authenticated")

@@ -15,8 +15,8 @@ from tests.unit.server.serving import conversation, served
 from threadkeep.conversation.message import Usage
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversation.turn import Failure, Lease, TurnChange, TurnState
-from threadkeep.keeper import Keeper
-from threadkeep.runtime import Hosting, open_keeper
+from threadkeep.conversations import Conversations
+from threadkeep.runtime import Hosting, open_conversations
 from threadkeep.server.logs import (
     MOST_SAME,
     MOST_WAITING,
@@ -195,16 +195,18 @@ async def test_nothing_that_was_said_gets_into_the_log() -> None:
 LEASE = Lease(scope=LOCAL, conversation="c", turn=1, owner="o", fence=1)
 
 
-async def _keeper(*, content: bool) -> Keeper:
+async def _opened(*, content: bool) -> Conversations:
     hosting = Hosting(observer=TurnLog(content=content))
-    return await open_keeper("memory:", model=ScriptedModel(says("Hello Alice."), says("A title")), hosting=hosting)
+    return await open_conversations(
+        "memory:", model=ScriptedModel(says("Hello Alice."), says("A title")), hosting=hosting
+    )
 
 
 @pytest.mark.parametrize("content", [False, True])
 async def test_what_was_said_is_logged_only_if_asked_for(content: bool, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "threadkeep.server.logs")
-    async with await _keeper(content=content) as keeper:
-        turn = await (await keeper.create()).send("I am Alice.")
+    async with await _opened(content=content) as conversations:
+        turn = await (await conversations.create()).send("I am Alice.")
         await turn.answer()
     (record,) = [record for record in caplog.records if record.name == "threadkeep.server.logs"]
     fields = vars(record)["fields"]

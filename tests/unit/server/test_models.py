@@ -33,7 +33,7 @@ async def test_what_is_listed_can_be_chosen_and_settings_add_to_it() -> None:
 async def test_a_choice_that_the_store_brings_along_is_not_loaded_either() -> None:
     async with served() as client:
         path = await conversation(client)
-        store = app_behind(client).state.limits._store
+        store = app_behind(client).state.limits._counted._store
         await store.update(LOCAL, path.rpartition("/")[2], Update(model="local:/dev/ptmx"))
         answer = await client.post(f"{path}/messages", json={"content": "hello"})
     assert "not offered" in answer.text

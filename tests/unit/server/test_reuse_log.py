@@ -17,13 +17,13 @@ WAYS = {
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
-    said = (record.getMessage() for record in caplog.records if record.name == "threadkeep.keeper")
+    said = (record.getMessage() for record in caplog.records if record.name == "threadkeep.conversation_handle")
     return [line for line in said if line.startswith("conversation ")]
 
 
 @pytest.mark.parametrize("way", WAYS)
 async def test_a_request_creates_or_reuses(way: str, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG, "threadkeep.keeper")
+    caplog.set_level(logging.DEBUG, "threadkeep.conversation_handle")
     first, new, then, more = WAYS[way]
     async with serving(*[says("Yes.")] * (bool(new) + 1)) as served:
         created = (await served.client.post(first, json=new)).json()
@@ -36,7 +36,7 @@ async def test_a_request_creates_or_reuses(way: str, caplog: pytest.LogCaptureFi
 
 
 async def test_a_repeated_request_and_a_stateless_question_are_told_too(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG, "threadkeep.keeper")
+    caplog.set_level(logging.DEBUG, "threadkeep.conversation_handle")
     async with serving(says("One.")) as served:
         headers = {"Idempotency-Key": "k"}
         for _ in range(2):

@@ -27,7 +27,7 @@ async def test_a_stream_beats_while_the_store_hangs(stream: str, monkeypatch: py
         writer.write(f"GET {address} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
         await asyncio.wait_for(reader.readuntil(b"retry: 1000"), 30)
         for verb in ("list", "log", "get", "turns"):
-            monkeypatch.setattr(server.keeper.store, verb, hang)
+            monkeypatch.setattr(server.conversations._store, verb, hang)
         for _ in range(3):
             await asyncio.wait_for(reader.readuntil(b": still here\n\n"), 30)
         writer.close()

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from threadkeep.conversation.idempotency import IdempotencyKey
-from threadkeep.runtime import open_keeper
+from threadkeep.runtime import open_conversations
 from threadkeep.testing.scripted_model import ScriptedModel, says, wants
 from threadkeep.tools.decorator import tool
 from threadkeep.tools.registry import Registry
@@ -24,8 +24,8 @@ ASSISTANT = Assistant(name="tester", instructions="A secret instruction.", tools
 async def test_the_history_sent_to_the_model_is_logged_without_its_content(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "threadkeep")
     model = ScriptedModel(wants(("call_1", "look", {})), says("A secret answer."))
-    async with await open_keeper("memory:", [ASSISTANT], model=model, environment={}) as keeper:
-        chat = await keeper.create(title="Kept")
+    async with await open_conversations("memory:", [ASSISTANT], model=model, environment={}) as conversations:
+        chat = await conversations.create(title="Kept")
         await (await chat.send("A secret question")).answer()
     lines = [record.getMessage() for record in caplog.records if record.name == "threadkeep.turn.steps.generate"]
     second = lines.index(f"turn 1 of {chat.id} asks with 4 messages")
@@ -37,17 +37,19 @@ async def test_the_history_sent_to_the_model_is_logged_without_its_content(caplo
 
 async def test_nothing_of_it_is_logged_unless_asked_for(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "threadkeep")
-    async with await open_keeper("memory:", [ASSISTANT], model=ScriptedModel(says("Yes.")), environment={}) as keeper:
-        await (await (await keeper.create(title="Kept")).send("Hello")).answer()
+    async with await open_conversations(
+        "memory:", [ASSISTANT], model=ScriptedModel(says("Yes.")), environment={}
+    ) as conversations:
+        await (await (await conversations.create(title="Kept")).send("Hello")).answer()
     assert "characters" not in caplog.text
 
 
 async def test_it_is_logged_whether_a_conversation_was_created_or_reused(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG, "threadkeep.keeper")
+    caplog.set_level(logging.DEBUG, "threadkeep.conversation_handle")
     key = IdempotencyKey.of("create", "k", None)
-    async with await open_keeper("memory:", [ASSISTANT], model=ScriptedModel(), environment={}) as keeper:
-        chat = await keeper.create(key=key)
-        await keeper.create(key=key)
-        await keeper.get(chat.id)
-    lines = [record.getMessage() for record in caplog.records if record.name == "threadkeep.keeper"]
+    async with await open_conversations("memory:", [ASSISTANT], model=ScriptedModel(), environment={}) as conversations:
+        chat = await conversations.create(key=key)
+        await conversations.create(key=key)
+        await conversations.get(chat.id)
+    lines = [record.getMessage() for record in caplog.records if record.name == "threadkeep.conversation_handle"]
     assert lines == [f"conversation {chat.id} {how}" for how in ("created", "reused", "reused")]

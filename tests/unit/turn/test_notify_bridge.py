@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.unit.turn.keepers import until
+from tests.unit.turn.processes import until
 from threadkeep import background
 from threadkeep.background import supervised
 from threadkeep.errors import StoreUnavailable

@@ -5,25 +5,27 @@ from contextlib import aclosing
 
 from tests.told import data_of
 from threadkeep.conversation.events import Event, ReadersCounted
-from threadkeep.conversation.scope import LOCAL
-from threadkeep.runtime import open_keeper
+from threadkeep.runtime import open_conversations
 from threadkeep.turn.presence import FORGOTTEN_AFTER, Presence
 
 PATIENCE = 10
 
 
 async def test_readers_are_told_when_one_comes_and_when_one_goes() -> None:
-    keeper = await open_keeper("memory:", model="demo")
+    conversations = await open_conversations("memory:", model="demo")
     try:
-        chat = await keeper.create()
-        async with asyncio.timeout(PATIENCE), aclosing(keeper.desk.follow(LOCAL, chat.id, presence=True)) as first:
+        chat = await conversations.create()
+        async with (
+            asyncio.timeout(PATIENCE),
+            aclosing(chat.follow(presence=True)) as first,
+        ):
             assert await anext(first) == Event(ReadersCounted(1))
-            async with aclosing(keeper.desk.follow(LOCAL, chat.id, presence=True)) as second:
+            async with aclosing(chat.follow(presence=True)) as second:
                 assert data_of(await anext(second)) == {"readers": 2}
                 assert data_of(await anext(first)) == {"readers": 2}
             assert data_of(await anext(first)) == {"readers": 1}
     finally:
-        await keeper.close()
+        await conversations.close()
 
 
 def test_what_another_process_tells_counts_until_it_is_not_told_again() -> None:

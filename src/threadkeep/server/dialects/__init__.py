@@ -6,7 +6,7 @@ shapes, so a conversation made in one dialect is there in all the others.
 
 from fastapi import APIRouter
 
-from threadkeep.keeper import Keeper
+from threadkeep.conversations import Conversations
 from threadkeep.server.dialects.chat_stream import chat_routes
 from threadkeep.server.dialects.query import query_routes
 from threadkeep.server.dialects.sessions import session_routes
@@ -14,12 +14,12 @@ from threadkeep.server.dialects.stateless import stateless_routes
 from threadkeep.settings import Settings
 
 
-def dialect_routes(keeper: Keeper, settings: Settings) -> list[APIRouter]:
-    """Return the routes of all dialects for one keeper."""
+def dialect_routes(conversations: Conversations, settings: Settings) -> list[APIRouter]:
+    """Return the routes of all dialects for these conversations."""
     named = settings.dialects
     return [
-        session_routes(keeper, named.sessions),
-        chat_routes(keeper, named.chat),
-        stateless_routes(keeper, settings),
-        query_routes(keeper, named.query),
+        session_routes(conversations, named.sessions),
+        chat_routes(conversations, named.chat),
+        stateless_routes(conversations, settings),
+        query_routes(conversations, named.query),
     ]

@@ -1,4 +1,4 @@
-"""Answering aside: a desk with the keeper's assistants and models, on a store in memory that is thrown away.
+"""Answering aside: with the same assistants and models, on a store in memory that is thrown away.
 
 The turns are the same as everywhere, so the three laws hold; there is only nobody who could come back to them.
 """
@@ -7,56 +7,49 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
-from dataclasses import replace
 
 from threadkeep.conversation.events import Event
-from threadkeep.conversation.scope import Scope
+from threadkeep.conversation_handle import ConversationHandle, TurnHandle
+from threadkeep.conversations import Conversations
 from threadkeep.errors import TurnNotFound
-from threadkeep.keeper import Keeper
 from threadkeep.runtime import open_store
-from threadkeep.server.dialects.exchange import Sent
-from threadkeep.store.base import MAX_BYTES
-from threadkeep.turn.active_turn import ActiveTurn
-from threadkeep.turn.desk import Desk
-from threadkeep.turn.local_bus import LocalBus
-from threadkeep.turn.runner import TurnRunner
+from threadkeep.store.base import Store
 
 logger = logging.getLogger(__name__)
 
 
-async def open_aside(keeper: Keeper, max_bytes: int = MAX_BYTES) -> Desk:
-    """Open a desk beside the keeper's. Its turns count as any others do."""
-    deps = replace(keeper.runner.deps, store=await open_store("memory:", max_bytes=max_bytes), bus=LocalBus())
-    return Desk(TurnRunner(deps, _nothing))
-
-
-async def _nothing(running: ActiveTurn) -> None:
-    """A conversation that nobody keeps needs no title."""
-
-
 class Asides:
-    """Ends what was asked aside together with its stream."""
+    """Opens stores beside those of some conversations, and throws each away when the stream of its turn ends."""
 
-    def __init__(self) -> None:
+    def __init__(self, conversations: Conversations, max_bytes: int) -> None:
+        self._conversations = conversations
+        self._max_bytes = max_bytes
         self._ending: set[asyncio.Task[None]] = set()
 
-    async def follow(self, desk: Desk, scope: Scope, sent: Sent) -> AsyncGenerator[Event, None]:
+    async def open(self) -> tuple[Conversations, Store]:
+        """Return conversations in an empty store. Their turns count as any others do."""
+        store = await open_store("memory:", max_bytes=self._max_bytes)
+        return self._conversations.beside(store), store
+
+    async def follow(
+        self, conversation: ConversationHandle, turn: TurnHandle, store: Store
+    ) -> AsyncGenerator[Event, None]:
         """Yield what happens in a turn; when the reader leaves, the turn is stopped and its store goes."""
         try:
-            async with aclosing(desk.follow_turn(scope, sent.conversation, sent.begun)) as events:
+            async with aclosing(turn.events()) as events:
                 async for event in events:
                     yield event
         finally:
             # A task of its own: whoever closes a stream may itself be cancelled, and could not wait here.
-            task = asyncio.create_task(_end(desk, scope, sent.conversation))
+            task = asyncio.create_task(_end(conversation, store))
             self._ending.add(task)
             task.add_done_callback(self._ending.discard)
 
 
-async def _end(desk: Desk, scope: Scope, id: str) -> None:
+async def _end(conversation: ConversationHandle, store: Store) -> None:
     try:
         with suppress(TurnNotFound):
-            await desk.cancel(scope, id)
-        await desk.store.close()
+            await conversation.cancel()
+        await store.close()
     except Exception:
         logger.exception("a question that was asked aside did not end cleanly")

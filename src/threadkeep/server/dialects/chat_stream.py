@@ -14,12 +14,12 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Depends, Response
 from pydantic import Field
 
-from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.events import TurnEnded, TurnWaiting
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.conversation.value import Text
-from threadkeep.keeper import Keeper
+from threadkeep.conversation_handle import ConversationHandle
+from threadkeep.conversations import Conversations
 from threadkeep.server.dialects.exchange import Asking, Calling, DialectBody, Exchange, find
 from threadkeep.server.dialects.form import body_reader, described
 from threadkeep.server.dialects.message_counts import MessageCounts
@@ -28,11 +28,10 @@ from threadkeep.server.dialects.telling import Telling
 from threadkeep.server.idempotency_header import replay_headers
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import room_for_stream
-from threadkeep.server.routes.reading import LastEventId
+from threadkeep.server.routes.events import LastEventId
 from threadkeep.server.shown import Shown
 from threadkeep.server.sse import DialectEvent, stream
-from threadkeep.store.base import MAX_LIMIT, Store
-from threadkeep.store.paging import check_position
+from threadkeep.store.base import MAX_LIMIT
 
 _STREAMED: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/event-stream": {}}, "description": "delta, tool_call, tool_result, then done or error."},
@@ -57,10 +56,10 @@ class Accepted(Shown):
 Sent = Annotated[StreamedChatBody, Depends(body_reader(StreamedChatBody))]
 
 
-def chat_routes(keeper: Keeper, assistant: str) -> APIRouter:
-    """The routes for one keeper and the assistant that answers by default."""
-    router, exchange = APIRouter(tags=["dialect: chat and stream"]), Exchange(keeper, assistant)
-    counts = MessageCounts(keeper.store)
+def chat_routes(conversations: Conversations, assistant: str) -> APIRouter:
+    """The routes for these conversations and the assistant that answers by default."""
+    router, exchange = APIRouter(tags=["dialect: chat and stream"]), Exchange(conversations, assistant)
+    counts = MessageCounts(conversations)
 
     @router.post(
         "/api/chat", openapi_extra=described(StreamedChatBody), summary="Send a message; its answer is streamed"
@@ -69,7 +68,7 @@ def chat_routes(keeper: Keeper, assistant: str) -> APIRouter:
         sent = await exchange.send(
             Asking(caller=caller, content=body.message, session=body.session_id, route="POST /api/chat", body=body)
         )
-        response.headers.update(replay_headers(sent.begun.replayed))
+        response.headers.update(replay_headers(sent.turn.replayed))
         url = f"/stream?{urlencode({'session_id': sent.conversation})}"
         return Accepted(session_id=sent.conversation, stream_url=url)
 
@@ -83,17 +82,12 @@ def chat_routes(keeper: Keeper, assistant: str) -> APIRouter:
     async def answer(
         who: Who, session_id: str, after: str | None = None, last_event_id: LastEventId = None
     ) -> Response:
-        conversation = await find(keeper.store, who.scope, session_id)
-        text = after if last_event_id is None else last_event_id
-        if text is None:
-            place = await _newest_turn(keeper.store, conversation)
-        else:
-            cursor = Cursor.decode(text, conversation.id)
-            check_position(cursor.seq, conversation.entries)
-            if await _is_told(keeper.store, conversation, cursor):
-                return Response(status_code=204)
-            place = _Place(cursor)
-        return stream(_told(keeper, counts, conversation, place), conversation.id)
+        conversation = await find(conversations, who.scope, session_id)
+        cursor = await conversation.cursor(after if last_event_id is None else last_event_id)
+        if cursor is not None and await _is_told(conversation, cursor):
+            return Response(status_code=204)
+        place = await _newest_turn(conversation) if cursor is None else _Place(cursor)
+        return stream(_told(conversation, counts, place), conversation.id)
 
     return router
 
@@ -106,25 +100,25 @@ class _Place:
     turn: int | None = None
 
 
-async def _newest_turn(store: Store, conversation: Conversation) -> _Place:
+async def _newest_turn(conversation: ConversationHandle) -> _Place:
     """Return the beginning of the newest turn, open or not; where there is none, the end of the log."""
-    turns = await store.turns(conversation.scope, conversation.id)
+    turns, now = await conversation.turns(), await conversation.read()
     if turns:
         return _Place(Cursor(seq=turns[-1].number - 1), turns[-1].number)
-    if conversation.head is not None:
-        turn = (await store.entry(conversation.scope, conversation.id, conversation.head)).turn
+    if now.head is not None:
+        turn = (await conversation.entry(now.head)).turn
         if turn is not None:
             return _Place(Cursor(seq=turn - 1), turn)
-    return _Place(Cursor(seq=conversation.entries))
+    return _Place(Cursor(seq=now.entries))
 
 
-async def _is_told(store: Store, conversation: Conversation, cursor: Cursor) -> bool:
+async def _is_told(conversation: ConversationHandle, cursor: Cursor) -> bool:
     """Whether no turn is open and none has changed behind the cursor."""
-    if await store.turns(conversation.scope, conversation.id):
+    if await conversation.turns():
         return False
     seq = cursor.seq
     while True:
-        page = await store.log(conversation.scope, conversation.id, Cursor(seq=seq), limit=MAX_LIMIT)
+        page = await conversation.log(Cursor(seq=seq))
         changes = (entry.body for entry in page.entries if isinstance(entry.body, TurnChange))
         if any(change.state is not TurnState.QUEUED for change in changes):
             return False
@@ -134,27 +128,20 @@ async def _is_told(store: Store, conversation: Conversation, cursor: Cursor) -> 
 
 
 async def _told(
-    keeper: Keeper, counts: MessageCounts, conversation: Conversation, place: _Place
+    conversation: ConversationHandle, counts: MessageCounts, place: _Place
 ) -> AsyncGenerator[DialectEvent, None]:
     """Yield the events of one turn in the words of this dialect, each with the cursor that it has everywhere."""
-    scope, id = conversation.scope, conversation.id
     telling = Telling(place.turn, place.cursor.message)
-    async with aclosing(keeper.desk.follow(scope, id, place.cursor)) as events:
+    async with aclosing(conversation.follow(place.cursor)) as events:
         async for event in events:
-            if telling.is_about(event):
-                for name, data in telling.tell(event):
-                    yield DialectEvent(name, data, event.cursor)
-                end = event.what
-                if isinstance(end, TurnEnded | TurnWaiting) and await keeper.desk.is_over(
-                    scope, id, event, telling.turn
-                ):
-                    if isinstance(end, TurnWaiting) or end.failure is None:
-                        yield DialectEvent("done", await _done(keeper, counts, conversation, end), event.cursor)
-                    return
-
-
-async def _done(
-    keeper: Keeper, counts: MessageCounts, conversation: Conversation, end: TurnEnded | TurnWaiting
-) -> dict[str, Any]:
-    now = await keeper.store.get(conversation.scope, conversation.id)
-    return {"session_id": now.id, "message_count": await counts.of(now), "status": status_of(end)}
+            if not telling.is_about(event):
+                continue
+            for name, data in telling.tell(event):
+                yield DialectEvent(name, data, event.cursor)
+            end = event.what
+            if isinstance(end, TurnEnded | TurnWaiting) and await conversation.turn(telling.turn).is_over(event):
+                if isinstance(end, TurnWaiting) or end.failure is None:
+                    now = await conversation.read()
+                    done = {"session_id": now.id, "message_count": await counts.of(now), "status": status_of(end)}
+                    yield DialectEvent("done", done, event.cursor)
+                return

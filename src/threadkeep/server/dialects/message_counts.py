@@ -5,8 +5,9 @@ again; nothing depends on that.
 """
 
 from threadkeep.conversation.conversation import Conversation
+from threadkeep.conversations import Conversations
 from threadkeep.errors import EntryNotFound
-from threadkeep.store.base import ROOT, Store
+from threadkeep.store.base import ROOT
 
 REMEMBERED = 10_000
 
@@ -14,8 +15,8 @@ REMEMBERED = 10_000
 class MessageCounts:
     """Counts the messages of current branches. A branch that has grown is counted from where it was."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, conversations: Conversations) -> None:
+        self._conversations = conversations
         self._counted: dict[tuple[str, str, str], tuple[int, int]] = {}
 
     async def of(self, conversation: Conversation) -> int:
@@ -34,8 +35,8 @@ class MessageCounts:
 
     async def _count(self, conversation: Conversation, seq: int, count: int) -> int:
         """Count on from an entry with so many messages up to it; from the root if it is not on the branch any more."""
-        scope, id, head = conversation.scope, conversation.id, conversation.head
+        handle, head = self._conversations.at(conversation.scope, conversation.id), conversation.head
         try:
-            return count + await self._store.count(scope, id, head=head, after=seq)
+            return count + await handle.count(head=head, after=seq)
         except EntryNotFound:
-            return await self._store.count(scope, id, head=head)
+            return await handle.count(head=head)

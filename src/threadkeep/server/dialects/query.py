@@ -4,7 +4,7 @@ from fastapi import APIRouter, Response
 from pydantic import Field
 
 from threadkeep.conversation.value import Text
-from threadkeep.keeper import Keeper
+from threadkeep.conversations import Conversations
 from threadkeep.server.dialects.exchange import Asking, Calling, DialectBody, Exchange
 from threadkeep.server.dialects.reply import Reply
 
@@ -16,9 +16,9 @@ class QueryBody(DialectBody):
     session_id: str | None = Field(default=None, examples=[None])
 
 
-def query_routes(keeper: Keeper, assistant: str) -> APIRouter:
-    """The route for one keeper and the assistant that answers by default."""
-    router, exchange = APIRouter(tags=["dialect: query"]), Exchange(keeper, assistant)
+def query_routes(conversations: Conversations, assistant: str) -> APIRouter:
+    """The route for these conversations and the assistant that answers by default."""
+    router, exchange = APIRouter(tags=["dialect: query"]), Exchange(conversations, assistant)
 
     @router.post("/chat", response_model=Reply, summary="Ask and wait for the answer")
     async def chat(caller: Calling, body: QueryBody) -> Response:

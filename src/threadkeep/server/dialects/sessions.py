@@ -12,7 +12,7 @@ from starlette.responses import StreamingResponse
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.value import Text
-from threadkeep.keeper import Keeper, log_created
+from threadkeep.conversations import Conversations
 from threadkeep.server.bodies import Title, canonical_body
 from threadkeep.server.dialects.exchange import Asking, Calling, DialectBody, Exchange, check_room, find
 from threadkeep.server.dialects.message_counts import MessageCounts
@@ -77,11 +77,11 @@ class WholeSession(ShownSession):
 
 
 class Sessions:
-    """Conversations of one keeper, shown as sessions."""
+    """Conversations, shown as sessions."""
 
-    def __init__(self, keeper: Keeper) -> None:
-        self._keeper = keeper
-        self._counts = MessageCounts(keeper.store)
+    def __init__(self, conversations: Conversations) -> None:
+        self._conversations = conversations
+        self._counts = MessageCounts(conversations)
 
     async def shown(self, conversation: Conversation) -> ShownSession:
         """Return a conversation as a session."""
@@ -92,13 +92,14 @@ class Sessions:
         first = SessionMessage(role=Role.SYSTEM, content=self._instructions(conversation))
         shown = (await self.shown(conversation)).model_dump_json().removesuffix("}")
         yield f'{shown},"messages":[{first.model_dump_json()}'
-        async for entry in self._keeper.store.walk(conversation.scope, conversation.id, head=conversation.head):
+        handle = self._conversations.at(conversation.scope, conversation.id)
+        async for entry in handle.branch(conversation.head):
             if isinstance(entry.body, Message):
                 yield f",{SessionMessage.of(entry.body).model_dump_json()}"
         yield "]}"
 
     def _instructions(self, conversation: Conversation) -> str:
-        assistants = self._keeper.assistants
+        assistants = self._conversations.assistants
         name = conversation.assistant or next(iter(assistants))
         return conversation.system or (assistants[name].instructions if name in assistants else "")
 
@@ -112,10 +113,10 @@ def _shown(conversation: Conversation, messages: int) -> ShownSession:
     )
 
 
-def session_routes(keeper: Keeper, assistant: str) -> APIRouter:
-    """The routes for one keeper and the assistant that answers by default."""
-    router, store = APIRouter(prefix="/api/v1", tags=["dialect: sessions"]), keeper.store
-    exchange, sessions, cursors = Exchange(keeper, assistant), Sessions(keeper), ListCursors(keeper.store.keyring)
+def session_routes(conversations: Conversations, assistant: str) -> APIRouter:
+    """The routes for these conversations and the assistant that answers by default."""
+    router, cursors = APIRouter(prefix="/api/v1", tags=["dialect: sessions"]), ListCursors(conversations.keyring)
+    exchange, sessions = Exchange(conversations, assistant), Sessions(conversations)
 
     @router.post("/chat", response_model=Reply, summary="Send a message and wait for the answer")
     async def chat(caller: Calling, body: ChatBody) -> Response:
@@ -132,7 +133,7 @@ def session_routes(keeper: Keeper, assistant: str) -> APIRouter:
 
     @router.get("/sessions", summary="List sessions, the last active first")
     async def listing(who: Who, response: Response, limit: Limit = 50, after: str | None = None) -> list[ShownSession]:
-        page = await store.list(who.scope, limit=limit, after=await cursors.read(after))
+        page = await conversations.list(scope=who.scope, limit=limit, after=await cursors.read(after))
         if page.next is not None:
             more = urlencode({"limit": limit, "after": await cursors.shown(page.next)})
             response.headers["Link"] = f'</api/v1/sessions?{more}>; rel="next"'
@@ -141,13 +142,14 @@ def session_routes(keeper: Keeper, assistant: str) -> APIRouter:
     @router.post("/sessions", status_code=201, summary="Begin a session without a message")
     async def create(caller: Calling, response: Response, body: NewSession | None = None) -> ShownSession:
         chosen = body or NewSession()
-        new = exchange.new(chosen, title=chosen.title, system=chosen.system)
+        answering = exchange.assistant_for(chosen)
         await check_room(caller)
-        created = await store.create(caller.scope, new, key=caller.key("POST /api/v1/sessions", canonical_body(chosen)))
-        log_created(created)
-        keeper.changed(caller.scope)
+        key = caller.key("POST /api/v1/sessions", canonical_body(chosen))
+        created = await conversations.create(
+            scope=caller.scope, key=key, assistant=answering, title=chosen.title, system=chosen.system
+        )
         response.headers.update(replay_headers(created.replayed))
-        return await sessions.shown(created.conversation)
+        return await sessions.shown(created.value)
 
     @router.get(
         "/sessions/{session_id}",
@@ -156,13 +158,12 @@ def session_routes(keeper: Keeper, assistant: str) -> APIRouter:
         summary="Read a session with its messages",
     )
     async def read(who: Who, session_id: str) -> Response:
-        conversation = await find(store, who.scope, session_id)
-        return StreamingResponse(sessions.whole(conversation), media_type="application/json")
+        found = await find(conversations, who.scope, session_id)
+        whole = sessions.whole(found.value)
+        return StreamingResponse(whole, media_type="application/json")
 
     @router.delete("/sessions/{session_id}", status_code=204, response_class=Response, summary="Delete a session")
     async def delete(who: Who, session_id: str) -> None:
-        conversation = await find(store, who.scope, session_id)
-        await store.delete(who.scope, conversation.id)
-        keeper.changed(who.scope, conversation.id)
+        await (await find(conversations, who.scope, session_id)).delete()
 
     return router

@@ -15,21 +15,19 @@ from starlette.responses import Response, StreamingResponse
 
 from threadkeep.context.blocks import old_text_of
 from threadkeep.context.tokens import four_characters_each
-from threadkeep.conversation.conversation import NewConversation
-from threadkeep.conversation.events import Event
 from threadkeep.conversation.ids import Id
 from threadkeep.conversation.message import Message, Role, check_role
 from threadkeep.conversation.value import Text
+from threadkeep.conversation_handle import ConversationHandle, TurnHandle
+from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue
-from threadkeep.keeper import Keeper, log_created
 from threadkeep.server.bodies import canonical_body
-from threadkeep.server.dialects.aside import Asides, open_aside
+from threadkeep.server.dialects.aside import Asides
 from threadkeep.server.dialects.exchange import (
     Caller,
     Calling,
     DialectBody,
     Exchange,
-    Sent,
     check_room,
     undone_if_refused,
 )
@@ -37,12 +35,9 @@ from threadkeep.server.idempotency_header import replay_headers
 from threadkeep.server.identity.guards import Actor
 from threadkeep.server.limits import Limited
 from threadkeep.server.negotiation import refuse_head
-from threadkeep.server.routes.reading import LastEventId
+from threadkeep.server.routes.events import LastEventId
 from threadkeep.server.sse import stream
 from threadkeep.settings import Settings
-from threadkeep.store.base import Append
-from threadkeep.turn.desk import Desk
-from threadkeep.turn.steps.accept import Sending
 
 HISTORY_TOKENS = 2000
 ROUTE = "POST /v1/chat/query/stream"
@@ -76,19 +71,22 @@ class StatelessBody(DialectBody):
 _HISTORY: TypeAdapter[list[Said]] = TypeAdapter(list[Said])
 
 
-def stateless_routes(keeper: Keeper, settings: Settings) -> APIRouter:
-    """The routes for one keeper."""
+def stateless_routes(conversations: Conversations, settings: Settings) -> APIRouter:
+    """The routes for these conversations."""
     router = APIRouter(prefix="/v1/chat/query", tags=["dialect: stateless"], dependencies=[Depends(_room)])
-    exchange, asides = Exchange(keeper, settings.dialects.stateless), Asides()
+    exchange = Exchange(conversations, settings.dialects.stateless)
+    asides = Asides(conversations, settings.max_message_bytes)
 
     async def ask(caller: Caller, body: StatelessBody) -> Response:
-        new, history = exchange.new(body), trimmed(body.history, settings.max_history_length)
+        assistant, history = exchange.assistant_for(body), trimmed(body.history, settings.max_history_length)
         if body.store:
             await check_room(caller)
-            return await _stored(keeper, caller, await _begin(keeper.desk, caller, new, history, body))
-        desk = await open_aside(keeper, settings.max_message_bytes)
-        sent = await _begin(desk, caller, new, history, body)
-        return _streamed(sent, asides.follow(desk, caller.scope, sent))
+            conversation, turn = await _begin(conversations, caller, assistant, history, body)
+            headers = {"Location": f"/v1/conversations/{conversation.id}", **replay_headers(turn.replayed)}
+            return stream(turn.events(), conversation.id, headers=headers)
+        aside, store = await asides.open()
+        conversation, turn = await _begin(aside, caller, assistant, history, body)
+        return stream(asides.follow(conversation, turn, store), conversation.id)
 
     @router.post("/stream", response_class=StreamingResponse, responses=_STREAMED, summary="Ask with a history")
     async def post(caller: Calling, body: StatelessBody) -> Response:
@@ -119,17 +117,6 @@ async def _room(connection: HTTPConnection, who: Actor, limits: Limited) -> Asyn
     refuse_head(connection)
     with limits.stream(who.scope):
         yield
-
-
-async def _stored(keeper: Keeper, caller: Caller, sent: Sent) -> Response:
-    keeper.changed(caller.scope)
-    headers = {"Location": f"/v1/conversations/{sent.conversation}", **replay_headers(sent.begun.replayed)}
-    events = keeper.desk.follow_turn(caller.scope, sent.conversation, sent.begun)
-    return _streamed(sent, events, headers)
-
-
-def _streamed(sent: Sent, events: AsyncIterator[Event], headers: dict[str, str] | None = None) -> Response:
-    return stream(events, sent.conversation, headers=headers)
 
 
 def _parsed(history: str) -> list[Said]:
@@ -166,15 +153,14 @@ def _message(item: Said) -> Message:
     return Message(role=item.role, content=item.content)
 
 
-async def _begin(desk: Desk, caller: Caller, new: NewConversation, history: list[Said], body: StatelessBody) -> Sent:
+async def _begin(
+    conversations: Conversations, caller: Caller, assistant: str | None, history: list[Said], body: StatelessBody
+) -> tuple[ConversationHandle, TurnHandle]:
     """Make a conversation of history and question and begin its turn; each step has a key of its own."""
-    scope, key, asked = caller.scope, caller.key, canonical_body(body)
-    created = await desk.store.create(scope, new, key=key(f"{ROUTE} (conversation)", asked))
-    log_created(created)
-    id = created.conversation.id
-    async with undone_if_refused(desk.store, created):
+    key, asked = caller.key, canonical_body(body)
+    named = key(f"{ROUTE} (conversation)", asked)
+    created = await conversations.create(scope=caller.scope, key=named, assistant=assistant)
+    async with undone_if_refused(created):
         if history:
-            append = Append(bodies=tuple(map(_message, history)), key=key(f"{ROUTE} (history)", asked))
-            await desk.store.append(scope, id, append)
-        begun = await desk.send(scope, id, Sending(content=body.query, key=key(ROUTE, asked)))
-    return Sent(conversation=id, begun=begun)
+            await created.append(*map(_message, history), key=key(f"{ROUTE} (history)", asked))
+        return created, await created.send(body.query, key=key(ROUTE, asked))

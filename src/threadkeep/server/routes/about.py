@@ -3,12 +3,10 @@
 from fastapi import APIRouter
 from pydantic import Field
 
-from threadkeep.keeper import Keeper
+from threadkeep.conversations import Conversations
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.shown import Shown
 from threadkeep.tools.mcp import Connected
-from threadkeep.tools.registry import Registry
-from threadkeep.turn.assistant import Assistant
 
 
 class ShownAssistant(Shown):
@@ -62,8 +60,8 @@ class Me(Shown):
     signed_in: bool
 
 
-def about_routes(keeper: Keeper) -> APIRouter:
-    """The routes for one keeper."""
+def about_routes(conversations: Conversations) -> APIRouter:
+    """The routes for these conversations."""
     router = APIRouter(prefix="/v1", tags=["about"])
 
     @router.get("/assistants", summary="The assistants")
@@ -75,20 +73,20 @@ def about_routes(keeper: Keeper) -> APIRouter:
                     description=assistant.description,
                     examples=list(assistant.examples),
                     model=assistant.model,
-                    tools=[tool.spec.name for tool in _tools(keeper, assistant)],
+                    tools=[tool.spec.name for tool in conversations.tools_of(assistant)],
                     states=list(assistant.machine.states) if assistant.machine else [],
                 )
-                for assistant in keeper.assistants.values()
+                for assistant in conversations.assistants.values()
             ],
             tool_servers=[
                 ShownToolServer(name=state.server, state=state.state, tools=state.tools)
-                for state in keeper.mcp.states()
+                for state in conversations.mcp.states()
             ],
         )
 
     @router.get("/models", summary="The models")
     async def models(who: Who) -> ModelList:
-        choice = keeper.model_choice
+        choice = conversations.model_choice
         default = ShownModel(
             name=choice.name, reason=choice.reason, is_scripted=choice.name == "demo", missing=choice.missing
         )
@@ -99,8 +97,3 @@ def about_routes(keeper: Keeper) -> APIRouter:
         return Me(tenant=who.scope.tenant, user=who.scope.user, role=who.role, signed_in=who.credential is not None)
 
     return router
-
-
-def _tools(keeper: Keeper, assistant: Assistant) -> Registry:
-    """Return what an assistant may call now, the tools of MCP servers included."""
-    return assistant.tools.plus(keeper.mcp.tools()) if assistant.mcp else assistant.tools

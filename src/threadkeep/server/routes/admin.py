@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from threadkeep.keeper import Keeper
+from threadkeep.conversations import Conversations
 from threadkeep.server.identity.guards import Admin
 from threadkeep.server.list_cursors import ListCursors
 from threadkeep.server.routes.conversations import Limit
@@ -38,14 +38,14 @@ class UsageList(Shown):
     users: list[ShownUsage]
 
 
-def admin_routes(keeper: Keeper) -> APIRouter:
-    """The routes for one keeper."""
-    router, store = APIRouter(prefix="/v1/admin", tags=["administration"]), keeper.store
-    cursors = ListCursors(store.keyring)
+def admin_routes(conversations: Conversations) -> APIRouter:
+    """The routes for these conversations."""
+    router = APIRouter(prefix="/v1/admin", tags=["administration"])
+    cursors = ListCursors(conversations.keyring)
 
     @router.get("/conversations", summary="The conversations of all users of the tenant")
-    async def conversations(who: Admin, limit: Limit = 20, after: str | None = None) -> OwnedList:
-        page = await store.list_tenant(who.scope.tenant, limit=limit, after=await cursors.read(after))
+    async def listing(who: Admin, limit: Limit = 20, after: str | None = None) -> OwnedList:
+        page = await conversations.list_tenant(who.scope.tenant, limit=limit, after=await cursors.read(after))
         data = [
             OwnedConversation(**ListedConversation.of(item).model_dump(), user=item.scope.user) for item in page.items
         ]
@@ -53,12 +53,14 @@ def admin_routes(keeper: Keeper) -> APIRouter:
 
     @router.get("/usage", summary="How much the tenant and its users have stored")
     async def usage(who: Admin) -> UsageList:
-        users = [await _usage(keeper, who.scope.tenant, user) for user in await store.users(who.scope.tenant)]
-        return UsageList(tenant=await _usage(keeper, who.scope.tenant, None), users=users)
+        users = [
+            await _usage(conversations, who.scope.tenant, user) for user in await conversations.users(who.scope.tenant)
+        ]
+        return UsageList(tenant=await _usage(conversations, who.scope.tenant, None), users=users)
 
     return router
 
 
-async def _usage(keeper: Keeper, tenant: str, user: str | None) -> ShownUsage:
-    counted = await keeper.store.statistics(tenant, user=user)
+async def _usage(conversations: Conversations, tenant: str, user: str | None) -> ShownUsage:
+    counted = await conversations.statistics(tenant, user=user)
     return ShownUsage(user=user, conversations=counted.conversations, entries=counted.entries, bytes=counted.bytes)

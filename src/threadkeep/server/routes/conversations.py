@@ -1,18 +1,18 @@
-"""Conversations: create, list, read a page, change, delete. Their messages are sent in `messages`."""
+"""Conversations: create, list, read, change, choose a branch, delete. Their messages are sent in `messages`."""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Query, Response
 
-from threadkeep.conversation.conversation import Conversation, NewConversation
+from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import MAX_SEQ, Cursor
-from threadkeep.conversation.entry import Entry, Status, Update
+from threadkeep.conversation.entry import Entry, Status
 from threadkeep.conversation.message import Message
-from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnChange
-from threadkeep.errors import InvalidValue, ModelError
-from threadkeep.keeper import Keeper, log_created
-from threadkeep.server.bodies import ConversationId, CreateBody, PatchBody, canonical_body
+from threadkeep.conversation_handle import ConversationHandle
+from threadkeep.conversations import Conversations
+from threadkeep.errors import InvalidValue
+from threadkeep.server.bodies import ConversationId, CreateBody, HeadBody, PatchBody, canonical_body
 from threadkeep.server.idempotency_header import Key, replay_headers
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import room_for_conversation
@@ -22,11 +22,12 @@ from threadkeep.server.shown import (
     ListedConversation,
     ShownConversation,
     ShownMessage,
+    ShownTree,
     ShownTurn,
     WholeConversation,
+    shown_tree,
 )
-from threadkeep.store.base import MAX_LIMIT, WALKED, Store
-from threadkeep.turn.desk import Desk
+from threadkeep.store.base import MAX_LIMIT, WALKED
 
 TRIES = 5
 """How often a conversation that grows while it is read is read again."""
@@ -39,23 +40,21 @@ Place = Annotated[int | None, Query(ge=1, le=MAX_SEQ, description="The number of
 IfMatch = Annotated[str | None, Header(description="The version that the change is meant for, as in ETag.")]
 
 
-def conversation_routes(keeper: Keeper) -> APIRouter:
-    """The routes for one keeper."""
-    router, store = APIRouter(prefix="/v1/conversations", tags=["conversations"]), keeper.store
-    cursors = ListCursors(store.keyring)
+def conversation_routes(conversations: Conversations) -> APIRouter:
+    """The routes for these conversations."""
+    router = APIRouter(prefix="/v1/conversations", tags=["conversations"])
+    cursors = ListCursors(conversations.keyring)
 
     @router.post("", status_code=201, dependencies=[Depends(room_for_conversation)], summary="Create a conversation")
     async def create(who: Who, key: Key, response: Response, body: CreateBody | None = None) -> ShownConversation:
         chosen = body or CreateBody()
-        keeper.check_assistant(chosen.assistant)
-        await _check_model(keeper, chosen.model)
-        new = NewConversation(**chosen.model_dump())
-        created = await store.create(who.scope, new, key=key("POST /v1/conversations", canonical_body(chosen)))
-        log_created(created)
-        keeper.changed(who.scope)
+        conversations.check_assistant(chosen.assistant)
+        await conversations.check_model(chosen.model)
+        named = key("POST /v1/conversations", canonical_body(chosen))
+        created = await conversations.create(scope=who.scope, key=named, **chosen.model_dump())
         response.headers.update(replay_headers(created.replayed))
-        response.headers["Location"] = f"/v1/conversations/{created.conversation.id}"
-        return _shown(created.conversation, response)
+        response.headers["Location"] = f"/v1/conversations/{created.id}"
+        return _shown(created.value, response)
 
     @router.get("", summary="List conversations, the last active first")
     async def listing(
@@ -65,8 +64,8 @@ def conversation_routes(keeper: Keeper) -> APIRouter:
         status: Status | None = None,
         assistant: str | None = None,
     ) -> ConversationList:
-        page = await store.list(
-            who.scope, assistant=assistant, status=status, limit=limit, after=await cursors.read(after)
+        page = await conversations.list(
+            scope=who.scope, assistant=assistant, status=status, limit=limit, after=await cursors.read(after)
         )
         return ConversationList(
             data=[ListedConversation.of(item) for item in page.items], next=await cursors.shown(page.next)
@@ -82,55 +81,51 @@ def conversation_routes(keeper: Keeper) -> APIRouter:
         head: Place = None,
         around: Place = None,
     ) -> WholeConversation:
-        tries = 0
+        handle, tries = conversations.at(who.scope, id), 0
         while True:
-            conversation = await store.get(who.scope, id)
+            conversation = await handle.read()
             end = head
             if end is None:
                 # A message that arrives while this is read comes behind the cursor.
-                end = conversation.head if around is None else (await store.tree(who.scope, id)).branch_with(around)
-            entries = await _page(store, who.scope, conversation, limit, before, end, around)
-            whole = await _whole(keeper.desk, who.scope, conversation, entries, end)
+                end = conversation.head if around is None else (await handle.tree()).branch_with(around)
+            entries = await _page(handle, limit, before, end, around)
+            whole = await _whole(handle, conversation, entries, end)
             # Messages and turns are of one moment: nobody may read that a turn ended, and not its answer.
             tries += 1
-            if tries == TRIES or (await store.get(who.scope, id)).entries == conversation.entries:
+            if tries == TRIES or (await handle.read()).entries == conversation.entries:
                 break
         response.headers["ETag"] = f'"{whole.version}"'
         return whole
+
+    @router.get("/{id}/tree", tags=["reading"], summary="The branches")
+    async def tree(who: Who, id: ConversationId) -> ShownTree:
+        return await shown_tree(conversations.at(who.scope, id))
 
     @router.patch("/{id}", summary="Change title, metadata, status, archived, model or assistant")
     async def patch(
         who: Who, id: ConversationId, body: PatchBody, response: Response, if_match: IfMatch = None
     ) -> ShownConversation:
-        change = Update(**body.model_dump(exclude_none=True))
-        if not change.model_fields_set:
-            raise InvalidValue("There is nothing to change.")
-        keeper.check_assistant(body.assistant)
-        await _check_model(keeper, body.model)
-        changed = await store.update(who.scope, id, change, expected_version=parse_version(if_match))
-        keeper.changed(who.scope, id)
-        return _shown(changed, response)
+        conversations.check_assistant(body.assistant)
+        await conversations.check_model(body.model)
+        fields, version = body.model_dump(exclude_none=True), parse_version(if_match)
+        return _shown(await conversations.at(who.scope, id).update(expected_version=version, **fields), response)
+
+    @router.put("/{id}/head", summary="Choose a branch")
+    async def choose(
+        who: Who, id: ConversationId, body: HeadBody, response: Response, if_match: IfMatch = None
+    ) -> ShownConversation:
+        version = parse_version(if_match)
+        return _shown(await conversations.at(who.scope, id).choose_head(body.head, expected_version=version), response)
 
     @router.delete("/{id}", status_code=204, response_class=Response, summary="Delete a conversation")
     async def delete(who: Who, id: ConversationId) -> None:
-        await store.delete(who.scope, id)
-        keeper.changed(who.scope, id)
+        await conversations.at(who.scope, id).delete()
 
     @router.post("/{id}/restore", summary="Bring a conversation back that was deleted in the last half minute")
     async def restore(who: Who, id: ConversationId, response: Response) -> ShownConversation:
-        restored = await store.restore(who.scope, id)
-        keeper.changed(who.scope, id)
-        return _shown(restored, response)
+        return _shown(await conversations.at(who.scope, id).restore(), response)
 
     return router
-
-
-async def _check_model(keeper: Keeper, name: str | None) -> None:
-    """Refuse a model that cannot be loaded now, and not when the first message is sent."""
-    try:
-        await keeper.runner.deps.load_model(name, next(iter(keeper.assistants.values())))
-    except ModelError as error:
-        raise InvalidValue(str(error)) from None
 
 
 def _shown(conversation: Conversation, response: Response) -> ShownConversation:
@@ -149,44 +144,35 @@ def parse_version(if_match: str | None) -> int | None:
 
 
 async def _page(
-    store: Store,
-    scope: Scope,
-    conversation: Conversation,
-    limit: int,
-    before: int | None,
-    head: int | None,
-    around: int | None,
+    handle: ConversationHandle, limit: int, before: int | None, head: int | None, around: int | None
 ) -> tuple[Entry, ...]:
     """Return the entries that were asked for: the newest, those before one, or those around one."""
     first = min(limit, WALKED)
     if before is not None:
-        return await _older(store, conversation, await store.before(scope, conversation.id, before, limit=first), limit)
+        return await _older(handle, await handle.before(before, limit=first), limit)
     if head is None:
         return ()
     if around is None:
-        found = await store.newest(scope, conversation.id, limit=first, head=head)
-        return await _older(store, conversation, found, limit)
-    older = await store.newest(scope, conversation.id, limit=limit - limit // 2, head=around)
-    return older + (await store.after(scope, conversation.id, around, limit=limit // 2, head=head) if limit > 1 else ())
+        return await _older(handle, await handle.newest(limit=first, head=head), limit)
+    older = await handle.newest(limit=limit - limit // 2, head=around)
+    return older + (await handle.after(around, limit=limit // 2, head=head) if limit > 1 else ())
 
 
-async def _older(store: Store, conversation: Conversation, entries: tuple[Entry, ...], limit: int) -> tuple[Entry, ...]:
+async def _older(handle: ConversationHandle, entries: tuple[Entry, ...], limit: int) -> tuple[Entry, ...]:
     """Return entries with those before them, until they hold so many messages, or a lot."""
     while entries and entries[0].parent is not None and len(entries) < MAX_LIMIT:
         messages = [entry.body for entry in entries if isinstance(entry.body, Message)]
         if len(messages) >= limit or sum(len(message.content) for message in messages) >= MOST_CHARACTERS:
             break
-        step = min(limit - len(messages), WALKED)
-        entries = await store.before(conversation.scope, conversation.id, entries[0].seq, limit=step) + entries
+        entries = await handle.before(entries[0].seq, limit=min(limit - len(messages), WALKED)) + entries
     return entries
 
 
 async def _whole(
-    desk: Desk, scope: Scope, conversation: Conversation, entries: tuple[Entry, ...], head: int | None
+    handle: ConversationHandle, conversation: Conversation, entries: tuple[Entry, ...], head: int | None
 ) -> WholeConversation:
-    store = desk.store
-    tree = await store.tree(scope, conversation.id)
-    turns = [await ShownTurn.of(desk, turn) for turn in await store.turns(scope, conversation.id)]
+    tree = await handle.tree()
+    turns = [await ShownTurn.of(handle, turn) for turn in await handle.turns()]
     end = head or conversation.head
     return WholeConversation(
         **ShownConversation.of(conversation).model_dump(),
@@ -195,17 +181,15 @@ async def _whole(
         before=entries[0].seq if entries and entries[0].parent is not None else None,
         after=entries[-1].seq if entries and entries[-1].seq != end else None,
         turns=turns,
-        ended=await _ended(store, scope, conversation, end),
-        state=(await store.state(scope, conversation.id, at=end)).values if end else {},
+        ended=None if end is None else await _ended(handle, end),
+        state=(await handle.state(at=end)).values if end else {},
         cursor=Cursor(seq=conversation.entries).encode(conversation.id),
     )
 
 
-async def _ended(store: Store, scope: Scope, conversation: Conversation, end: int | None) -> ShownTurn | None:
+async def _ended(handle: ConversationHandle, end: int) -> ShownTurn | None:
     """Return how the newest turn of a branch ended, as long as nothing but remarks came behind it."""
-    if end is None:
-        return None
-    page = await store.log(scope, conversation.id, Cursor(seq=end - 1), limit=REMARKS)
+    page = await handle.log(Cursor(seq=end - 1), limit=REMARKS)
     found = [(entry.turn, entry.body) for entry in page.entries if isinstance(entry.body, TurnChange)]
     if not found or found[-1][1].state.is_open:
         return None

@@ -10,16 +10,16 @@ from urllib.parse import quote
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response, StreamingResponse
 
+from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.conversation import Conversation
-from threadkeep.conversation.cursor import MAX_SEQ, Cursor
+from threadkeep.conversation.cursor import MAX_SEQ
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.export import export_text
-from threadkeep.keeper import Keeper
+from threadkeep.conversations import Conversations
 from threadkeep.server.bodies import ConversationId
 from threadkeep.server.export.document import POLICY, HtmlWriter
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import room_for_export
-from threadkeep.store.base import WALKED, Store
 from threadkeep.text.markdown import MarkdownWriter
 
 LONGEST_NAME = 60
@@ -42,9 +42,9 @@ Head = Annotated[
 ]
 
 
-def export_routes(keeper: Keeper) -> APIRouter:
-    """The route for one keeper."""
-    router, store = APIRouter(prefix="/v1/conversations", tags=["reading"]), keeper.store
+def export_routes(conversations: Conversations) -> APIRouter:
+    """The route for these conversations."""
+    router = APIRouter(prefix="/v1/conversations", tags=["reading"])
 
     @router.get(
         "/{id}/export",
@@ -54,16 +54,17 @@ def export_routes(keeper: Keeper) -> APIRouter:
         summary="Export a conversation",
     )
     async def export(who: Who, id: ConversationId, chosen: Chosen = Format.JSON, head: Head = None) -> Response:
-        conversation = await store.get(who.scope, id)
+        handle = conversations.at(who.scope, id)
+        conversation = await handle.read()
         headers = file_headers(conversation, chosen)
         if chosen is Format.JSON:
-            text = export_text(conversation, _log(store, conversation), keeper.runner.deps.clock())
+            text = export_text(conversation, handle.entries(conversation.entries), utc_now())
             return StreamingResponse(text, media_type=_TYPES[chosen], headers=headers)
         end = head or conversation.head
         if end is not None:
-            await store.newest(who.scope, id, limit=1, head=end)  # or it is not found, which no stream could say
+            await handle.newest(limit=1, head=end)  # or it is not found, which no stream could say
         writer = MarkdownWriter(conversation) if chosen is Format.MARKDOWN else HtmlWriter(conversation)
-        text = _written(writer, store.walk(who.scope, id, head=end))
+        text = _written(writer, handle.branch(end))
         return StreamingResponse(text, media_type=_TYPES[chosen], headers=headers)
 
     return router
@@ -76,17 +77,6 @@ async def _written(writer: MarkdownWriter | HtmlWriter, entries: AsyncIterator[E
         if text := await asyncio.to_thread(writer.write, entry):
             yield text
     yield writer.end()
-
-
-async def _log(store: Store, conversation: Conversation) -> AsyncIterator[Entry]:
-    """Yield the log as it was when the conversation was read; what came later is left out."""
-    seq = 0
-    while seq < conversation.entries:
-        page = await store.log(conversation.scope, conversation.id, Cursor(seq=seq), limit=WALKED)
-        for entry in page.entries:
-            if entry.seq <= conversation.entries:
-                yield entry
-        seq = page.entries[-1].seq
 
 
 def file_headers(conversation: Conversation, chosen: Format) -> dict[str, str]:

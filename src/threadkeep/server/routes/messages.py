@@ -1,16 +1,14 @@
 """Messages: send one, answer again, cancel, approve. One path for all: the turn runs, only the answer differs."""
 
-from contextlib import aclosing
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Request
 from starlette.responses import JSONResponse, Response
 
-from threadkeep.conversation.events import MessageCompleted, TurnEnded, TurnWaiting
-from threadkeep.conversation.message import Role
-from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.events import TurnEnded
 from threadkeep.conversation.turn import TurnState
-from threadkeep.keeper import Keeper, log_reused
+from threadkeep.conversation_handle import ConversationHandle, TurnHandle, TurnOutcome
+from threadkeep.conversations import Conversations
 from threadkeep.server.bodies import ApproveBody, ConversationId, RegenerateBody, SendBody, canonical_body
 from threadkeep.server.idempotency_header import Key, replay_headers
 from threadkeep.server.identity.guards import Who
@@ -20,8 +18,6 @@ from threadkeep.server.negotiation import wants_no_wait, wants_stream
 from threadkeep.server.problems import is_conflict, problem_of_turn
 from threadkeep.server.shown import Answered, ShownMessage, ShownTurn
 from threadkeep.server.sse import stream
-from threadkeep.store.base import Begun
-from threadkeep.turn.steps.accept import Sending
 
 Accept = Annotated[str, Header(description="`text/event-stream` streams the turn, `application/json` waits for it.")]
 Prefer = Annotated[str, Header(description="`respond-async` answers 202 with the turn at once.")]
@@ -35,9 +31,9 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
 _ROOM = [Depends(room_to_write), Depends(room_for_stream)]
 
 
-def message_routes(keeper: Keeper) -> APIRouter:
-    """The routes for one keeper."""
-    router, desk = APIRouter(prefix="/v1/conversations/{id}", tags=["messages"]), keeper.desk
+def message_routes(conversations: Conversations) -> APIRouter:
+    """The routes for these conversations."""
+    router = APIRouter(prefix="/v1/conversations/{id}", tags=["messages"])
 
     @router.post("/messages", dependencies=_ROOM, responses=_ANSWERS, response_model=Answered, summary="Send a message")
     async def send(
@@ -49,17 +45,15 @@ def message_routes(keeper: Keeper) -> APIRouter:
         accept: Accept = "",
         prefer: Prefer = "",
     ) -> Response:
-        sending = Sending(
-            content=body.content,
+        conversation = conversations.at(who.scope, id)
+        turn = await conversation.send(
+            body.content,
             parent=body.place,
             expected_head=body.expected_head,
             policy=body.policy,
             key=key(f"POST /v1/conversations/{id}/messages", canonical_body(body)),
         )
-        begun = await desk.send(who.scope, id, sending)
-        log_reused(id)
-        keeper.changed(who.scope)
-        return await _answer(request, keeper, who.scope, id, begun)
+        return await _answer(request, conversation, turn)
 
     @router.post(
         "/regenerate",
@@ -79,79 +73,52 @@ def message_routes(keeper: Keeper) -> APIRouter:
     ) -> Response:
         chosen = body or RegenerateBody()
         made = key(f"POST /v1/conversations/{id}/regenerate", canonical_body(chosen))
-        begun = await desk.regenerate(who.scope, id, entry=chosen.entry, key=made)
-        log_reused(id)
-        keeper.changed(who.scope)
-        return await _answer(request, keeper, who.scope, id, begun)
+        conversation = conversations.at(who.scope, id)
+        return await _answer(request, conversation, await conversation.regenerate(chosen.entry, key=made))
 
     @router.post("/cancel", summary="Stop the turn that runs or waits")
     async def cancel(who: Who, id: ConversationId) -> ShownTurn:
-        turn = await desk.cancel(who.scope, id)
-        return ShownTurn(id=turn.number, state="cancelled")
+        return ShownTurn(id=await conversations.at(who.scope, id).cancel(), state=TurnState.CANCELLED)
 
     @router.post("/approve", summary="Allow or refuse a tool call that waits for a person")
     async def approve(who: Who, id: ConversationId, body: ApproveBody, key: Key) -> ShownTurn:
+        conversation = conversations.at(who.scope, id)
         made = key(f"POST /v1/conversations/{id}/approve", canonical_body(body))
-        entry = await desk.approve(
-            who.scope, id, body.tool_call_id, approved=body.approved, reason=body.reason, key=made
-        )
-        turns = await keeper.store.turns(who.scope, id)
-        return await ShownTurn.of(desk, turns[0]) if turns else ShownTurn(id=entry.turn or 0, state="completed")
+        entry = await conversation.approve(body.tool_call_id, approved=body.approved, reason=body.reason, key=made)
+        turns = await conversation.turns()
+        if not turns:
+            return ShownTurn(id=entry.turn or 0, state=TurnState.COMPLETED)
+        return await ShownTurn.of(conversation, turns[0])
 
     return router
 
 
-async def _answer(request: Request, keeper: Keeper, scope: Scope, id: str, begun: Begun) -> Response:
+async def _answer(request: Request, conversation: ConversationHandle, turn: TurnHandle) -> Response:
     """Answer in the way that the client wants: streamed, at once, or at the end of the turn."""
     accept, prefer = request.headers.get("accept", ""), request.headers.get("prefer", "")
-    headers = replay_headers(begun.replayed)
-    events = keeper.desk.follow_turn(scope, id, begun)
+    headers = replay_headers(turn.replayed)
     if wants_stream(accept):
-        return stream(events, id, headers=headers)
+        return stream(turn.events(), conversation.id, headers=headers)
     is_hasty = wants_no_wait(prefer)
     if is_hasty:
         headers["Preference-Applied"] = "respond-async"
-        if (state := await _open_state(keeper, scope, id, begun)) is not None:
-            body = Answered(turn=ShownTurn(id=begun.turn, state=state))
+        if (state := await turn.open_state()) is not None:
+            body = Answered(turn=ShownTurn(id=turn.number, state=state))
             return JSONResponse(body.model_dump(mode="json"), 202, headers)
-
-    async def wait() -> tuple[int | None, TurnEnded | TurnWaiting | None]:
-        seq, end = None, None
-        async with aclosing(events):
-            async for event in events:
-                match event.what:
-                    case MessageCompleted(message=message, turn=begun.turn) if message.role is Role.ASSISTANT:
-                        seq = event.what.seq
-                    case TurnEnded(turn=begun.turn) | TurnWaiting(turn=begun.turn):
-                        end = event.what
-        return seq, end
-
-    seq, end = await unless_gone(request.receive, wait())
-    if isinstance(end, TurnEnded) and end.failure is not None and is_conflict(end.failure):
-        return problem_of_turn(end.failure, turn=begun.turn)
-    whole = await _ended(keeper, scope, id, begun.turn, end, seq)
+    outcome = await unless_gone(request.receive, turn.outcome())
+    if isinstance(outcome.end, TurnEnded) and outcome.end.failure is not None and is_conflict(outcome.end.failure):
+        return problem_of_turn(outcome.end.failure, turn=turn.number)
+    whole = await _answered(conversation, turn.number, outcome)
     return JSONResponse(whole.model_dump(mode="json"), 202 if is_hasty else 200, headers)
 
 
-async def _open_state(keeper: Keeper, scope: Scope, id: str, begun: Begun) -> TurnState | None:
-    """Return the state of a turn that has not ended; one whose request came again may have done so since."""
-    if not begun.replayed:
-        return TurnState.QUEUED if begun.lease is None else TurnState.RUNNING
-    turns = await keeper.store.turns(scope, id)
-    return next((turn.state for turn in turns if turn.number == begun.turn), None)
-
-
-async def _ended(
-    keeper: Keeper, scope: Scope, id: str, number: int, end: TurnEnded | TurnWaiting | None, seq: int | None
-) -> Answered:
-    match end:
-        case TurnEnded():
-            turn = ShownTurn(id=number, state=end.state, failure=end.failure, detail=end.detail)
-        case TurnWaiting():
-            turn = ShownTurn(id=number, state=TurnState.WAITING, detail=end.detail, calls=list(end.calls))
-        case _:
-            turn = ShownTurn(id=number, state=TurnState.RUNNING)
-    if seq is None:
+async def _answered(conversation: ConversationHandle, number: int, outcome: TurnOutcome) -> Answered:
+    end = outcome.end
+    if isinstance(end, TurnEnded):
+        turn = ShownTurn(id=number, state=end.state, failure=end.failure, detail=end.detail)
+    else:
+        turn = ShownTurn(id=number, state=TurnState.WAITING, detail=end.detail, calls=list(end.calls))
+    if outcome.seq is None:
         return Answered(turn=turn)
-    entry, tree = await keeper.store.entry(scope, id, seq), await keeper.store.tree(scope, id)
+    entry, tree = await conversation.entry(outcome.seq), await conversation.tree()
     return Answered(turn=turn, message=ShownMessage.of(entry, tree))

@@ -1,25 +1,17 @@
 """Accepting a message: its key, its lease and the message itself in one commit; then the turn runs, or is queued."""
 
+from contextlib import aclosing
 from dataclasses import dataclass
-from enum import StrEnum
 
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import Scope
-from threadkeep.conversation.turn import Turn, TurnState
-from threadkeep.errors import LeaseLost
+from threadkeep.conversation.turn import BusyPolicy, Turn, TurnState
+from threadkeep.errors import InvalidParent, LeaseLost
 from threadkeep.store.base import ROOT, Begin, Begun
+from threadkeep.store.history import backwards
 from threadkeep.turn.active_turn import turn_entries
 from threadkeep.turn.runner import TurnRunner
-
-
-class BusyPolicy(StrEnum):
-    """What happens to a message that arrives while a turn is open."""
-
-    QUEUE = "queue"
-    REJECT = "reject"
-    INTERRUPT = "interrupt"
-    ROLLBACK = "rollback"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,12 +45,22 @@ async def accept(runner: TurnRunner, scope: Scope, conversation: str, sending: S
     )
     with deps.admission.place(scope, conversation):
         begun = await deps.store.begin(scope, conversation, begin)
-        deps.bus.publish(scope.tenant, conversation)
         if begun.lease is not None:
             runner.begin(begun.lease)
     if begun.lease is None and not begun.replayed:
         await _make_way(runner, scope, conversation, active)
     return begun
+
+
+async def accept_again(
+    runner: TurnRunner, scope: Scope, conversation: str, entry: int | None, key: IdempotencyKey | None
+) -> Begun:
+    """Answer the question behind an answer (none: the newest) again, beside the old answer."""
+    async with aclosing(backwards(runner.deps.store, scope, conversation, head=entry)) as entries:
+        async for found in entries:
+            if isinstance(found.body, Message) and found.body.role is Role.USER:
+                return await accept(runner, scope, conversation, Sending(content=None, parent=found.seq, key=key))
+    raise InvalidParent("There is no question to answer again.")
 
 
 async def _make_way(runner: TurnRunner, scope: Scope, conversation: str, active: Turn | None) -> None:

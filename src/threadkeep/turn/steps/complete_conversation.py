@@ -14,5 +14,3 @@ async def complete_conversation(active: ActiveTurn) -> None:
     if conversation.status is Status.COMPLETED:
         return
     await deps.store.update(lease.scope, lease.conversation, Update(status=Status.COMPLETED))
-    deps.bus.publish(lease.scope.tenant, lease.conversation)
-    deps.bus.publish_list(lease.scope.tenant, lease.scope.user)

@@ -105,7 +105,7 @@ async def _attempt(active: ActiveTurn, request: Request, context: Context, closi
     """Ask the model once."""
     deps = active.deps
     started = deps.clock()
-    writer = DraftWriter(deps.store, deps.bus, active.lease, deps.ids())
+    writer = DraftWriter(deps.store, active.lease, deps.ids())
     call = ModelCall(active, request, context, writer)
     answer = call.output.answer
     error: ModelError | ContentTooLarge | None = None

@@ -11,8 +11,8 @@ from fastapi import FastAPI
 from starlette.requests import HTTPConnection
 
 from threadkeep.conversation.scope import Scope
-from threadkeep.keeper import Keeper
-from threadkeep.runtime import open_keeper
+from threadkeep.conversations import Conversations
+from threadkeep.runtime import open_conversations
 from threadkeep.server.app import create_app
 from threadkeep.server.identity.guards import LOCAL_IDENTITY, Identity
 from threadkeep.settings import Settings
@@ -52,7 +52,7 @@ class Served:
     """An application, a client of it, and the model that answers."""
 
     app: FastAPI
-    keeper: Keeper
+    conversations: Conversations
     client: httpx.AsyncClient
     model: ScriptedModel
 
@@ -63,13 +63,13 @@ async def serving(
 ) -> AsyncIterator[Served]:
     """Serve an empty store in memory, answered by these answers in turn."""
     model = ScriptedModel(*answers)
-    keeper = await open_keeper("memory:", assistants, model=model)
-    app = create_app(keeper, settings or Settings(store="memory:"))
+    conversations = await open_conversations("memory:", assistants, model=model)
+    app = create_app(conversations, settings or Settings(store="memory:"))
     app.state.guard = ByHeader()
     transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url=URL) as client:
-        yield Served(app, keeper, client, model)
-    await keeper.close()
+        yield Served(app, conversations, client, model)
+    await conversations.close()
     model.assert_finished()
 
 

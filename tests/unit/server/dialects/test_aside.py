@@ -5,14 +5,14 @@ import logging
 import pytest
 
 from tests.unit.server.serving import served, until
-from threadkeep.turn.desk import Desk
+from threadkeep.conversation_handle import ConversationHandle
 
 
 async def test_an_end_that_fails_is_logged(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     async def fail(*given: object) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr(Desk, "cancel", fail)
+    monkeypatch.setattr(ConversationHandle, "cancel", fail)
     with caplog.at_level(logging.ERROR):
         async with served() as client:
             assert (await client.get("/v1/chat/query/stream?query=hello")).status_code == 200

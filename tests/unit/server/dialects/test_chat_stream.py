@@ -26,7 +26,7 @@ async def _chat(served: Served, message: str = "hi", **more: str) -> str:
 
 async def _ended(served: Served, id: str) -> None:
     """Wait until no turn is open any more."""
-    async for event in (await served.keeper.get(id)).follow(Cursor()):
+    async for event in (await served.conversations.get(id)).follow(Cursor()):
         if name_of(event) == "turn.completed":
             return
 
@@ -161,7 +161,7 @@ async def test_a_cancelled_turn_is_done_and_says_so() -> None:
     async with serving([Text("Well, "), asyncio.Event()]) as served:
         id = await _chat(served)
         live = asyncio.create_task(_told(served, id))
-        async for event in (await served.keeper.get(id)).follow(Cursor()):
+        async for event in (await served.conversations.get(id)).follow(Cursor()):
             if name_of(event) == "text.delta":
                 break
         await served.client.post(f"/v1/conversations/{id}/cancel")

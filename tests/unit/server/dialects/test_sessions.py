@@ -191,7 +191,7 @@ async def test_a_message_can_say_who_answers_from_now_on() -> None:
         ]
         answered = [OTHER if text.startswith(OTHER.instructions) else HELPER for text in told]
         assert answered == [HELPER, OTHER, OTHER, OTHER, HELPER]
-        log = await served.keeper.store.log(LOCAL, id, Cursor(), limit=100)
+        log = await served.conversations._store.log(LOCAL, id, Cursor(), limit=100)
         changes = [entry.body for entry in log.entries if isinstance(entry.body, Update) and not entry.body.title]
         assert changes == [Update(assistant="other"), Update(assistant="helper")]
 

@@ -8,16 +8,13 @@ import pytest
 
 from tests.told import name_of
 from tests.unit.server.dialects.serving import assert_problem, events_in, names_and_data, serving
-from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.message import Role
-from threadkeep.conversation.scope import LOCAL
 from threadkeep.llm.base import Text
-from threadkeep.server.dialects.aside import Asides, open_aside
-from threadkeep.server.dialects.exchange import Sent
+from threadkeep.server.dialects.aside import Asides
 from threadkeep.server.dialects.stateless import Said, trimmed
 from threadkeep.settings import Settings
+from threadkeep.store.base import MAX_BYTES
 from threadkeep.testing.scripted_model import ScriptedModel, says
-from threadkeep.turn.steps.accept import Sending
 
 PATH = "/v1/chat/query/stream"
 HISTORY = [{"role": "user", "content": "Who gains?"}, {"role": "assistant", "content": "Banks."}]
@@ -119,10 +116,10 @@ async def test_a_question_is_kept_with_its_history_if_that_is_asked_once_for_a_k
 
 async def test_a_reader_who_leaves_ends_the_turn_and_its_model_call() -> None:
     async with serving([Text("Well"), asyncio.Event()]) as served:
-        desk = await open_aside(served.keeper)
-        id = (await desk.store.create(LOCAL, NewConversation())).conversation.id
-        begun = await desk.send(LOCAL, id, Sending(content="hi"))
-        events = Asides().follow(desk, LOCAL, Sent(conversation=id, begun=begun))
+        asides = Asides(served.conversations, MAX_BYTES)
+        aside, store = await asides.open()
+        conversation = await aside.create()
+        events = asides.follow(conversation, await conversation.send("hi"), store)
         async for event in events:
             if name_of(event) == "text.delta":
                 break

@@ -168,7 +168,7 @@ async def test_a_revoked_key_stops_working_within_a_second_and_its_streams_end(s
     streams = [_ended(server.client, each, ada) for each in (f"{path}/events", "/v1/events")]
     ends = [asyncio.create_task(stream) for stream in streams]
     await server.until_streams(2)
-    await server.keeper.store.keyring.revoke(key.id, utc_now())
+    await server.conversations._store.keyring.revoke(key.id, utc_now())
     revoked = time.monotonic()
     async with asyncio.timeout(PATIENCE):
         while (answer := await server.client.get("/v1/me", headers=ada)).status_code == 200:
@@ -198,7 +198,7 @@ async def test_a_stream_of_another_key_goes_on(server: Server) -> None:
     ends = asyncio.create_task(_ended(server.client, f"{path}/events", ada))
     stays = asyncio.create_task(told_until(server.client, f"{path}/events", "conversation.updated", **second))
     await server.until_streams(2)
-    await server.keeper.store.keyring.revoke(lost.id, utc_now())
+    await server.conversations._store.keyring.revoke(lost.id, utc_now())
     await ends
     await server.client.patch(path, json={"title": "Still here"}, headers=second)
     assert [event.event for event in await stays if event.event != "presence"] == ["conversation.updated"]
@@ -209,7 +209,7 @@ async def test_streams_of_a_revoked_key_end_though_the_store_failed_meanwhile(
     server: Server, failure: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key, ada = await server.key("acme", "ada")
-    ring, failures = server.keeper.store.keyring, [failure] * 2
+    ring, failures = server.conversations._store.keyring, [failure] * 2
     find, has_failed = ring.find, asyncio.Event()
 
     async def find_or_fail(digest: bytes) -> ApiKey | None:

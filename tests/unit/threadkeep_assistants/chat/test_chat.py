@@ -10,8 +10,8 @@ from tests.told import name_of
 from tests.unit.threadkeep_assistants.long_inputs import slow_inputs
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import Scope
+from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.errors import InvalidValue
-from threadkeep.keeper import Chat
 from threadkeep.llm.base import Request, ToolSpec
 from threadkeep.llm.demo import DemoModel
 from threadkeep_assistants.chat import ASSISTANT
@@ -21,7 +21,7 @@ from threadkeep_assistants.chat.tools import zone_named
 DEMO = DemoModel(ASSISTANT.script, pace=0)
 
 
-async def answer(chat: Chat, question: str) -> str:
+async def answer(chat: ConversationHandle, question: str) -> str:
     message = await (await chat.send(question)).answer()
     assert message is not None
     return message.content
@@ -66,8 +66,8 @@ async def answer(chat: Chat, question: str) -> str:
     ],
 )
 async def test_time_and_arithmetic_are_left_to_tools(question: str, told: str) -> None:
-    async with threadkeep.open("memory:", [ASSISTANT], model=DEMO) as keeper:
-        chat = await keeper.create(title="Kept")
+    async with threadkeep.open("memory:", [ASSISTANT], model=DEMO) as conversations:
+        chat = await conversations.create(title="Kept")
         assert told in await answer(chat, question)
 
 
@@ -85,8 +85,8 @@ async def test_time_and_arithmetic_are_left_to_tools(question: str, told: str) -
     ],
 )
 async def test_numbers_that_are_no_sum_are_left_alone(question: str) -> None:
-    async with threadkeep.open("memory:", [ASSISTANT], model=DEMO) as keeper:
-        chat = await keeper.create(title="Kept")
+    async with threadkeep.open("memory:", [ASSISTANT], model=DEMO) as conversations:
+        chat = await conversations.create(title="Kept")
         events = [name_of(event) async for event in (await chat.send(question)).events()]
         assert "tool.called" not in events
 
@@ -106,14 +106,14 @@ async def test_numbers_that_are_no_sum_are_left_alone(question: str) -> None:
 async def test_what_was_said_is_remembered_and_what_is_beyond_the_script_is_said_to_be(
     questions: list[str], told: str
 ) -> None:
-    async with threadkeep.open("memory:", [ASSISTANT], model=DEMO) as keeper:
-        chat = await keeper.create(title="Kept")
+    async with threadkeep.open("memory:", [ASSISTANT], model=DEMO) as conversations:
+        chat = await conversations.create(title="Kept")
         assert told in [await answer(chat, question) for question in questions][-1]
 
 
 async def test_it_remembers_a_name_in_a_conversation() -> None:
-    async with threadkeep.open("memory:", [ASSISTANT], model=DEMO) as keeper:
-        chat = await keeper.create(title="Kept")
+    async with threadkeep.open("memory:", [ASSISTANT], model=DEMO) as conversations:
+        chat = await conversations.create(title="Kept")
         await answer(chat, "My name is Alice")
         await answer(chat, "What is 2 + 2?")
         assert "Alice" in await answer(chat, "What's my name?")
@@ -140,21 +140,21 @@ async def test_it_remembers_a_name_in_a_conversation() -> None:
     ],
 )
 async def test_earlier_conversations_of_the_same_user_are_found(question: str) -> None:
-    async with threadkeep.open("memory:", [ASSISTANT], model=DEMO) as keeper:
-        earlier = await keeper.create(title="Holidays")
+    async with threadkeep.open("memory:", [ASSISTANT], model=DEMO) as conversations:
+        earlier = await conversations.create(title="Holidays")
         await answer(earlier, "Remember that I want to see Zanzibar in March")
-        chat = await keeper.create(title="Kept")
+        chat = await conversations.create(title="Kept")
         told = await answer(chat, question)
         assert "Holidays" in told
         assert "March" in told
 
 
 async def test_nobody_finds_what_somebody_else_said() -> None:
-    async with threadkeep.open("memory:", [ASSISTANT], model=DEMO) as keeper:
-        theirs = await keeper.create(title="Secret", scope=Scope(tenant="acme", user="bob"))
+    async with threadkeep.open("memory:", [ASSISTANT], model=DEMO) as conversations:
+        theirs = await conversations.create(title="Secret", scope=Scope(tenant="acme", user="bob"))
         await answer(theirs, "Remember that I want to see Zanzibar")
-        same_tenant = await keeper.create(title="Kept", scope=Scope(tenant="acme", user="eve"))
-        other_tenant = await keeper.create(title="Kept", scope=Scope(tenant="zeta", user="bob"))
+        same_tenant = await conversations.create(title="Kept", scope=Scope(tenant="acme", user="eve"))
+        other_tenant = await conversations.create(title="Kept", scope=Scope(tenant="zeta", user="bob"))
         for chat in (same_tenant, other_tenant):
             assert "found nothing" in await answer(chat, "Search my conversations for Zanzibar")
 
@@ -238,8 +238,8 @@ def test_long_expressions_of_any_kind_are_refused_or_worked_out_quickly(expressi
     ],
 )
 async def test_a_name_is_remembered_whole(said: str, name: str) -> None:
-    async with threadkeep.open("memory:", [ASSISTANT], model=DEMO) as keeper:
-        chat = await keeper.create(title="Kept")
+    async with threadkeep.open("memory:", [ASSISTANT], model=DEMO) as conversations:
+        chat = await conversations.create(title="Kept")
         await answer(chat, said)
         assert await answer(chat, "What's my name?") == f"Your name is {name}."
 

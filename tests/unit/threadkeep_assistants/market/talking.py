@@ -5,11 +5,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from tests.unit.turn.keepers import Keepers
+from tests.unit.turn.processes import Processes
 from threadkeep.conversation.message import Message, Role
-from threadkeep.keeper import Chat
+from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.llm.base import Model
-from threadkeep.runtime import open_keeper, open_store
+from threadkeep.runtime import open_conversations, open_store
 from threadkeep.testing.clock import FakeClock
 from threadkeep_assistants.market import ASSISTANT
 
@@ -18,7 +18,7 @@ from threadkeep_assistants.market import ASSISTANT
 class Talk:
     """A conversation. `ask` returns the calls of a turn, without looks into the past, and its answer."""
 
-    chat: Chat
+    chat: ConversationHandle
 
     async def ask(self, question: str) -> tuple[list[tuple[str, dict[str, Any]]], Message]:
         """Ask, wait for the end, and tell what happened."""
@@ -33,19 +33,19 @@ class Talk:
 @asynccontextmanager
 async def talking() -> AsyncIterator[Talk]:
     """Begin a conversation with the scripted model in a store in memory."""
-    keeper = await open_keeper("memory:", [ASSISTANT], model="demo", pace=0)
+    conversations = await open_conversations("memory:", [ASSISTANT], model="demo", pace=0)
     try:
-        yield Talk(await keeper.create(title="Stocks"))
+        yield Talk(await conversations.create(title="Stocks"))
     finally:
-        await keeper.close()
+        await conversations.close()
 
 
 @asynccontextmanager
 async def talking_to(model: Model) -> AsyncIterator[Talk]:
     """Begin a conversation with another model, which is asked again at once when it fails, twice."""
-    keepers = Keepers(lambda: open_store("memory:"), FakeClock())
-    keeper = await keepers.open(model, assistant=ASSISTANT)
+    processes = Processes(lambda: open_store("memory:"), FakeClock())
+    conversations = await processes.open(model, assistant=ASSISTANT)
     try:
-        yield Talk(await keeper.create(title="Stocks"))
+        yield Talk(await conversations.create(title="Stocks"))
     finally:
-        await keepers.close()
+        await processes.close()

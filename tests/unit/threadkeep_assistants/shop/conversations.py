@@ -7,9 +7,9 @@ from typing import Any
 
 from tests.told import data_of, name_of
 from threadkeep.conversation.message import Message
-from threadkeep.keeper import Chat
+from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.llm.base import Model
-from threadkeep.runtime import open_keeper
+from threadkeep.runtime import open_conversations
 from threadkeep_assistants.shop import ASSISTANT
 
 
@@ -38,16 +38,18 @@ class Told:
 
 
 @asynccontextmanager
-async def shopping(store: str = "memory:", model: str | Model = "demo", id: str | None = None) -> AsyncIterator[Chat]:
+async def shopping(
+    store: str = "memory:", model: str | Model = "demo", id: str | None = None
+) -> AsyncIterator[ConversationHandle]:
     """Open a conversation with the shop, a new one or one that is there."""
-    keeper = await open_keeper(store, [ASSISTANT], model=model, pace=0)
+    conversations = await open_conversations(store, [ASSISTANT], model=model, pace=0)
     try:
-        yield await keeper.create(title="Kept") if id is None else await keeper.get(id)
+        yield await conversations.create(title="Kept") if id is None else await conversations.get(id)
     finally:
-        await keeper.close()
+        await conversations.close()
 
 
-async def ask(chat: Chat, question: str) -> Told:
+async def ask(chat: ConversationHandle, question: str) -> Told:
     """Ask and wait for the whole answer."""
     events = [event async for event in (await chat.send(question)).events()]
     assert name_of(events[-1]) == "turn.completed", data_of(events[-1])

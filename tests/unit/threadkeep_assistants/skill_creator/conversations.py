@@ -8,9 +8,10 @@ from typing import Any
 
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import LOCAL, Scope
-from threadkeep.keeper import Chat, Keeper
+from threadkeep.conversation_handle import ConversationHandle
+from threadkeep.conversations import Conversations
 from threadkeep.llm.base import Model
-from threadkeep.runtime import open_keeper
+from threadkeep.runtime import open_conversations
 from threadkeep.settings import Settings
 from threadkeep.testing.scripted_model import ScriptedModel
 from threadkeep_assistants.skill_creator import skill_creator
@@ -32,8 +33,8 @@ class Thinking(ScriptedModel):
 class Conversation:
     """One conversation, and the folder that its skills are saved in."""
 
-    keeper: Keeper
-    chat: Chat
+    conversations: Conversations
+    chat: ConversationHandle
     folder: Path
 
     async def hear(self, text: str) -> Message:
@@ -51,7 +52,7 @@ class Conversation:
 
     async def state(self) -> dict[str, Any]:
         """Return everything that is in the state."""
-        return (await self.keeper.store.state(self.chat.scope, self.chat.id)).values
+        return (await self.conversations._store.state(self.chat.scope, self.chat.id)).values
 
     def saved(self) -> dict[str, str]:
         """Return the files that were saved."""
@@ -66,10 +67,10 @@ async def conversation(
 ) -> AsyncIterator[Conversation]:
     """Begin a conversation."""
     assistant = replace(skill_creator(Settings(skills_dir=str(folder))), agent=SkillCreator(limits))
-    keeper = await open_keeper("memory:", [assistant], model=model, pace=0)
+    conversations = await open_conversations("memory:", [assistant], model=model, pace=0)
     try:
-        yield Conversation(keeper, await keeper.create(title="A skill", scope=scope), folder)
+        yield Conversation(conversations, await conversations.create(title="A skill", scope=scope), folder)
     finally:
-        await keeper.close()
+        await conversations.close()
     if isinstance(model, Thinking):
         model.assert_finished()

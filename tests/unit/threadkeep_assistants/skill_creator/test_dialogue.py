@@ -40,7 +40,7 @@ async def test_a_whole_skill_is_made_one_question_at_a_time(tmp_path: Path) -> N
         await talk.say("personal")
         state = await talk.state()
         assert (state["state"], state["progress"]) == ("completed", 100)
-        assert (await talk.chat.conversation()).status is Status.COMPLETED
+        assert (await talk.chat.read()).status is Status.COMPLETED
         folder = "local/personal/local/turn-meeting-notes"
         files = {path.removeprefix(f"{folder}/"): text for path, text in talk.saved().items()}
         assert set(files) == {"SKILL.md", "references/date-formats.md", "scripts/parses_dates.py"}
@@ -67,7 +67,7 @@ async def test_the_state_holds_everything_after_every_exchange_and_only_changes_
         assert state["validation_attempts"] == 1
         assert state["validation_errors"] == []
         assert state["questions_asked"][:3] == ["capabilities", "workflow_steps", "examples"]
-        entries, _ = await whole_log(talk.keeper.store, talk.chat.scope, talk.chat.id)
+        entries, _ = await whole_log(talk.conversations._store, talk.chat.scope, talk.chat.id)
         changes = [set(entry.body.set) for entry in entries if isinstance(entry.body, StateChange)]
         assert {"state", "capabilities", "open_question", "questions_asked", "progress"} in changes
         assert sum("generated_content" in change for change in changes) == 1
@@ -394,7 +394,7 @@ async def test_whatever_people_write_the_skill_is_valid(tmp_path: Path, text: st
 async def test_a_branch_goes_another_way_from_the_same_beginning(tmp_path: Path) -> None:
     async with conversation(tmp_path) as talk:
         await talk.say(IDEA, "yes")
-        fork = (await talk.chat.conversation()).head
+        fork = (await talk.chat.read()).head
         await talk.say("find tasks")
         await (await talk.chat.send("count words", parent=fork)).answer()
         assert [part["name"] for part in (await talk.state())["capabilities"]] == ["count words"]

@@ -10,7 +10,7 @@ import pytest
 
 from tests.told import name_of
 from tests.unit.threadkeep_assistants.skill_creator.conversations import Conversation, Thinking, conversation
-from tests.unit.turn.keepers import called, ended
+from tests.unit.turn.processes import called, ended
 from threadkeep.conversation.message import Role
 from threadkeep.errors import ModelNonsense, ModelRefused, ModelUnavailable
 from threadkeep.llm.base import Stopped, Text

@@ -10,10 +10,10 @@ import pytest_asyncio
 from tests.told import data_of, name_of
 from tests.unit.threadkeep_assistants.long_inputs import slow_inputs
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
-from threadkeep.keeper import Chat, SentTurn
+from threadkeep.conversation_handle import ConversationHandle, TurnHandle
 from threadkeep.llm.base import Request
 from threadkeep.llm.script import Scene
-from threadkeep.runtime import open_keeper
+from threadkeep.runtime import open_conversations
 from threadkeep_assistants.skillian import ASSISTANT
 
 BUDGET = "What is the budget of cost centre CC-1001?"
@@ -42,7 +42,7 @@ class Told:
 class Talk:
     """A conversation with Skillian."""
 
-    def __init__(self, chat: Chat) -> None:
+    def __init__(self, chat: ConversationHandle) -> None:
         self._chat = chat
 
     async def say(self, *questions: str) -> Told:
@@ -55,7 +55,7 @@ class Talk:
         return told
 
 
-async def _messages(turn: SentTurn) -> AsyncIterator[object]:
+async def _messages(turn: TurnHandle) -> AsyncIterator[object]:
     async for event in turn.events():
         if name_of(event) == "message.completed":
             yield data_of(event)["message"]
@@ -63,9 +63,9 @@ async def _messages(turn: SentTurn) -> AsyncIterator[object]:
 
 @pytest_asyncio.fixture
 async def talk() -> AsyncIterator[Talk]:
-    keeper = await open_keeper("memory:", [ASSISTANT], model="demo", pace=0)
-    yield Talk(await keeper.create())
-    await keeper.close()
+    conversations = await open_conversations("memory:", [ASSISTANT], model="demo", pace=0)
+    yield Talk(await conversations.create())
+    await conversations.close()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""Removing for good what was deleted and can be restored no more: ever after, while this process lives."""
+"""Work that nobody waits for, ever after while this process lives: take up turns whose owner died, and remove for good
+what was deleted and can be restored no more. Both run supervised."""
 
 import asyncio
 import logging
@@ -8,23 +9,36 @@ from datetime import timedelta
 
 from threadkeep.conversation.clock import Clock, utc_now
 from threadkeep.store.base import Store
+from threadkeep.turn.runner import TurnRunner
 
 logger = logging.getLogger(__name__)
 
+RECOVER_EVERY = 2.0
 KEPT_SECONDS = 30.0
 """How long what was deleted can be restored."""
-EVERY_SECONDS = 5.0
+PURGE_EVERY = 5.0
+
+
+async def recover_turns(runner: TurnRunner, every: float = RECOVER_EVERY) -> None:
+    """Look for turns that nobody runs any more, for ever."""
+    taken = await runner.recover_gone()
+    while True:
+        taken += await runner.recover()
+        if taken:
+            logger.info("took up %s turn(s) that nobody ran any more", taken)
+        taken = 0
+        await asyncio.sleep(every)
 
 
 async def purge_deleted(
     store: Store,
     *,
     kept: float = KEPT_SECONDS,
-    every: float = EVERY_SECONDS,
+    every: float = PURGE_EVERY,
     clock: Clock = utc_now,
     steady: Callable[[], float] = time.monotonic,
 ) -> None:
-    """Purge what was deleted long enough ago, for ever; run supervised.
+    """Purge what was deleted long enough ago, for ever.
 
     Time must have passed by both clocks. One that is set forward while we run adds to what is kept; one that was set
     forward before we started is why nothing is purged at first.

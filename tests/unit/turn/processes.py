@@ -1,4 +1,4 @@
-"""Keepers for tests: turns that run in this process, on any store, with models that play what a test tells them to.
+"""Conversations for tests: turns that run in this process, on any store, with models that play what a test says.
 
 Everything waits for something that can be seen, and gives up after `PATIENCE` seconds.
 """
@@ -15,7 +15,8 @@ from threadkeep.conversation.events import Event, TurnEnded, TurnWaiting
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import LOCAL
-from threadkeep.keeper import Chat, Keeper, SentTurn
+from threadkeep.conversation_handle import ConversationHandle, TurnHandle
+from threadkeep.conversations import Conversations
 from threadkeep.llm.base import Delta, Model, Request, Stopped
 from threadkeep.llm.choice import Choice
 from threadkeep.store.base import Store
@@ -27,7 +28,7 @@ from threadkeep.tools.mcp.servers import McpServers
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.active_turn import EngineDeps
 from threadkeep.turn.assistant import Assistant
-from threadkeep.turn.local_bus import LocalBus
+from threadkeep.turn.publishing import PublishingStore
 from threadkeep.turn.runner import TurnRunner
 from threadkeep.turn.titles import give_title
 
@@ -50,50 +51,43 @@ class WatchedRunner(TurnRunner):
             self.has_looked.set()
 
 
-class Keepers:
-    """Opens keepers on one store, each with a handle, a bus and an owner of its own, as several processes would."""
+class Processes:
+    """Opens conversations on one store, each with a handle, a bus and an owner of its own, as processes would."""
 
     def __init__(self, open_another: OpenAnother, clock: FakeClock) -> None:
         self.open_store = open_another
-        self._opened: list[Keeper] = []
+        self._opened: list[Conversations] = []
         self._models: list[Model] = []
         self.clock = clock
 
     async def open(
         self, model: Model, *tools: Tool, assistant: Assistant | None = None, store: Store | None = None, **parts: Any
-    ) -> Keeper:
-        """Open a keeper whose one assistant has these tools; `parts` are further fields of `EngineDeps`."""
+    ) -> Conversations:
+        """Open conversations whose one assistant has these tools; `parts` are further fields of `EngineDeps`."""
         chosen = assistant or Assistant(name="tester", instructions="Be brief.", tools=Registry(tools))
         fields: dict[str, Any] = {
-            "store": store or await self.open_store(),
-            "bus": LocalBus(),
+            "store": PublishingStore(store or await self.open_store()),
             "assistant_of": lambda conversation: chosen,
             "models": lambda name, assistant: model,
             "clock": self.clock,
             "ids": new_id,
-            "owner": f"keeper-{len(self._opened)}",
+            "owner": f"process-{len(self._opened)}",
             "pauses": (0.0, 0.0),
         }
         runner = WatchedRunner(EngineDeps(**(fields | parts)))
-        keeper = Keeper(
-            runner.deps.store,
-            runner,
-            Choice(model.name, "The test plays it."),
-            {chosen.name: chosen},
-            McpServers({}),
-            patience=0.0,
-            # Turns are recovered when a test says so.
-            recover_every=3600.0,
-        )
-        self._opened.append(keeper)
+        choice = Choice(model.name, "The test plays it.")
+        conversations = Conversations(runner, {chosen.name: chosen}, choice, McpServers({}))
+        # Turns are recovered when a test says so.
+        conversations.start(recover_every=3600.0)
+        self._opened.append(conversations)
         self._models.append(model)
         await runner.has_looked.wait()
-        return keeper
+        return conversations
 
     async def close(self) -> None:
         """Close everything, and fail if a model was asked too often or not often enough."""
-        for keeper in self._opened:
-            await keeper.close()
+        for conversations in self._opened:
+            await conversations.close(patience=0.0)
         for model in self._models:
             if isinstance(model, ScriptedModel):
                 model.assert_finished()
@@ -111,9 +105,9 @@ class Silent(Model):
         yield Stopped("never")
 
 
-async def new_chat(keeper: Keeper, **fields: Any) -> Chat:
+async def new_conversation(conversations: Conversations, **fields: Any) -> ConversationHandle:
     """Create a conversation that needs no title."""
-    return await keeper.create(**({"title": "Kept"} | fields))
+    return await conversations.create(**({"title": "Kept"} | fields))
 
 
 async def first(
@@ -127,12 +121,12 @@ async def first(
     raise AssertionError(f"{name} never came")
 
 
-async def seen(chat: Chat, name: str, holds: Callable[[Event], bool] = lambda event: True) -> Event:
+async def seen(chat: ConversationHandle, name: str, holds: Callable[[Event], bool] = lambda event: True) -> Event:
     """Wait until an event is in the conversation, or find that it is there already."""
     return await first(chat.follow(Cursor()), name, holds)
 
 
-async def told(turn: SentTurn, on_text: Callable[[], None] = lambda: None) -> list[Event]:
+async def told(turn: TurnHandle, on_text: Callable[[], None] = lambda: None) -> list[Event]:
     """Return all events of the conversation from a turn's beginning to its end; `on_text` is called at its text."""
     found: list[Event] = []
     async with asyncio.timeout(PATIENCE):
@@ -143,12 +137,12 @@ async def told(turn: SentTurn, on_text: Callable[[], None] = lambda: None) -> li
     return found
 
 
-async def ended(turn: SentTurn) -> Event:
+async def ended(turn: TurnHandle) -> Event:
     """Wait for the end of a turn, and return the event that told it."""
     return (await told(turn))[-1]
 
 
-async def said_in(chat: Chat, text: str) -> None:
+async def said_in(chat: ConversationHandle, text: str) -> None:
     """Wait until the text that is being written ends with `text`."""
     so_far: dict[str, str] = {}
     async with asyncio.timeout(PATIENCE), aclosing(chat.follow(Cursor())) as events:
@@ -177,16 +171,16 @@ async def hung_up(model: ScriptedModel, times: int = 1) -> None:
     await until(lambda: len(model.closed) >= times)
 
 
-async def entries_of(chat: Chat, store: Store) -> tuple[Entry, ...]:
+async def entries_of(chat: ConversationHandle, store: Store) -> tuple[Entry, ...]:
     """Return the whole log of a conversation."""
     return (await whole_log(store, chat.scope, chat.id))[0]
 
 
-async def settled(keeper: Keeper, chat: Chat) -> None:
+async def settled(conversations: Conversations, chat: ConversationHandle) -> None:
     """Wait until no turn of the conversation is open."""
     async with asyncio.timeout(PATIENCE), aclosing(chat.follow(Cursor())) as events:
         async for event in events:
-            if isinstance(event.what, TurnEnded | TurnWaiting) and not await keeper.store.turns(LOCAL, chat.id):
+            if isinstance(event.what, TurnEnded | TurnWaiting) and not await conversations._store.turns(LOCAL, chat.id):
                 return
 
 

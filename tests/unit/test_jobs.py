@@ -11,7 +11,7 @@ import pytest
 from threadkeep.background import supervised
 from threadkeep.conversation.ids import new_id
 from threadkeep.errors import ConversationNotFound, StoreBusy
-from threadkeep.jobs.purge_deleted import KEPT_SECONDS, purge_deleted
+from threadkeep.jobs import KEPT_SECONDS, purge_deleted
 from threadkeep.store.base import MAX_BYTES
 from threadkeep.store.memory import MemoryStore
 from threadkeep.testing.clock import FakeClock

@@ -10,17 +10,18 @@ import threadkeep
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversation.state import StateChange
+from threadkeep.conversation_handle import ConversationHandle
+from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue, ThreadkeepError
-from threadkeep.keeper import Chat, Keeper
 from threadkeep.store.base import Append
 
 WRONG: list[Any] = [5, "text", b"bytes", object(), [], {}, 1.5, True]
 
 
 @pytest.fixture
-async def keeper() -> AsyncIterator[Keeper]:
-    async with threadkeep.open("memory:", model="demo") as keeper:
-        yield keeper
+async def conversations() -> AsyncIterator[Conversations]:
+    async with threadkeep.open("memory:", model="demo") as conversations:
+        yield conversations
 
 
 async def _call(verb: Any, *given: Any, **named: Any) -> None:
@@ -32,20 +33,24 @@ async def _call(verb: Any, *given: Any, **named: Any) -> None:
         await called
 
 
-async def test_the_newest_messages_are_as_many_as_asked_for_also_where_the_state_changes_often(keeper: Keeper) -> None:
-    chat = await keeper.create()
+async def test_the_newest_messages_are_as_many_as_asked_for_also_where_the_state_changes_often(
+    conversations: Conversations,
+) -> None:
+    chat = await conversations.create()
     for number in range(6):
         message, change = Message(role=Role.USER, content=str(number)), StateChange(set={"n": 1}, whole=True)
-        await keeper.store.append(LOCAL, chat.id, Append(bodies=(message, *[change] * 3)))
+        await conversations._store.append(LOCAL, chat.id, Append(bodies=(message, *[change] * 3)))
     assert [message.content for message in await chat.messages(limit=5)] == list("12345")
     assert [message.content for message in await chat.messages(limit=2, head=9)] == list("12")
     assert len(await chat.messages()) == 6
 
 
-async def test_a_key_that_is_only_text_is_refused_by_name_and_makes_no_conversation(keeper: Keeper) -> None:
+async def test_a_key_that_is_only_text_is_refused_by_name_and_makes_no_conversation(
+    conversations: Conversations,
+) -> None:
     with pytest.raises(InvalidValue, match="argument key of create"):
-        await keeper.create(key="text")  # type: ignore[arg-type]
-    assert (await keeper.store.list(LOCAL)).items == ()
+        await conversations.create(key="text")  # type: ignore[arg-type]
+    assert (await conversations._store.list(LOCAL)).items == ()
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda value: type(value).__name__)
@@ -61,9 +66,11 @@ async def test_a_key_that_is_only_text_is_refused_by_name_and_makes_no_conversat
     ],
 )
 async def test_no_value_of_the_wrong_kind_causes_anything_but_an_error_of_ours(
-    keeper: Keeper, verb: str, given: tuple[str, ...], name: str, wrong: Any
+    conversations: Conversations, verb: str, given: tuple[str, ...], name: str, wrong: Any
 ) -> None:
-    handle: Keeper | Chat = keeper if hasattr(keeper, verb) else await keeper.create(title="Kept")
+    handle: Conversations | ConversationHandle = (
+        conversations if hasattr(conversations, verb) else await conversations.create(title="Kept")
+    )
     try:
         await _call(getattr(handle, verb), *given, **{name: wrong})
     except ThreadkeepError as error:

@@ -1,0 +1,324 @@
+"""Handles on one conversation and on one turn of it: every verb on a conversation is here, once.
+
+Made by `Conversations`. A handle holds no connection and needs not be closed.
+"""
+
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from threadkeep.conversation.conversation import Conversation
+from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.entry import Approval, Entry, Update
+from threadkeep.conversation.events import Event, MessageCompleted, TurnEnded, TurnWaiting
+from threadkeep.conversation.idempotency import IdempotencyKey
+from threadkeep.conversation.message import Message, Role, ToolCall
+from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.state import State
+from threadkeep.conversation.tree import Tree
+from threadkeep.conversation.turn import BusyPolicy, Turn, TurnState
+from threadkeep.conversation.value import checked
+from threadkeep.errors import InvalidValue, LeaseLost, TurnNotFound
+from threadkeep.store.base import MAX_LIMIT, ROOT, WALKED, Append, Begun, LogPage
+from threadkeep.store.history import backwards, newest_messages
+from threadkeep.store.paging import check_position
+from threadkeep.turn.follow import follow
+from threadkeep.turn.runner import TurnRunner
+from threadkeep.turn.steps.accept import Sending, accept, accept_again
+from threadkeep.turn.steps.approve import approve, waiting_calls
+
+logger = logging.getLogger(__name__)
+
+Key = str | IdempotencyKey
+"""What makes a request one that is done only once. A text is a key of this verb in this conversation."""
+
+
+class ConversationHandle:
+    """One conversation of one user; `replayed` is whether a repeated key found it instead of making it."""
+
+    def __init__(
+        self, runner: TurnRunner, scope: Scope, id: str, value: Conversation | None = None, *, replayed: bool = False
+    ) -> None:
+        self._runner = runner
+        self._store = runner.deps.store
+        self.scope = scope
+        self.id = id
+        self._value = value
+        self.replayed = replayed
+
+    # The conversation itself
+
+    @property
+    def value(self) -> Conversation:
+        """The conversation as it was when it was created or got; a handle that `at` made has not read it."""
+        if self._value is None:
+            raise ValueError("this conversation was not read; call read()")
+        return self._value
+
+    async def read(self) -> Conversation:
+        """Return the conversation as it is now: title, status, head, version."""
+        return await self._store.get(self.scope, self.id)
+
+    @checked
+    async def update(self, *, expected_version: int | None = None, **fields: Any) -> Conversation:
+        """Change `fields` (those of `Update`: title, metadata, status, archived, model, assistant) and return the
+        conversation; `StaleVersion` if the version is not the expected one."""
+        if not fields:
+            raise InvalidValue("There is nothing to change.")
+        return await self._store.update(self.scope, self.id, Update(**fields), expected_version=expected_version)
+
+    async def delete(self) -> None:
+        """Delete the conversation; for half a minute it can be restored."""
+        await self._store.delete(self.scope, self.id)
+
+    async def restore(self) -> Conversation:
+        """Bring the conversation back as it was when it was deleted."""
+        return await self._store.restore(self.scope, self.id)
+
+    @checked
+    async def choose_head(self, head: int, *, expected_version: int | None = None) -> Conversation:
+        """Go on from another entry (0: the beginning) with the next message."""
+        return await self._store.choose_head(self.scope, self.id, head, expected_version=expected_version)
+
+    # Turns
+
+    @checked
+    async def send(
+        self,
+        content: str,
+        *,
+        parent: int | None = None,
+        expected_head: int | None = None,
+        policy: BusyPolicy | str = BusyPolicy.QUEUE,
+        key: Key | None = None,
+    ) -> "TurnHandle":
+        """Send a message; when this returns it is stored for ever and its turn runs or is queued.
+
+        `parent` continues another entry than the head (a branch); the same `key` sends the same message only once.
+        """
+        try:
+            chosen = BusyPolicy(policy)
+        except ValueError:
+            raise InvalidValue("A policy is one of queue, reject, interrupt and rollback.") from None
+        sending = Sending(
+            content=content,
+            parent=parent,
+            expected_head=expected_head,
+            policy=chosen,
+            key=self._key("send", key, [content, parent]),
+        )
+        return self._begun(await accept(self._runner, self.scope, self.id, sending))
+
+    @checked
+    async def regenerate(self, entry: int | None = None, *, key: Key | None = None) -> "TurnHandle":
+        """Answer again beside the answer `entry` (none: the newest); with the same `key` only once."""
+        named = self._key("regenerate", key, [entry])
+        return self._begun(await accept_again(self._runner, self.scope, self.id, entry, named))
+
+    async def cancel(self) -> int:
+        """Stop the turn that runs or waits and return its number; what was said of the answer is kept and marked."""
+        for turn in await self.turns():
+            if turn.state is not TurnState.QUEUED:
+                try:
+                    await self._runner.stop_turn(turn, TurnState.CANCELLED)
+                except LeaseLost:
+                    break
+                return turn.number
+        raise TurnNotFound
+
+    @checked
+    async def approve(
+        self, tool_call_id: str, *, approved: bool = True, reason: str | None = None, key: Key | None = None
+    ) -> Entry:
+        """Answer whether a tool call that waits for a person may run; with the same `key` only once."""
+        answer = Approval(tool_call_id=tool_call_id, approved=approved, reason=reason)
+        named = self._key("approve", key, [tool_call_id, approved, reason])
+        return await approve(self._runner, self.scope, self.id, answer, named)
+
+    @checked
+    async def append(self, *messages: Message, key: Key | None = None) -> tuple[Entry, ...]:
+        """Add messages behind the head that nobody answers, such as a history from elsewhere."""
+        named = self._key("append", key, [message.model_dump(mode="json") for message in messages])
+        appended = await self._store.append(self.scope, self.id, Append(bodies=messages, key=named))
+        self._log_reuse()
+        return appended.entries
+
+    async def turns(self) -> tuple[Turn, ...]:
+        """Return the open turns, oldest first."""
+        return await self._store.turns(self.scope, self.id)
+
+    def turn(self, number: int) -> "TurnHandle":
+        """Return a handle on a turn of this conversation."""
+        return TurnHandle(self, number)
+
+    async def waiting_calls(self, turn: Turn | None = None) -> tuple[ToolCall, ...]:
+        """Return the calls that a person has yet to decide about, of one open turn or of all."""
+        turns = await self.turns() if turn is None else (turn,)
+        return tuple([call for each in turns for call in await waiting_calls(self._store, each)])
+
+    def _begun(self, begun: Begun) -> "TurnHandle":
+        self._log_reuse()
+        return TurnHandle(self, begun.turn, begun)
+
+    def _log_reuse(self) -> None:
+        """Log that somebody goes on with the conversation, which is logged elsewhere where it was created or got."""
+        if self._value is None:
+            log_use(self.id, "reused")
+
+    def _key(self, verb: str, key: Key | None, body: list[Any]) -> IdempotencyKey | None:
+        return IdempotencyKey.of(f"{verb} {self.id}", key, body) if isinstance(key, str) else key
+
+    # Reading
+
+    async def cursor(self, text: str | None) -> Cursor | None:
+        """Return the place that a client names, none where it names none; `InvalidCursor` if there is no such place."""
+        conversation = await self.read()
+        if text is None:
+            return None
+        cursor = Cursor.decode(text, self.id)
+        check_position(cursor.seq, conversation.entries)
+        return cursor
+
+    @checked
+    def follow(self, after: Cursor | None = None, *, presence: bool = False) -> AsyncGenerator[Event, None]:
+        """Yield every event behind the cursor (none: from now on; `Cursor()`: from the beginning), for ever.
+
+        With `presence` this counts as a reader, and is told how many there are.
+        """
+        return follow(self._store, self._store.bus, self.scope, self.id, after, presence=presence)
+
+    @checked
+    async def messages(self, *, limit: int | None = 10, head: int | None = None) -> list[Message]:
+        """Return the newest messages of a branch (none: the current one), oldest first; all if there is no limit."""
+        return [message for _, message in await self.message_entries(limit=limit, head=head)]
+
+    async def message_entries(self, *, limit: int | None, head: int | None = None) -> list[tuple[Entry, Message]]:
+        """Return the same with their entries."""
+        return await newest_messages(self._store, self.scope, self.id, limit=limit, head=head)
+
+    async def tree(self) -> Tree:
+        """Return the shape of the tree: branches, siblings, paths."""
+        return await self._store.tree(self.scope, self.id)
+
+    async def entry(self, seq: int) -> Entry:
+        """Return one entry."""
+        return await self._store.entry(self.scope, self.id, seq)
+
+    async def newest(self, *, limit: int, head: int | None = None) -> tuple[Entry, ...]:
+        """Return the newest entries of a branch, oldest first, without remarks."""
+        return await self._store.newest(self.scope, self.id, limit=limit, head=head)
+
+    async def before(self, seq: int, *, limit: int) -> tuple[Entry, ...]:
+        """Return the entries of a branch that come before one of it, oldest first."""
+        return await self._store.before(self.scope, self.id, seq, limit=limit)
+
+    async def after(self, seq: int, *, limit: int, head: int | None = None) -> tuple[Entry, ...]:
+        """Return the entries that follow one on a branch, oldest first."""
+        return await self._store.after(self.scope, self.id, seq, limit=limit, head=head)
+
+    async def count(self, *, head: int | None = None, after: int = ROOT) -> int:
+        """Return how many messages a branch holds, or how many of them follow an entry."""
+        return await self._store.count(self.scope, self.id, head=head, after=after)
+
+    async def state(self, *, at: int | None = None) -> State:
+        """Return what has been gathered as of an entry (none: the head)."""
+        return await self._store.state(self.scope, self.id, at=at)
+
+    def branch(self, head: int | None = None) -> AsyncIterator[Entry]:
+        """Yield the whole branch (none: the current one) as it is now, oldest first, without remarks."""
+        return self._store.walk(self.scope, self.id, head=head)
+
+    def backwards(self, head: int | None = None) -> AsyncGenerator[Entry, None]:
+        """Yield the same, the newest first."""
+        return backwards(self._store, self.scope, self.id, head=head)
+
+    async def log(self, after: Cursor, *, limit: int = MAX_LIMIT) -> LogPage:
+        """Return a page of the log: entries of all branches and remarks."""
+        return await self._store.log(self.scope, self.id, after, limit=limit)
+
+    async def entries(self, until: int | None = None) -> AsyncIterator[Entry]:
+        """Yield the whole log up to an entry (none: the newest one by now), for an export that leaves nothing out."""
+        last = (await self.read()).entries if until is None else until
+        seq = ROOT
+        while seq < last:
+            for entry in (await self.log(Cursor(seq=seq), limit=min(WALKED, last - seq))).entries:
+                yield entry
+                seq = entry.seq
+
+
+@dataclass(frozen=True, kw_only=True)
+class TurnOutcome:
+    """What came of a turn: its answer, whole or cut off, with its place in the log (none if there is none), the tool
+    calls that were made, and how it ended, or that it waits for a person."""
+
+    message: Message | None
+    seq: int | None
+    calls: tuple[ToolCall, ...]
+    end: TurnEnded | TurnWaiting
+
+
+class TurnHandle:
+    """One turn. Of one that was just begun or queued, `entries` are its first ones and `replayed` is whether a repeated
+    key found it."""
+
+    def __init__(self, conversation: ConversationHandle, number: int, begun: Begun | None = None) -> None:
+        self._conversation = conversation
+        self._begun = begun
+        self.number = number
+        self.entries = begun.entries if begun else ()
+        self.replayed = begun.replayed if begun else False
+
+    async def open_state(self) -> TurnState | None:
+        """Return whether the turn is queued, runs or waits; None if it has ended."""
+        if self._begun is not None and not self.replayed:
+            return TurnState.QUEUED if self._begun.lease is None else TurnState.RUNNING
+        turns = await self._conversation.turns()
+        return next((turn.state for turn in turns if turn.number == self.number), None)
+
+    @checked
+    async def events(self, after: Cursor | None = None) -> AsyncGenerator[Event, None]:
+        """Yield what happens in the conversation from the turn's beginning (or the cursor) on, until the turn ends or
+        waits for a person."""
+        start = Cursor(seq=self.number - 1) if after is None else after
+        async with aclosing(self._conversation.follow(start)) as events:
+            async for event in events:
+                yield event
+                if await self.is_over(event):
+                    return
+
+    async def is_over(self, event: Event) -> bool:
+        """Whether an event is the last of the turn: it ended, or waits for a person and has not gone on since."""
+        if not event.ends(self.number):
+            return False
+        if not isinstance(event.what, TurnWaiting):
+            return True
+        later = (await self._conversation.log(Cursor(seq=event.what.seq))).entries
+        return not any(entry.turn == self.number for entry in later)
+
+    async def outcome(self) -> TurnOutcome:
+        """Wait until the turn ends or waits for a person, and return what came of it."""
+        message, seq, end = None, None, None
+        calls: list[ToolCall] = []
+        async with aclosing(self.events()) as events:
+            async for event in events:
+                match event.what:
+                    case MessageCompleted(turn=self.number, message=said):
+                        calls += said.tool_calls
+                        if said.role is Role.ASSISTANT:
+                            message, seq = said, event.what.seq
+                    case TurnEnded(turn=self.number) | TurnWaiting(turn=self.number):
+                        end = event.what
+        if end is None:
+            raise AssertionError("the events of a turn end with its end")
+        return TurnOutcome(message=message, seq=seq, calls=tuple(calls), end=end)
+
+    async def answer(self) -> Message | None:
+        """Wait for the end of the turn and return its answer, whole or cut off; None if there is none."""
+        return (await self.outcome()).message
+
+
+def log_use(conversation: str, how: Literal["created", "reused"]) -> None:
+    """Log that a conversation was made, or that somebody goes on with one (R-B5)."""
+    logger.debug("conversation %s %s", conversation, how)

@@ -1,0 +1,232 @@
+"""The front door: conversations are created, found, listed and searched here, and `ConversationHandle` does the rest.
+
+HTTP routes, dialects, the command line and Python programs (`threadkeep.open`) call this and nothing behind it. The
+engine that answers, the store and the bus are private.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Self
+
+from threadkeep.background import supervised
+from threadkeep.conversation.conversation import Conversation, NewConversation
+from threadkeep.conversation.entry import Status
+from threadkeep.conversation.idempotency import IdempotencyKey
+from threadkeep.conversation.scope import LOCAL, Scope
+from threadkeep.conversation.value import checked
+from threadkeep.conversation_handle import ConversationHandle, log_use
+from threadkeep.errors import InvalidValue, ModelError
+from threadkeep.jobs import RECOVER_EVERY, purge_deleted, recover_turns
+from threadkeep.llm.base import Model
+from threadkeep.llm.choice import Choice
+from threadkeep.store.base import ConversationPage, HitPage, Statistics, Store
+from threadkeep.store.keyring import KeyRing
+from threadkeep.tools.mcp.servers import McpServers
+from threadkeep.tools.registry import Registry
+from threadkeep.turn.assistant import Assistant
+from threadkeep.turn.local_bus import list_topic
+from threadkeep.turn.notify_bridge import NotifyBridge
+from threadkeep.turn.publishing import PublishingStore
+from threadkeep.turn.runner import TurnRunner
+
+MCP_PATIENCE = 10.0
+
+
+class Conversations:
+    """Keeps conversations and answers in them. Close it, or use it in `async with`.
+
+    `assistants` are those that answer, by name; `model_choice` is the default model and the reason why it was chosen;
+    `mcp` are the MCP servers whose tools they use.
+    """
+
+    def __init__(
+        self, runner: TurnRunner, assistants: Mapping[str, Assistant], model_choice: Choice, mcp: McpServers
+    ) -> None:
+        self._runner = runner
+        self._deps = runner.deps
+        self._store = runner.deps.store
+        self.assistants = assistants
+        self.model_choice = model_choice
+        self.mcp = mcp
+        self._jobs: list[asyncio.Task[None]] = []
+        self._bridge: asyncio.Task[None] | None = None
+
+    # Conversations
+
+    @checked
+    async def create(
+        self, *, scope: Scope = LOCAL, key: IdempotencyKey | None = None, **fields: Any
+    ) -> ConversationHandle:
+        """Create a conversation; `fields` are those of `NewConversation`: assistant, title, system, model, id..."""
+        created = await self._store.create(scope, NewConversation(**fields), key=key)
+        value = created.conversation
+        log_use(value.id, "reused" if created.replayed else "created")
+        return ConversationHandle(self._runner, scope, value.id, value, replayed=created.replayed)
+
+    @checked
+    async def get(self, conversation: str, *, scope: Scope = LOCAL) -> ConversationHandle:
+        """Return a handle on a conversation that exists."""
+        found = await self._store.get(scope, conversation)
+        log_use(found.id, "reused")
+        return ConversationHandle(self._runner, scope, found.id, found)
+
+    def at(self, scope: Scope, conversation: str) -> ConversationHandle:
+        """Return a handle without looking: its verbs raise `ConversationNotFound` if there is no such conversation."""
+        return ConversationHandle(self._runner, scope, conversation)
+
+    @checked
+    async def list(
+        self,
+        *,
+        scope: Scope = LOCAL,
+        assistant: str | None = None,
+        status: Status | None = None,
+        limit: int = 20,
+        after: str | None = None,
+    ) -> ConversationPage:
+        """Return a page of the user's conversations, the one with the newest entry first."""
+        return await self._store.list(scope, assistant=assistant, status=status, limit=limit, after=after)
+
+    @checked
+    async def search(
+        self,
+        text: str,
+        *,
+        scope: Scope = LOCAL,
+        conversation: str | None = None,
+        limit: int = 20,
+        after: str | None = None,
+    ) -> HitPage:
+        """Return a page of the user's messages that hold every word of `text`, best first."""
+        return await self._store.search(scope, text, conversation=conversation, limit=limit, after=after)
+
+    @contextmanager
+    def list_changes(self, scope: Scope) -> Iterator[Callable[[float], Awaitable[bool]]]:
+        """Yield what waits so many seconds for a change in the user's list and returns whether there was one. Another
+        process may have changed it without a word."""
+        with self._store.bus.subscribed(scope.tenant, list_topic(scope.user)) as subscription:
+
+            async def wait(seconds: float) -> bool:
+                return bool(await subscription.get(seconds))
+
+            yield wait
+
+    # For administrators of a tenant
+
+    async def list_tenant(self, tenant: str, *, limit: int, after: str | None = None) -> ConversationPage:
+        """Return a page of the conversations of all users of a tenant."""
+        return await self._store.list_tenant(tenant, limit=limit, after=after)
+
+    async def users(self, tenant: str) -> tuple[str, ...]:
+        """Return the users of a tenant who have at least one conversation."""
+        return await self._store.users(tenant)
+
+    async def statistics(self, tenant: str, *, user: str | None = None) -> Statistics:
+        """Return how much a tenant, or one user of it, has stored."""
+        return await self._store.statistics(tenant, user=user)
+
+    @property
+    def keyring(self) -> KeyRing:
+        """The API keys of those who may come in."""
+        return self._store.keyring
+
+    # Who answers
+
+    def check_assistant(self, name: str | None) -> None:
+        """Refuse the name of an assistant that is not there."""
+        if name is not None and name not in self.assistants:
+            raise InvalidValue(f"There is no assistant named {name}.")
+
+    def assistant_of(self, conversation: Conversation) -> Assistant:
+        """Return who answers in a conversation; InvalidValue if it is not there."""
+        return self._deps.assistant_of(conversation)
+
+    def tools_of(self, assistant: Assistant) -> Registry:
+        """Return the tools that an assistant has now, those of MCP servers included."""
+        return assistant.tools.plus(self.mcp.tools()) if assistant.mcp else assistant.tools
+
+    def model(self, name: str | None, assistant: Assistant | None = None) -> Model:
+        """Return the model that answers for an assistant (none: the first) where a conversation has chosen this name.
+        It may be loaded for that, which takes a while; ModelError if that fails."""
+        return self._deps.models(name, assistant or next(iter(self.assistants.values())))
+
+    async def check_model(self, name: str | None) -> None:
+        """Refuse a model that cannot be loaded now, and not when the first message is sent."""
+        try:
+            await self._deps.load_model(name, next(iter(self.assistants.values())))
+        except ModelError as error:
+            raise InvalidValue(str(error)) from None
+
+    def beside(self, store: Store) -> "Conversations":
+        """Return conversations on another store with the same assistants and models, whose turns count as any others
+        do. They get no titles, nothing of theirs is recovered or purged, and the store is the caller's to close."""
+        runner = TurnRunner(replace(self._deps, store=PublishingStore(store)))
+        return Conversations(runner, self.assistants, self.model_choice, self.mcp)
+
+    # The life of the whole
+
+    @property
+    def running_turns(self) -> int:
+        """In how many conversations a turn runs here."""
+        return self._deps.admission.running
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether no more turns are begun."""
+        return self._deps.admission.is_closed
+
+    async def ping(self) -> None:
+        """Return if the store can be read and written, else raise the error that a write would."""
+        await self._store.ping()
+
+    def start(self, recover_every: float = RECOVER_EVERY) -> Self:
+        """Take up what nobody sees to, purge what was deleted and hear of other processes, until this is closed."""
+        self._jobs = [
+            _task("recovering turns", lambda: self._recover(recover_every)),
+            _task("purging what was deleted", lambda: purge_deleted(self._store)),
+        ]
+        if channel := self._store.notify_channel():
+            bridge = NotifyBridge(self._store.bus, channel, self._runner.changed_elsewhere)
+            self._bridge = _task("telling other processes", bridge.run)
+        return self
+
+    async def _recover(self, every: float) -> None:
+        # A turn may need a tool of an MCP server: they get a moment to connect before turns are taken up.
+        await self.mcp.settled(MCP_PATIENCE)
+        await recover_turns(self._runner, every)
+
+    async def finish_turns(self, patience: float) -> None:
+        """Begin no new turns, let running ones end for so many seconds, and leave the rest for recovery."""
+        self._deps.admission.close()
+        await _ended(*self._jobs)
+        await self._runner.close(patience)
+
+    async def close(self, patience: float = 5.0) -> None:
+        """Let running turns end for some seconds, leave the rest for recovery, and close the store."""
+        await self.finish_turns(patience)
+        if self._bridge is not None:
+            await _ended(self._bridge)
+        await self.mcp.close()
+        await self._store.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+def _task(name: str, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
+    return asyncio.create_task(supervised(name, work), name=name)
+
+
+async def _ended(*tasks: asyncio.Task[None]) -> None:
+    """End tasks that would run for ever."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

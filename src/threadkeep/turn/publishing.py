@@ -1,0 +1,116 @@
+"""A store whose every write tells readers at once, around any other: no caller has to remember to tell a bus.
+
+A conversation's topic is told of whatever its log or its draft gains, the list of its user of what a line of the list
+shows: what is there, and in which state its turn is. What a turn notes on its way (results of tools) is no news there.
+"""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, TypeVar, cast
+
+from threadkeep.conversation.conversation import NewConversation
+from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.turn import Lease, Turn
+from threadkeep.store.base import Append, Appended, Begun, Created, Import, Store
+from threadkeep.turn.local_bus import LocalBus, Nudge
+
+VerbT = TypeVar("VerbT", bound=Callable[..., Any])
+
+
+def _unchanged(verb: VerbT) -> VerbT:
+    """Return a verb that asks the store inside and tells nobody."""
+    name = verb.__name__
+
+    def ask(self: "PublishingStore", *args: Any, **kwargs: Any) -> Any:
+        return getattr(self.inside, name)(*args, **kwargs)
+
+    return cast(VerbT, ask)
+
+
+def _published(verb: VerbT) -> VerbT:
+    """Return a verb that writes into a conversation, and tells its readers and those of the list."""
+    name = verb.__name__
+
+    async def write(self: "PublishingStore", scope: Scope, conversation: str, *args: Any, **kwargs: Any) -> Any:
+        done = await getattr(self.inside, name)(scope, conversation, *args, **kwargs)
+        self._publish(scope, conversation)
+        return done
+
+    return cast(VerbT, write)
+
+
+class PublishingStore(Store):
+    """Passes everything on to the store `inside`, and publishes on its `bus` what was written."""
+
+    def __init__(self, inside: Store) -> None:
+        self.inside = inside
+        self.keyring = inside.keyring
+        self.bus = LocalBus()
+
+    def _publish(self, scope: Scope, conversation: str, *, in_list: bool = True) -> None:
+        self.bus.publish(scope.tenant, conversation)
+        if in_list:
+            self.bus.publish_list(scope.tenant, scope.user)
+
+    update = _published(Store.update)
+    delete = _published(Store.delete)
+    restore = _published(Store.restore)
+    choose_head = _published(Store.choose_head)
+    begin = _published(Store.begin)
+
+    async def create(self, scope: Scope, new: NewConversation, **options: Any) -> Created:
+        created = await self.inside.create(scope, new, **options)
+        self._publish(scope, created.conversation.id)
+        return created
+
+    async def append(self, scope: Scope, conversation: str, append: Append) -> Appended:
+        appended = await self.inside.append(scope, conversation, append)
+        self._publish(scope, conversation, in_list=append.lease is None or append.settle is not None)
+        return appended
+
+    async def import_entries(self, scope: Scope, imported: Import) -> int:
+        count = await self.inside.import_entries(scope, imported)
+        if imported.new.id is not None:
+            self._publish(scope, imported.new.id)
+        return count
+
+    async def start(self, scope: Scope, conversation: str, owner: str, lease_for: timedelta) -> Begun | None:
+        begun = await self.inside.start(scope, conversation, owner, lease_for)
+        if begun is not None:
+            self._publish(scope, conversation)
+        return begun
+
+    async def take(self, turn: Turn, owner: str, lease_for: timedelta) -> Lease:
+        lease = await self.inside.take(turn, owner, lease_for)
+        self._publish(turn.scope, turn.conversation)
+        return lease
+
+    async def write(self, lease: Lease, message: str, offset: int, text: str) -> None:
+        await self.inside.write(lease, message, offset, text)
+        # The text travels along: a reader who is up to date need not read it again.
+        self.bus.publish(lease.scope.tenant, lease.conversation, Nudge(message, offset, text))
+
+    close = _unchanged(Store.close)
+    ping = _unchanged(Store.ping)
+    notify_channel = _unchanged(Store.notify_channel)
+    get = _unchanged(Store.get)
+    list = _unchanged(Store.list)
+    purge = _unchanged(Store.purge)
+    tree = _unchanged(Store.tree)
+    entry = _unchanged(Store.entry)
+    newest = _unchanged(Store.newest)
+    before = _unchanged(Store.before)
+    after = _unchanged(Store.after)
+    count = _unchanged(Store.count)
+    walk = _unchanged(Store.walk)
+    log = _unchanged(Store.log)
+    state = _unchanged(Store.state)
+    summary = _unchanged(Store.summary)
+    extend = _unchanged(Store.extend)
+    turns = _unchanged(Store.turns)
+    expired = _unchanged(Store.expired)
+    search = _unchanged(Store.search)
+    related = _unchanged(Store.related)
+    statistics = _unchanged(Store.statistics)
+    list_tenant = _unchanged(Store.list_tenant)
+    users = _unchanged(Store.users)
