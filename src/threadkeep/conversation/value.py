@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import cache, wraps
-from typing import Annotated, Any, ParamSpec, Self, TypeVar, cast
+from typing import Annotated, Any, ClassVar, ParamSpec, Self, TypeVar, cast
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError, validate_call
 
@@ -23,15 +23,34 @@ class Value(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    _names: ClassVar[set[str]]
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        cls._names = set(cls.model_fields)
+
     @classmethod
     def trusted(cls, **fields: Any) -> Self:
-        """Build a value from all of its fields, checked before: this is most of what a restore takes."""
-        value = cls.__new__(cls)
-        object.__setattr__(value, "__dict__", fields)
-        object.__setattr__(value, "__pydantic_fields_set__", set(fields))
-        object.__setattr__(value, "__pydantic_extra__", None)
-        object.__setattr__(value, "__pydantic_private__", None)
+        """Build a value from all of its fields, checked before."""
+        return cls.adopt(fields)
+
+    @classmethod
+    def adopt(cls, fields: dict[str, Any]) -> Self:
+        """Build a value around a dictionary of all its fields, checked before: this is most of what a restore takes."""
+        value: Self = _new(cls)
+        # Straight into the slots of pydantic's model, past everything that makes setting an attribute slow.
+        _set_dict(value, fields)
+        _set_names(value, cls._names)
+        _set_extra(value, None)
+        _set_private(value, None)
         return value
+
+
+_new: Any = object.__new__
+_set_dict, _set_names, _set_extra, _set_private = (
+    BaseModel.__dict__[slot].__set__
+    for slot in ("__dict__", "__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")
+)
 
 
 def check_text(text: object) -> str:

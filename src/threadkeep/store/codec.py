@@ -41,7 +41,7 @@ class Packer:
         newest = _dictionary(_NEWEST)
         newest.precompute_compress(level=_LEVEL)
         self._pack = ZstdCompressor(dict_data=newest, level=_LEVEL, write_dict_id=False, write_checksum=False)
-        self._unpack = {_NEWEST: ZstdDecompressor(dict_data=newest)}
+        self._unpack = {_NEWEST: ZstdDecompressor(dict_data=newest).decompress}
 
     def pack(self, text: str) -> bytes | None:
         """Return the text as packed bytes; nothing for an empty text."""
@@ -56,10 +56,10 @@ class Packer:
         if packed is None:
             return ""
         number = packed[0] if packed else _RAW
-        if number != _RAW and number not in self._unpack:
-            raise StoreCorrupt(f"Content was packed with dictionary {number}, which this release does not have.")
         try:
-            return (packed[1:] if number == _RAW else self._unpack[number].decompress(packed[1:])).decode()
+            return (packed[1:] if number == _RAW else self._unpack[number](packed[1:])).decode()
+        except KeyError:
+            raise StoreCorrupt(f"Content was packed with dictionary {number}, which this release lacks.") from None
         except (ZstdError, UnicodeDecodeError) as error:
             raise StoreCorrupt(f"Packed content is damaged: {error}.") from error
 
@@ -164,6 +164,21 @@ def _decode(row: Row) -> Body:
     return message if known else Message.model_validate(message.__dict__ | parts)
 
 
+_PLAIN: list[dict[str, Any]] = [
+    {**Message(role=Role.USER).__dict__, "role": role, "status": status} for role in _ROLES for status in _STATUSES
+]
+"""The fields of a message of plain text, by kind."""
+
+
+def decode_text(kind: int, id: bytes, tokens: int | None, content: str) -> Message:
+    """Return a message of plain text, as most are: the same as `decode` without parts, and faster."""
+    fields = _PLAIN[kind].copy()
+    fields["id"] = decode_id(id)
+    fields["content"] = content
+    fields["tokens"] = tokens
+    return Message.adopt(fields)
+
+
 def _known_parts(parts: dict[str, Any]) -> dict[str, Any] | None:
     """Return the parts of a message as values; None if there are blocks, or anything that is not as we write it."""
     found = dict(_BARE)
@@ -212,4 +227,4 @@ def microseconds(moment: datetime) -> int:
 
 def moment(number: int) -> datetime:
     """Return the moment behind the number."""
-    return EPOCH + timedelta(microseconds=number)
+    return EPOCH + timedelta(0, 0, number)

@@ -124,11 +124,8 @@ class ConversationLog(ABC):
 
     def _check_chain(self, parent: int, entries: Sequence[Entry], head: int | None) -> None:
         """Refuse entries of a branch that do not continue `parent` and each other, up to the head if it is given."""
-        for entry in entries:
-            if (entry.parent or ROOT) != parent:
-                raise self.gap()
-            parent = entry.seq
-        if head is not None and parent != head:
+        seqs = [parent, *(entry.seq for entry in entries)]
+        if seqs[:-1] != [entry.parent or ROOT for entry in entries] or head not in (None, seqs[-1]):
             raise self.gap()
 
     def gap(self) -> StoreCorrupt:

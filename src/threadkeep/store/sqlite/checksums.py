@@ -34,13 +34,20 @@ def checksum(*columns: Any) -> int:
 def row_checksum(tenant: int, conversation: int, row: Sequence[Any]) -> int:
     """Return the checksum of an entry: of the numbers in `ENTRY_NUMBERS`, id, content and parts. It is made fast."""
     crc = crc32(_pack(tenant, conversation, *row[:10]))
-    return _signed(crc32(row[12] or b"", crc32(row[11] or b"", crc32(row[10] or b"", crc))))
+    id, content, parts = row[10:13]
+    if id is not None:
+        crc = crc32(id, crc)
+    if content is not None:
+        crc = crc32(content, crc)
+    if parts is not None:
+        crc = crc32(parts, crc)
+    return crc - ((crc & _SIGN) << 1)
 
 
-def is_intact(tenant: int, conversation: int, row: Sequence[Any]) -> bool:
+def is_intact(key: Sequence[Any], row: Sequence[Any]) -> bool:
     """Whether an entry, with its checksum at the end, is as it was stored; damage can even make numbers of bytes."""
     try:
-        return bool(row_checksum(tenant, conversation, row) == row[-1])
+        return bool(row_checksum(key[0], key[1], row) == row[-1])
     except (TypeError, struct.error):
         return False
 

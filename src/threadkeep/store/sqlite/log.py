@@ -10,14 +10,14 @@ from typing import Any, Literal, NamedTuple
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import MAX_SEQ
-from threadkeep.conversation.entry import Entry, Status, Summary
+from threadkeep.conversation.entry import Body, Entry, Status, Summary
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.tree import Jump, Run, Tree
 from threadkeep.conversation.turn import Turn, TurnState
 from threadkeep.errors import EntryNotFound, StoreCorrupt
 from threadkeep.store.base import Draft
-from threadkeep.store.codec import STATE, SUMMARY, Packer, Row, decode, decode_id, moment
+from threadkeep.store.codec import STATE, SUMMARY, Packer, Row, decode, decode_id, decode_text, moment
 from threadkeep.store.embedded import ConversationLog
 from threadkeep.store.record import DraftEnd, OpenTurn, Tip
 from threadkeep.store.sqlite.checksums import CONVERSATION, ENTRY_NUMBERS, SETTINGS, checksum, is_intact
@@ -101,7 +101,7 @@ class SqliteLog(ConversationLog):
         row = self.db.row(f"{_ENTRY} AND seq = ?", (*self._keys, seq)) if 0 < seq <= MAX_SEQ else None
         if row is None:
             raise EntryNotFound
-        return self._entry(row)
+        return self._decode([row])[0]
 
     def between(self, first: int, last: int) -> tuple[Entry, ...]:
         return tuple(self._entries("AND seq BETWEEN ? AND ? ORDER BY seq", first, last))
@@ -113,7 +113,7 @@ class SqliteLog(ConversationLog):
 
     def of_kind(self, kind: type[StateChange | Summary], first: int, last: int) -> Iterator[Entry]:
         sql = f"{_ENTRY} AND kind = {_KINDS[kind]} AND seq BETWEEN ? AND ? ORDER BY seq DESC"
-        return map(self._entry, self.db.execute(sql, (*self._keys, first, last)))
+        return (entry for row in self.db.execute(sql, (*self._keys, first, last)) for entry in self._decode([row]))
 
     def is_on_branch(self, seq: int) -> bool:
         if not 0 < seq <= MAX_SEQ:
@@ -125,24 +125,40 @@ class SqliteLog(ConversationLog):
         return self.db.value(f"SELECT messages FROM entry {_HERE} AND seq = ?", (*self._keys, seq)) or 0
 
     def _entries(self, condition: str, *bindings: int) -> list[Entry]:
-        return [self._entry(row) for row in self.db.execute(f"{_ENTRY} {condition}", (*self._keys, *bindings))]
+        return self._decode(self.db.execute(f"{_ENTRY} {condition}", (*self._keys, *bindings)))
 
-    def _entry(self, row: Sequence[Any]) -> Entry:
-        self._check(row)
-        seq, parent, kind, turn, created_at, tokens, _, _, _, _, id, content, parts, _ = row
-        unpack = self._packer.unpack
-        return Entry.trusted(
-            conversation=self.id,
-            seq=seq,
-            parent=parent or None,
-            turn=None if turn < 0 else turn,
-            created_at=moment(created_at),
-            body=decode(Row(kind, id, None if tokens < 0 else tokens, unpack(content), unpack(parts))),
-        )
+    def _decode(self, rows: Iterable[Sequence[Any]]) -> list[Entry]:
+        """Return the entries behind rows; refuse one that is not as it was stored. This is most of a restore."""
+        entries: list[Entry] = []
+        conversation, unpack, adopt = self.id, self._packer.unpack, Entry.adopt
+        stored_at, at = None, None
+        for row in rows:
+            self._check(row)
+            seq, parent, kind, turn, created_at, tokens, _, _, _, _, id, content, parts, _ = row
+            if created_at != stored_at:
+                stored_at, at = created_at, moment(created_at)
+            tokens = None if tokens < 0 else tokens
+            if parts is None and kind < STATE:
+                body: Body = decode_text(kind, id, tokens, unpack(content))
+            else:
+                body = decode(Row(kind, id, tokens, unpack(content), unpack(parts)))
+            entries.append(
+                adopt(
+                    {
+                        "conversation": conversation,
+                        "seq": seq,
+                        "parent": parent or None,
+                        "turn": None if turn < 0 else turn,
+                        "created_at": at,
+                        "body": body,
+                    }
+                )
+            )
+        return entries
 
     def _check(self, row: Sequence[Any]) -> None:
         """Refuse an entry that is not as it was stored."""
-        if not is_intact(*self._keys, row):
+        if not is_intact(self.key, row):
             raise StoreCorrupt(f"Entry {row[0]} of conversation {self.id} is damaged.")
 
     # The tree

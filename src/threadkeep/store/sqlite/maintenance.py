@@ -133,7 +133,7 @@ class HealthCheck:
                 self._after,
             )
         for row in rows:
-            if not is_intact(row[0], row[1], row[2:]):
+            if not is_intact(row, row[2:]):
                 raise StoreCorrupt(
                     f"Entries in {self._path} are damaged. Put back a copy, or see what can be exported."
                 )
