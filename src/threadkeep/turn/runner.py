@@ -115,7 +115,12 @@ class TurnRunner:
             active.stop_as = state
             active.stop.set()
             await active.ended.wait()
-            return
+            # It may have come to wait for a person just before it could see that it is to stop.
+            open_turns = await self.deps.store.turns(turn.scope, turn.conversation)
+            waiting = [each for each in open_turns if (each.number, each.state) == (turn.number, TurnState.WAITING)]
+            if not waiting:
+                return
+            turn = waiting[0]
         lease = await self.deps.store.take(turn, self.deps.owner, self.deps.lease_for)
         active = await ActiveTurn.load(self.deps, lease)
         await finish_draft(active)
