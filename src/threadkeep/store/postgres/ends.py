@@ -10,12 +10,11 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.errors import ConversationNotFound, KeyReused, StoreCorrupt
 from threadkeep.store.codec import TURN, Row, decode, decode_id
+from threadkeep.store.postgres.database import REMEMBERED
 from threadkeep.store.postgres.jsonb import load_text, restore
 from threadkeep.store.postgres.pool import Pool
 from threadkeep.store.postgres.rows import Columns, Place
 from threadkeep.store.record import DraftEnd, KeyUse, OpenTurn, Replay, Tip
-
-REMEMBERED = 10_000
 
 
 class Asked(NamedTuple):
@@ -26,7 +25,7 @@ class Asked(NamedTuple):
     key: str | None = None
 
 
-_NOTHING = Asked()
+NOTHING = Asked()
 
 
 class MissingError(Exception):
@@ -50,7 +49,7 @@ class PostgresEnd(NamedTuple):
     open_turns: Mapping[int, OpenTurn]
     draft: DraftEnd | None
     pieces: int
-    asked: Asked = _NOTHING
+    asked: Asked = NOTHING
     facts: Columns | None = None
 
     def replay(self, key: KeyUse) -> Replay | None:
@@ -83,10 +82,6 @@ class PostgresEnd(NamedTuple):
             raise MissingError(asked)
         return self.facts[name]
 
-    def remembered(self) -> "PostgresEnd":
-        """Return the end without what was read beside it."""
-        return self._replace(asked=_NOTHING, facts=None)
-
 
 class Ends:
     """Reads ends, and remembers those that were written last."""
@@ -103,7 +98,7 @@ class Ends:
         """Remember where a log was left."""
         if len(self._ends) >= REMEMBERED:
             self._ends.clear()
-        self._ends[where] = end.remembered()
+        self._ends[where] = end if end.facts is None else end._replace(asked=NOTHING, facts=None)
 
     def forget(self, where: Place) -> None:
         """Forget what has changed."""

@@ -21,7 +21,7 @@ PAUSE_SECONDS = 1.0
 """For how long nobody has appended when indexing begins by itself."""
 BACKLOG = 5000
 """How many entries may be appended by one store before it indexes them although there was no pause."""
-MOST_ENTRIES = 256
+MOST_ENTRIES = 64
 MOST_BYTES = 4 * 1024 * 1024
 MOST_WORD_BYTES = 900_000
 """How many bytes of words of one entry are indexed; PostgreSQL allows a megabyte."""
@@ -86,14 +86,11 @@ class Index:
             return False
         found = [list(group) for _, group in groupby(rows, key=lambda row: row["conversation"])]
         spoken = [(row["conversation"], row["seq"], text) for row in rows if (text := self._words(row))]
-        await self._db.pool.call(
-            "catch_up",
-            [group[0]["tenant"] for group in found],
-            [group[0]["owner"] for group in found],
-            [group[0]["conversation"] for group in found],
-            [group[-1]["seq"] or group[-1]["indexed"] for group in found],
-            *([list(column) for column in zip(*spoken, strict=True)] or ([], [], [])),
-        )
+        places = [[group[0][name] for group in found] for name in ("tenant", "owner", "conversation")]
+        upto = [group[-1]["seq"] or group[-1]["indexed"] for group in found]
+        columns = [list(column) for column in zip(*spoken, strict=True)] or ([], [], [])
+        await self._db.pool.call("catch_up", *places, upto, *columns)
+        await self._db.pool.call("caught_up", *places)
         was_cut = any((group[-1]["seq"] or group[-1]["last"]) < group[-1]["last"] for group in found)
         return was_cut or len(rows) >= MOST_ENTRIES
 

@@ -4,7 +4,6 @@ import asyncio
 from datetime import datetime
 from random import random
 from typing import TypeVar
-from weakref import WeakValueDictionary
 
 from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.entry import Entry
@@ -15,7 +14,7 @@ from threadkeep.errors import AlreadyExists, StoreBusy, StoreError, StoreUnavail
 from threadkeep.store.base import Created
 from threadkeep.store.codec import decode_id, encode_id
 from threadkeep.store.postgres.commits import Commit, Committer, escaped, to_commit
-from threadkeep.store.postgres.database import Database
+from threadkeep.store.postgres.database import REMEMBERED, Database
 from threadkeep.store.postgres.ends import Asked, Ends, MissingError, PostgresEnd
 from threadkeep.store.postgres.faults import MovedError, is_cut
 from threadkeep.store.postgres.jsonb import dump
@@ -40,13 +39,14 @@ class Log:
         self._ids = ids
         self._ends = Ends(database.pool)
         self._committer = Committer(database.pool)
-        self._locks: WeakValueDictionary[Place, asyncio.Lock] = WeakValueDictionary()
-        self._writers: set[asyncio.Future[None]] = set()
+        self._locks: dict[Place, asyncio.Lock] = {}
+        self._writers = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
 
     async def close(self) -> None:
         """Wait until everything that was accepted is stored."""
-        while self._writers:
-            await asyncio.wait(self._writers)
+        await self._idle.wait()
 
     def forget(self, where: Place) -> None:
         """Remember nothing of a conversation that is deleted or comes back."""
@@ -91,15 +91,25 @@ class Log:
 
     async def write(self, scope: Scope, conversation: str, verb: Verb[T]) -> tuple[T, int]:
         """Commit what is decided about the end of a log; return the answer, and how many entries were made."""
-        writer: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._writers.add(writer)
+        self._writers += 1
+        self._idle.clear()
         try:
             where = await self._db.place(scope, conversation)
-            async with self._locks.setdefault(where, asyncio.Lock()):
+            async with self._lock(where):
                 return await self._write(scope, conversation, where, verb)
         finally:
-            self._writers.discard(writer)
-            writer.set_result(None)
+            self._writers -= 1
+            if not self._writers:
+                self._idle.set()
+
+    def _lock(self, where: Place) -> asyncio.Lock:
+        """Return what lets one writer of this process at a time write to a conversation: two would only collide."""
+        lock = self._locks.get(where)
+        if lock is None:
+            if len(self._locks) >= REMEMBERED:
+                self._locks = {place: lock for place, lock in self._locks.items() if lock.locked()}
+            lock = self._locks[where] = asyncio.Lock()
+        return lock
 
     async def _write(self, scope: Scope, conversation: str, where: Place, verb: Verb[T]) -> tuple[T, int]:
         use = key_use(scope, verb.key)
@@ -141,7 +151,7 @@ class Log:
     async def _is_stored(self, where: Place, end: PostgresEnd, commit: Commit) -> bool:
         """Whether a commit took place whose answer was cut off: what it stores is stored by nobody else."""
         if not commit.entries_made:
-            return bool(commit.chunks) and end.draft == commit.end.draft
+            return "chunks" in commit.rows and end.draft == commit.end.draft
         made = (commit.entries_made[0].seq, commit.entries_made[-1].seq)
         return await self._between(where, end, made) == commit.entries_made
 

@@ -67,16 +67,6 @@ BEGIN
     UPDATE threadkeep.conversation c SET indexed = p_upto, updated_at = e.created_at FROM threadkeep.entry e
     WHERE c.tenant = p_tenant AND c.key = p_conversation AND c.indexed < p_upto
       AND e.tenant = p_tenant AND e.conversation = p_conversation AND e.seq = p_upto;
-    -- Only while nobody writes is it certain that there is no more; otherwise the next round will see.
-    PERFORM FROM threadkeep.behind b
-    WHERE b.tenant = p_tenant AND b.owner = p_owner AND b.conversation = p_conversation FOR UPDATE SKIP LOCKED;
-    IF FOUND THEN
-        DELETE FROM threadkeep.behind b
-        WHERE b.tenant = p_tenant AND b.owner = p_owner AND b.conversation = p_conversation AND NOT EXISTS (
-            SELECT FROM threadkeep.entry e
-            WHERE e.tenant = p_tenant AND e.conversation = p_conversation AND e.seq > p_upto
-        );
-    END IF;
 END $$;
 
 -- The same for many conversations in one commit; `p_of` says for each element of `p_words` which conversation it belongs to.
@@ -94,6 +84,27 @@ BEGIN
         FROM unnest(p_of, p_seqs, p_words) w (conversation, seq, words) WHERE w.conversation = p_conversations[i];
         PERFORM threadkeep.index_words(
             p_tenants[i], p_owners[i], p_conversations[i], p_upto[i], seqs, words
+        );
+    END LOOP;
+END $$;
+
+-- Take off the list of those behind what is indexed to its end. Only while nobody writes to a conversation is it certain
+-- that there is no more; otherwise the next round will see. By itself, because writers wait for it.
+CREATE FUNCTION threadkeep.caught_up(p_tenants integer[], p_owners integer[], p_conversations bigint[])
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE here text;
+BEGIN
+    FOR i IN 1 .. cardinality(p_conversations) LOOP
+        here := set_config('threadkeep.tenant', p_tenants[i]::text, true);
+        PERFORM FROM threadkeep.behind b
+        WHERE b.tenant = p_tenants[i] AND b.owner = p_owners[i] AND b.conversation = p_conversations[i]
+        FOR UPDATE SKIP LOCKED;
+        CONTINUE WHEN NOT FOUND;
+        DELETE FROM threadkeep.behind b
+        WHERE b.tenant = p_tenants[i] AND b.owner = p_owners[i] AND b.conversation = p_conversations[i] AND NOT EXISTS (
+            SELECT FROM threadkeep.conversation c
+            JOIN threadkeep.entry e ON e.tenant = c.tenant AND e.conversation = c.key AND e.seq > c.indexed
+            WHERE c.tenant = p_tenants[i] AND c.key = p_conversations[i]
         );
     END LOOP;
 END $$;

@@ -62,7 +62,7 @@ BEGIN
     RETURN coalesce(found_seq, 0);
 END $$;
 
--- The records of many conversations of one tenant in one commit.
+-- The records of many conversations of one tenant in one commit; an argument without rows is null.
 -- `p_places` names the conversations that get entries, `p_leases` the turns that must still be held (those of records
 -- without an entry, which no primary key protects). `p_ended` are turns that are open no more, `p_drafts` the messages that
 -- are finished, with the number of their last piece. A turn's `until` is the epoch plus the length of the lease.
@@ -71,14 +71,21 @@ CREATE FUNCTION threadkeep.commit(
     p_entries threadkeep.entry[], p_jumps threadkeep.jump[], p_keys threadkeep.key[], p_changes threadkeep.change[],
     p_turns threadkeep.turn[], p_ended threadkeep.turn[], p_chunks threadkeep.chunk[], p_drafts threadkeep.chunk[]
 ) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE done integer;
+DECLARE
+    here text := set_config('threadkeep.tenant', p_tenant::text, true);
+    done integer;
 BEGIN
-    PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
-    IF cardinality(p_places) > 0 THEN
-        PERFORM threadkeep.share(p_tenant, p_places);
+    IF p_places IS NOT NULL THEN
+        -- Nobody takes these conversations for indexed, or deletes them, while their rows in `behind` are held.
+        PERFORM FROM unnest(p_places) n JOIN threadkeep.behind b
+            ON b.tenant = p_tenant AND b.owner = n.owner AND b.conversation = n.conversation FOR KEY SHARE OF b;
+        GET DIAGNOSTICS done = ROW_COUNT;
+        IF done < cardinality(p_places) THEN
+            PERFORM threadkeep.fall_behind(p_tenant, p_places);
+        END IF;
         INSERT INTO threadkeep.entry SELECT * FROM unnest(p_entries);
     END IF;
-    IF cardinality(p_leases) > 0 THEN
+    IF p_leases IS NOT NULL THEN
         PERFORM FROM unnest(p_leases) h JOIN threadkeep.turn t
             ON t.tenant = p_tenant AND t.conversation = h.conversation AND t.number = h.number
         WHERE t.state = 'running' AND t.fence = h.fence AND t.owner = h.owner AND NOT EXISTS (
@@ -89,20 +96,20 @@ BEGIN
             RAISE unique_violation USING MESSAGE = 'a lease is not the present one';
         END IF;
     END IF;
-    IF cardinality(p_jumps) > 0 THEN
+    IF p_jumps IS NOT NULL THEN
         INSERT INTO threadkeep.jump SELECT * FROM unnest(p_jumps);
     END IF;
-    IF cardinality(p_keys) > 0 THEN
+    IF p_keys IS NOT NULL THEN
         PERFORM threadkeep.keep_keys(p_keys);
     END IF;
-    IF cardinality(p_changes) > 0 THEN
+    IF p_changes IS NOT NULL THEN
         UPDATE threadkeep.conversation c SET
             version = n.version, title = coalesce(n.title, c.title), metadata = coalesce(n.metadata, c.metadata),
             status = coalesce(n.status, c.status), archived = coalesce(n.archived, c.archived),
             model = coalesce(n.model, c.model), assistant = coalesce(n.assistant, c.assistant)
         FROM unnest(p_changes) n WHERE c.tenant = p_tenant AND c.key = n.conversation;
     END IF;
-    IF cardinality(p_turns) > 0 THEN
+    IF p_turns IS NOT NULL THEN
         INSERT INTO threadkeep.turn
         SELECT n.conversation, threadkeep.moment() + (n.until - 'epoch'::timestamptz), n.tenant, n.number, n.fence, n.taken,
                n.state, n.owner, n.tenant_name, n.user_name, n.conversation_id
@@ -111,14 +118,14 @@ BEGIN
             until = excluded.until, fence = excluded.fence, taken = excluded.taken, state = excluded.state,
             owner = excluded.owner;
     END IF;
-    IF cardinality(p_ended) > 0 THEN
+    IF p_ended IS NOT NULL THEN
         DELETE FROM threadkeep.turn t USING unnest(p_ended) n
         WHERE t.tenant = p_tenant AND t.conversation = n.conversation AND t.number = n.number;
     END IF;
-    IF cardinality(p_chunks) > 0 THEN
+    IF p_chunks IS NOT NULL THEN
         INSERT INTO threadkeep.chunk SELECT * FROM unnest(p_chunks);
     END IF;
-    IF cardinality(p_drafts) > 0 THEN
+    IF p_drafts IS NOT NULL THEN
         DELETE FROM threadkeep.chunk c USING unnest(p_drafts) n
         WHERE c.tenant = p_tenant AND c.conversation = n.conversation;
         GET DIAGNOSTICS done = ROW_COUNT;
@@ -128,25 +135,21 @@ BEGIN
     END IF;
 END $$;
 
--- Hold the rows in `behind` of conversations that get entries, so that nobody takes them for indexed or deletes them in
--- between; make those that are missing.
-CREATE FUNCTION threadkeep.share(p_tenant integer, p_places threadkeep.behind[]) RETURNS void LANGUAGE plpgsql AS $$
+-- Make the rows in `behind` that are missing, and hold all of them.
+CREATE FUNCTION threadkeep.fall_behind(p_tenant integer, p_places threadkeep.behind[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE done integer;
 BEGIN
-    FOR attempt IN 1 .. 2 LOOP
-        PERFORM FROM unnest(p_places) n JOIN threadkeep.behind b
-            ON b.tenant = p_tenant AND b.owner = n.owner AND b.conversation = n.conversation FOR KEY SHARE OF b;
-        GET DIAGNOSTICS done = ROW_COUNT;
-        IF done = cardinality(p_places) THEN
-            RETURN;
-        END IF;
-        INSERT INTO threadkeep.behind (conversation, tenant, owner)
-        SELECT n.conversation, p_tenant, n.owner FROM unnest(p_places) n WHERE EXISTS (
-            SELECT FROM threadkeep.conversation c
-            WHERE c.tenant = p_tenant AND c.key = n.conversation AND c.id IS NOT NULL FOR KEY SHARE
-        ) ON CONFLICT DO NOTHING;
-    END LOOP;
-    RAISE unique_violation USING MESSAGE = 'a conversation is gone';
+    INSERT INTO threadkeep.behind (conversation, tenant, owner)
+    SELECT n.conversation, p_tenant, n.owner FROM unnest(p_places) n WHERE EXISTS (
+        SELECT FROM threadkeep.conversation c
+        WHERE c.tenant = p_tenant AND c.key = n.conversation AND c.id IS NOT NULL FOR KEY SHARE
+    ) ON CONFLICT DO NOTHING;
+    PERFORM FROM unnest(p_places) n JOIN threadkeep.behind b
+        ON b.tenant = p_tenant AND b.owner = n.owner AND b.conversation = n.conversation FOR KEY SHARE OF b;
+    GET DIAGNOSTICS done = ROW_COUNT;
+    IF done < cardinality(p_places) THEN
+        RAISE unique_violation USING MESSAGE = 'a conversation is gone';
+    END IF;
 END $$;
 
 -- Keep what keys made. One whose conversation was deleted is free; any other that is there was made by somebody who was faster.
