@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from threadkeep.conversations import Conversations
     from threadkeep.errors import ThreadkeepError
     from threadkeep.integrations.conversation_store import ConversationStore
-    from threadkeep.llm.options import ModelOptions
+    from threadkeep.llm.base import ModelOptions
     from threadkeep.runtime import open  # noqa: A004
     from threadkeep.store.base import Store
     from threadkeep.tools.base import ToolContext, ToolOutcome
@@ -107,7 +107,7 @@ _HOMES = {
     "Message": "conversation.message",
     "MessageCompleted": "conversation.events",
     "MessageStarted": "conversation.events",
-    "ModelOptions": "llm.options",
+    "ModelOptions": "llm.base",
     "Policy": "context.base",
     "ReadersCounted": "conversation.events",
     "Registry": "tools.registry",

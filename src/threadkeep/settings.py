@@ -15,7 +15,7 @@ from urllib.parse import quote, urlsplit
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from threadkeep.errors import InvalidValue
-from threadkeep.llm.options import DEFAULTS, ModelOptions
+from threadkeep.llm.base import DEFAULTS, ModelOptions
 from threadkeep.store.base import MAX_BYTES
 from threadkeep.tools.base import DEFAULT_TIMEOUT
 from threadkeep.tools.mcp import McpServer, McpServerName

@@ -13,11 +13,10 @@ from langchain_openai import ChatOpenAI
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult, Usage
 from threadkeep.errors import ContextTooLong, ModelError, ModelRateLimited, ModelRefused, ModelTimeout, ModelUnavailable
 from threadkeep.llm.answer import Answer
-from threadkeep.llm.base import Model, Request, Stopped, Text, ToolSpec, Used
+from threadkeep.llm.base import Model, ModelOptions, Request, Stopped, Text, ToolSpec, Used
 from threadkeep.llm.langchain import LangChainModel
 from threadkeep.llm.langchain.model import chat_model_named
 from threadkeep.llm.loading import NO_REAL_MODELS, load_model
-from threadkeep.llm.options import ModelOptions
 from threadkeep.testing import openai_answers as answers
 from threadkeep.testing.openai_server import OpenAiServer, Played, openai_server
 from threadkeep.testing.providers import openai

@@ -15,11 +15,10 @@ from langchain_core.language_models import GenericFakeChatModel
 from threadkeep.conversation.message import Message, Role
 from threadkeep.errors import ContextTooLong, ModelError, ModelRateLimited, ModelRefused, ModelUnavailable
 from threadkeep.llm.answer import Answer
-from threadkeep.llm.base import Model, Request, Text, ToolSpec
+from threadkeep.llm.base import Model, ModelOptions, Request, Text, ToolSpec
 from threadkeep.llm.langchain import LangChainModel
 from threadkeep.llm.langchain.direct import DirectChat, posted
 from threadkeep.llm.langchain.wire import read_gemini
-from threadkeep.llm.options import ModelOptions
 from threadkeep.testing.openai_server import CUT, OpenAiServer, Played, openai_server
 from threadkeep.testing.providers import anthropic
 

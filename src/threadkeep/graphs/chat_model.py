@@ -23,9 +23,8 @@ from pydantic import ConfigDict
 
 from threadkeep.conversation.message import Usage
 from threadkeep.errors import ModelUnavailable
-from threadkeep.llm.base import CallPart, Delta, Model, Request, Stopped, Text, ToolSpec, Used
+from threadkeep.llm.base import DEFAULTS, CallPart, Delta, Model, ModelOptions, Request, Stopped, Text, ToolSpec, Used
 from threadkeep.llm.langchain.messages import from_langchain
-from threadkeep.llm.options import DEFAULTS, ModelOptions
 
 BROKE_OFF = "The model broke off."
 

@@ -7,10 +7,65 @@ raises is a `ModelError`, before or in the middle of the stream; an error that m
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, ValidationError
 
 from threadkeep.conversation.message import Message, Usage
-from threadkeep.llm.options import DEFAULTS, ModelOptions
+from threadkeep.conversation.value import Text as ValidText
+from threadkeep.conversation.value import Value
+from threadkeep.errors import InvalidValue
+
+
+class ModelOptions(Value):
+    """What can be asked of a model beside its context; an option that is not given is the provider's default.
+
+    How a provider calls an option, and whether it knows it, is decided where the provider is called. Each description
+    is what the documentation says.
+    """
+
+    temperature: float | None = Field(
+        default=None, ge=0, le=2, description="how freely words are chosen, 0 to 2 (Anthropic: 1)"
+    )
+    top_p: float | None = Field(
+        default=None, gt=0, le=1, description="choose among the likeliest words that make up this share, up to 1"
+    )
+    max_tokens: int | None = Field(
+        default=None, ge=1, le=10_000_000, description="where an answer is cut off, in tokens, thinking included"
+    )
+    stop: Annotated[
+        tuple[Annotated[ValidText, Field(min_length=1, max_length=200)], ...],
+        BeforeValidator(lambda given: (given,) if isinstance(given, str) else given),
+    ] = Field(default=(), max_length=4, description="up to four texts before which an answer ends")
+    seed: int | None = Field(
+        default=None, ge=0, lt=2**31, description="the same number makes the same answer likelier (not Anthropic)"
+    )
+    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = Field(
+        default=None,
+        description="how long a model that reasons may think: `low`, `medium`, `high` or another it has",
+    )
+
+    @classmethod
+    def read(cls, given: Any) -> Self:
+        """Return options that somebody wrote as JSON. Raises InvalidValue that names what is wrong."""
+        try:
+            return cls.model_validate(given)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            place = ".".join(map(str, ("options", *first["loc"])))
+            raise InvalidValue(f"{place}: {first['msg']}. The options are: {', '.join(cls.model_fields)}.") from None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The options that differ from the provider's default, by name."""
+        return self.model_dump(exclude_defaults=True)
+
+    def over(self, base: "ModelOptions") -> "ModelOptions":
+        """Return these options, and those of the base that are not among them."""
+        return base.model_copy(update=self.given)
+
+
+DEFAULTS = ModelOptions()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,7 @@ from typing import Any
 from threadkeep.context.base import Policy, Processor
 from threadkeep.context.standard import STANDARD
 from threadkeep.errors import InvalidValue
-from threadkeep.llm.base import Model
-from threadkeep.llm.options import DEFAULTS, ModelOptions
+from threadkeep.llm.base import DEFAULTS, Model, ModelOptions
 from threadkeep.machine.machine import Machine
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.agent import Agent

@@ -19,8 +19,7 @@ from threadkeep.conversation.message import Message
 from threadkeep.errors import InvalidValue, ModelUnavailable
 from threadkeep.graphs.chat_model import KeptChatModel, call_message
 from threadkeep.graphs.graph_agent import GraphAgent, GraphContext
-from threadkeep.llm.base import Model, Text
-from threadkeep.llm.options import ModelOptions
+from threadkeep.llm.base import Model, ModelOptions, Text
 from threadkeep.testing.scripted_model import ScriptedModel, says, wants
 from threadkeep.tools.decorator import FunctionTool, tool
 from threadkeep.tools.registry import Registry

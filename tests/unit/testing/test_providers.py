@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
-from threadkeep.llm.base import Request, ToolSpec
-from threadkeep.llm.options import ModelOptions
+from threadkeep.llm.base import ModelOptions, Request, ToolSpec
 from threadkeep.testing.providers import PROVIDERS, ProviderRefusal, anthropic, check_everywhere, gemini, openai
 
 TOOLS = (ToolSpec(name="look", description="Look.", parameters={"type": "object", "properties": {}}),)

@@ -12,12 +12,11 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import Runnable
 
 from threadkeep.errors import ContextTooLong, ModelRefused, UnknownModel
-from threadkeep.llm.base import Delta, Model, Request, ToolSpec
+from threadkeep.llm.base import Delta, Model, ModelOptions, Request, ToolSpec
 from threadkeep.llm.choice import PROVIDERS, pip_line
 from threadkeep.llm.langchain.direct import deltas as direct_deltas
 from threadkeep.llm.langchain.direct import direct
 from threadkeep.llm.langchain.messages import ChunkReader, to_langchain
-from threadkeep.llm.options import ModelOptions
 from threadkeep.llm.vendor_errors import as_model_error, missing_key
 
 OLLAMA_WINDOW = 8_192

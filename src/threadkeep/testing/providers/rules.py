@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from threadkeep.llm.options import ModelOptions
+from threadkeep.llm.base import ModelOptions
 
 
 class ProviderRefusal(AssertionError):  # noqa: N818 - it is a refusal, and an assertion to pytest

@@ -6,7 +6,7 @@ import pytest
 
 import threadkeep
 from threadkeep.errors import InvalidValue
-from threadkeep.llm.options import DEFAULTS, ModelOptions
+from threadkeep.llm.base import DEFAULTS, ModelOptions
 from threadkeep.runtime import found_assistants
 from threadkeep.settings import Settings
 from threadkeep.testing.scripted_model import ScriptedModel, says
