@@ -30,7 +30,7 @@ SHOWN = 10
 """Messages of the past that are shown when a conversation is resumed."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_chat_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `threadkeep chat`."""
     parser.add_argument("--assistant", metavar="NAME", help="who answers: an installed assistant, or module:name")
     parser.add_argument("--model", metavar="NAME", help="the model that answers: provider:model, or demo")
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_chat(arguments: argparse.Namespace) -> int:
     """Chat until the input ends or the person leaves."""
     flags = {"store": arguments.store, "model": arguments.model}
     return _run(load_settings(os.environ, flags, read_trusted_file(os.environ)), arguments)

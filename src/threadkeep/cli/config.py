@@ -17,13 +17,13 @@ from threadkeep.tools.mcp import McpServer
 HIDDEN = "(hidden)"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_config_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `threadkeep config`."""
     add_setting_flags(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_config(arguments: argparse.Namespace) -> int:
     """Print the settings."""
     flags, file = given_flags(arguments), read_trusted_file(os.environ)
     settings = load_settings(os.environ, flags, file)

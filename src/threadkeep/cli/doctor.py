@@ -1,29 +1,274 @@
 """`threadkeep doctor`: looks at everything that a server needs, and says what to do about what is missing.
 
-It changes nothing that is there: an SQLite file or folder that does not exist yet is not made. Each check is in
-`checks` or `setting_checks`; here they are run one after the other and told.
+It changes nothing that is there: an SQLite file or folder that does not exist yet is not made. A check takes the
+settings and yields findings; it never raises and never waits for long.
 """
 
 import argparse
 import asyncio
 import json
+import logging
 import os
+import shutil
+import socket
 import sys
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import NamedTuple
 
-from threadkeep.cli.checks import CHECKS
-from threadkeep.cli.findings import Finding, Grade
 from threadkeep.cli.flags import add_setting_flags, given_flags
 from threadkeep.cli.trust import read_trusted_file
-from threadkeep.settings import Settings, load_settings
+from threadkeep.errors import StoreNotMigrated, StoreTooNew, ThreadkeepError
+from threadkeep.llm.choice import choose_model
+from threadkeep.llm.loading import load_model
+from threadkeep.runtime import found_assistants, load_counter, open_store, pending_migrations, store_path
+from threadkeep.server.middleware.origins import is_loopback
+from threadkeep.settings import Settings, load_settings, unknown_variables
+from threadkeep.tools.mcp import Connected
+from threadkeep.tools.mcp.servers import McpServers
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+class Grade(StrEnum):
+    """How good it is: a warning does not keep a server from working."""
+
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+class Finding(NamedTuple):
+    """What was looked at, what was found, and what to do about it."""
+
+    grade: Grade
+    what: str
+    said: str
+    advice: str | None = None
+
+
+MCP_SECONDS = 15.0
+MEGABYTE = 1024**2
+LITTLE_SPACE = 1024 * MEGABYTE
+NO_SPACE = 50 * MEGABYTE
+CLOCK_SECONDS = 120.0
+
+
+async def check_store(settings: Settings) -> AsyncIterator[Finding]:
+    """Open the store, which checks its schema, and try to write; one that opening would change is not opened."""
+    shown, path = settings.store_without_secrets, _path(settings)
+    if path is not None and not path.exists():
+        yield _will_be_made(shown, path)
+        return
+    try:
+        pending = pending_migrations(settings.store) if path is not None else []
+        with _warnings() as warnings:
+            yield _will_be_migrated(shown, pending) if pending else await _tried(shown, settings.store)
+        for warning in warnings:
+            yield Finding(Grade.WARN, "store", warning)
+    except ThreadkeepError as error:
+        yield Finding(Grade.FAIL, "store", f"{shown}: {error}", _store_advice(error))
+
+
+class _Listener(logging.Handler):
+    """Keeps the warnings of a log."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.heard: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.heard.append(record.getMessage())
+
+
+@contextmanager
+def _warnings() -> Iterator[list[str]]:
+    """Collect what a store has to say when it is opened, so that it is told as a finding."""
+    logger, listener = logging.getLogger("threadkeep.store"), _Listener()
+    logger.addHandler(listener)
+    try:
+        yield listener.heard
+    finally:
+        logger.removeHandler(listener)
+
+
+async def _tried(shown: str, url: str) -> Finding:
+    store = await open_store(url)
+    try:
+        await store.ping()
+    finally:
+        await store.close()
+    return Finding(Grade.OK, "store", f"{shown} can be read and written, and its schema is current")
+
+
+def _will_be_migrated(shown: str, pending: list[str]) -> Finding:
+    said = f"{shown} is of an earlier release; opening it applies {', '.join(pending)}"
+    return Finding(Grade.WARN, "store", said, "copy it first if you may want to go back to that release")
+
+
+def _will_be_made(shown: str, path: Path) -> Finding:
+    folder = _existing(path.absolute().parent)
+    if os.access(folder, os.W_OK | os.X_OK):
+        return Finding(Grade.OK, "store", f"{shown} does not exist yet and will be made")
+    return Finding(Grade.FAIL, "store", f"{shown} cannot be made in {folder}", "allow it, or choose another --store")
+
+
+def _store_advice(error: ThreadkeepError) -> str:
+    if isinstance(error, StoreNotMigrated):
+        return "threadkeep migrate --store URL"
+    return "upgrade Threadkeep" if isinstance(error, StoreTooNew) else "check the URL, the rights and the database"
+
+
+async def check_disk(settings: Settings) -> AsyncIterator[Finding]:
+    """Look how much room is left where the store is."""
+    path = _path(settings)
+    if path is None:
+        return
+    folder = _existing(path.absolute().parent)
+    free = shutil.disk_usage(folder).free
+    said = f"{free // MEGABYTE} MB free in {folder}"
+    if free < NO_SPACE:
+        yield Finding(Grade.FAIL, "disk", said, "make room: messages can soon not be stored any more")
+    elif free < LITTLE_SPACE:
+        yield Finding(Grade.WARN, "disk", said, "make room")
+    else:
+        yield Finding(Grade.OK, "disk", said)
+
+
+async def check_model(settings: Settings) -> AsyncIterator[Finding]:
+    """Choose the model as a server would, and load it; no provider is called."""
+    choice = await choose_model(settings.model, os.environ)
+    try:
+        load_model(choice.name)
+    except ThreadkeepError as error:
+        yield Finding(Grade.FAIL, "model", f"{choice.name}: {error}", "install what is missing, or choose --model")
+        return
+    if choice.name == "demo":
+        advice = "set a provider's key, such as OPENAI_API_KEY, or --model"
+        yield Finding(Grade.WARN, "model", f"demo, whose answers are scripted. {choice.reason}", advice)
+    else:
+        yield Finding(Grade.OK, "model", f"{choice.name}. {choice.reason}")
+
+
+async def check_mcp(settings: Settings) -> AsyncIterator[Finding]:
+    """Connect to every MCP server."""
+    async with McpServers(settings.mcp.servers) as servers:
+        await servers.settled(MCP_SECONDS)
+        states = servers.states()
+    for state in states:
+        what = f"mcp {state.server}"
+        if state.state is Connected.READY:
+            yield Finding(Grade.OK, what, f"connected, with {state.tools} tools")
+        else:
+            reason = state.reason or f"no answer within {MCP_SECONDS:g} seconds"
+            yield Finding(Grade.FAIL, what, reason, f"check [mcp.servers.{state.server}] in threadkeep.toml")
+
+
+async def check_port(settings: Settings) -> AsyncIterator[Finding]:
+    """Try to listen where a server would."""
+    place = f"{settings.host}:{settings.port}"
+    try:
+        family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+        socket.create_server((settings.host, settings.port), family=family).close()
+        yield Finding(Grade.OK, "port", f"{place} is free")
+    except OSError as error:
+        if _is_ours(settings.host, settings.port):
+            yield Finding(Grade.WARN, "port", f"a Threadkeep server listens on {place} already")
+        else:
+            reason = (error.strerror or str(error)).partition(" (while")[0]
+            yield Finding(
+                Grade.FAIL, "port", f"cannot listen on {place}: {reason}", "choose another --port, or another --host"
+            )
+
+
+def _is_ours(host: str, port: int) -> bool:
+    connection = HTTPConnection(host, port, timeout=2)
+    try:
+        connection.request("GET", "/health/live")
+        return b'"status"' in connection.getresponse().read(100)
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+async def check_clock(settings: Settings) -> AsyncIterator[Finding]:
+    """Compare the clock with files that were written before now."""
+    path = _path(settings)
+    written = [Path(__file__), *([path] if path is not None and path.exists() else [])]
+    behind = max(file.stat().st_mtime for file in written) - time.time()
+    if behind > CLOCK_SECONDS:
+        advice = "set the clock, best by NTP: ids and leases need it"
+        yield Finding(Grade.WARN, "clock", f"the clock is {behind:.0f} seconds behind a file of ours", advice)
+    else:
+        yield Finding(Grade.OK, "clock", f"{time.strftime('%Y-%m-%d %H:%M:%S %z')}, plausible")
+
+
+def _path(settings: Settings) -> Path | None:
+    """Return where the store is on this machine; None if it is elsewhere, in memory or nowhere."""
+    try:
+        return store_path(settings.store)
+    except ThreadkeepError:
+        return None
+
+
+def _existing(folder: Path) -> Path:
+    return next((each for each in (folder, *folder.parents) if each.exists()), Path("/"))
+
+
+async def check_variables(settings: Settings) -> AsyncIterator[Finding]:
+    """Find variables that look like settings and are not heard, as misspelt ones are."""
+    for name in unknown_variables(os.environ):
+        advice = "threadkeep config lists the settings; unset it if it belongs to something else"
+        yield Finding(Grade.WARN, "variable", f"{name} is set, but there is no such setting", advice)
+
+
+async def check_assistants(settings: Settings) -> AsyncIterator[Finding]:
+    """Load every assistant, and the counter of tokens, as a server would."""
+    try:
+        known = found_assistants(settings)
+        load_counter(settings.token_counter)
+    except ThreadkeepError as error:
+        advice = "install what is missing, or correct threadkeep.toml"
+        yield Finding(Grade.FAIL, "assistants", str(error), advice)
+        return
+    yield Finding(Grade.OK, "assistants", ", ".join(known))
+    for dialect, name in settings.dialects:
+        if name not in known:
+            said = f"{name}, which is to answer in the dialect {dialect}, is not there; {next(iter(known))} answers"
+            yield Finding(Grade.WARN, "dialects", said, "correct [dialects] in threadkeep.toml, or install it")
+
+
+async def check_address(settings: Settings) -> AsyncIterator[Finding]:
+    """Find an address that a server refuses to listen on."""
+    if settings.auth == "none" and not is_loopback(settings.host):
+        advice = "make a key with 'threadkeep keys create --tenant T --user U' and serve with --auth keys"
+        said = f"{settings.host} is not a loopback address, and nobody would be asked who they are"
+        yield Finding(Grade.FAIL, "address", said, advice)
+
+
+CHECKS: tuple[Callable[[Settings], AsyncIterator[Finding]], ...] = (
+    check_variables,
+    check_clock,
+    check_disk,
+    check_store,
+    check_model,
+    check_assistants,
+    check_mcp,
+    check_address,
+    check_port,
+)
+
+
+def add_doctor_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `threadkeep doctor`."""
     add_setting_flags(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_doctor(arguments: argparse.Namespace) -> int:
     """Check, print a line for each finding, and return 1 if something would keep a server from working."""
     settings = load_settings(os.environ, given_flags(arguments), read_trusted_file(os.environ))
     findings = asyncio.run(_findings(settings, as_lines=not arguments.json))

@@ -6,15 +6,17 @@ second run goes on where it stopped. How an index works is not decided here but 
 
 import argparse
 import asyncio
+import json
 import os
+import re
 import sys
 from pathlib import Path
+from types import TracebackType
+from typing import Self, TextIO, cast
 
-from threadkeep.cli.progress import Progress
 from threadkeep.cli.terminal import Terminal
-from threadkeep.cli.where import parse_filter
-from threadkeep.errors import IndexUnusable, InvalidInput
-from threadkeep.retrieval.base import Document, Query
+from threadkeep.errors import IndexUnusable, InvalidInput, InvalidValue
+from threadkeep.retrieval.base import Document, Filter, Operator, Query, Scalar
 from threadkeep.retrieval.embeddings import Embeddings, NoEmbeddings
 from threadkeep.retrieval.files import KINDS, find_files, read_documents
 from threadkeep.retrieval.hybrid import Added, HybridIndex
@@ -24,8 +26,11 @@ GROUP_DOCUMENTS = 64
 GROUP_CHARACTERS = 500_000
 SHOWN_CHARACTERS = 200
 
+WIDTH = 30
+_OPERATOR = re.compile("[<>!]=|[<>=]")
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+
+def add_index_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `threadkeep index`."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="add|list|remove|search")
     add = actions.add_parser("add", help="add documents, or bring them up to date")
@@ -49,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     search.add_argument("--limit", type=int, default=5, help="how many passages at most (default: 5)")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_index(arguments: argparse.Namespace) -> int:
     """Do what was asked for."""
     terminal = Terminal(sys.stdin, sys.stdout, sys.stderr, os.environ)
     try:
@@ -170,3 +175,53 @@ def _counted(documents: int) -> str:
 
 def _line(terminal: Terminal, text: str) -> str:
     return terminal.harmless(" ".join(text.split()))
+
+
+class Progress:
+    """How far it is. The line is wiped at the end, so that what is said afterwards stands alone."""
+
+    def __init__(self, total: int, screen: TextIO) -> None:
+        self._total = max(total, 1)
+        self._screen = screen if screen.isatty() else None
+        self._shown = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.clear()
+
+    def show(self, done: int, remark: str) -> None:
+        """Draw the bar anew."""
+        share = min(done / self._total, 1.0)
+        bar = "█" * int(share * WIDTH)
+        self._draw(f"{bar:░<{WIDTH}} {share:4.0%}  {remark}")
+
+    def clear(self) -> None:
+        """Wipe the bar away; the next `show` draws it again."""
+        self._draw("")
+
+    def _draw(self, line: str) -> None:
+        if self._screen is not None and line != self._shown:
+            self._screen.write(f"\r\x1b[K{line}")
+            self._screen.flush()
+            self._shown = line
+
+
+def parse_filter(text: str) -> Filter:
+    """Return the filter. A value that looks like a number, true or false is one; quoted, it is text."""
+    match = _OPERATOR.search(text)
+    field = text[: match.start()].strip() if match else ""
+    if match is None or not field or "!" in field:
+        raise InvalidValue(
+            f"{text!r} is no filter: write a field, one of = != < <= > >=, and a value, as in 'price<500'."
+        )
+    return Filter(field, cast(Operator, match[0]), _value(text[match.end() :].strip()))
+
+
+def _value(text: str) -> Scalar:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if isinstance(value, str | int | float) else text

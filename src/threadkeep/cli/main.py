@@ -1,7 +1,7 @@
 """The entry point of `threadkeep`: finds the command, and turns errors into one line and an exit status.
 
-A command is a module of this folder with `add_arguments` and `run`. It is imported only when it is called, so that
-`threadkeep --help` is quick and loads no server and no driver. What a command does is not decided here.
+A command NAME is two functions of a module of this folder, `add_NAME_arguments` and `run_NAME`. The module is imported
+only when it is called, so that `threadkeep --help` is quick and loads no server and no driver.
 """
 
 import argparse
@@ -9,7 +9,6 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import Protocol, cast
 
 from threadkeep import __version__
 from threadkeep.errors import ThreadkeepError
@@ -25,16 +24,8 @@ COMMANDS = {
     "config": "show every setting and where it came from",
     "doctor": "check store, model, tool servers and port",
 }
-
-
-class Command(Protocol):
-    """What a command's module offers."""
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the command's own arguments."""
-
-    def run(self, arguments: argparse.Namespace) -> int:
-        """Do it; the answer is the exit status."""
+MODULES = {"keys": "api_keys", "logins": "api_keys"}
+"""Where a command is that is not in the module of its name."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -95,14 +86,14 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(name: str, argv: Sequence[str]) -> int:
-    command = cast(Command, importlib.import_module(f"threadkeep.cli.{name}"))
+    module = importlib.import_module(f"threadkeep.cli.{MODULES.get(name, name)}")
     parser = argparse.ArgumentParser(prog=f"threadkeep {name}", description=COMMANDS[name], allow_abbrev=False)
     parser.add_argument("--config", metavar="FILE", help="the file of settings (default: threadkeep.toml, if trusted)")
-    command.add_arguments(parser)
+    getattr(module, f"add_{name}_arguments")(parser)
     arguments = parser.parse_args(argv)
     if arguments.config is not None:
         os.environ["THREADKEEP_CONFIG"] = arguments.config  # whatever reads settings from now on
-    return command.run(arguments)
+    return int(getattr(module, f"run_{name}")(arguments))
 
 
 if __name__ == "__main__":

@@ -13,12 +13,12 @@ from threadkeep.runtime import migrate
 from threadkeep.settings import load_settings
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_migrate_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `threadkeep migrate`."""
     parser.add_argument("--store", metavar="URL", help="the store to migrate (default: the one that is set)")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_migrate(arguments: argparse.Namespace) -> int:
     """Migrate, and print one line for each migration."""
     settings = load_settings(os.environ, {"store": arguments.store}, read_trusted_file(os.environ))
     applied = asyncio.run(migrate(settings.store))

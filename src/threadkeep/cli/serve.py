@@ -60,12 +60,12 @@ LAST_SECONDS = 5
 """How long answers that are under way may take once everything else has stopped."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_serve_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `threadkeep serve`."""
     add_setting_flags(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_serve(arguments: argparse.Namespace) -> int:
     """Serve until told to stop."""
     settings = load_settings(os.environ, given_flags(arguments), read_trusted_file(os.environ))
     if settings.auth == "none" and not is_loopback(settings.host):

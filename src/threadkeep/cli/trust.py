@@ -19,11 +19,11 @@ from threadkeep.settings import file_path, read_file
 _HOW = "look at it, and then either run 'threadkeep trust' or name it with --config"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_trust_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `threadkeep trust`: there are none."""
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_trust(arguments: argparse.Namespace) -> int:
     """Remember the file as it is."""
     path = file_path(os.environ)
     try:

@@ -3,8 +3,7 @@
 import json
 from typing import Any
 
-from threadkeep.cli.markdown_stream import TextStream
-from threadkeep.cli.terminal import Terminal
+from threadkeep.cli.terminal import Terminal, TextStream
 from threadkeep.conversation.blocks import Block
 from threadkeep.conversation.events import (
     Event,

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from threadkeep.cli import checks
+from threadkeep.cli import doctor
 from threadkeep.cli.main import main
 from threadkeep.runtime import open_store
 from threadkeep.settings import Settings
@@ -54,7 +54,7 @@ def test_a_fresh_install_is_well_and_nothing_is_made(folder: Path, capsys: pytes
 async def test_a_store_that_is_there_is_opened_and_tried(folder: Path) -> None:
     store = await open_store("sqlite:///threadkeep.db")
     await store.close()
-    found = [finding async for finding in checks.check_store(Settings())]
+    found = [finding async for finding in doctor.check_store(Settings())]
     assert [finding.grade for finding in found] == ["ok"]
 
 
@@ -114,7 +114,7 @@ def test_a_taken_port_is_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
 def test_room_on_the_disk_is_looked_at(
     free: int, grade: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", lambda folder: Space(0, 0, free * checks.MEGABYTE))
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: Space(0, 0, free * doctor.MEGABYTE))
     status, found = diagnosed(capsys)
     assert (status, found["disk"]["grade"]) == (1 if grade == "fail" else 0, grade)
 
@@ -179,7 +179,7 @@ def test_what_a_store_warns_of_is_a_finding(
         logging.getLogger("threadkeep.store.postgres.schema").warning("the role %s owns the schema", "ada")
         return await open_store(url)
 
-    monkeypatch.setattr(checks, "open_store", open_with_a_warning)
+    monkeypatch.setattr(doctor, "open_store", open_with_a_warning)
     assert main(["doctor", "--port", "0", "--store", "memory:"]) == 0
     told = capsys.readouterr()
     assert any(

@@ -1,13 +1,22 @@
-"""`threadkeep index`: files go in, passages come out, and what is wrong is one line."""
+"""`threadkeep index`: files go in, passages come out, and what is wrong is one line.
+
+The bar: on a terminal only, and gone at the end.
+
+Filters as people type them.
+"""
 
 import asyncio
+import io
 import json
 import re
 from pathlib import Path
 
 import pytest
 
+from threadkeep.cli.index import Progress, parse_filter
 from threadkeep.cli.main import main
+from threadkeep.errors import InvalidValue
+from threadkeep.retrieval.base import Filter
 from threadkeep.retrieval.hybrid import HybridIndex
 
 PRODUCTS = [
@@ -132,3 +141,50 @@ def test_documents_are_written_in_groups(capsys: pytest.CaptureFixture[str]) -> 
 def test_an_index_remembers_its_embeddings(filled: str) -> None:
     assert HybridIndex.made_with(filled) == "wordllama:l2_supercat_256"
     asyncio.run(HybridIndex.open(filled).close())
+
+
+class Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_it_grows_on_a_terminal_and_is_wiped_at_the_end() -> None:
+    screen = Screen()
+    with Progress(200, screen) as progress:
+        progress.show(100, "a.md")
+        assert "█" * 15 + "░" * 15 + "  50%  a.md" in screen.getvalue()
+        progress.show(500, "b.md")
+        assert "100%  b.md" in screen.getvalue()
+    assert screen.getvalue().endswith("\r\x1b[K")
+
+
+def test_without_a_terminal_nothing_is_written() -> None:
+    pipe = io.StringIO()
+    with Progress(0, pipe) as progress:
+        progress.show(1, "a.md")
+    assert pipe.getvalue() == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("price<500", Filter("price", "<", 500)),
+        ("price <= 499.5", Filter("price", "<=", 499.5)),
+        ("price>=-3", Filter("price", ">=", -3)),
+        ("brand=Samsung", Filter("brand", "=", "Samsung")),
+        ("brand != Fairphone 5", Filter("brand", "!=", "Fairphone 5")),
+        ("in stock=true", Filter("in stock", "=", True)),
+        ('model="500"', Filter("model", "=", "500")),
+        ("formula=a=b", Filter("formula", "=", "a=b")),
+        ("note=", Filter("note", "=", "")),
+        ("tags=[1]", Filter("tags", "=", "[1]")),
+    ],
+)
+def test_a_filter_means_what_it_looks_like(text: str, meant: Filter) -> None:
+    assert parse_filter(text) == meant
+
+
+@pytest.mark.parametrize("text", ["", "price", "<500", "=", "! = 5"])
+def test_what_is_no_filter_is_explained(text: str) -> None:
+    with pytest.raises(InvalidValue, match="is no filter: write a field"):
+        parse_filter(text)

@@ -1,4 +1,7 @@
-"""`threadkeep keys`: make, list and revoke the API keys that let people and programs in."""
+"""`threadkeep keys`: make, list and revoke the API keys that let people and programs in.
+
+`threadkeep logins`: list the browsers that are signed in, and sign them out. Nothing shown there lets anybody in.
+"""
 
 import argparse
 import asyncio
@@ -16,12 +19,13 @@ from threadkeep.errors import InvalidStoreUrl, StoreUnavailable
 from threadkeep.runtime import open_store, store_path
 from threadkeep.settings import Settings, load_settings
 from threadkeep.store.base import Store
+from threadkeep.store.keyring import KeyRing
 
 HINT = 9
 _UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minutes=1)}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_keys_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `threadkeep keys`."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="create|list|revoke")
     create = new_action(actions, "create", "make a key and show it once")
@@ -61,10 +65,10 @@ def new_action(
     return actions.add_parser(name, help=purpose, description=purpose, allow_abbrev=False)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_keys(arguments: argparse.Namespace) -> int:
     """Do what was asked for."""
     settings = checked_settings(os.environ, arguments.store, is_made=arguments.action == "create")
-    return asyncio.run(_run(settings.store, arguments))
+    return asyncio.run(_act_on_keys(settings.store, arguments))
 
 
 def checked_settings(environment: Mapping[str, str], store: str | None, *, is_made: bool = False) -> Settings:
@@ -80,14 +84,14 @@ def checked_settings(environment: Mapping[str, str], store: str | None, *, is_ma
     return settings
 
 
-async def _run(url: str, arguments: argparse.Namespace) -> int:
+async def _act_on_keys(url: str, arguments: argparse.Namespace) -> int:
     store = await open_store(url)
     try:
         match arguments.action:
             case "create":
-                await _create(store, arguments)
+                await _create_key(store, arguments)
             case "list":
-                await _list(store, arguments.tenant)
+                await _list_keys(store, arguments.tenant)
             case _:
                 key = await store.keyring.revoke(arguments.id, utc_now())
                 print(f"revoked {key.id} of {key.scope.user} in {key.scope.tenant}")
@@ -96,7 +100,7 @@ async def _run(url: str, arguments: argparse.Namespace) -> int:
     return 0
 
 
-async def _create(store: Store, arguments: argparse.Namespace) -> None:
+async def _create_key(store: Store, arguments: argparse.Namespace) -> None:
     secret, now = new_secret(), utc_now()
     scope = Scope(tenant=arguments.tenant, user=arguments.user)
     key = ApiKey(
@@ -112,19 +116,59 @@ async def _create(store: Store, arguments: argparse.Namespace) -> None:
     print(secret)
 
 
-async def _list(store: Store, tenant: str | None) -> None:
+async def _list_keys(store: Store, tenant: str | None) -> None:
     keys = await store.keyring.all(tenant)
     if not keys:
         print("There are no keys yet; `threadkeep keys create` makes one.", file=sys.stderr)
     for key in keys:
-        state = _state(key)
+        state = _state_of(key)
         made = f"{key.created_at:%Y-%m-%d %H:%M}"
         print(f"{key.id}  {key.hint}...  {key.scope.tenant}  {key.scope.user}  {key.role}  {made}  {state}")
 
 
-def _state(key: ApiKey) -> str:
+def _state_of(key: ApiKey) -> str:
     if key.revoked_at:
         return f"revoked {key.revoked_at:%Y-%m-%d %H:%M}"
     if not key.expires_at:
         return "good"
     return f"{'good until' if key.is_good(utc_now()) else 'expired'} {key.expires_at:%Y-%m-%d %H:%M}"
+
+
+def add_logins_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `threadkeep logins`."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="list|end")
+    listing = new_action(actions, "list", "list the browsers that are signed in")
+    listing.add_argument("--tenant", help="of this tenant only")
+    listing.add_argument("--user", help="of this user only")
+    end = new_action(actions, "end", "sign a browser out")
+    end.add_argument("id", help="the id that `list` shows")
+    for action in (listing, end):
+        add_store_flag(action)
+
+
+def run_logins(arguments: argparse.Namespace) -> int:
+    """Do what was asked for."""
+    return asyncio.run(_act_on_logins(checked_settings(os.environ, arguments.store).store, arguments))
+
+
+async def _act_on_logins(url: str, arguments: argparse.Namespace) -> int:
+    store = await open_store(url)
+    try:
+        if arguments.action == "list":
+            await _list_logins(store.keyring, arguments)
+        else:
+            await store.keyring.end_login(arguments.id)
+            print(f"ended {arguments.id}")
+    finally:
+        await store.close()
+    return 0
+
+
+async def _list_logins(keyring: KeyRing, arguments: argparse.Namespace) -> None:
+    logins = await keyring.logins(arguments.tenant, arguments.user)
+    if not logins:
+        print("Nobody is signed in.", file=sys.stderr)
+    for login in logins:
+        until = min(login.idle_until, login.ends_at)
+        times = f"since {login.created_at:%Y-%m-%d %H:%M}  until {until:%Y-%m-%d %H:%M}"
+        print(f"{login.id}  {login.key.scope.tenant}  {login.key.scope.user}  {times}  {login.device}")
