@@ -14,17 +14,26 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Depends, Response
 from pydantic import Field
 
+from threadkeep.context.blocks import text_of_blocks
 from threadkeep.conversation.cursor import Cursor
-from threadkeep.conversation.events import TurnEnded, TurnWaiting
+from threadkeep.conversation.events import (
+    Event,
+    MessageCompleted,
+    MessageStarted,
+    TextDelta,
+    ToolCalled,
+    ToolReturned,
+    TurnEnded,
+    TurnQueued,
+    TurnWaiting,
+)
+from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.conversation.value import Text
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
-from threadkeep.server.dialects.exchange import Asking, Calling, DialectBody, Exchange, find
+from threadkeep.server.dialects.exchange import Asking, Calling, DialectBody, Exchange, find, status_of
 from threadkeep.server.dialects.form import body_reader, described
-from threadkeep.server.dialects.message_counts import MessageCounts
-from threadkeep.server.dialects.reply import status_of
-from threadkeep.server.dialects.telling import Telling
 from threadkeep.server.idempotency_header import replay_headers
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import room_for_stream
@@ -32,6 +41,68 @@ from threadkeep.server.routes.events import LastEventId
 from threadkeep.server.shown import Shown
 from threadkeep.server.sse import DialectEvent, stream
 from threadkeep.store.base import MAX_LIMIT
+
+Told = list[tuple[str, dict[str, Any]]]
+
+
+class TurnTranslator:
+    """Translates the events of a turn; without a number it is the first turn that an event is about.
+
+    `begun` is the message that the reader has the beginning of already, if it comes back in the middle of one.
+    """
+
+    def __init__(self, turn: int | None, begun: str | None = None) -> None:
+        self._turn = turn
+        self._begun = {begun}
+        self._of_others: set[str] = set()
+
+    def is_about(self, event: Event) -> bool:
+        """Whether an event belongs to the turn."""
+        match event.what:
+            case TextDelta(message=message) | ToolCalled(message=message):
+                return message not in self._of_others
+            case TurnQueued():
+                return False
+        if event.turn is not None and self._turn is None:
+            self._turn = event.turn
+        if event.turn is not None and event.turn == self._turn:
+            return True
+        match event.what:
+            case MessageStarted(message=message):
+                self._of_others.add(message)
+            case MessageCompleted(message=whole):
+                self._of_others.add(whole.id)
+        return False
+
+    @property
+    def turn(self) -> int:
+        """The turn that is told; 0 before it is known."""
+        return self._turn or 0
+
+    def tell(self, event: Event) -> Told:
+        """Return what to say of an event of the turn; the end of a turn that did not fail is the caller's to tell."""
+        match event.what:
+            case TextDelta(message=message, text=text):
+                self._begun.add(message)
+                return [("delta", {"text": text})]
+            case MessageCompleted(message=whole):
+                return self._whole(whole)
+            case ToolCalled(call=call):
+                return [("tool_call", {"id": call.id, "name": call.name, "args": call.args})]
+            case ToolReturned(result=result, content=content):
+                return [("tool_result", {"tool_call_id": result.tool_call_id, "content": content})]
+            case TurnEnded(failure=failure) if failure is not None:
+                return [("error", failure.model_dump())]
+            case _:
+                return []
+
+    def _whole(self, message: Message) -> Told:
+        """Return a finished answer as one delta, unless its text was told as it was written."""
+        if message.role is not Role.ASSISTANT or message.id in self._begun:
+            return []
+        text = message.content or text_of_blocks(message)
+        return [("delta", {"text": text})] if text else []
+
 
 _STREAMED: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/event-stream": {}}, "description": "delta, tool_call, tool_result, then done or error."},
@@ -59,7 +130,6 @@ Sent = Annotated[StreamedChatBody, Depends(body_reader(StreamedChatBody))]
 def chat_routes(conversations: Conversations, assistant: str) -> APIRouter:
     """The routes for these conversations and the assistant that answers by default."""
     router, exchange = APIRouter(tags=["dialect: chat and stream"]), Exchange(conversations, assistant)
-    counts = MessageCounts(conversations)
 
     @router.post(
         "/api/chat", openapi_extra=described(StreamedChatBody), summary="Send a message; its answer is streamed"
@@ -87,7 +157,7 @@ def chat_routes(conversations: Conversations, assistant: str) -> APIRouter:
         if cursor is not None and await _is_told(conversation, cursor):
             return Response(status_code=204)
         place = await _newest_turn(conversation) if cursor is None else _Place(cursor)
-        return stream(_told(conversation, counts, place), conversation.id)
+        return stream(_told(conversation, place), conversation.id)
 
     return router
 
@@ -127,21 +197,19 @@ async def _is_told(conversation: ConversationHandle, cursor: Cursor) -> bool:
         seq = page.entries[-1].seq
 
 
-async def _told(
-    conversation: ConversationHandle, counts: MessageCounts, place: _Place
-) -> AsyncGenerator[DialectEvent, None]:
+async def _told(conversation: ConversationHandle, place: _Place) -> AsyncGenerator[DialectEvent, None]:
     """Yield the events of one turn in the words of this dialect, each with the cursor that it has everywhere."""
-    telling = Telling(place.turn, place.cursor.message)
+    translator = TurnTranslator(place.turn, place.cursor.message)
     async with aclosing(conversation.follow(place.cursor)) as events:
         async for event in events:
-            if not telling.is_about(event):
+            if not translator.is_about(event):
                 continue
-            for name, data in telling.tell(event):
+            for name, data in translator.tell(event):
                 yield DialectEvent(name, data, event.cursor)
             end = event.what
-            if isinstance(end, TurnEnded | TurnWaiting) and await conversation.turn(telling.turn).is_over(event):
+            if isinstance(end, TurnEnded | TurnWaiting) and await conversation.turn(translator.turn).is_over(event):
                 if isinstance(end, TurnWaiting) or end.failure is None:
-                    now = await conversation.read()
-                    done = {"session_id": now.id, "message_count": await counts.of(now), "status": status_of(end)}
+                    count = await conversation.count()
+                    done = {"session_id": conversation.id, "message_count": count, "status": status_of(end)}
                     yield DialectEvent("done", done, event.cursor)
                 return

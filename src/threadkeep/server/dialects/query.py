@@ -5,8 +5,7 @@ from pydantic import Field
 
 from threadkeep.conversation.value import Text
 from threadkeep.conversations import Conversations
-from threadkeep.server.dialects.exchange import Asking, Calling, DialectBody, Exchange
-from threadkeep.server.dialects.reply import Reply
+from threadkeep.server.dialects.exchange import Asking, Calling, DialectBody, Exchange, Reply
 
 
 class QueryBody(DialectBody):

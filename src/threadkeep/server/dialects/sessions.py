@@ -14,9 +14,16 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.value import Text
 from threadkeep.conversations import Conversations
 from threadkeep.server.bodies import Title, canonical_body
-from threadkeep.server.dialects.exchange import Asking, Calling, DialectBody, Exchange, check_room, find
-from threadkeep.server.dialects.message_counts import MessageCounts
-from threadkeep.server.dialects.reply import Reply, UsedTool
+from threadkeep.server.dialects.exchange import (
+    Asking,
+    Calling,
+    DialectBody,
+    Exchange,
+    Reply,
+    UsedTool,
+    check_room,
+    find,
+)
 from threadkeep.server.idempotency_header import replay_headers
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import room_for_export
@@ -81,11 +88,16 @@ class Sessions:
 
     def __init__(self, conversations: Conversations) -> None:
         self._conversations = conversations
-        self._counts = MessageCounts(conversations)
 
     async def shown(self, conversation: Conversation) -> ShownSession:
         """Return a conversation as a session."""
-        return _shown(conversation, 1 + await self._counts.of(conversation))
+        handle = self._conversations.at(conversation.scope, conversation.id)
+        return ShownSession(
+            session_id=conversation.id,
+            created_at=conversation.created_at,
+            last_accessed=conversation.updated_at,
+            message_count=1 + await handle.count(head=conversation.head),
+        )
 
     async def whole(self, conversation: Conversation) -> AsyncIterator[str]:
         """Yield a session with all of its messages piece by piece, as the JSON of a `WholeSession`."""
@@ -102,15 +114,6 @@ class Sessions:
         assistants = self._conversations.assistants
         name = conversation.assistant or next(iter(assistants))
         return conversation.system or (assistants[name].instructions if name in assistants else "")
-
-
-def _shown(conversation: Conversation, messages: int) -> ShownSession:
-    return ShownSession(
-        session_id=conversation.id,
-        created_at=conversation.created_at,
-        last_accessed=conversation.updated_at,
-        message_count=messages,
-    )
 
 
 def session_routes(conversations: Conversations, assistant: str) -> APIRouter:

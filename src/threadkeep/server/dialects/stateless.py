@@ -4,7 +4,10 @@ The events are those of the native API. A stream that ended cannot be taken up a
 gone, so an EventSource that comes back is told to stop (204) instead of asking the model a second time.
 """
 
-from collections.abc import AsyncIterator
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, suppress
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
@@ -15,14 +18,15 @@ from starlette.responses import Response, StreamingResponse
 
 from threadkeep.context.blocks import old_text_of
 from threadkeep.context.tokens import four_characters_each
+from threadkeep.conversation.events import Event
 from threadkeep.conversation.ids import Id
 from threadkeep.conversation.message import Message, Role, check_role
 from threadkeep.conversation.value import Text
 from threadkeep.conversation_handle import ConversationHandle, TurnHandle
 from threadkeep.conversations import Conversations
-from threadkeep.errors import InvalidValue
+from threadkeep.errors import InvalidValue, TurnNotFound
+from threadkeep.runtime import open_store
 from threadkeep.server.bodies import canonical_body
-from threadkeep.server.dialects.aside import Asides
 from threadkeep.server.dialects.exchange import (
     Caller,
     Calling,
@@ -38,6 +42,47 @@ from threadkeep.server.negotiation import refuse_head
 from threadkeep.server.routes.events import LastEventId
 from threadkeep.server.sse import stream
 from threadkeep.settings import Settings
+from threadkeep.store.base import Store
+
+logger = logging.getLogger(__name__)
+
+
+class Asides:
+    """Opens stores beside those of some conversations, and throws each away when the stream of its turn ends."""
+
+    def __init__(self, conversations: Conversations, max_bytes: int) -> None:
+        self._conversations = conversations
+        self._max_bytes = max_bytes
+        self._ending: set[asyncio.Task[None]] = set()
+
+    async def open(self) -> tuple[Conversations, Store]:
+        """Return conversations in an empty store. Their turns count as any others do."""
+        store = await open_store("memory:", max_bytes=self._max_bytes)
+        return self._conversations.beside(store), store
+
+    async def follow(
+        self, conversation: ConversationHandle, turn: TurnHandle, store: Store
+    ) -> AsyncGenerator[Event, None]:
+        """Yield what happens in a turn; when the reader leaves, the turn is stopped and its store goes."""
+        try:
+            async with aclosing(turn.events()) as events:
+                async for event in events:
+                    yield event
+        finally:
+            # A task of its own: whoever closes a stream may itself be cancelled, and could not wait here.
+            task = asyncio.create_task(_end(conversation, store))
+            self._ending.add(task)
+            task.add_done_callback(self._ending.discard)
+
+
+async def _end(conversation: ConversationHandle, store: Store) -> None:
+    try:
+        with suppress(TurnNotFound):
+            await conversation.cancel()
+        await store.close()
+    except Exception:
+        logger.exception("a question that was asked aside did not end cleanly")
+
 
 HISTORY_TOKENS = 2000
 ROUTE = "POST /v1/chat/query/stream"

@@ -2,16 +2,18 @@
 
 import asyncio
 import json
+import logging
 from typing import Any
 
 import pytest
 
 from tests.told import name_of
 from tests.unit.server.dialects.serving import assert_problem, events_in, names_and_data, serving
+from tests.unit.server.serving import served, until
 from threadkeep.conversation.message import Role
+from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.llm.base import Text
-from threadkeep.server.dialects.aside import Asides
-from threadkeep.server.dialects.stateless import Said, trimmed
+from threadkeep.server.dialects.stateless import Asides, Said, trimmed
 from threadkeep.settings import Settings
 from threadkeep.store.base import MAX_BYTES
 from threadkeep.testing.scripted_model import ScriptedModel, says
@@ -127,3 +129,18 @@ async def test_a_reader_who_leaves_ends_the_turn_and_its_model_call() -> None:
         await events.aclose()
         await asyncio.gather(*asyncio.all_tasks() - before)
         assert served.model.closed == [True]
+
+
+async def test_an_end_that_fails_is_logged(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    async def fail(*given: object) -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(ConversationHandle, "cancel", fail)
+    with caplog.at_level(logging.ERROR):
+        async with served() as client:
+            assert (await client.get("/v1/chat/query/stream?query=hello")).status_code == 200
+
+            async def is_told() -> bool:
+                return "did not end cleanly" in caplog.text
+
+            await until(is_told)
