@@ -12,8 +12,8 @@ from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.entry import Status, Update
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.runtime import open_store, open_unanswered
-from threadkeep.server import list_events
-from threadkeep.server.list_events import SHOWN, TOP, WHOLE_EVERY, watch_list
+from threadkeep.server.routes import events as list_events
+from threadkeep.server.routes.events import SHOWN, TOP, WHOLE_EVERY, watch_list
 from threadkeep.store.base import ConversationPage, Store
 
 
