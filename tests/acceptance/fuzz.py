@@ -91,10 +91,10 @@ def memory(process: int) -> int:
 def left_open(url: str) -> int:
     """Return how many streams are open after their readers have gone, and had time to be noticed."""
     until = time.monotonic() + 30
-    while (found := httpx.get(f"{url}/metrics").text.partition("\nthreadkeep_open_streams ")[2].split()[0]) != "0":
+    while (found := httpx.get(f"{url}/metrics").text.partition("\nthreadkeep_open_streams ")[2].split()[0]) != "0.0":
         if time.monotonic() > until:
             break
-    return int(found)
+    return int(float(found))
 
 
 def main(arguments: list[str] | None = None) -> int:

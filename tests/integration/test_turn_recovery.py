@@ -446,7 +446,7 @@ async def test_a_store_that_hangs_does_not_keep_the_process_from_stopping(
     await (await new_conversation(conversations)).send("Hello")
     await until(stalled.is_set)
     async with asyncio.timeout(5):
-        await conversations.close()
+        await conversations.close(patience=0.0)
 
 
 async def test_turns_left_at_a_stop_are_taken_up_at_the_next_start(url: str) -> None:
