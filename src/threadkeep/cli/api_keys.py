@@ -5,19 +5,17 @@
 
 import argparse
 import asyncio
-import os
 import sys
-from collections.abc import Mapping
 from datetime import timedelta
 
-from threadkeep.cli.trust import read_trusted_file
+from threadkeep.cli.trust import trusted_settings
 from threadkeep.conversation.api_key import ApiKey, KeyRole, digest_of, new_secret
 from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import InvalidStoreUrl, StoreUnavailable
 from threadkeep.runtime import open_store, store_path
-from threadkeep.settings import Settings, load_settings
+from threadkeep.settings import Settings
 from threadkeep.store.base import Store
 from threadkeep.store.keyring import KeyRing
 
@@ -67,13 +65,13 @@ def new_action(
 
 def run_keys(arguments: argparse.Namespace) -> int:
     """Do what was asked for."""
-    settings = checked_settings(os.environ, arguments.store, is_made=arguments.action == "create")
+    settings = checked_settings(arguments.store, is_made=arguments.action == "create")
     return asyncio.run(_act_on_keys(settings.store, arguments))
 
 
-def checked_settings(environment: Mapping[str, str], store: str | None, *, is_made: bool = False) -> Settings:
+def checked_settings(store: str | None, *, is_made: bool = False) -> Settings:
     """Return the settings; refuse a store that ends with this command, and one that is missing unless it is made."""
-    settings = load_settings(environment, {"store": store}, read_trusted_file(environment))
+    settings = trusted_settings({"store": store})
     if settings.store.startswith("memory:"):
         raise InvalidStoreUrl(
             "A store in memory ends with this command, and its keys with it: name another with --store."
@@ -148,7 +146,7 @@ def add_logins_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_logins(arguments: argparse.Namespace) -> int:
     """Do what was asked for."""
-    return asyncio.run(_act_on_logins(checked_settings(os.environ, arguments.store).store, arguments))
+    return asyncio.run(_act_on_logins(checked_settings(arguments.store).store, arguments))
 
 
 async def _act_on_logins(url: str, arguments: argparse.Namespace) -> int:

@@ -12,18 +12,17 @@ from contextlib import contextmanager
 
 from threadkeep.background import LoopThread
 from threadkeep.cli.follower import Follower
-from threadkeep.cli.greeting import greet, way_back
-from threadkeep.cli.session import Session, assistant_of, resumed
+from threadkeep.cli.session import Session, assistant_of, greet, resumed, way_back
 from threadkeep.cli.slash_commands import run_command
 from threadkeep.cli.terminal import Terminal, interrupts
-from threadkeep.cli.trust import read_trusted_file
+from threadkeep.cli.trust import trusted_settings
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.message import Role
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import MCP_PATIENCE, Conversations
 from threadkeep.errors import ThreadkeepError
 from threadkeep.runtime import Hosting, found_assistants, load_assistant, load_counter, open_conversations
-from threadkeep.settings import Settings, load_settings
+from threadkeep.settings import Settings
 from threadkeep.turn.assistant import Assistant
 
 SHOWN = 10
@@ -44,12 +43,7 @@ def add_chat_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_chat(arguments: argparse.Namespace) -> int:
     """Chat until the input ends or the person leaves."""
-    flags = {"store": arguments.store, "model": arguments.model}
-    return _run(load_settings(os.environ, flags, read_trusted_file(os.environ)), arguments)
-
-
-def _run(settings: Settings, arguments: argparse.Namespace) -> int:
-    terminal = _terminal()
+    settings, terminal = trusted_settings({"store": arguments.store, "model": arguments.model}), _terminal()
     known = found_assistants(settings)
     asked_for = load_assistant(arguments.assistant, known) if arguments.assistant else None
     with LoopThread() as background, _opened(background, settings, known, asked_for) as conversations:
@@ -106,31 +100,19 @@ def _session(
     if arguments.resume is None:
         fields = {"assistant": asked_for.name if asked_for else None, "model": arguments.model}
         assistant = next(iter(conversations.assistants.values()))
-        return Session(
-            background=background,
-            terminal=terminal,
-            conversations=conversations,
-            assistant=assistant,
-            fields=fields,
-        )
+        return Session(background, terminal, conversations, assistant, fields=fields)
     found = background.run(resumed(conversations, arguments))
-    return Session(
-        background=background,
-        terminal=terminal,
-        conversations=conversations,
-        assistant=assistant_of(conversations, found.value, asked_for),
-        id=found.id,
-        found=found,
-    )
+    assistant = assistant_of(conversations, found.value, asked_for)
+    return Session(background, terminal, conversations, assistant, id=found.id, found=found)
 
 
 def _catch_up(session: Session, conversation: ConversationHandle, follower: Follower) -> None:
     """Show the newest messages, and follow what is not finished to its end."""
-    present = session.background.run(conversation.read()).entries
-    for message in session.background.run(session.newest(SHOWN, until=present)):
+    present = session.background.run(conversation.read())
+    for message in session.background.run(conversation.messages(limit=SHOWN, head=present.head)):
         follower.view.message(message)
-    follower.resume(Cursor(seq=present))
-    last = session.background.run(session.newest(1))
+    follower.resume(Cursor(seq=present.entries))
+    last = session.background.run(conversation.messages(limit=1))
     if last and last[0].role is Role.USER:
         session.terminal.say("(your last message has no answer; /regenerate asks again)")
 

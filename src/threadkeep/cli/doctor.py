@@ -20,14 +20,14 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import NamedTuple
 
-from threadkeep.cli.flags import add_setting_flags, given_flags
-from threadkeep.cli.trust import read_trusted_file
+from threadkeep.cli.config import add_setting_flags, given_flags
+from threadkeep.cli.trust import trusted_settings
 from threadkeep.errors import StoreNotMigrated, StoreTooNew, ThreadkeepError
 from threadkeep.llm.choice import choose_model
 from threadkeep.llm.loading import load_model
 from threadkeep.runtime import found_assistants, load_counter, open_store, pending_migrations, store_path
 from threadkeep.server.middleware.origins import is_loopback
-from threadkeep.settings import Settings, load_settings, unknown_variables
+from threadkeep.settings import Settings, unknown_variables
 from threadkeep.tools.mcp import Connected
 from threadkeep.tools.mcp.servers import McpServers
 
@@ -270,7 +270,7 @@ def add_doctor_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_doctor(arguments: argparse.Namespace) -> int:
     """Check, print a line for each finding, and return 1 if something would keep a server from working."""
-    settings = load_settings(os.environ, given_flags(arguments), read_trusted_file(os.environ))
+    settings = trusted_settings(given_flags(arguments))
     findings = asyncio.run(_findings(settings, as_lines=not arguments.json))
     if arguments.json:
         print(json.dumps([finding._asdict() for finding in findings], indent=2))

@@ -6,11 +6,9 @@ opened. How a migration works is not decided here but in `store/`.
 
 import argparse
 import asyncio
-import os
 
-from threadkeep.cli.trust import read_trusted_file
+from threadkeep.cli.trust import trusted_settings
 from threadkeep.runtime import migrate
-from threadkeep.settings import load_settings
 
 
 def add_migrate_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +18,7 @@ def add_migrate_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_migrate(arguments: argparse.Namespace) -> int:
     """Migrate, and print one line for each migration."""
-    settings = load_settings(os.environ, {"store": arguments.store}, read_trusted_file(os.environ))
+    settings = trusted_settings({"store": arguments.store})
     applied = asyncio.run(migrate(settings.store))
     for name in applied:
         print(f"applied {name}")

@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING, cast
 import uvicorn
 from fastapi import FastAPI
 
-from threadkeep.cli.flags import add_setting_flags, given_flags
-from threadkeep.cli.trust import read_trusted_file
+from threadkeep.cli.config import add_setting_flags, given_flags
+from threadkeep.cli.trust import trusted_settings
 from threadkeep.cli.watchdog import watchdog
 from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue, ModelError, UnknownModel
@@ -39,7 +39,7 @@ from threadkeep.server.connection import Connection, ConnectionLimits, calm_coll
 from threadkeep.server.logs import TurnLog, logging_to
 from threadkeep.server.metrics import ServerMetrics
 from threadkeep.server.middleware.origins import is_loopback
-from threadkeep.settings import Settings, load_settings
+from threadkeep.settings import Settings
 from threadkeep.turn.admission import Admission
 from threadkeep.turn.observer import Observers
 
@@ -67,7 +67,7 @@ def add_serve_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_serve(arguments: argparse.Namespace) -> int:
     """Serve until told to stop."""
-    settings = load_settings(os.environ, given_flags(arguments), read_trusted_file(os.environ))
+    settings = trusted_settings(given_flags(arguments))
     if settings.auth == "none" and not is_loopback(settings.host):
         return _refuse(f"{settings.host} is not a loopback address; {HOW_TO_OPEN}", 2)
     try:

@@ -1,23 +1,22 @@
-"""A conversation as the terminal holds it: made when the first thing is said in it, or resumed."""
+"""A conversation as the terminal holds it: made when the first thing is said in it, or resumed, and greeted."""
 
 import argparse
-from collections.abc import AsyncIterator
+import shlex
 from dataclasses import dataclass, field
 from typing import Any
 
 from threadkeep.background import LoopThread
 from threadkeep.cli.terminal import Terminal
 from threadkeep.conversation.conversation import Conversation
-from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.ids import new_id
-from threadkeep.conversation.message import Message
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.errors import ConversationNotFound, InvalidValue
+from threadkeep.settings import Settings
 from threadkeep.turn.assistant import Assistant
 
 
-@dataclass(kw_only=True)
+@dataclass
 class Session:
     """What the parts of the chat share. `fields` are those of a conversation that is yet to be created."""
 
@@ -42,20 +41,6 @@ class Session:
         if self.found is None:
             self.found = self.background.run(self.conversations.create(id=self.id, **self.fields))
         return self.found
-
-    def backwards(self, head: int | None = None) -> AsyncIterator[Entry]:
-        """Yield the entries of a branch (none: the current one), the newest first."""
-        return self.conversation.backwards(head)
-
-    async def newest(self, limit: int, until: int | None = None) -> list[Message]:
-        """Return the newest messages of the current branch, oldest first; none that is stored behind `until`."""
-        found: list[Message] = []
-        async for entry in self.backwards():
-            if len(found) == limit:
-                break
-            if isinstance(entry.body, Message) and (until is None or entry.seq <= until):
-                found.append(entry.body)
-        return found[::-1]
 
 
 async def resumed(conversations: Conversations, arguments: argparse.Namespace) -> ConversationHandle:
@@ -83,3 +68,35 @@ def assistant_of(conversations: Conversations, conversation: Conversation, asked
     if asked_for is not None and assistant.name != asked_for.name:
         raise InvalidValue(f"This conversation is with the assistant {owner}, not {asked_for.name}.")
     return assistant
+
+
+def greet(session: Session, settings: Settings, arguments: argparse.Namespace) -> None:
+    """Say it. UnknownModel if the model that should answer cannot be loaded."""
+    chosen = None if session.found is None else session.background.run(session.conversation.read()).model
+    model = session.conversations.model(chosen or arguments.model, session.assistant)
+    say = session.terminal.say
+    say(f"{model.name} answers. {_reason(session, chosen, arguments)}")
+    if model.is_scripted:
+        say(f"{model.name} is scripted: it plays fixed answers, and no language model is connected.")
+    say(f"This is conversation {session.id}. To go on with it later:")
+    say(f"  {way_back(session, settings, arguments)}")
+    if session.terminal.is_interactive:
+        say("/help lists what else you can do, Ctrl-C stops an answer, Ctrl-D leaves.")
+
+
+def _reason(session: Session, chosen: str | None, arguments: argparse.Namespace) -> str:
+    if arguments.model:
+        return "You chose it."
+    if chosen:
+        return "It was chosen for this conversation."
+    if session.assistant.model:
+        return f"The assistant {session.assistant.name} asks for it."
+    return session.conversations.model_choice.reason
+
+
+def way_back(session: Session, settings: Settings, arguments: argparse.Namespace) -> str:
+    """Return the command that resumes this conversation; it shows no password."""
+    words = ["threadkeep", "chat", "--resume", session.id]
+    words += ["--assistant", arguments.assistant] if arguments.assistant else []
+    words += ["--store", settings.store_without_secrets] if arguments.store else []
+    return shlex.join(words)

@@ -68,7 +68,7 @@ def _branch(session: Session, _follower: Follower, argument: str) -> None:
 async def _described(session: Session, branch: Branch) -> str:
     """Return the newest question of a branch and what was last said to it, in one line."""
     said: list[str] = []
-    async for entry in session.backwards(branch.head):
+    async for entry in session.conversation.backwards(branch.head):
         if isinstance(entry.body, Message) and entry.body.content:
             if entry.body.role is Role.USER:
                 return " → ".join(map(_short, [entry.body.content, *said[:1]]))
@@ -91,7 +91,7 @@ def _edit(session: Session, follower: Follower, argument: str) -> None:
 
 
 async def _last_question(session: Session) -> tuple[Entry, Message]:
-    async for entry in session.backwards():
+    async for entry in session.conversation.backwards():
         if isinstance(entry.body, Message) and entry.body.role is Role.USER:
             return entry, entry.body
     raise NotFound("There is no message of yours to edit.")
@@ -105,7 +105,7 @@ def _history(session: Session, follower: Follower, argument: str) -> None:
     if argument and (not argument.isdecimal() or not int(argument)):
         raise InvalidValue(f"/history takes how many messages to show, not {argument!r}.")
     limit = int(argument) if argument else SHOWN
-    for message in session.background.run(session.newest(limit)):
+    for message in session.background.run(session.conversation.messages(limit=limit)):
         follower.view.message(message)
 
 

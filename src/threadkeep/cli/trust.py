@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from threadkeep.errors import InvalidValue
-from threadkeep.settings import file_path, read_file
+from threadkeep.settings import Settings, file_path, load_settings, read_file
 
 _HOW = "look at it, and then either run 'threadkeep trust' or name it with --config"
 
@@ -32,6 +32,11 @@ def run_trust(arguments: argparse.Namespace) -> int:
         raise InvalidValue(f"there is no {path} here") from None
     print(f"{path} is used from now on, until it changes")
     return 0
+
+
+def trusted_settings(flags: Mapping[str, object]) -> Settings:
+    """Return the settings of this process, as flags, its environment and a file that may be used say."""
+    return load_settings(os.environ, flags, read_trusted_file(os.environ))
 
 
 def read_trusted_file(environment: Mapping[str, str]) -> dict[str, Any]:
