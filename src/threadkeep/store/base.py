@@ -425,6 +425,12 @@ class Store(ABC):
     async def users(self, tenant: str) -> tuple[str, ...]:
         """Return the users of a tenant who have at least one conversation, by name."""
 
+    # For whoever keeps the store
+
+    @abstractmethod
+    async def tenants(self) -> tuple[str, ...]:
+        """Return every tenant that may have conversations, by name."""
+
 
 def _characters(entry: Entry) -> int:
     """Return about how much text an entry holds; what most entries are is seen at a glance."""

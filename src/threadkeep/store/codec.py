@@ -152,14 +152,21 @@ def _decode(row: Row) -> Body:
         return _BODY.validate_python(parts | {"kind": _NAMES[row.kind]})
     # What we have written ourselves in the usual shape needs no second check; everything else goes through the models.
     known = _known_parts(parts) if parts else _BARE
-    message = Message.trusted(
+    bare = known or _BARE
+    message = Message.trusted(  # in the order of the fields, so that it is written as every other message
         kind="message",
         id=decode_id(row.id or b""),
         role=_ROLES[row.kind // 2],
         content=row.content,
+        blocks=bare["blocks"],
+        tool_calls=bare["tool_calls"],
+        tool_result=bare["tool_result"],
+        tool_trace=bare["tool_trace"],
+        usage=bare["usage"],
         tokens=row.tokens,
         status=_STATUSES[row.kind % 2],
-        **(known or {}),
+        model=bare["model"],
+        started_at=bare["started_at"],
     )
     return message if known else Message.model_validate(message.__dict__ | parts)
 

@@ -111,6 +111,9 @@ class MemoryStore(LedgerStore):
     async def ping(self) -> None:
         await self._run(lambda: None)
 
+    async def tenants(self) -> tuple[str, ...]:
+        return tuple(sorted(self._tenants))
+
     async def _run(self, work: Callable[[], T]) -> T:
         if self._closed:
             raise StoreUnavailable("The store is closed.")

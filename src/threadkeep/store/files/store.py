@@ -114,6 +114,9 @@ class FilesStore(LedgerStore):
         """Return what was found wrong with files since the store was opened, and what was done about it."""
         return self._problems.all()
 
+    async def tenants(self) -> tuple[str, ...]:
+        return tuple(sorted((LOCAL.tenant, *await self._run(self._tenants))))
+
     # Seams
 
     async def _run(self, work: Callable[[], T]) -> T:

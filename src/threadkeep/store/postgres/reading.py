@@ -56,6 +56,10 @@ class Reader:
         """Return the names of those who have a conversation."""
         return tuple(row["name"] for row in await self._db.pool.call("users", tenant))
 
+    async def tenants(self) -> tuple[str, ...]:
+        """Return the names of all tenants."""
+        return tuple(row["name"] for row in await self._db.pool.call("tenants"))
+
     async def tree(self, scope: Scope, conversation: str) -> Tree:
         """Return the shape of the tree."""
         place = await self._db.place(scope, conversation)

@@ -165,3 +165,6 @@ class PostgresStore(RuledStore):
 
     async def users(self, tenant: str) -> tuple[str, ...]:
         return await self._reader.users(check_id(tenant))
+
+    async def tenants(self) -> tuple[str, ...]:
+        return await self._reader.tenants()

@@ -150,6 +150,10 @@ class SqliteStore(EmbeddedStore):
         with translating_sqlite_errors(self._reader.db):
             return self._reader.users(check_id(tenant))
 
+    async def tenants(self) -> tuple[str, ...]:
+        with translating_sqlite_errors(self._reader.db):
+            return tuple(name for (name,) in self._reader.db.rows("SELECT name FROM tenant ORDER BY name"))
+
     # Seams
 
     async def _read(self, scope: Scope, conversation: str, read: Callable[[SqliteLog], T]) -> T:

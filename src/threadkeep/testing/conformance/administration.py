@@ -85,6 +85,13 @@ class TestAdministration:
         await store.restore(ADA, second)
         assert await store.users("acme") == ("ada", "bob")
 
+    async def test_every_tenant_with_a_conversation_is_named(self, store: Store) -> None:
+        await new(store, EVE)
+        await new(store, ADA)
+        tenants = await store.tenants()
+        assert {"acme", "umbrella"} <= set(tenants)
+        assert list(tenants) == sorted(tenants)
+
     @pytest.mark.parametrize("tenant", ["", "..", "a/b", "a b", "a\x00"])
     async def test_what_can_be_no_tenant_is_refused(self, store: Store, tenant: str) -> None:
         with pytest.raises(InvalidId):

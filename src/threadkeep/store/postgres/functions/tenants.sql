@@ -30,6 +30,10 @@ BEGIN
     SELECT p.key INTO owner FROM threadkeep.person p WHERE p.tenant = enter.tenant AND p.name = p_user;
 END $$;
 
+CREATE FUNCTION threadkeep.tenants() RETURNS TABLE (name text) LANGUAGE sql STABLE AS $$
+    SELECT t.name FROM threadkeep.tenant t ORDER BY t.name
+$$;
+
 CREATE FUNCTION threadkeep.ping() RETURNS void LANGUAGE sql AS $$
     UPDATE threadkeep.pulse SET at = now()
 $$;

@@ -1,0 +1,118 @@
+"""Conversations on their way into a store: each by itself, again and again without harm, and all of it is counted."""
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+
+from threadkeep.conversation.conversation import NewConversation
+from threadkeep.conversation.entry import Entry
+from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.turn import TurnChange
+from threadkeep.errors import Conflict, InvalidInput, NotFound
+from threadkeep.store.base import Import, Store
+from threadkeep.transfer.portable import Header, Portable, Problem
+
+STEP_ENTRIES = 250
+STEP_CHARACTERS = 1_000_000
+MAX_PROBLEMS = 1000
+"""How many problems are kept for the report; the others are counted."""
+
+
+@dataclass(slots=True)
+class Report:
+    """What an import did."""
+
+    conversations: int = 0
+    added: int = 0
+    unchanged: int = 0
+    entries: int = 0
+    failed: int = 0
+    problems: list[Problem] = field(default_factory=list)
+
+    def fail(self, problem: Problem) -> None:
+        """Count what could not be taken in."""
+        self.failed += 1
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(problem)
+
+
+class Importer:
+    """Fills a store. Everything goes to `scope`, but where `keep_owners` is set and a header says whose it is."""
+
+    def __init__(self, store: Store, scope: Scope, *, keep_owners: bool = False, assistant: str | None = None) -> None:
+        self.report = Report()
+        self._store = store
+        self._scope = scope
+        self._keep_owners = keep_owners
+        self._assistant = assistant
+
+    async def add(self, item: Portable | Problem) -> None:
+        """Put a conversation into the store, or note a problem; a conversation that does not fit is a problem too."""
+        if isinstance(item, Problem):
+            self.report.fail(item)
+            return
+        try:
+            added = await self._put(item)
+        except (InvalidInput, Conflict, NotFound) as error:
+            self.report.fail(Problem.of(item.place or item.header.id, _clear(error)))
+            return
+        self.report.conversations += 1
+        self.report.entries += added
+        if added:
+            self.report.added += 1
+        else:
+            self.report.unchanged += 1
+
+    def scope_of(self, header: Header) -> Scope:
+        """Return whom a conversation will belong to."""
+        if not self._keep_owners:
+            return self._scope
+        return Scope(tenant=header.tenant or self._scope.tenant, user=header.user or self._scope.user)
+
+    async def _put(self, item: Portable) -> int:
+        header, added = item.header, 0
+        names = ("id", "assistant", "title", "system", "model", "metadata")
+        new = NewConversation(**{name: getattr(header, name) for name in names})
+        if new.assistant is None and self._assistant is not None:
+            new = new.model_copy(update={"assistant": self._assistant})
+        scope = self.scope_of(header)
+        for step in _steps(item.entries()):
+            is_last = not step or step[-1].seq == header.entries
+            added += await self._store.import_entries(
+                scope,
+                Import(
+                    new=new,
+                    created_at=header.created_at,
+                    entries=step,
+                    version=header.version if is_last else None,
+                    open_turns=item.open_turns if is_last else {},
+                ),
+            )
+        return added
+
+
+def _clear(error: InvalidInput | Conflict | NotFound) -> InvalidInput | Conflict | NotFound:
+    """Return the error; that an id is somebody else's is told as what it means for an import."""
+    if isinstance(error, NotFound):
+        return type(error)("The tenant has a conversation with this id already, which is not this user's.")
+    return error
+
+
+def _steps(entries: Iterator[Entry]) -> Iterator[tuple[Entry, ...]]:
+    """Yield entries in groups that are stored together; one empty group where there is none."""
+    group: list[Entry] = []
+    characters, yielded = 0, False
+    for entry in entries:
+        group.append(entry)
+        characters += len(getattr(entry.body, "content", "")) + (500 if isinstance(entry.body, TurnChange) else 0)
+        if len(group) >= STEP_ENTRIES or characters >= STEP_CHARACTERS:
+            yield tuple(group)
+            group, characters, yielded = [], 0, True
+    if group or not yielded:
+        yield tuple(group)
+
+
+async def drained(items: AsyncIterator[Portable | Problem], importer: Importer) -> Report:
+    """Import everything and return the report."""
+    async for item in items:
+        await importer.add(item)
+    return importer.report

@@ -1,0 +1,161 @@
+"""Our own export as JSON Lines: each conversation's header, its entries and a line that seals them; then the total.
+
+Every line is one JSON object with one key that says what it is. The seal is the SHA-256 of the lines before it, from
+the header on, so a conversation that was cut off or changed is noticed before anything of it is stored.
+"""
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from hashlib import sha256
+from typing import IO, Any
+
+from threadkeep.conversation.entry import Entry
+from threadkeep.conversation.export import ExportedEntry
+from threadkeep.errors import ImportDamaged, ImportTooLarge, InvalidInput, TooDeep, UnknownFormat
+from threadkeep.transfer.portable import Header, LogCheck, Portable, Problem, Spool, to_entry, validated
+
+FORMAT, VERSION = "threadkeep.export", 1
+BEGINNING = f'{{"format":"{FORMAT}","version":{VERSION}}}\n'
+MAX_LINE = 64 * 1024 * 1024
+
+
+class JsonlWriter:
+    """Writes conversations as lines, one after the other."""
+
+    def __init__(self) -> None:
+        self.conversations = 0
+        self.entries = 0
+
+    async def conversation(self, header: Header, log: AsyncIterator[Entry]) -> AsyncIterator[str]:
+        """Yield the lines of one conversation."""
+        seal = sha256()
+        line = f'{{"conversation":{header.to_json()}}}\n'
+        seal.update(line.encode())
+        yield line
+        async for entry in log:
+            line = f'{{"entry":{ExportedEntry.of(entry).model_dump_json()}}}\n'
+            seal.update(line.encode())
+            yield line
+        self.conversations += 1
+        self.entries += header.entries
+        yield f'{{"end":{{"entries":{header.entries},"sha256":"{seal.hexdigest()}"}}}}\n'
+
+    def total(self) -> str:
+        """Return the last line."""
+        return f'{{"total":{{"conversations":{self.conversations},"entries":{self.entries}}}}}\n'
+
+
+class JsonlReader:
+    """Reads an export line by line. What is wrong with one conversation is told, and the next one has its turn."""
+
+    def __init__(self, file: IO[bytes], name: str) -> None:
+        self._file = file
+        self._name = name
+        self._line = 0
+        self._header: Header | None = None
+        self._begun = 0
+        self._check = LogCheck()
+        self._spool = Spool("")
+        self._seal = sha256()
+        self._whole = {"conversations": 0, "entries": 0}
+        self._broken = 0
+
+    def read(self) -> Iterator[Portable | Problem]:
+        """Yield every conversation that is whole, and what is wrong with the others."""
+        is_ended = False
+        while True:
+            try:
+                raw = self._next()
+                if raw is None:
+                    break
+                is_ended = False
+                kind, value = _line(raw)
+                if kind == "total":
+                    is_ended = True
+                    self._total(value)
+                elif (found := self._take(kind, value, raw)) is not None:
+                    yield found
+            except InvalidInput as error:
+                yield self._give_up(error)
+        if self._header is not None:
+            yield self._give_up(ImportDamaged("The file ends in the middle of a conversation."))
+        elif not is_ended:
+            yield self._problem(ImportDamaged("The file was cut off: its last line is missing."))
+
+    def _next(self) -> bytes | None:
+        raw = self._file.readline(MAX_LINE + 1)
+        self._line += 1
+        if len(raw) > MAX_LINE:
+            while raw and not raw.endswith(b"\n"):
+                raw = self._file.readline(MAX_LINE)
+            raise ImportTooLarge("A line is longer than any that we write.")
+        return raw or None
+
+    def _take(self, kind: str, value: Any, raw: bytes) -> Portable | None:
+        match kind:
+            case "format":
+                _check_version(value)
+            case "conversation":
+                if self._header is not None:
+                    self._broken += 1
+                self._begin(validated(Header, value), raw)
+            case "entry" if self._header is not None:
+                entry = to_entry(self._header.id, value)
+                self._check.add(entry)
+                self._spool.add(entry)
+                self._seal.update(raw)
+            case "end" if self._header is not None:
+                return self._end(self._header, value)
+        return None
+
+    def _begin(self, header: Header, raw: bytes) -> None:
+        self._header, self._begun = header, self._line
+        self._check, self._spool, self._seal = LogCheck(), Spool(header.id), sha256(raw)
+
+    def _end(self, header: Header, value: Any) -> Portable:
+        if not isinstance(value, dict) or value.get("sha256") != self._seal.hexdigest():
+            raise ImportDamaged("The conversation was changed or is not complete: its seal does not fit.")
+        self._check.finish(header)
+        self._header = None
+        self._whole["conversations"] += 1
+        self._whole["entries"] += header.entries
+        return Portable(header, self._spool, self._check.open_turns, f"{self._name}, line {self._begun}")
+
+    def _total(self, value: Any) -> None:
+        if self._header is None and not self._broken and value != self._whole:
+            raise ImportDamaged("Conversations are missing: the total does not fit.")
+
+    def _give_up(self, error: InvalidInput) -> Problem:
+        """Drop the conversation that is being read, and tell why."""
+        problem = self._problem(error)
+        self._header = None
+        self._broken += 1
+        return problem
+
+    def _problem(self, error: InvalidInput) -> Problem:
+        return Problem.of(f"{self._name}, line {self._line}", error)
+
+
+def _line(raw: bytes) -> tuple[str, Any]:
+    """Return what a line is and what it says; a line that says nothing we know is passed over."""
+    if not raw.endswith(b"\n"):
+        raise ImportDamaged("The last line was cut off.")
+    try:
+        found = json.loads(raw)
+    except RecursionError:
+        raise TooDeep from None
+    except ValueError:
+        raise ImportDamaged("This is no line of JSON.") from None
+    if not isinstance(found, dict) or not found:
+        raise ImportDamaged("A line of an export is a JSON object.")
+    if "format" in found:
+        return "format", found
+    kind = next(iter(found))
+    return kind, found[kind]
+
+
+def _check_version(found: Any) -> None:
+    if found.get("format") != FORMAT:
+        raise UnknownFormat
+    if found.get("version") != VERSION:
+        raise UnknownFormat(f"This release reads exports of version {VERSION}; this one has another.")
