@@ -47,7 +47,7 @@ class Database:
             start_new_session=True,
             stderr=subprocess.DEVNULL,
         )
-        asks = [PROGRAMS / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)]
+        asks = [str(PROGRAMS / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(self.port)]
         while subprocess.run(asks, check=False).returncode != 0:
             assert self._process.poll() is None
 
