@@ -65,7 +65,6 @@ def create_app(conversations: Conversations, settings: Settings, metrics: Server
         # A redirect would name this server as it sees itself, which behind a proxy is another address.
         redirect_slashes=False,
     )
-    app.state.settings = settings
     app.state.guard = guard
     app.state.limits = Limits(conversations, settings)
     app.state.open_requests = open_requests

@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse
 from threadkeep.conversations import Conversations
 from threadkeep.errors import Stopping, StoreUnavailable, ThreadkeepError
 from threadkeep.server.problems import problem, problem_of
-from threadkeep.server.shown import Shown
+from threadkeep.server.responses import Shown
 
 READY_SECONDS = 1.5
 """How long the store gets to answer; those who ask want to know within two seconds."""
@@ -25,7 +25,6 @@ class Health(Shown):
 
 
 def health_routes(conversations: Conversations) -> APIRouter:
-    """The routes for these conversations."""
     router, asking = APIRouter(prefix="/health", tags=["health"]), _Asking(conversations)
 
     @router.get("/live", response_model=Health, summary="Whether the process answers")

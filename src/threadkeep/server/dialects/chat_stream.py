@@ -37,8 +37,8 @@ from threadkeep.server.dialects.form import body_reader, described
 from threadkeep.server.idempotency_header import replay_headers
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import room_for_stream
+from threadkeep.server.responses import Shown
 from threadkeep.server.routes.events import LastEventId
-from threadkeep.server.shown import Shown
 from threadkeep.server.sse import DialectEvent, stream
 from threadkeep.store.base import MAX_LIMIT
 
@@ -128,7 +128,6 @@ Sent = Annotated[StreamedChatBody, Depends(body_reader(StreamedChatBody))]
 
 
 def chat_routes(conversations: Conversations, assistant: str) -> APIRouter:
-    """The routes for these conversations and the assistant that answers by default."""
     router, exchange = APIRouter(tags=["dialect: chat and stream"]), Exchange(conversations, assistant)
 
     @router.post(

@@ -31,13 +31,13 @@ from threadkeep.errors import (
     LimitReached,
     Stopping,
 )
-from threadkeep.server.bodies import canonical_body
 from threadkeep.server.idempotency_header import Key, replay_headers
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import Limited, Limits
 from threadkeep.server.middleware.tracking import unless_gone
 from threadkeep.server.problems import problem_of_turn
-from threadkeep.server.shown import Shown, ShownBlocks
+from threadkeep.server.requests import canonical_body
+from threadkeep.server.responses import Shown, ShownBlocks
 
 
 class UsedTool(Shown):

@@ -16,7 +16,6 @@ class QueryBody(DialectBody):
 
 
 def query_routes(conversations: Conversations, assistant: str) -> APIRouter:
-    """The route for these conversations and the assistant that answers by default."""
     router, exchange = APIRouter(tags=["dialect: query"]), Exchange(conversations, assistant)
 
     @router.post("/chat", response_model=Reply, summary="Ask and wait for the answer")

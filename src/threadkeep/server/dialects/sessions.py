@@ -13,7 +13,6 @@ from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.value import Text
 from threadkeep.conversations import Conversations
-from threadkeep.server.bodies import Title, canonical_body
 from threadkeep.server.dialects.exchange import (
     Asking,
     Calling,
@@ -28,7 +27,8 @@ from threadkeep.server.idempotency_header import replay_headers
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import room_for_export
 from threadkeep.server.list_cursors import ListCursors
-from threadkeep.server.shown import Shown
+from threadkeep.server.requests import Title, canonical_body
+from threadkeep.server.responses import Shown
 
 Limit = Annotated[int, Query(ge=1, le=200, description="How many at most; the next ones are behind `Link`.")]
 
@@ -117,7 +117,6 @@ class Sessions:
 
 
 def session_routes(conversations: Conversations, assistant: str) -> APIRouter:
-    """The routes for these conversations and the assistant that answers by default."""
     router, cursors = APIRouter(prefix="/api/v1", tags=["dialect: sessions"]), ListCursors(conversations.keyring)
     exchange, sessions = Exchange(conversations, assistant), Sessions(conversations)
 

@@ -26,7 +26,6 @@ from threadkeep.conversation_handle import ConversationHandle, TurnHandle
 from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue, TurnNotFound
 from threadkeep.runtime import open_store
-from threadkeep.server.bodies import canonical_body
 from threadkeep.server.dialects.exchange import (
     Caller,
     Calling,
@@ -39,6 +38,7 @@ from threadkeep.server.idempotency_header import replay_headers
 from threadkeep.server.identity.guards import Actor
 from threadkeep.server.limits import Limited
 from threadkeep.server.negotiation import refuse_head
+from threadkeep.server.requests import canonical_body
 from threadkeep.server.routes.events import LastEventId
 from threadkeep.server.sse import stream
 from threadkeep.settings import Settings
@@ -117,7 +117,6 @@ _HISTORY: TypeAdapter[list[Said]] = TypeAdapter(list[Said])
 
 
 def stateless_routes(conversations: Conversations, settings: Settings) -> APIRouter:
-    """The routes for these conversations."""
     router = APIRouter(prefix="/v1/chat/query", tags=["dialect: stateless"], dependencies=[Depends(_room)])
     exchange = Exchange(conversations, settings.dialects.stateless)
     asides = Asides(conversations, settings.max_message_bytes)

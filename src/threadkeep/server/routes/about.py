@@ -5,7 +5,7 @@ from pydantic import Field
 
 from threadkeep.conversations import Conversations
 from threadkeep.server.identity.guards import Who
-from threadkeep.server.shown import Shown
+from threadkeep.server.responses import Shown
 from threadkeep.tools.mcp import Connected
 
 
@@ -61,7 +61,6 @@ class Me(Shown):
 
 
 def about_routes(conversations: Conversations) -> APIRouter:
-    """The routes for these conversations."""
     router = APIRouter(prefix="/v1", tags=["about"])
 
     @router.get("/assistants", summary="The assistants")

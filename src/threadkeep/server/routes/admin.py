@@ -5,8 +5,8 @@ from fastapi import APIRouter
 from threadkeep.conversations import Conversations
 from threadkeep.server.identity.guards import Admin
 from threadkeep.server.list_cursors import ListCursors
+from threadkeep.server.responses import ListedConversation, Shown
 from threadkeep.server.routes.conversations import Limit
-from threadkeep.server.shown import ListedConversation, Shown
 
 
 class OwnedConversation(ListedConversation):
@@ -39,7 +39,6 @@ class UsageList(Shown):
 
 
 def admin_routes(conversations: Conversations) -> APIRouter:
-    """The routes for these conversations."""
     router = APIRouter(prefix="/v1/admin", tags=["administration"])
     cursors = ListCursors(conversations.keyring)
 

@@ -12,12 +12,12 @@ from threadkeep.conversation.turn import TurnChange
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue
-from threadkeep.server.bodies import ConversationId, CreateBody, HeadBody, PatchBody, canonical_body
 from threadkeep.server.idempotency_header import Key, replay_headers
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import room_for_conversation
 from threadkeep.server.list_cursors import ListCursors
-from threadkeep.server.shown import (
+from threadkeep.server.requests import ConversationId, CreateBody, HeadBody, PatchBody, canonical_body
+from threadkeep.server.responses import (
     ConversationList,
     ListedConversation,
     ShownConversation,
@@ -41,7 +41,6 @@ IfMatch = Annotated[str | None, Header(description="The version that the change 
 
 
 def conversation_routes(conversations: Conversations) -> APIRouter:
-    """The routes for these conversations."""
     router = APIRouter(prefix="/v1/conversations", tags=["conversations"])
     cursors = ListCursors(conversations.keyring)
 

@@ -19,10 +19,10 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnState
 from threadkeep.conversations import Conversations
 from threadkeep.errors import ConversationNotFound, ThreadkeepError
-from threadkeep.server.bodies import ConversationId
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import room_for_stream
-from threadkeep.server.shown import ListedConversation
+from threadkeep.server.requests import ConversationId
+from threadkeep.server.responses import ListedConversation
 from threadkeep.server.sse import EventStream, encode, stream
 
 LOOK_EVERY = 2.0
@@ -45,7 +45,6 @@ def _streamed(description: str) -> dict[int | str, dict[str, Any]]:
 
 
 def event_routes(conversations: Conversations) -> APIRouter:
-    """The routes for these conversations."""
     router = APIRouter(prefix="/v1", tags=["reading"], dependencies=[Depends(room_for_stream)])
 
     @router.get(

@@ -16,10 +16,10 @@ from threadkeep.conversation.cursor import MAX_SEQ
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.export import export_text
 from threadkeep.conversations import Conversations
-from threadkeep.server.bodies import ConversationId
 from threadkeep.server.export.document import POLICY, HtmlWriter
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import room_for_export
+from threadkeep.server.requests import ConversationId
 from threadkeep.text.markdown import MarkdownWriter
 
 LONGEST_NAME = 60
@@ -43,7 +43,6 @@ Head = Annotated[
 
 
 def export_routes(conversations: Conversations) -> APIRouter:
-    """The route for these conversations."""
     router = APIRouter(prefix="/v1/conversations", tags=["reading"])
 
     @router.get(

@@ -6,11 +6,11 @@ from pydantic import Field
 from threadkeep.conversation.api_key import KeyRole, Login
 from threadkeep.conversation.value import Moment, Text
 from threadkeep.errors import KeyNotFound
-from threadkeep.server.bodies import Body
 from threadkeep.server.identity.api_keys import KeyGuard, set_login_cookie
 from threadkeep.server.identity.guards import Admin, Who
 from threadkeep.server.limits import within_rate
-from threadkeep.server.shown import Shown
+from threadkeep.server.requests import Body
+from threadkeep.server.responses import Shown
 from threadkeep.store.keyring import KeyRing
 
 
@@ -39,7 +39,6 @@ class LoginList(Shown):
 
 
 def login_routes(guard: KeyGuard, keyring: KeyRing) -> APIRouter:
-    """The routes for one guard and its keys."""
     router, counted = APIRouter(prefix="/v1", tags=["signing in"]), [Depends(within_rate)]
 
     @router.post("/login", status_code=204, response_class=Response, summary="Sign in: a key for a cookie")

@@ -9,14 +9,14 @@ from threadkeep.conversation.events import TurnEnded
 from threadkeep.conversation.turn import TurnState
 from threadkeep.conversation_handle import ConversationHandle, TurnHandle, TurnOutcome
 from threadkeep.conversations import Conversations
-from threadkeep.server.bodies import ApproveBody, ConversationId, RegenerateBody, SendBody, canonical_body
 from threadkeep.server.idempotency_header import Key, replay_headers
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import room_for_stream, room_to_write
 from threadkeep.server.middleware.tracking import unless_gone
 from threadkeep.server.negotiation import wants_no_wait, wants_stream
 from threadkeep.server.problems import is_conflict, problem_of_turn
-from threadkeep.server.shown import Answered, ShownMessage, ShownTurn
+from threadkeep.server.requests import ApproveBody, ConversationId, RegenerateBody, SendBody, canonical_body
+from threadkeep.server.responses import Answered, ShownMessage, ShownTurn
 from threadkeep.server.sse import stream
 
 Accept = Annotated[str, Header(description="`text/event-stream` streams the turn, `application/json` waits for it.")]
@@ -32,7 +32,6 @@ _ROOM = [Depends(room_to_write), Depends(room_for_stream)]
 
 
 def message_routes(conversations: Conversations) -> APIRouter:
-    """The routes for these conversations."""
     router = APIRouter(prefix="/v1/conversations/{id}", tags=["messages"])
 
     @router.post("/messages", dependencies=_ROOM, responses=_ANSWERS, response_model=Answered, summary="Send a message")

@@ -5,15 +5,14 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from threadkeep.conversations import Conversations
-from threadkeep.server.bodies import ConversationId
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.list_cursors import ListCursors
+from threadkeep.server.requests import ConversationId
+from threadkeep.server.responses import HitList, ShownHit
 from threadkeep.server.routes.conversations import Limit
-from threadkeep.server.shown import HitList, ShownHit
 
 
 def search_routes(conversations: Conversations) -> APIRouter:
-    """The route for these conversations."""
     router, cursors = APIRouter(prefix="/v1", tags=["reading"]), ListCursors(conversations.keyring)
 
     @router.get("/search", summary="Find messages")
@@ -26,6 +25,6 @@ def search_routes(conversations: Conversations) -> APIRouter:
     ) -> HitList:
         place = await cursors.read(after)
         page = await conversations.search(q, scope=who.scope, conversation=conversation, limit=limit, after=place)
-        return HitList(data=[ShownHit.of(hit) for hit in page.items], next=await cursors.shown(page.next))
+        return HitList(data=[ShownHit.model_validate(hit) for hit in page.items], next=await cursors.shown(page.next))
 
     return router

@@ -14,7 +14,6 @@ from threadkeep.conversation.message import Message, ToolCall, ToolResult, Usage
 from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import Failure, Turn, TurnChange, TurnState
 from threadkeep.conversation_handle import ConversationHandle
-from threadkeep.store.base import Hit
 
 
 def _any_of(schema: dict[str, Any]) -> None:
@@ -28,7 +27,7 @@ ShownBlocks = Annotated[list[AnyBlock], Field(json_schema_extra=_any_of)]
 class Shown(BaseModel):
     """An answer."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, from_attributes=True)
 
 
 class ListedConversation(Shown):
@@ -48,8 +47,7 @@ class ListedConversation(Shown):
 
     @classmethod
     def of(cls, conversation: Conversation) -> Self:
-        """Return a conversation as clients see it."""
-        return cls.model_validate(conversation.model_dump(include=set(cls.model_fields)))
+        return cls.model_validate(conversation)
 
 
 class ShownConversation(ListedConversation):
@@ -91,7 +89,6 @@ class ShownMessage(ShownContent, ShownPlace):
 
     @classmethod
     def of(cls, entry: Entry, tree: Tree) -> "ShownMessage":
-        """Return a message entry as clients see it."""
         if not isinstance(entry.body, Message):
             raise TypeError("not a message")
         place = {"seq": entry.seq, "parent": entry.parent, "turn": entry.turn, "created_at": entry.created_at}
@@ -112,7 +109,6 @@ class ShownTurn(Shown):
 
     @classmethod
     async def of(cls, conversation: ConversationHandle, turn: Turn) -> "ShownTurn":
-        """Return an open turn as clients see it."""
         queued = None
         if turn.state is TurnState.QUEUED:
             opening = (await conversation.entry(turn.number)).body
@@ -156,26 +152,12 @@ class ShownHit(Shown):
 
     conversation: str
     title: str | None
-    entry: int
+    entry: int = Field(validation_alias="seq")
     branch: int
     role: str
     created_at: datetime
     snippet: str
     highlights: list[tuple[int, int]]
-
-    @classmethod
-    def of(cls, hit: Hit) -> "ShownHit":
-        """Return a hit as clients see it."""
-        return cls(
-            conversation=hit.conversation,
-            title=hit.title,
-            entry=hit.seq,
-            branch=hit.branch,
-            role=hit.role,
-            created_at=hit.created_at,
-            snippet=hit.snippet,
-            highlights=list(hit.highlights),
-        )
 
 
 class HitList(Shown):
@@ -211,7 +193,7 @@ class ShownBranch(Shown):
     """A branch: its newest entry, when that was stored, and the beginning of its newest message with words. `fork` is
     the entry where it parted from an older branch, and `parted` tells more of that; a first branch has neither."""
 
-    model_config = ConfigDict(frozen=True, json_schema_extra={"examples": [EXAMPLE]})
+    model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
 
     head: int
     fork: int | None
