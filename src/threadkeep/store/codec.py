@@ -6,8 +6,10 @@ message too; the first byte of packed content names the dictionary, and a dictio
 """
 
 import json
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from importlib.resources import files
+from operator import itemgetter
 from typing import Any, NamedTuple, assert_never
 
 from pydantic import TypeAdapter
@@ -26,7 +28,6 @@ STATE, SUMMARY, APPROVAL, UPDATE, TURN, HEAD = range(8, 14)
 
 _RAW, _NEWEST = 0, 1
 _LEVEL = 3
-_NO_HEX = str.maketrans("", "", "0123456789abcdef")
 _BODY: TypeAdapter[Body] = TypeAdapter(Body)
 
 
@@ -76,7 +77,11 @@ class Row(NamedTuple):
     @property
     def size(self) -> int:
         """Bytes of text before packing."""
-        return len(self.content.encode()) + len((self.parts or "").encode())
+        return _size(self.content) + _size(self.parts or "")
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
 
 
 def encode(body: Body) -> Row:
@@ -111,22 +116,25 @@ _BARE: dict[str, Any] = {
     "started_at": None,
 }
 """What a message of plain text has in place of parts."""
+_parts_of, _NO_PARTS = itemgetter(*_BARE), tuple(_BARE.values())
 
 
 def _message_parts(message: Message) -> str | None:
-    # Most messages are plain text: that is seen here without building a dictionary of every field.
+    # Most messages are plain text: that is seen here without looking at fields one by one.
     fields = message.__dict__
-    said = {name for name, nothing in _BARE.items() if fields[name] != nothing}
-    return _dump(message.model_dump(mode="json", include=said)) if said else None
+    if _parts_of(fields) == _NO_PARTS:
+        return None
+    present = {name for name, nothing in _BARE.items() if fields[name] != nothing}
+    return _dump(message.model_dump(mode="json", include=present))
 
 
 def _other_parts(body: StateChange | Approval | Update | TurnChange) -> str:
-    said = {
+    present = {
         name
         for name, field in type(body).model_fields.items()
         if getattr(body, name) != field.get_default(call_default_factory=True)
     }
-    return _dump(body.model_dump(mode="json", include=said))
+    return _dump(body.model_dump(mode="json", include=present))
 
 
 def _dump(parts: dict[str, Any]) -> str:
@@ -207,10 +215,9 @@ def _known_parts(parts: dict[str, Any]) -> dict[str, Any] | None:
 def encode_id(text: str) -> bytes:
     """Return an id in 16 bytes if it is a UUID as we write them, else its text after one or two zero bytes."""
     if len(text) == 36:
-        digits = text.replace("-", "")
-        if len(digits) == 32 and not digits.translate(_NO_HEX):
-            raw = bytes.fromhex(digits)
-            if decode_id(raw) == text:
+        with suppress(ValueError):
+            raw = bytes.fromhex(text.replace("-", ""))
+            if len(raw) == 16 and decode_id(raw) == text:
                 return raw
     raw = b"\x00" + text.encode()
     return raw if len(raw) != 16 else b"\x00" + raw
@@ -229,7 +236,8 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def microseconds(moment: datetime) -> int:
     """Return a moment as a whole number."""
-    return (moment - EPOCH) // timedelta(microseconds=1)
+    since = moment - EPOCH
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 
 def moment(number: int) -> datetime:

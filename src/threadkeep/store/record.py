@@ -5,7 +5,7 @@ Beside it: the end of a log, which the rules decide by, and where a record's ent
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Protocol
 
 from pydantic import Field
 
@@ -108,10 +108,10 @@ class Tip(NamedTuple):
     head: int = 0
     newest: int = 0
 
-    def after(self, entry: Entry) -> Self:
+    def after(self, entry: Entry) -> "Tip":
         """Return the end with one more entry. What a turn begins to answer is the head, as is what was chosen."""
         if entry.continues_branch:
-            return self._replace(last=entry.seq, head=entry.seq, newest=entry.seq)
+            return Tip(entry.seq, entry.seq, entry.seq)
         chosen = isinstance(entry.body, HeadChoice)
         if chosen or (isinstance(entry.body, TurnChange) and entry.body.state is TurnState.RUNNING):
             return self._replace(last=entry.seq, head=entry.parent or ROOT)

@@ -123,7 +123,7 @@ class Rules:
     ) -> Decision[T_co]:
         rows = [encode(body) for body in bodies] if rows is None else rows
         size = sum(row.size for row in rows)
-        record = Record.trusted(**{**_UNSET, "at": self.clock(), "bodies": tuple(bodies), "bytes": size, **fields})
+        record = Record.adopt({**_UNSET, "at": self.clock(), "bodies": tuple(bodies), "bytes": size, **fields})
         return Decision(answer, record, rows)
 
     # The log

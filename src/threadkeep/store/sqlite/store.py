@@ -169,11 +169,13 @@ class SqliteStore(EmbeddedStore):
             yield
 
     async def _write(self, scope: Scope, conversation: str, verb: Verb[T]) -> T:
-        return await self._run(lambda: self._log.write(scope, conversation, verb), patient=verb.patient)
+        answer = await self.writer.run(lambda: self._log.write(scope, conversation, verb), patient=verb.patient)
+        self.maintenance.note_write()
+        return answer
 
-    async def _run(self, work: Callable[[], T], *, patient: bool = False) -> T:
+    async def _run(self, work: Callable[[], T]) -> T:
         """Do work in a transaction."""
-        result = await self.writer.run(work, patient=patient)
+        result = await self.writer.run(work)
         self.maintenance.note_write()
         return result
 

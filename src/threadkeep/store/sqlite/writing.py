@@ -32,7 +32,8 @@ REMEMBERED = 10_000
 _HERE = "WHERE tenant = ? AND conversation = ?"
 _INSERT = (
     "INSERT INTO entry (tenant, conversation, seq, parent, kind, turn, created_at, tokens, head, newest, id, content, "
-    "parts, crc, messages) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "parts, crc, messages) VALUES (?, ?, ?, ?, ?, nullif(?, -1), ?, nullif(?, -1), nullif(?, -1), nullif(?, -1), "
+    "?, ?, ?, ?, ?)"
 )
 
 
@@ -172,17 +173,14 @@ class LogWriter:
         """Store what a record tells and return its entries."""
         last, tip = end.tip.last, end.tip if record.head is None else end.tip._replace(head=record.head)
         placed = place_entries(tip, record, end.id, end.log.follower)
-        messages = end.messages
-        for entry, row in zip(placed.entries, rows, strict=True):
-            tip = tip.after(entry)
-            messages += row.kind < STATE
-            self._insert(end.log.key, entry, row, tip, messages)
-        end.tip, end.messages = placed.tip, messages
+        if rows:
+            end.messages = self._insert(end, placed.entries, rows, tip)
+        end.tip = placed.tip
         for jump in placed.jumps:
             columns = (*end.log.key[:2], jump.first, jump.parent, jump.left, jump.beside)
             self.db.execute("INSERT INTO jump VALUES (?, ?, ?, ?, ?, ?, ?)", (*columns, checksum(*columns)))
         version = version_after(end.version, record)
-        if version != end.version or any(isinstance(body, Update) for body in record.bodies):
+        if version != end.version or (record.imported and any(isinstance(body, Update) for body in record.bodies)):
             end.version = version
             self._change(end, record)
         for turn in record.turns:
@@ -198,14 +196,31 @@ class LogWriter:
         self.added += len(placed.entries)
         return placed.entries
 
-    def _insert(self, key: ConversationKey, entry: Entry, row: Row, tip: Tip, messages: int) -> None:
-        head, newest = (None, None) if entry.continues_branch else (tip.head, tip.newest)
-        content, parts = self.reader.packer.pack(row.content), self.reader.packer.pack(row.parts or "")
-        parent, created_at = entry.parent or 0, microseconds(entry.created_at)
-        columns = (entry.seq, parent, row.kind, entry.turn, created_at, row.tokens, head, newest)
-        sizes = (content and len(content), parts and len(parts))
-        crc = row_checksum(*key[:2], (*(-1 if n is None else n for n in (*columns, *sizes)), row.id, content, parts))
-        self.db.execute(_INSERT, (*key[:2], *columns, row.id, content, parts, crc, messages))
+    def _insert(self, end: SqliteEnd, entries: Sequence[Entry], rows: Sequence[Row], tip: Tip) -> int:
+        """Store entries behind this end of the log; return how many messages there are then."""
+        tenant, conversation, *_ = end.log.key
+        pack, messages, columns = self.reader.packer.pack, end.messages, []
+        for entry, row in zip(entries, rows, strict=True):
+            tip = tip.after(entry)
+            # An entry that continues a branch is the head itself; a remark keeps what the head is after it.
+            head, newest = (-1, -1) if row.kind <= STATE else tip[1:]
+            content, parts = pack(row.content), pack(row.parts or "")
+            numbers = (
+                entry.seq,
+                entry.parent or 0,
+                row.kind,
+                -1 if entry.turn is None else entry.turn,
+                microseconds(entry.created_at),
+                -1 if row.tokens is None else row.tokens,
+                head,
+                newest,
+            )
+            sizes = (-1 if content is None else len(content), -1 if parts is None else len(parts))
+            crc = row_checksum(tenant, conversation, (*numbers, *sizes, row.id, content, parts))
+            messages += row.kind < STATE
+            columns.append((tenant, conversation, *numbers, row.id, content, parts, crc, messages))
+        self.db.executemany(_INSERT, columns)
+        return messages
 
     def _change(self, end: SqliteEnd, record: Record) -> None:
         """Keep the version, and change the conversation as a whole as the record says."""
