@@ -114,3 +114,4 @@ class PublishingStore(Store):
     statistics = _unchanged(Store.statistics)
     list_tenant = _unchanged(Store.list_tenant)
     users = _unchanged(Store.users)
+    tenants = _unchanged(Store.tenants)

@@ -83,6 +83,7 @@ CALLS: dict[str, Call] = {
     "statistics": lambda store, lease: store.statistics(ADA.tenant),
     "list_tenant": lambda store, lease: store.list_tenant(ADA.tenant),
     "users": lambda store, lease: store.users(ADA.tenant),
+    "tenants": lambda store, lease: store.tenants(),
     "close": lambda store, lease: store.close(),
 }
 
