@@ -29,7 +29,7 @@ from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.errors import ModelUnavailable
 from threadkeep.llm.base import CallPart, Model, Stopped, Text
-from threadkeep.machine.machine import Machine, Transition
+from threadkeep.machine import Machine, Transition
 from threadkeep.store.base import ROOT
 from threadkeep.testing.scripted_model import ScriptedModel, says, wants
 from threadkeep.tools.base import ToolOutcome

@@ -8,7 +8,7 @@ from threadkeep.context.base import Policy, Processor
 from threadkeep.context.standard import STANDARD
 from threadkeep.errors import InvalidValue
 from threadkeep.llm.base import DEFAULTS, Model, ModelOptions
-from threadkeep.machine.machine import Machine
+from threadkeep.machine import Machine
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.agent import Agent
 from threadkeep.turn.lookup import Lookup

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from threadkeep.conversation.state import State, StateChange
-from threadkeep.machine.machine import Machine
+from threadkeep.machine import Machine
 from threadkeep.turn.active_turn import ActiveTurn
 
 

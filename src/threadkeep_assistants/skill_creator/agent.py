@@ -15,7 +15,7 @@ from threadkeep.conversation.message import Message, Role, Usage
 from threadkeep.errors import ModelError, ModelNonsense
 from threadkeep.llm.base import CallPart, Stopped, Text, Used
 from threadkeep.llm.general_script import NOTICE
-from threadkeep.machine.machine import KEY
+from threadkeep.machine import KEY
 from threadkeep.tools.outcome import canonical
 from threadkeep.turn.agent import Agent, Asked, Noted, Shown, Thought
 from threadkeep_assistants.skill_creator import document, generation, machine

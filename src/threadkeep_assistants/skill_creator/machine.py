@@ -1,7 +1,7 @@
 """The way of a skill from an idea to a folder: every state, every legal transition between two of them, and what one
 exchange changes."""
 
-from threadkeep.machine.machine import Guard, Machine, Transition, Values
+from threadkeep.machine import Guard, Machine, Transition, Values
 from threadkeep.turn.agent import Changed
 from threadkeep_assistants.skill_creator.fields import FIELDS, NEEDED, is_known
 

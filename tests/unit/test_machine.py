@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from threadkeep.errors import IllegalTransition, InvalidValue
-from threadkeep.machine.machine import Machine, Transition, Values
+from threadkeep.machine import Machine, Transition, Values
 
 
 def _is_named(values: Values) -> str | None:

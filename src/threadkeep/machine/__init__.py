@@ -1,1 +1,0 @@
-"""State machines: what a guided conversation may do next. The states themselves are in the log."""
