@@ -199,7 +199,7 @@ def _named(what: str, name: str) -> Any:
 
 def found_assistants(settings: Settings) -> dict[str, Assistant]:
     """Return all assistants that are installed or declared in the settings, by name, the one first that answers where
-    a conversation names none.
+    a conversation names none. Each has the options of the settings below its own.
 
     One that is installed and cannot be loaded is left out; one that is declared and cannot be is an error. What an
     entry point names is an assistant, or a function that makes one from the settings.
@@ -211,7 +211,10 @@ def found_assistants(settings: Settings) -> dict[str, Assistant]:
     first = settings.default_assistant
     if first not in found:
         raise InvalidValue(f"default_assistant: there is no assistant named {first}; there are: {', '.join(found)}.")
-    return {first: found[first]} | found
+    return {
+        name: replace(assistant, options=assistant.options.over(settings.options))
+        for name, assistant in ({first: found[first]} | found).items()
+    }
 
 
 def _chat(settings: Settings) -> Assistant:

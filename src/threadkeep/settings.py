@@ -204,6 +204,9 @@ class Settings(BaseModel):
     assistants: dict[AssistantName, AssistantSettings] = Field(
         default_factory=dict, description="the table of assistants that are made of settings alone"
     )
+    options: ModelOptions = Field(
+        default=DEFAULTS, description="the table of options of the model, such as `temperature`, for all assistants"
+    )
     mcp: McpSettings = Field(default_factory=McpSettings, description="the table of MCP servers")
     dialects: DialectSettings = Field(
         default_factory=DialectSettings, description="the table of assistants that answer in each dialect"
@@ -226,7 +229,7 @@ class Settings(BaseModel):
         return shown.geturl() if parts.netloc else self.store.partition("?")[0]
 
 
-_SIMPLE = Settings.model_fields.keys() - {"assistants", "mcp", "dialects"}
+_SIMPLE = Settings.model_fields.keys() - {"assistants", "dialects", "mcp", "options"}
 """The settings that are no tables, and so can be variables."""
 _OTHER_VARIABLES = ("CONFIG", "NO_REAL_MODELS", "URL", "KEY", "TEST_POSTGRES", "TEST_REDIS")
 """Variables of ours that are no settings: for the file, for `llm/`, for clients and for tests."""

@@ -50,6 +50,14 @@ def test_the_settings_name_the_assistant_whose_option_is_wrong() -> None:
         Settings.model_validate(wrong)
 
 
+def test_the_options_of_the_settings_lie_below_those_of_each_assistant() -> None:
+    own = {"clerk": {"instructions": "Be exact.", "options": {"temperature": 0}}}
+    given = {"assistants": own, "options": {"temperature": 1, "seed": 7}}
+    found = found_assistants(Settings.model_validate(given))
+    assert found["clerk"].options == ModelOptions(temperature=0, seed=7)
+    assert found["chat"].options == ModelOptions(temperature=1, seed=7)
+
+
 async def test_an_assistant_of_the_settings_asks_its_model_with_its_options() -> None:
     own = {"clerk": {"instructions": "Be exact.", "options": {"temperature": 0, "stop": "END"}}}
     clerk = found_assistants(Settings.model_validate({"assistants": own}))["clerk"]
