@@ -10,7 +10,7 @@ from tests.postgres_server import PostgresServer, Urls
 from threadkeep.conversation.message import Message, Role
 from threadkeep.runtime import open_store
 from threadkeep.store.base import Append, Store
-from threadkeep.store.postgres import index
+from threadkeep.store.postgres import search as index
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import ADA, BOB, EVE, asked, new, say
 

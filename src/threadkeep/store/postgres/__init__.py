@@ -1,1 +1,1 @@
-"""The PostgreSQL backend: what happens inside the database is in `migrations/`, the rest calls it."""
+"""The PostgreSQL backend: what happens inside the database is in `migrations/` and `functions/`, the rest calls it."""

@@ -1,17 +1,76 @@
-"""The database as the rest of this folder uses it: calls, the keys of scopes, and refusals as errors."""
+"""The database as the rest of this folder uses it: calls, the keys of scopes, refusals as errors, rows as values."""
 
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import asyncpg
 
+from threadkeep.conversation.conversation import Conversation
+from threadkeep.conversation.cursor import MAX_SEQ
+from threadkeep.conversation.entry import Entry, Status
 from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.scope import Scope
-from threadkeep.errors import ConversationNotFound
-from threadkeep.store.codec import encode_id
+from threadkeep.conversation.tree import Jump, Tree
+from threadkeep.conversation.turn import Turn, TurnState
+from threadkeep.errors import AlreadyExists, ConversationNotFound, EntryNotFound, InvalidCursor
+from threadkeep.store.codec import Packer, Row, decode, decode_id, encode_id
+from threadkeep.store.postgres.jsonb import dump_text, load, load_text, restore
 from threadkeep.store.postgres.pool import Pool
-from threadkeep.store.postgres.rows import Place, Translator, refusal
 
 REMEMBERED = 10_000
+REFUSALS = {kind.code: kind for kind in (AlreadyExists, ConversationNotFound, EntryNotFound, InvalidCursor)}
+"""What a function may answer instead of a row."""
+
+
+class Columns(Protocol):
+    """A row by the names of its columns."""
+
+    def __getitem__(self, name: str, /) -> Any:
+        """Return one column."""
+
+
+class Place(NamedTuple):
+    """Where a conversation is looked for: the keys of tenant and owner, and its id."""
+
+    tenant: int
+    owner: int
+    id: bytes
+
+
+def number(seq: int) -> int:
+    """Return a number that the database can take; one that can be no entry becomes -1, which is none either."""
+    return seq if 0 <= seq <= MAX_SEQ else -1
+
+
+def optional(seq: int | None) -> int | None:
+    """Return a number that the database can take, if there is one."""
+    return None if seq is None else number(seq)
+
+
+class Translator:
+    """Turns rows into values and bodies into rows. Not safe for use by two threads at once, like its packer."""
+
+    def __init__(self) -> None:
+        self._packer = Packer()
+
+    def packed(self, row: Row) -> tuple[bytes | None, str | None]:
+        """Return content and parts of a body as the database keeps them."""
+        return self._packer.pack(row.content), dump_text(row.parts)
+
+    def row(self, line: Columns) -> Row:
+        """Return the columns of a body."""
+        content = self._packer.unpack(line["content"])
+        return Row(line["kind"], line["id"], line["tokens"], content, load_text(line["parts"]))
+
+    def entry(self, conversation: str, line: Columns) -> Entry:
+        """Return an entry of a conversation."""
+        return Entry.trusted(
+            conversation=conversation,
+            seq=line["seq"],
+            parent=line["parent"] or None,
+            turn=line["turn"],
+            created_at=line["created_at"],
+            body=decode(self.row(line)),
+        )
 
 
 class Database:
@@ -59,16 +118,72 @@ class Database:
             place = self._places[names] = Place(*keys, encode_id(conversation))
         return place
 
+    async def conversation(self, scope: Scope, conversation: str) -> Conversation:
+        """Return a conversation as it is now."""
+        rows = await self.pool.call("get", *await self.place(scope, conversation))
+        if not rows:
+            raise ConversationNotFound
+        return to_conversation(scope, rows[0])
+
     async def ask(self, verb: str, *arguments: Any) -> asyncpg.Record:
         """Call a function that returns one row, and raise what it refuses."""
         row = (await self.pool.call(verb, *arguments))[0]
         if row["refused"] is not None:
-            raise refusal(row["refused"], row.get("number"))
+            raise REFUSALS[row["refused"]]
         return row
 
     async def lines(self, verb: str, *arguments: Any) -> list[asyncpg.Record]:
         """Call a function that returns rows, and raise what it refuses."""
         rows = await self.pool.call(verb, *arguments)
         if rows and rows[0]["refused"] is not None:
-            raise refusal(rows[0]["refused"])
+            raise REFUSALS[rows[0]["refused"]]
         return rows
+
+
+def to_conversation(scope: Scope, row: Columns, *, is_listed: bool = False) -> Conversation:
+    """Return a conversation as it is now, or as a list shows it."""
+    return Conversation.model_construct(
+        scope=scope,
+        id=decode_id(row["id"]),
+        assistant=row["assistant"],
+        title=to_text(row["title"]),
+        system=None if is_listed else to_text(row["system"]),
+        model=to_text(row["model"]),
+        metadata={} if is_listed or not row["metadata"] else load(row["metadata"]),
+        status=Status(row["status"]),
+        archived=row["archived"],
+        version=row["version"],
+        head=row["head"] or None,
+        entries=row["last"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )
+
+
+def to_text(text: str | None) -> str | None:
+    """Return text as it was before it was kept in a column."""
+    return None if text is None else restore(text)
+
+
+def to_tree(head: int, newest: int, jumps: list[int] | None) -> Tree:
+    """Return a tree from four numbers for each jump."""
+    fours = zip(*[iter(jumps or ())] * 4, strict=True)
+    return Tree.trusted(
+        jumps=tuple(Jump.trusted(first=a, parent=b, left=c, beside=d) for a, b, c, d in fours),
+        newest=newest,
+        head=head,
+    )
+
+
+def to_turn(scope: Scope, conversation: str, row: Columns) -> Turn:
+    """Return an open turn."""
+    return Turn.trusted(
+        scope=scope,
+        conversation=conversation,
+        number=row["number"],
+        state=TurnState(row["state"]),
+        owner=to_text(row["owner"]),
+        fence=row["fence"],
+        taken=row["taken"],
+        until=row["until"],
+    )

@@ -1,20 +1,25 @@
-"""The ends of logs as the rules want them: read from the database, remembered as long as nobody else is known to write.
+"""The end of a log as the rules want it, and what a record stores behind it, table by table.
 
-What is remembered may be old: then committing fails, and a refusal is not believed before the end was read again.
+Ends are read from the database, and remembered as long as nobody else is known to write. What is remembered may be old:
+then committing fails, and a refusal is not believed before the end was read again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from threadkeep.conversation.entry import Entry, Update
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.errors import ConversationNotFound, KeyReused, StoreCorrupt
-from threadkeep.store.codec import TURN, Row, decode, decode_id
-from threadkeep.store.postgres.database import REMEMBERED
-from threadkeep.store.postgres.jsonb import load_text, restore
+from threadkeep.store.codec import STATE, TURN, Row, decode, decode_id, encode_id
+from threadkeep.store.postgres.database import REMEMBERED, Columns, Place, Translator, to_text
+from threadkeep.store.postgres.jsonb import dump, escape, load_text
 from threadkeep.store.postgres.pool import Pool
-from threadkeep.store.postgres.rows import Columns, Place
-from threadkeep.store.record import DraftEnd, KeyUse, OpenTurn, Replay, Tip
+from threadkeep.store.record import DraftEnd, KeyUse, OpenTurn, Record, Replay, Tip, place_entries
+from threadkeep.store.rules import finishes, version_after
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Asked(NamedTuple):
@@ -25,7 +30,7 @@ class Asked(NamedTuple):
     key: str | None = None
 
 
-NOTHING = Asked()
+_NOTHING = Asked()
 
 
 class MissingError(Exception):
@@ -49,7 +54,7 @@ class PostgresEnd(NamedTuple):
     open_turns: Mapping[int, OpenTurn]
     draft: DraftEnd | None
     pieces: int
-    asked: Asked = NOTHING
+    asked: Asked = _NOTHING
     facts: Columns | None = None
 
     def replay(self, key: KeyUse) -> Replay | None:
@@ -98,7 +103,7 @@ class Ends:
         """Remember where a log was left."""
         if len(self._ends) >= REMEMBERED:
             self._ends.clear()
-        self._ends[where] = end if end.facts is None else end._replace(asked=NOTHING, facts=None)
+        self._ends[where] = end if end.facts is None else end._replace(asked=_NOTHING, facts=None)
 
     def forget(self, where: Place) -> None:
         """Forget what has changed."""
@@ -134,8 +139,139 @@ def to_open_turn(row: Columns) -> OpenTurn:
     return OpenTurn.trusted(
         number=row["number"],
         state=TurnState(row["state"]),
-        owner=None if row["owner"] is None else restore(row["owner"]),
+        owner=to_text(row["owner"]),
         fence=row["fence"],
         taken=row["taken"],
         until=row["until"],
     )
+
+
+class Commit:
+    """What one record stores, table by table (the order of the columns is that of the tables), and the end after it."""
+
+    __slots__ = ("end", "entries_made", "rows")
+
+    def __init__(self, entries_made: tuple[Entry, ...], end: PostgresEnd) -> None:
+        self.entries_made = entries_made
+        self.end = end
+        self.rows: dict[str, list[Any]] = {}
+
+    def add(self, table: str, row: tuple[Any, ...]) -> None:
+        """Add a row of a table."""
+        self.rows.setdefault(table, []).append(row)
+
+
+def to_commit(where: Place, end: PostgresEnd, record: Record, rows: Sequence[Row], translator: Translator) -> Commit:
+    """Return what a record stores behind an end."""
+    tip = end.tip if record.head is None else end.tip._replace(head=record.head)
+    placed = place_entries(tip, record, end.id, end.follower)
+    commit = Commit(placed.entries, end)
+    key = (end.conversation, where.tenant)
+    if placed.entries:
+        commit.add("places", (*key, where.owner))
+        _add_entries(commit, where, tip, rows, translator)
+    for jump in placed.jumps:
+        commit.add("jumps", (*key, jump.first, jump.parent, jump.left, jump.beside))
+    if record.key is not None:
+        made = (end.tip.last + 1, placed.tip.last, bytes.fromhex(record.key.name), bytes.fromhex(record.key.digest))
+        commit.add("keys", (*key, *made))
+    _add_change(commit, record)
+    for turn in record.turns:
+        _add_turn(commit, where, turn, record)
+    if record.chunk is not None or end.draft is not None:
+        _add_text(commit, where, record)
+    return commit
+
+
+def _add_entries(commit: Commit, where: Place, tip: Tip, rows: Sequence[Row], translator: Translator) -> None:
+    end = commit.end
+    conversation, total, messages = end.conversation, end.total, end.messages
+    entries = commit.rows["entries"] = []
+    for entry, row in zip(commit.entries_made, rows, strict=True):
+        tip = tip.after(entry)
+        around = (None, None) if entry.continues_branch else (tip.head, tip.newest)
+        total += row.size
+        messages += row.kind < STATE
+        entries.append(
+            (
+                entry.created_at,
+                total,
+                conversation,
+                where.tenant,
+                entry.seq,
+                entry.parent or 0,
+                row.kind,
+                entry.turn,
+                *around,
+                row.tokens,
+                row.id,
+                *translator.packed(row),
+                messages,
+            )
+        )
+    commit.end = end._replace(tip=tip, total=total, messages=messages, asked=_NOTHING, facts=None)
+
+
+def _add_change(commit: Commit, record: Record) -> None:
+    updates = [body for body in record.bodies if isinstance(body, Update)]
+    version = version_after(commit.end.version, record)
+    if version == commit.end.version and not updates:
+        return
+    change = Update()
+    for update in updates:
+        change = change.model_copy(update=update.model_dump(exclude_none=True))
+    commit.end = commit.end._replace(version=version)
+    commit.add(
+        "changes",
+        (
+            commit.end.conversation,
+            commit.end.version,
+            escaped(change.title),
+            None if change.metadata is None else dump(change.metadata),
+            change.status,
+            change.archived,
+            escaped(change.model),
+            change.assistant,
+        ),
+    )
+
+
+def _add_turn(commit: Commit, where: Place, turn: OpenTurn, record: Record) -> None:
+    """Store an open turn, and that one is not open any more."""
+    turns = {**commit.end.open_turns, turn.number: turn}
+    if not turn.state.is_open:
+        del turns[turn.number]
+    commit.end = commit.end._replace(open_turns=turns)
+    # The database adds the length of the lease to its own time.
+    until = None if turn.until is None else _EPOCH + (turn.until - record.at)
+    row = _turn_row(commit.end, where, turn, until)
+    commit.add("turns" if turn.state.is_open else "ended", row)
+    if not record.bodies:
+        commit.add("leases", row)
+
+
+def _turn_row(end: PostgresEnd, where: Place, turn: OpenTurn, until: datetime | None) -> tuple[Any, ...]:
+    names = (escape(end.scope.tenant), escape(end.scope.user), where.id)
+    number = (turn.number, turn.fence, turn.taken, turn.state.value, escaped(turn.owner))
+    return end.conversation, until, where.tenant, *number, *names
+
+
+def _add_text(commit: Commit, where: Place, record: Record) -> None:
+    """Store a piece of the message being written, or that it is finished."""
+    end, draft = commit.end, commit.end.draft
+    if record.chunk is not None:
+        chunk, text = record.chunk, record.chunk.text.encode()
+        begun = draft or DraftEnd(chunk.message, chunk.turn, 0, 0)
+        now = begun._replace(characters=begun.characters + len(chunk.text), bytes=begun.bytes + len(text))
+        commit.end = end._replace(draft=now, pieces=end.pieces + 1)
+        numbers = (end.pieces + 1, chunk.turn, begun.characters, now.characters, now.bytes)
+        commit.add("chunks", (end.conversation, record.at, where.tenant, *numbers, encode_id(chunk.message), text))
+        commit.add("leases", _turn_row(end, where, end.open_turns[chunk.turn], None))
+    elif draft is not None and finishes(record, draft):
+        commit.end = end._replace(draft=None, pieces=0)
+        commit.add("drafts", (end.conversation, None, where.tenant, end.pieces, *[None] * 6))
+
+
+def escaped(text: str | None) -> str | None:
+    """Return text that a column can keep."""
+    return None if text is None else escape(text)

@@ -1,8 +1,9 @@
-"""The PostgreSQL store: the rules decide what is written, commits are shared, and every read is one call."""
+"""The PostgreSQL store: the rules decide what is written, commits are shared, and every read is one call, which sees
+the database as of one moment."""
 
 import asyncio
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Self, TypeVar
 
 from threadkeep.conversation.clock import Clock
@@ -12,27 +13,19 @@ from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import IdSource, check_id
 from threadkeep.conversation.scope import Scope
-from threadkeep.conversation.state import State
+from threadkeep.conversation.state import State, StateChange, fold
 from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import Turn
 from threadkeep.errors import StoreUnavailable
-from threadkeep.store.base import (
-    ROOT,
-    Created,
-    HitPage,
-    LogPage,
-    Statistics,
-)
+from threadkeep.store.base import ROOT, Created, Draft, HitPage, LogPage, Statistics
+from threadkeep.store.codec import decode_id, encode_id
 from threadkeep.store.paging import Listed, ListQuery, check_limit
-from threadkeep.store.postgres.database import Database
-from threadkeep.store.postgres.deletion import Deletion
-from threadkeep.store.postgres.index import Index
+from threadkeep.store.postgres.database import Database, number, optional, to_conversation, to_tree, to_turn
 from threadkeep.store.postgres.keyring import PostgresKeyRing
 from threadkeep.store.postgres.notify_channel import PostgresNotifyChannel
-from threadkeep.store.postgres.pool import Pool
-from threadkeep.store.postgres.reading import Reader
+from threadkeep.store.postgres.pool import FromNow, Pool
 from threadkeep.store.postgres.schema import check
-from threadkeep.store.postgres.searching import Searcher
+from threadkeep.store.postgres.search import Index, Searcher
 from threadkeep.store.postgres.writing import Log
 from threadkeep.store.ruled import PageOfHits, RuledStore
 from threadkeep.store.rules import Verb, check_new
@@ -41,6 +34,12 @@ from threadkeep.text.search import Query
 T = TypeVar("T")
 
 PING_SECONDS = 2.0
+PURGE_STEP = 5000
+"""How many entries one step of a purge removes."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FAR = datetime(9999, 12, 31, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_DRAFT = -1
 
 
 class PostgresStore(RuledStore):
@@ -50,12 +49,10 @@ class PostgresStore(RuledStore):
         super().__init__(clock, ids, max_bytes)
         self._pool = pool
         self.keyring = PostgresKeyRing(pool)
-        database = Database(pool)
-        self._reader = Reader(database)
-        self._log = Log(database, self._reader, ids)
-        self._deletion = Deletion(database, self._log)
-        self._index = Index(database)
-        self._searcher = Searcher(database, self._index)
+        self._db = Database(pool)
+        self._log = Log(self._db, ids)
+        self._index = Index(self._db)
+        self._searcher = Searcher(self._db, self._index)
 
     @classmethod
     async def open(cls, url: str, clock: Clock, ids: IdSource, max_bytes: int) -> Self:
@@ -93,60 +90,111 @@ class PostgresStore(RuledStore):
         return await self._log.create(scope, new, key, at or self._clock())
 
     async def get(self, scope: Scope, conversation: str) -> Conversation:
-        return await self._reader.conversation(scope, conversation)
+        return await self._db.conversation(scope, conversation)
 
     async def _list(self, asked: ListQuery) -> Sequence[Listed]:
-        return await self._reader.list(asked)
+        before = _before(*asked.before)
+        if isinstance(asked.whose, str):
+            rows = await self._pool.call("list_tenant", asked.whose, *before, asked.limit)
+            found = [(Scope(tenant=asked.whose, user=row["user_name"]), row["now"]) for row in rows]
+        else:
+            keys = await self._db.scope(asked.whose)
+            if keys is None:
+                return []
+            rows = await self._pool.call("list", *keys, *before, asked.assistant, asked.status, asked.limit)
+            found = [(asked.whose, row) for row in rows]
+        return [(to_conversation(scope, row, is_listed=True), row["key"]) for scope, row in found]
 
     async def delete(self, scope: Scope, conversation: str) -> None:
-        await self._deletion.hide(scope, conversation)
+        place = await self._db.place(scope, conversation)
+        self._log.forget(place)
+        await self._db.ask("hide", *place, FromNow())
 
     async def restore(self, scope: Scope, conversation: str) -> Conversation:
-        return await self._deletion.restore(scope, conversation)
+        place = await self._db.place(scope, conversation)
+        self._log.forget(place)
+        return to_conversation(scope, (await self._db.ask("restore", *place))["now"])
 
     async def purge(self, kept_for: timedelta) -> int:
-        return await self._deletion.purge(kept_for)
+        removed = 0
+        while (found := await self._pool.one("next_removal", FromNow.of(-kept_for)))["conversation"] is not None:
+            first = 0
+            while (step := await self._pool.one("purge", *found, first, first + PURGE_STEP))["is_left"]:
+                first += PURGE_STEP
+            removed += step["is_removed"]
+        return removed
 
     # The log and its tree
 
     async def tree(self, scope: Scope, conversation: str) -> Tree:
-        return await self._reader.tree(scope, conversation)
+        row = await self._db.ask("tree", *await self._db.place(scope, conversation))
+        return to_tree(row["head"], row["newest"], row["jumps"])
 
     async def entry(self, scope: Scope, conversation: str, seq: int) -> Entry:
-        return await self._reader.entry(scope, conversation, seq)
+        (entry,) = await self._entries("entry_at", scope, conversation, number(seq))
+        return entry
 
     async def newest(
         self, scope: Scope, conversation: str, *, limit: int = 20, head: int | None = None
     ) -> tuple[Entry, ...]:
-        return await self._reader.newest(scope, conversation, head, None, check_limit(limit))
+        return (await self._entries("newest", scope, conversation, optional(head), None, check_limit(limit)))[::-1]
 
     async def before(self, scope: Scope, conversation: str, seq: int, *, limit: int = 20) -> tuple[Entry, ...]:
-        return await self._reader.newest(scope, conversation, None, seq, check_limit(limit))
+        return (await self._entries("newest", scope, conversation, None, number(seq), check_limit(limit)))[::-1]
 
     async def after(
         self, scope: Scope, conversation: str, seq: int, *, limit: int = 20, head: int | None = None
     ) -> tuple[Entry, ...]:
-        return await self._reader.after(scope, conversation, seq, head, check_limit(limit))
+        return await self._entries("after", scope, conversation, number(seq), optional(head), check_limit(limit))
+
+    async def _entries(self, verb: str, scope: Scope, conversation: str, *arguments: int | None) -> tuple[Entry, ...]:
+        lines = await self._db.lines(verb, *await self._db.place(scope, conversation), *arguments)
+        return tuple(self._db.translator.entry(conversation, line) for line in lines)
 
     async def count(self, scope: Scope, conversation: str, *, head: int | None = None, after: int = ROOT) -> int:
-        return await self._reader.count(scope, conversation, head, after)
+        place = await self._db.place(scope, conversation)
+        row = await self._db.ask("count", *place, optional(head), number(after))
+        return int(row["messages"])
 
     async def log(self, scope: Scope, conversation: str, after: Cursor, *, limit: int = 100) -> LogPage:
-        return await self._reader.log(scope, conversation, after, check_limit(limit))
+        check_limit(limit)
+        place = await self._db.place(scope, conversation)
+        message = None if after.message is None else encode_id(after.message)
+        lines = await self._db.lines("log", *place, after.seq, message, after.offset, limit)
+        draft = None
+        if lines and lines[-1]["kind"] == _DRAFT:
+            line = lines.pop()
+            offset = after.offset if line["id"] == message else 0
+            text = (line["content"] or b"").decode()[offset - (line["seq"] or 0) :]
+            draft = Draft(
+                message=decode_id(line["id"]),
+                turn=line["turn"],
+                started_at=line["created_at"],
+                offset=offset,
+                text=text if line["content"] else "",
+            )
+        return LogPage(entries=tuple(self._db.translator.entry(conversation, line) for line in lines), draft=draft)
 
     async def state(self, scope: Scope, conversation: str, *, at: int | None = None) -> State:
-        return await self._reader.state(scope, conversation, at)
+        entries = await self._entries("state", scope, conversation, optional(at))
+        return fold(entry.body for entry in entries if isinstance(entry.body, StateChange))
 
     async def summary(self, scope: Scope, conversation: str, *, head: int | None = None) -> Entry | None:
-        return await self._reader.summary(scope, conversation, head)
+        entries = await self._entries("summary", scope, conversation, optional(head))
+        return entries[0] if entries else None
 
     # Turns
 
     async def turns(self, scope: Scope, conversation: str) -> tuple[Turn, ...]:
-        return await self._reader.turns(scope, conversation)
+        place = await self._db.place(scope, conversation)
+        return tuple(to_turn(scope, conversation, row) for row in await self._db.lines("turns", *place))
 
     async def expired(self, lease_for: timedelta, *, limit: int = 100) -> tuple[Turn, ...]:
-        return await self._reader.expired(lease_for, check_limit(limit))
+        rows = await self._pool.call("expired", FromNow(), FromNow.of(2 * lease_for), check_limit(limit))
+        return tuple(
+            to_turn(Scope(tenant=row["tenant"], user=row["user_name"]), decode_id(row["conversation"]), row)
+            for row in rows
+        )
 
     # Across conversations
 
@@ -161,10 +209,16 @@ class PostgresStore(RuledStore):
         return await self._searcher.related(scope, conversation, terms, before, limit)
 
     async def statistics(self, tenant: str, *, user: str | None = None) -> Statistics:
-        return await self._reader.statistics(check_id(tenant), user)
+        row = await self._pool.one("statistics", check_id(tenant), user)
+        return Statistics(conversations=row["conversations"], entries=row["entries"], bytes=row["bytes"])
 
     async def users(self, tenant: str) -> tuple[str, ...]:
-        return await self._reader.users(check_id(tenant))
+        return tuple(row["name"] for row in await self._pool.call("users", check_id(tenant)))
 
     async def tenants(self) -> tuple[str, ...]:
-        return await self._reader.tenants()
+        return tuple(row["name"] for row in await self._pool.call("tenants"))
+
+
+def _before(activity: int, key: int) -> tuple[datetime, int]:
+    """Return the activity as a moment that the database knows."""
+    return min(_FAR, _EPOCH + timedelta(microseconds=min(activity, (_FAR - _EPOCH) // _MICROSECOND))), key

@@ -1,9 +1,14 @@
-"""Writing: the end of a log is read or remembered, the rules decide, the commit tells whether it was still the end."""
+"""Writing: the end of a log is read or remembered, the rules decide, the commit tells whether it was still the end.
+
+The records of all callers of a tenant share statements: while some are under way the next group gathers. If the
+database refuses a group, each of its records is sent by itself, so that only those fail whose conversation was written
+to by somebody else.
+"""
 
 import asyncio
 from datetime import datetime
 from random import random
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.entry import Entry
@@ -13,14 +18,11 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.errors import AlreadyExists, StoreBusy, StoreError, StoreUnavailable, ThreadkeepError
 from threadkeep.store.base import Created
 from threadkeep.store.codec import decode_id, encode_id
-from threadkeep.store.postgres.commits import Commit, Committer, escaped, to_commit
-from threadkeep.store.postgres.database import REMEMBERED, Database
-from threadkeep.store.postgres.ends import Asked, Ends, MissingError, PostgresEnd
+from threadkeep.store.postgres.database import REMEMBERED, Database, Place
+from threadkeep.store.postgres.ends import Asked, Commit, Ends, MissingError, PostgresEnd, escaped, to_commit
 from threadkeep.store.postgres.faults import MovedError, is_cut
 from threadkeep.store.postgres.jsonb import dump
-from threadkeep.store.postgres.pool import ATTEMPTS
-from threadkeep.store.postgres.reading import Reader
-from threadkeep.store.postgres.rows import Place
+from threadkeep.store.postgres.pool import ATTEMPTS, Pool
 from threadkeep.store.record import Replay
 from threadkeep.store.rules import Decision, Verb, entries_of, key_use
 
@@ -28,14 +30,20 @@ T = TypeVar("T")
 
 MOST_MOVES = 100
 """How often an end may move before a writer gives up."""
+MOST = 256
+"""How many records go in one statement at most."""
+FLIGHTS = 4
+"""How many statements of a tenant are under way at a time."""
+WOKEN = 16
+"""How many writers go on at a time when their group is stored."""
+_TABLES = ("places", "leases", "entries", "jumps", "keys", "changes", "turns", "ended", "chunks", "drafts")
 
 
 class Log:
     """The log, to be written."""
 
-    def __init__(self, database: Database, reader: Reader, ids: IdSource) -> None:
+    def __init__(self, database: Database, ids: IdSource) -> None:
         self._db = database
-        self._reader = reader
         self._ids = ids
         self._ends = Ends(database.pool)
         self._committer = Committer(database.pool)
@@ -61,7 +69,7 @@ class Log:
         for _ in range(ATTEMPTS):
             if use and (rows := await self._db.pool.call("made_by", tenant, named[0])):
                 entries_of(Replay(rows[0]["digest"].hex(), rows[0]["first"], rows[0]["last"]), use)
-                found = await self._reader.conversation(scope, decode_id(rows[0]["id"]))
+                found = await self._db.conversation(scope, decode_id(rows[0]["id"]))
                 return Created(conversation=found, replayed=True)
             try:
                 await self._db.pool.write(
@@ -161,6 +169,86 @@ class Log:
             return ()
         lines = await self._db.pool.call("entries_between", where.tenant, end.conversation, *again)
         return tuple(self._db.translator.entry(end.id, line) for line in lines)
+
+
+Waiting = tuple[Commit, asyncio.Future[None]]
+
+
+class Committer:
+    """Sends commits, many at a time."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._waiting: dict[int, list[Waiting]] = {}
+        self._flights: dict[int, set[asyncio.Task[None]]] = {}
+
+    async def add(self, tenant: int, commit: Commit) -> None:
+        """Return when the commit is on disk; `MovedError` if the end has moved, and nothing was stored."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        waiting = self._waiting.setdefault(tenant, [])
+        waiting.append((commit, done))
+        if len(waiting) == 1:
+            self._start(tenant)
+        await done
+
+    def _start(self, tenant: int) -> None:
+        """Send what waits as soon as those who are about to write have done so, if not too much is under way."""
+        flights = self._flights.setdefault(tenant, set())
+        if len(flights) < FLIGHTS:
+            flights.add(asyncio.create_task(self._fly(tenant)))
+
+    async def _fly(self, tenant: int) -> None:
+        waiting = self._waiting.pop(tenant, [])
+        group, rest = waiting[:MOST], waiting[MOST:]
+        if rest:
+            self._waiting[tenant] = rest
+            self._start(tenant)
+        try:
+            await self._send(tenant, group)
+        finally:
+            for _, done in group:
+                if not done.done():
+                    done.set_exception(StoreUnavailable())
+            flights = self._flights[tenant]
+            flights.discard(asyncio.current_task())
+            if self._waiting.get(tenant):
+                self._start(tenant)
+            elif not flights:
+                del self._flights[tenant]
+
+    async def _send(self, tenant: int, group: list[Waiting]) -> None:
+        error = await self._call(tenant, [commit for commit, _ in group])
+        if error is not None and not isinstance(error, StoreUnavailable) and len(group) > 1:
+            # One of them is refused, or cannot even be sent; the others are none the worse for it.
+            for one in group:
+                await self._send(tenant, [one])
+            return
+        for at, (_, done) in enumerate(group, 1):
+            if done.done():
+                continue
+            if error is None:
+                done.set_result(None)
+            else:
+                done.set_exception(error)
+            if at % WOKEN == 0:
+                # What these write next is sent while the others make up theirs.
+                await asyncio.sleep(0)
+
+    async def _call(self, tenant: int, commits: list[Commit]) -> Exception | None:
+        # In one order for everybody, so that two groups never wait for each other.
+        commits.sort(key=lambda commit: commit.end.conversation)
+        tables: dict[str, list[Any]] = {}
+        for commit in commits:
+            for table, rows in commit.rows.items():
+                tables.setdefault(table, []).extend(rows)
+        try:
+            await self._pool.write("commit", tenant, *map(tables.get, _TABLES))
+        except (MovedError, ThreadkeepError) as error:
+            return error
+        except Exception as error:
+            # Nobody may wait for ever, whatever went wrong here.
+            return StoreError(f"The commit failed: {type(error).__name__}: {error}.")
+        return None
 
 
 def _new_conversation(scope: Scope, name: str, new: NewConversation, now: datetime) -> Conversation:

@@ -1,19 +1,25 @@
-"""The words for search and each conversation's last activity: they follow the log in batches.
+"""Search: the index of words, which follows the log in batches, and the way from a query to the messages that match.
 
 An append only notes that its conversation is behind. The words are computed here, because how text falls into words is
-the same for every backend, and stored in batches: by whoever has appended enough, and always before a search.
+the same for every backend, and stored in batches: by whoever has appended enough, and always before a search. With them
+goes each conversation's last activity, by which it is listed.
 """
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
-from threadkeep.errors import StoreCorrupt, StoreError
-from threadkeep.store.codec import decode
-from threadkeep.store.postgres.database import Database
+from threadkeep.conversation.entry import Entry
+from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.tree import Tree
+from threadkeep.errors import ConversationNotFound, StoreCorrupt, StoreError
+from threadkeep.store.codec import decode, decode_id, encode_id
+from threadkeep.store.paging import Candidate
+from threadkeep.store.postgres.database import REFUSALS, Database, to_text, to_tree
 from threadkeep.text import words
+from threadkeep.text.search import CANDIDATES, RELATED, Query
 
 logger = logging.getLogger(__name__)
 
@@ -21,6 +27,7 @@ PAUSE_SECONDS = 1.0
 """For how long nobody has appended when indexing begins by itself."""
 BACKLOG = 5000
 """How many entries may be appended by one store before it indexes them although there was no pause."""
+_BEHIND = "behind"
 MOST_ENTRIES = 64
 MOST_BYTES = 4 * 1024 * 1024
 MOST_WORD_BYTES = 900_000
@@ -88,7 +95,7 @@ class Index:
         spoken = [(row["conversation"], row["seq"], text) for row in rows if (text := self._words(row))]
         places = [[group[0][name] for group in found] for name in ("tenant", "owner", "conversation")]
         upto = [group[-1]["seq"] or group[-1]["indexed"] for group in found]
-        columns = [list(column) for column in zip(*spoken, strict=True)] or ([], [], [])
+        columns: list[list[Any]] = [list(column) for column in zip(*spoken, strict=True)] or [[], [], []]
         await self._db.pool.call("catch_up", *places, upto, *columns)
         await self._db.pool.call("caught_up", *places)
         was_cut = any((group[-1]["seq"] or group[-1]["last"]) < group[-1]["last"] for group in found)
@@ -110,6 +117,69 @@ class Index:
         columns = {name: row[name] for name in ("kind", "content", "parts")}
         found = self._db.translator.row({**columns, "id": bytes(16), "tokens": None})
         return words.searchable(decode(found)) if found.parts else found.content[: words.INDEXED_CHARACTERS]
+
+
+class Searcher:
+    """Searches through a database."""
+
+    def __init__(self, database: Database, index: Index) -> None:
+        self._db = database
+        self._index = index
+
+    async def search(
+        self, scope: Scope, query: Query, conversation: str | None, bound: int | None
+    ) -> tuple[list[Candidate], int]:
+        """Return the newest messages of the user that match, newest first, and up to which position they are."""
+        keys = await self._db.scope(scope)
+        if keys is None:
+            if conversation is not None:
+                raise ConversationNotFound
+            return [], 0
+        only = None if conversation is None else encode_id(conversation)
+        rows = await self._find("search", *keys, only, to_tsquery(query), bound, CANDIDATES)
+        return self._translate(rows), rows[0]["bound"] if rows else 0
+
+    async def _find(self, verb: str, tenant: int, owner: int, *arguments: Any) -> Sequence[Any]:
+        """Return what is found. What is not indexed yet is indexed first."""
+        rows = await self._db.pool.call(verb, tenant, owner, *arguments, False)
+        if rows and rows[0]["refused"] == _BEHIND:
+            await self._index.catch_up(tenant, owner)
+            rows = await self._db.pool.call(verb, tenant, owner, *arguments, True)
+        if rows and rows[0]["refused"] is not None:
+            raise REFUSALS[rows[0]["refused"]]
+        return rows
+
+    async def related(
+        self, scope: Scope, conversation: str, terms: Sequence[str], before: int, limit: int
+    ) -> tuple[Entry, ...]:
+        """Return earlier messages of a conversation that hold some of the words, the best first."""
+        place = await self._db.place(scope, conversation)
+        quoted = [_quoted(term) for term in terms]
+        rows = await self._find("related", *place, quoted, min(before, 2**31 - 1), RELATED, limit)
+        return tuple(self._db.translator.entry(conversation, row) for row in rows)
+
+    def _translate(self, rows: Sequence[Any]) -> list[Candidate]:
+        found: dict[bytes, tuple[str | None, Tree]] = {}
+        candidates = []
+        for row in rows:
+            if row["conversation"] not in found:
+                found[row["conversation"]] = to_text(row["title"]), to_tree(row["head"], row["newest"], row["jumps"])
+            title, tree = found[row["conversation"]]
+            entry = self._db.translator.entry(decode_id(row["conversation"]), row)
+            candidates.append(Candidate(entry, lambda title=title: title, lambda tree=tree: tree))  # type: ignore[misc]
+        return candidates
+
+
+def to_tsquery(query: Query) -> str:
+    """Return a search in PostgreSQL's own words: all of these, and one that begins like this."""
+    terms = [_quoted(word) for word in query.required]
+    if query.prefix:
+        terms.append(f"{_quoted(query.prefix)}:*")
+    return " & ".join(terms)
+
+
+def _quoted(word: str) -> str:
+    return "'" + word.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
 def _bounded(found: Iterable[str]) -> list[str]:

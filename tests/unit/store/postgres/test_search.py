@@ -2,7 +2,7 @@
 
 import pytest
 
-from threadkeep.store.postgres.searching import to_tsquery
+from threadkeep.store.postgres.search import to_tsquery
 from threadkeep.text.search import Query
 
 

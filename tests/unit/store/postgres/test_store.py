@@ -1,4 +1,4 @@
-"""Deletion in PostgreSQL: a purge that is cut off in the middle."""
+"""The PostgreSQL store: a purge that is cut off in the middle."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from tests.backends import url_of
 from threadkeep.conversation.ids import new_id
 from threadkeep.errors import ConversationNotFound
 from threadkeep.store.base import MAX_BYTES
-from threadkeep.store.postgres import deletion
+from threadkeep.store.postgres import store as stores
 from threadkeep.store.postgres.pool import FromNow
 from threadkeep.store.postgres.store import PostgresStore
 from threadkeep.testing.clock import FakeClock
@@ -18,7 +18,7 @@ from threadkeep.testing.samples import ADA, EVE, NO_TIME, new, running
 async def test_a_purge_that_was_cut_off_is_finished_by_the_next(
     tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    monkeypatch.setattr(deletion, "STEP", 2)
+    monkeypatch.setattr(stores, "PURGE_STEP", 2)
     store = await PostgresStore.open(url_of("postgresql", tmp_path, request), clock, new_id, MAX_BYTES)
     for scope in (ADA, EVE):
         await new(store, scope, *["words"] * 5, name="c")
