@@ -28,18 +28,16 @@ from threadkeep.tools.base import DEFAULT_TIMEOUT, Tool
 from threadkeep.tools.mcp import McpServer
 from threadkeep.tools.mcp.servers import McpServers
 from threadkeep.tools.registry import Registry
-from threadkeep.turn.active_turn import ActiveTurn, EngineDeps
+from threadkeep.turn.active_turn import EngineDeps
 from threadkeep.turn.admission import Admission
+from threadkeep.turn.after_turn import after_turn
 from threadkeep.turn.agent import Agent
 from threadkeep.turn.assistant import Assistant
 from threadkeep.turn.lookup import Lookup
 from threadkeep.turn.models import Models
 from threadkeep.turn.observer import Observer
-from threadkeep.turn.owner import is_gone, new_owner
 from threadkeep.turn.publishing import PublishingStore
-from threadkeep.turn.runner import TurnRunner
-from threadkeep.turn.summaries import keep_summary
-from threadkeep.turn.titles import give_title
+from threadkeep.turn.runner import TurnRunner, is_gone, new_owner
 
 logger = logging.getLogger(__name__)
 
@@ -92,7 +90,7 @@ class Hosting:
     count: Counter = count_tokens
     tool_timeout: float = DEFAULT_TIMEOUT
     admission: Admission = field(default_factory=Admission)
-    observer: Observer = field(default_factory=Observer)
+    observers: tuple[Observer, ...] = ()
     models: tuple[str, ...] | None = None
 
 
@@ -143,9 +141,9 @@ async def open_conversations(
         tool_timeout=hosting.tool_timeout,
         count=hosting.count,
         admission=hosting.admission,
-        observer=hosting.observer,
+        observers=hosting.observers,
     )
-    return Conversations(TurnRunner(deps, _after_turn), known, replace(choice, offered=offered), servers).start()
+    return Conversations(TurnRunner(deps, after_turn), known, replace(choice, offered=offered), servers).start()
 
 
 async def open_unanswered(store: str | Store) -> Conversations:
@@ -322,12 +320,6 @@ def _load_agent(assistant: str, name: str) -> Agent:
     if not isinstance(agent, Agent):
         raise InvalidValue(f"{name} is no agent, but a {type(agent).__name__}.")
     return agent
-
-
-async def _after_turn(active: ActiveTurn) -> None:
-    """Do what a finished turn leaves to do, and nobody waits for."""
-    await give_title(active)
-    await keep_summary(active)
 
 
 @asynccontextmanager

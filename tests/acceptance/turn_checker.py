@@ -17,7 +17,7 @@ from threadkeep.conversations import Conversations
 from threadkeep.errors import ThreadkeepError
 from threadkeep.store.base import LogPage
 from threadkeep.testing.stores import whole_log
-from threadkeep.turn.events import events
+from threadkeep.turn.follow import events_of
 
 Line = dict[str, Any]
 ENDS = {TurnState.COMPLETED, TurnState.INTERRUPTED, TurnState.FAILED}
@@ -82,7 +82,9 @@ class TurnChecker:
 
     def _check_seen(self, entries: tuple[Entry, ...]) -> None:
         """Everything that was shown is in the log, as it was shown."""
-        stored = [event for entry in entries for event in events(LogPage(entries=(entry,)), Cursor(seq=entry.seq - 1))]
+        stored = [
+            event for entry in entries for event in events_of(LogPage(entries=(entry,)), Cursor(seq=entry.seq - 1))
+        ]
         told = [(name_of(event), data_of(event)) for event in stored]
         texts = {entry.body.id: entry.body.content for entry in entries if isinstance(entry.body, Message)}
         shown: dict[str, str] = {}

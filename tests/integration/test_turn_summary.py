@@ -13,8 +13,8 @@ from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.llm.base import Delta, Model, Request, Stopped, Text
 from threadkeep.runtime import Hosting, open_conversations
+from threadkeep.turn.after_turn import INSTRUCTIONS
 from threadkeep.turn.assistant import Assistant
-from threadkeep.turn.summaries import INSTRUCTIONS
 
 PATIENCE = 20
 FORGETFUL = Assistant(name="forgetful", policy=Policy(window=Window.NEWEST, size=2, recall=False, summary=True))

@@ -41,7 +41,6 @@ from threadkeep.server.metrics import ServerMetrics
 from threadkeep.server.middleware.origins import is_loopback
 from threadkeep.settings import Settings
 from threadkeep.turn.admission import Admission
-from threadkeep.turn.observer import Observers
 
 if TYPE_CHECKING:
     from threadkeep.server.telemetry import Telemetry
@@ -121,7 +120,7 @@ async def _serve(settings: Settings, listener: socket.socket, most_connections: 
         count=load_counter(settings.token_counter),
         tool_timeout=settings.tool_timeout,
         admission=Admission(user_turns=settings.user_turns, tenant_turns=settings.tenant_turns),
-        observer=Observers(metrics, TurnLog(content=settings.log_content), *telemetry),
+        observers=(metrics, TurnLog(content=settings.log_content), *telemetry),
         models=settings.models,
     )
     assistants = tuple(found_assistants(settings).values())

@@ -145,5 +145,7 @@ def cut_in(trace: Iterable[Mapping[str, Any]]) -> Cut | None:
     """Return the cut that the trace of an answer tells of, to be handed in again by the next call."""
     for item in trace:
         if item.get("kind") == "context":
-            return Cut(first=int(item.get("first", 0)), masked=int(item.get("masked", 0)))
+            first, masked = item.get("first"), item.get("masked")
+            if isinstance(first, int) and isinstance(masked, int):
+                return Cut(first=first, masked=masked)
     return None

@@ -167,6 +167,10 @@ Happening = (
 )
 
 
+FEW_WORDS = 256
+"""Characters of text that is worth remembering for the next reader: it is what models send at a time."""
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """Something that happened, with the place in the log behind it."""

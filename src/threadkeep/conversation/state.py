@@ -38,6 +38,11 @@ class State(Value):
         kept = {key: value for key, value in self.values.items() if key not in gone}
         return StateChange(set=kept | new, whole=True)
 
+    def after(self, change: StateChange) -> "State":
+        """Return the state behind a change."""
+        kept = {} if change.whole else {key: value for key, value in self.values.items() if key not in change.unset}
+        return State(values=kept | change.set, depth=change.depth)
+
 
 def fold(newest_first: Iterable[StateChange]) -> State:
     """Return the state that these changes of one branch, read from the newest back to a whole one, add up to."""

@@ -12,9 +12,8 @@ from starlette.types import Message, Send
 
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.event_json import TEXT_DELTA, to_json
-from threadkeep.conversation.events import Event, ReadersCounted, TextDelta
+from threadkeep.conversation.events import FEW_WORDS, Event, ReadersCounted, TextDelta
 from threadkeep.errors import ThreadkeepError
-from threadkeep.turn.events import FEW_WORDS
 
 STREAM_HEADERS = {
     "Cache-Control": "no-store, no-transform",

@@ -2,11 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from threadkeep.context.base import Counter, Cut
 from threadkeep.context.tokens import count_tokens
@@ -17,6 +17,7 @@ from threadkeep.conversation.entry import Approval, Entry
 from threadkeep.conversation.ids import IdSource
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.state import State, StateChange
 from threadkeep.conversation.turn import Lease, TurnChange, TurnState
 from threadkeep.errors import LeaseLost
 from threadkeep.llm.base import Model
@@ -58,7 +59,7 @@ class EngineDeps:
     pauses: tuple[float, ...] = (0.5, 2.0, 6.0)
     count: Counter = count_tokens
     admission: Admission = field(default_factory=Admission)
-    observer: Observer = field(default_factory=Observer)
+    observers: tuple[Observer, ...] = ()
     loader: Loader = field(default_factory=Loader)
 
     async def load_model(self, name: str | None, assistant: Assistant) -> None:
@@ -128,6 +129,16 @@ class ActiveTurn:
         states = [entry.body.state for entry in self.entries if isinstance(entry.body, TurnChange)]
         return bool(states) and states[-1] is not TurnState.RUNNING
 
+    async def state(self) -> State:
+        """Return the state of the conversation at the place that the turn has come to."""
+        return await self.deps.store.state(self.lease.scope, self.lease.conversation, at=self.place or None)
+
+    def state_change(self, state: State, new: Mapping[str, Any], unset: tuple[str, ...] = ()) -> StateChange:
+        """Return the entry that changes a state. Raises IllegalTransition if the assistant's machine does not go that
+        way."""
+        machine = self.assistant.machine
+        return state.change(machine.move(state.values, new, unset) if machine else new, unset)
+
     async def confirm(self) -> None:
         """Raise LeaseLost if the turn was settled or taken by another: a process that was frozen cannot know."""
         lease = self.lease
@@ -153,16 +164,17 @@ class ActiveTurn:
                 self._tell(append, time.monotonic() - asked)
 
     def _tell(self, append: Append, seconds: float) -> None:
-        observer = self.deps.observer
-        observer.stored(self.lease, append.bodies, seconds)
-        if append.settle is not None:
-            observer.settled(self.lease, append.settle, time.monotonic() - self.began, self.entries)
+        for observer in self.deps.observers:
+            observer.stored(self.lease, append.bodies, seconds)
+            if append.settle is not None:
+                observer.settled(self.lease, append.settle, time.monotonic() - self.began, self.entries)
 
     def note_text(self) -> None:
         """Say that the model gives text: the first of a turn is what a person waits for."""
         if not self.has_spoken:
             self.has_spoken = True
-            self.deps.observer.spoke(self.lease, time.monotonic() - self.began)
+            for observer in self.deps.observers:
+                observer.spoke(self.lease, time.monotonic() - self.began)
 
 
 async def turn_entries(store: Store, scope: Scope, conversation: str, turn: int) -> list[Entry]:

@@ -18,12 +18,10 @@ from threadkeep.errors import (
 )
 from threadkeep.turn.active_turn import ActiveTurn
 from threadkeep.turn.decision import Finish, Generate, RunTools, Wait, decide
-from threadkeep.turn.steps.complete_conversation import complete_conversation
-from threadkeep.turn.steps.finish_draft import finish_draft
 from threadkeep.turn.steps.gather_context import gather_context
 from threadkeep.turn.steps.generate import Generated, generate
 from threadkeep.turn.steps.run_tools import run_tools
-from threadkeep.turn.steps.settle import settle
+from threadkeep.turn.steps.settle import complete_conversation, finish_draft, settle
 
 logger = logging.getLogger(__name__)
 
@@ -49,6 +47,12 @@ async def run_turn(active: ActiveTurn) -> None:
         # A fault of ours or of an assistant's code: it would only come again, so the turn ends here.
         logger.exception("turn %s of %s failed", active.lease.turn, active.lease.conversation)
         await _fail(active, INTERNAL)
+
+
+async def resume_turn(active: ActiveTurn) -> None:
+    """Go on with a turn that was taken up: what was left half-written is kept and marked, then the loop runs."""
+    await finish_draft(active)
+    await run_turn(active)
 
 
 async def _fail(active: ActiveTurn, failure: Failure) -> None:

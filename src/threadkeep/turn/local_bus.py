@@ -5,16 +5,18 @@ are told by a `NotifyBridge`, where the store has a notify channel.
 """
 
 import asyncio
-from collections import defaultdict
-from collections.abc import Callable, Iterator
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from typing import NewType
 
-from threadkeep.turn.presence import Presence
-
+TOLD_EVERY = 10.0
+"""Seconds after which a process tells its readers again."""
+FORGOTTEN_AFTER = 3 * TOLD_EVERY
 MOST_WAITING = 256
 """How many nudges a slow reader may leave unread before it is only told to look into the log."""
 
@@ -107,13 +109,78 @@ class Subscription:
             self._arrived.set_result(None)
 
 
+class Presence:
+    """Counts the readers of topics, here and in other processes that tell it. `changed` hears of topics whose number
+    may be another than before.
+
+    What others tell is kept only for topics that are followed here, and is forgotten unless it is told again: a process
+    that died counts for a moment longer.
+    """
+
+    def __init__(self, changed: Callable[[Topic], None], clock: Callable[[], float] = time.monotonic) -> None:
+        self._changed = changed
+        self._clock = clock
+        self._readers_here: Counter[Topic] = Counter()
+        self._elsewhere: dict[Topic, dict[str, tuple[int, float]]] = defaultdict(dict)
+        self._tell: Callable[[Topic], None] | None = None
+
+    def enter(self, topic: Topic) -> None:
+        """Note a reader here."""
+        self._readers_here[topic] += 1
+        self._note(topic)
+
+    def leave(self, topic: Topic) -> None:
+        """Note that a reader here has gone."""
+        self._readers_here[topic] -= 1
+        if not self._readers_here[topic]:
+            del self._readers_here[topic]
+            self._elsewhere.pop(topic, None)
+        self._note(topic)
+
+    def here(self, topics: Iterable[Topic] | None = None) -> dict[Topic, int]:
+        """Return how many readers these topics have here, or all that have any."""
+        return dict(self._readers_here) if topics is None else {topic: self._readers_here[topic] for topic in topics}
+
+    def count(self, topic: Topic) -> int:
+        """Return how many readers there are everywhere, as far as it is known here."""
+        now = self._clock()
+        return self._readers_here[topic] + sum(
+            count for count, until in self._elsewhere.get(topic, {}).values() if now < until
+        )
+
+    def hear(self, sender: str, topic: Topic, count: int) -> None:
+        """Take what another process tells. One that was not known here is told in turn."""
+        if topic not in self._readers_here:
+            return
+        known, now = self._elsewhere[topic], self._clock()
+        for gone in [each for each, (_, until) in known.items() if until <= now]:
+            del known[gone]
+        is_new = sender not in known
+        if count:
+            known[sender] = (count, now + FORGOTTEN_AFTER)
+        else:
+            known.pop(sender, None)
+        self._changed(topic)
+        if is_new and count and self._tell is not None:
+            self._tell(topic)
+
+    def relay(self, tell: Callable[[Topic], None] | None) -> None:
+        """Have somebody tell other processes of topics whose readers here have changed; none: nobody any more."""
+        self._tell = tell
+
+    def _note(self, topic: Topic) -> None:
+        self._changed(topic)
+        if self._tell is not None:
+            self._tell(topic)
+
+
 class LocalBus:
     """Passes nudges on to who has subscribed, by tenant and conversation."""
 
     def __init__(self) -> None:
         self._readers: dict[Topic, set[Subscription]] = defaultdict(set)
         self._bridges: list[Callable[[Topic], None]] = []
-        self.presence: Presence[Topic] = Presence(lambda topic: self.tell(topic, READERS))
+        self.presence: Presence = Presence(lambda topic: self.tell(topic, READERS))
 
     def publish(self, tenant: str, conversation: str, nudge: Nudge = LOOK) -> None:
         """Tell every reader of the conversation."""

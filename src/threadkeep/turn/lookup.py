@@ -14,7 +14,6 @@ from threadkeep.retrieval.model_rewriter import ModelRewriter
 from threadkeep.retrieval.words_rewriter import WordsRewriter
 from threadkeep.routing.follow_up import follow_up
 from threadkeep.routing.router import Choice, Route, Router
-from threadkeep.turn.steps.choose_route import choose_route
 
 logger = logging.getLogger(__name__)
 
@@ -64,12 +63,18 @@ class Lookup:
 
     async def find(self, question: str, history: Sequence[Message], model: Model) -> Found:
         """Look up what a question needs, given what was said before it, oldest first. It never fails the turn."""
-        choice = choose_route(self.router, question, history)
+        choice = self._route(question, history)
         unchanged = Rewrite(question=question, text=question)
         if choice.route != "retrieve":
             return Found(route=choice.route, why=choice.why, rewrite=unchanged)
         rewrite = unchanged if self.rewriting == "never" else await self.rewriter(model).rewrite(question, history)
         return await self._search(choice, rewrite, self.filters(question, history) if self.filters else ())
+
+    def _route(self, question: str, history: Sequence[Message]) -> Choice:
+        """Return the way to answer, given the history. Without a router, everything is looked up."""
+        if self.router is not None:
+            return self.router.route(question, history)
+        return Choice(route="retrieve", why="everything is looked up", follow_up=follow_up(question, history))
 
     def rewriter(self, model: Model) -> Rewriter:
         """Return who makes a follow-up stand alone, with this model."""

@@ -11,8 +11,7 @@ from contextlib import suppress
 from secrets import token_hex
 
 from threadkeep.store.notify_channel import MOST_BYTES, NotifyChannel
-from threadkeep.turn.local_bus import TOPIC_BYTES, LocalBus, Topic
-from threadkeep.turn.presence import TOLD_EVERY
+from threadkeep.turn.local_bus import TOLD_EVERY, TOPIC_BYTES, LocalBus, Topic
 
 GATHER = 0.1
 """Seconds between two sendings: what happens meanwhile is told together, so readers elsewhere read as often at most."""

@@ -21,26 +21,3 @@ class Observer:
 
     def left(self, lease: Lease, code: str) -> None:
         """A turn was left for recovery because of an error with this code."""
-
-
-class Observers(Observer):
-    """Tells several."""
-
-    def __init__(self, *observers: Observer) -> None:
-        self._observers = observers
-
-    def spoke(self, lease: Lease, seconds: float) -> None:
-        for observer in self._observers:
-            observer.spoke(lease, seconds)
-
-    def stored(self, lease: Lease, bodies: Sequence[Appendable], seconds: float) -> None:
-        for observer in self._observers:
-            observer.stored(lease, bodies, seconds)
-
-    def settled(self, lease: Lease, change: TurnChange, seconds: float, entries: Sequence[Entry]) -> None:
-        for observer in self._observers:
-            observer.settled(lease, change, seconds, entries)
-
-    def left(self, lease: Lease, code: str) -> None:
-        for observer in self._observers:
-            observer.left(lease, code)

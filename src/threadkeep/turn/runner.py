@@ -2,22 +2,24 @@
 
 import asyncio
 import logging
+import os
+import socket
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
+from pathlib import Path
 
 from threadkeep.background import is_being_cancelled, supervised
+from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, Turn, TurnState
 from threadkeep.errors import ConversationNotFound, InvalidValue, LeaseLost, StoreError
 from threadkeep.store.base import MAX_LIMIT
 from threadkeep.turn.active_turn import ActiveTurn, EngineDeps
 from threadkeep.turn.decision import pending_calls
-from threadkeep.turn.engine import run_turn
+from threadkeep.turn.engine import resume_turn, run_turn
 from threadkeep.turn.local_bus import Topic, topic_of
-from threadkeep.turn.resume import resume_turn
-from threadkeep.turn.steps.finish_draft import finish_draft
 from threadkeep.turn.steps.run_tools import refuse
-from threadkeep.turn.steps.settle import settle
+from threadkeep.turn.steps.settle import finish_draft, settle
 
 logger = logging.getLogger(__name__)
 
@@ -69,13 +71,17 @@ class TurnRunner:
         except (LeaseLost, ConversationNotFound) as error:
             logger.info("a turn of %s is not ours any more: %s", lease.conversation, error)
         except StoreError as error:
-            self.deps.observer.left(lease, error.code)
+            self._leave(lease, error.code)
             logger.warning("a turn of %s is left for recovery: %s", lease.conversation, error)
         except (Exception, asyncio.CancelledError) as error:
             if isinstance(error, asyncio.CancelledError) and is_being_cancelled():
                 raise
-            self.deps.observer.left(lease, "internal_error")
+            self._leave(lease, "internal_error")
             logger.exception("a turn of %s is left for recovery", lease.conversation)
+
+    def _leave(self, lease: Lease, code: str) -> None:
+        for observer in self.deps.observers:
+            observer.left(lease, code)
 
     async def _run(self, lease: Lease, run: Callable[[ActiveTurn], Awaitable[None]]) -> Lease | None:
         """Run one turn to its end; return the lease of the next queued one, if there is one."""
@@ -218,3 +224,41 @@ class TurnRunner:
 
 def _key(scope: Scope, conversation: str, turn: int, fence: int) -> Key:
     return scope.tenant, conversation, turn, fence
+
+
+def new_owner() -> str:
+    """Return a name for this process and this use of a store, from which another process of the same machine can tell
+    whether it is gone.
+
+    A process is told by its number and its start, because numbers are used again; and by its machine and its space of
+    numbers, because containers have their own.
+    """
+    pid = os.getpid()
+    return " ".join((*_machine(), str(pid), _started(pid) or "unknown", new_id()))
+
+
+def is_gone(owner: str) -> bool:
+    """Whether the process of an owner has surely ended. Where that cannot be known (no `/proc`, another machine,
+    another container) nobody is taken for gone: then the lease runs out by itself."""
+    host, space, pid, started, *_ = (*owner.split(" "), "", "", "", "")
+    if (host, space) != _machine() or not pid.isdigit() or started == "unknown":
+        return False
+    return _started(int(pid)) != started
+
+
+def _machine() -> tuple[str, str]:
+    try:
+        space = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        space = "unknown"
+    return socket.gethostname(), space
+
+
+def _started(pid: int) -> str | None:
+    """Return when a process started, in the clock ticks of the system; None if there is none, or nobody can tell."""
+    try:
+        # The name of the program, in parentheses, may hold anything.
+        state, *fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return None if state in "ZX" else fields[18]
+    except (OSError, ValueError, IndexError):
+        return None

@@ -196,7 +196,7 @@ LEASE = Lease(scope=LOCAL, conversation="c", turn=1, owner="o", fence=1)
 
 
 async def _opened(*, content: bool) -> Conversations:
-    hosting = Hosting(observer=TurnLog(content=content))
+    hosting = Hosting(observers=(TurnLog(content=content),))
     return await open_conversations(
         "memory:", model=ScriptedModel(says("Hello Alice."), says("A title")), hosting=hosting
     )

@@ -27,10 +27,10 @@ from threadkeep.tools.base import Tool
 from threadkeep.tools.mcp.servers import McpServers
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.active_turn import EngineDeps
+from threadkeep.turn.after_turn import give_title
 from threadkeep.turn.assistant import Assistant
 from threadkeep.turn.publishing import PublishingStore
 from threadkeep.turn.runner import TurnRunner
-from threadkeep.turn.titles import give_title
 
 PATIENCE = 20.0
 Names = list[str]

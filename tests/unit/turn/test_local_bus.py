@@ -1,8 +1,12 @@
 """The bus: it may lose anything but the hint to look into the log."""
 
 import asyncio
+from contextlib import aclosing
 
-from threadkeep.turn.local_bus import LOOK, MOST_WAITING, LocalBus, Nudge
+from tests.told import data_of
+from threadkeep.conversation.events import Event, ReadersCounted
+from threadkeep.runtime import open_conversations
+from threadkeep.turn.local_bus import FORGOTTEN_AFTER, LOOK, MOST_WAITING, LocalBus, Nudge, Presence, Topic
 
 
 async def test_news_reach_every_reader_of_the_conversation_and_nobody_else() -> None:
@@ -77,3 +81,51 @@ async def test_readers_look_once_a_relay_that_they_relied_on_is_gone() -> None:
             assert reader._nudges == []
         assert reader._nudges == [LOOK]
     assert not bus.is_bridged
+
+
+PATIENCE = 10
+TOPIC = Topic(b"c")
+
+
+async def test_readers_are_told_when_one_comes_and_when_one_goes() -> None:
+    conversations = await open_conversations("memory:", model="demo")
+    try:
+        chat = await conversations.create()
+        async with (
+            asyncio.timeout(PATIENCE),
+            aclosing(chat.follow(presence=True)) as first,
+        ):
+            assert await anext(first) == Event(ReadersCounted(1))
+            async with aclosing(chat.follow(presence=True)) as second:
+                assert data_of(await anext(second)) == {"readers": 2}
+                assert data_of(await anext(first)) == {"readers": 2}
+            assert data_of(await anext(first)) == {"readers": 1}
+    finally:
+        await conversations.close()
+
+
+def test_what_another_process_tells_counts_until_it_is_not_told_again() -> None:
+    now, told = 0.0, list[Topic]()
+    presence = Presence(lambda topic: None, lambda: now)
+    presence.relay(told.append)
+    presence.enter(TOPIC)
+    presence.hear("one", TOPIC, 2)
+    presence.hear("two", TOPIC, 3)
+    assert presence.count(TOPIC) == 6
+    now += FORGOTTEN_AFTER - 1
+    presence.hear("two", TOPIC, 1)
+    now += 1
+    assert presence.count(TOPIC) == 2
+    presence.hear("two", TOPIC, 0)
+    assert presence.count(TOPIC) == 1
+    assert told == [TOPIC, TOPIC, TOPIC]  # a reader came here, and two processes that were not known
+
+
+def test_nothing_is_kept_of_what_nobody_follows_here() -> None:
+    presence = Presence(lambda topic: None)
+    presence.hear("one", TOPIC, 2)
+    presence.enter(TOPIC)
+    assert presence.count(TOPIC) == 1
+    presence.hear("one", TOPIC, 2)
+    presence.leave(TOPIC)
+    assert (presence.count(TOPIC), presence._elsewhere, presence.here()) == (0, {}, {})

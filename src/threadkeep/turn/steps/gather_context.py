@@ -5,7 +5,7 @@ import json
 from dataclasses import asdict, replace
 from itertools import takewhile
 
-from threadkeep.context.base import Context, Cut, Material, Policy, Window, run
+from threadkeep.context.base import Context, Cut, Material, Policy, Window, cut_in, run
 from threadkeep.context.marks import own
 from threadkeep.context.tokens import calibration
 from threadkeep.conversation.entry import Entry
@@ -15,7 +15,6 @@ from threadkeep.store.base import MAX_LIMIT, ROOT
 from threadkeep.text.words import content_words
 from threadkeep.turn.active_turn import ActiveTurn
 from threadkeep.turn.lookup import Found
-from threadkeep.turn.states import read_state, told
 
 PAGE = 50
 SPARE = 10
@@ -52,7 +51,8 @@ async def gather_context(
         tool_tokens=_tool_tokens(active) if tools else 0,
     )
     if policy.summary:
-        material = replace(material, summary=await _summary(active))
+        summary = await active.deps.store.summary(active.lease.scope, active.lease.conversation, head=active.place)
+        material = replace(material, summary=summary)
     context = run(active.assistant.processors, material)
     if policy.recall and _is_cut(entries, context.cut):
         recalled = await _recall(active, entries, context.cut)
@@ -93,13 +93,12 @@ async def _window(active: ActiveTurn, policy: Policy, budget: int) -> tuple[tupl
 
 async def _history(active: ActiveTurn, head: int, policy: Policy, budget: int) -> tuple[tuple[Entry, ...], Cut]:
     """Read back from `head` to where the last cut was made, or as far as the policy can use."""
-    read: list[Entry] = []
+    lease, read = active.lease, list[Entry]()
+    limit = min(policy.size + SPARE, MAX_LIMIT) if policy.window is Window.NEWEST else PAGE
     cut: Cut | None = None
     tokens = messages = 0
     while head:
-        page = await _page(
-            active, head, min(policy.size + SPARE, MAX_LIMIT) if policy.window is Window.NEWEST else PAGE
-        )
+        page = await active.deps.store.newest(lease.scope, lease.conversation, limit=limit, head=head)
         for entry in reversed(page):
             if cut is not None and entry.seq < cut.first:
                 return tuple(reversed(read)), cut
@@ -121,20 +120,10 @@ def _is_enough(policy: Policy, tokens: int, messages: int, budget: int) -> bool:
     return tokens > 2 * (policy.size if policy.window is Window.BUDGET and policy.size else budget)
 
 
-async def _page(active: ActiveTurn, head: int, limit: int) -> tuple[Entry, ...]:
-    lease = active.lease
-    return await active.deps.store.newest(lease.scope, lease.conversation, limit=limit, head=head)
-
-
 def _cut_of(entry: Entry) -> Cut | None:
     """Return the cut that an answer was made with."""
-    if not isinstance(entry.body, Message) or entry.body.role is not Role.ASSISTANT:
-        return None
-    for item in entry.body.tool_trace:
-        if item.get("kind") == "context":
-            first, masked = item.get("first"), item.get("masked")
-            if isinstance(first, int) and isinstance(masked, int):
-                return Cut(first=first, masked=masked)
+    if isinstance(entry.body, Message) and entry.body.role is Role.ASSISTANT:
+        return cut_in(entry.body.tool_trace)
     return None
 
 
@@ -174,12 +163,10 @@ async def _where_it_stands(active: ActiveTurn) -> tuple[str, ...]:
     machine = active.assistant.machine
     if machine is None or active.assistant.agent is not None:
         return ()
-    return (told(machine, await read_state(active)),)
-
-
-async def _summary(active: ActiveTurn) -> Entry | None:
-    lease = active.lease
-    return await active.deps.store.summary(lease.scope, lease.conversation, head=active.place)
+    values = (await active.state()).values
+    here, ways = machine.current(values), ", ".join(machine.allowed(values)) or "nowhere"
+    said = f"this conversation is in the state {here}; from here it can go to: {ways}."
+    return (f"{said} {machine.instructions.get(here, '')}".strip(),)
 
 
 async def _recall(active: ActiveTurn, entries: tuple[Entry, ...], cut: Cut) -> tuple[Entry, ...]:

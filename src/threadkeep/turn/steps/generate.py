@@ -5,20 +5,20 @@ import logging
 import random
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from threadkeep.context.base import Context
 from threadkeep.conversation.blocks import Block
 from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.conversation.state import State, StateChange
 from threadkeep.errors import ContentTooLarge, ModelError, ModelTimeout, ModelUnavailable
+from threadkeep.llm.answer import Answer
 from threadkeep.llm.base import Delta, Model, Request, Text
 from threadkeep.turn.active_turn import STORE_PATIENCE, ActiveTurn
-from threadkeep.turn.agent import Asked, Changed, Thought
-from threadkeep.turn.collected import ModelOutput
+from threadkeep.turn.agent import Asked, Changed, Noted, Shown, Thought
 from threadkeep.turn.decision import flaw_item
 from threadkeep.turn.draft_writer import DraftWriter
-from threadkeep.turn.states import after, read_state, state_change
 from threadkeep.turn.steps.run_tools import traced_calls
 
 logger = logging.getLogger(__name__)
@@ -164,6 +164,34 @@ async def _written(writer: DraftWriter) -> str:
             continue
 
 
+@dataclass
+class ModelOutput:
+    """An answer and what came beside it: notes for the trace, blocks, keys of the state to set and to remove."""
+
+    answer: Answer = field(default_factory=Answer)
+    notes: list[dict[str, Any]] = field(default_factory=list)
+    blocks: list[Block] = field(default_factory=list)
+    set: dict[str, Any] = field(default_factory=dict)
+    unset: dict[str, None] = field(default_factory=dict)
+
+    def add(self, thought: Thought) -> None:
+        """Take up one more thought."""
+        match thought:
+            case Noted():
+                self.notes.append(thought.item)
+            case Shown():
+                self.blocks.append(thought.block)
+            case Changed():
+                self._change(thought)
+            case _:
+                self.answer.add(thought)
+
+    def _change(self, changed: Changed) -> None:
+        """Put changes together: what is set later is not removed, what is removed later is not set."""
+        self.set = {key: value for key, value in self.set.items() if key not in changed.unset} | dict(changed.set)
+        self.unset = {key: None for key in (*self.unset, *changed.unset) if key not in changed.set}
+
+
 class ModelCall:
     """One call of a model or an agent: what is taken up of it, and when it was last heard of."""
 
@@ -186,18 +214,17 @@ class ModelCall:
 
     async def change(self) -> StateChange | None:
         """Return the change of state that belongs to the answer. Raises IllegalTransition if it must not be."""
-        output, machine = self.output, self.active.assistant.machine
-        if not output.has_changes:
+        if not (self.output.set or self.output.unset):
             return None
-        state = self._state or await read_state(self.active)
-        return state_change(machine, state, output.set, tuple(output.unset))
+        state = self._state or await self.active.state()
+        return self.active.state_change(state, self.output.set, tuple(self.output.unset))
 
     async def _thoughts(self) -> AsyncIterator[Thought]:
         active = self.active
         agent = await active.agent()
         if agent is None:
             return active.model.stream(self._request)
-        self._state = await read_state(active)
+        self._state = await active.state()
         said = tuple(entry.body for entry in self._context.entries if isinstance(entry.body, Message))
         asked = Asked(request=self._request, model=_LoggedModel(active), state=self._state.values, messages=said)
         return agent.think(asked)
@@ -212,10 +239,10 @@ class ModelCall:
             await self._writer.write(thought.text)
 
     async def _change_now(self, changed: Changed) -> None:
-        state = self._state or await read_state(self.active)
-        change = state_change(self.active.assistant.machine, state, changed.set, changed.unset)
+        state = self._state or await self.active.state()
+        change = self.active.state_change(state, changed.set, changed.unset)
         await self.active.append(change)
-        self._state = after(state, change)
+        self._state = state.after(change)
 
 
 async def _stream(call: ModelCall) -> bool:

@@ -17,7 +17,6 @@ from threadkeep.tools.outcome import failure
 from threadkeep.tools.registry import run_calls, shorten
 from threadkeep.turn.active_turn import ActiveTurn
 from threadkeep.turn.decision import RunTools
-from threadkeep.turn.states import after, read_state, state_change
 
 UNKNOWN = "outcome unknown: the process stopped while this call may have been running; it was not run again"
 REFUSED = "refused: a person did not allow this call"
@@ -48,7 +47,7 @@ async def refuse(active: ActiveTurn, calls: Sequence[ToolCall], reason: str) -> 
 
 
 async def _run(active: ActiveTurn, step: RunTools) -> None:
-    lease, state = active.lease, await read_state(active)
+    lease, state = active.lease, await active.state()
     for call in step.calls:
         if (outcome := _without_running(active, step, call)) is not None:
             state = await _store(active, call, outcome, state)
@@ -88,7 +87,7 @@ async def _store(active: ActiveTurn, call: ToolCall, outcome: ToolOutcome, state
     change: StateChange | None = None
     if outcome.state or outcome.unset:
         try:
-            change = state_change(active.assistant.machine, state, outcome.state, outcome.unset)
+            change = active.state_change(state, outcome.state, outcome.unset)
         except IllegalTransition as error:
             outcome = failure(str(error))
     result = _result(active.deps.ids, call, outcome)
@@ -100,7 +99,7 @@ async def _store(active: ActiveTurn, call: ToolCall, outcome: ToolOutcome, state
         short = ToolOutcome(content=shorten(outcome.content, SMALL), error=note, duration_ms=outcome.duration_ms)
         await active.append(_result(active.deps.ids, call, short))
         return state
-    return state if change is None else after(state, change)
+    return state if change is None else state.after(change)
 
 
 def _result(ids: IdSource, call: ToolCall, outcome: ToolOutcome) -> Message:

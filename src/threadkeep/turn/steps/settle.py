@@ -1,8 +1,14 @@
-"""Ending a turn: its last message, its state and its usage in one commit, which also gives the lease back."""
+"""Ending a turn: its last message, its state and its usage in one commit, which also gives the lease back; and what
+comes before that: text that nobody writes any more, and a guided conversation that is at its end."""
 
-from threadkeep.conversation.message import Message, ToolCall, Usage
+from datetime import datetime
+
+from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.entry import Status, Update
+from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall, Usage
 from threadkeep.conversation.turn import Failure, TurnChange, TurnState
-from threadkeep.store.base import Appendable
+from threadkeep.errors import ContentTooLarge
+from threadkeep.store.base import Appendable, Draft
 from threadkeep.tools.outcome import storable
 from threadkeep.turn.active_turn import ActiveTurn
 
@@ -39,3 +45,41 @@ def total_usage(active: ActiveTurn, bodies: tuple[Appendable, ...]) -> Usage | N
         output_tokens=sum(usage.output_tokens for usage in used),
         cached_tokens=sum(usage.cached_tokens for usage in used),
     )
+
+
+async def finish_draft(active: ActiveTurn) -> None:
+    """Turn the text that this turn left being written into an interrupted message; do nothing if there is none."""
+    lease, store = active.lease, active.deps.store
+    last = (await store.get(lease.scope, lease.conversation)).entries
+    draft = (await store.log(lease.scope, lease.conversation, Cursor(seq=last))).draft
+    if draft is None or draft.turn != lease.turn:
+        return
+    try:
+        await active.append(_cut_off(draft, draft.started_at))
+    except ContentTooLarge:
+        # The text alone always fits: it was measured when it was written.
+        await active.append(_cut_off(draft, None))
+
+
+def _cut_off(draft: Draft, started_at: datetime | None) -> Message:
+    return Message(
+        id=draft.message,
+        role=Role.ASSISTANT,
+        content=draft.text,
+        status=MessageStatus.INTERRUPTED,
+        started_at=started_at,
+    )
+
+
+async def complete_conversation(active: ActiveTurn) -> None:
+    """Give a guided conversation whose state is a final one the status completed; a second time it changes nothing.
+
+    It comes before the turn is settled, so it is never missed.
+    """
+    machine, lease, deps = active.assistant.machine, active.lease, active.deps
+    if machine is None or not machine.is_over((await active.state()).values):
+        return
+    conversation = await deps.store.get(lease.scope, lease.conversation)
+    if conversation.status is Status.COMPLETED:
+        return
+    await deps.store.update(lease.scope, lease.conversation, Update(status=Status.COMPLETED))

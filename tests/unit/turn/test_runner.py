@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from threadkeep.turn.owner import is_gone, new_owner
+from threadkeep.turn.runner import is_gone, new_owner
 
-SAY = "from threadkeep.turn.owner import new_owner; print(new_owner(), flush=True); input()"
+SAY = "from threadkeep.turn.runner import new_owner; print(new_owner(), flush=True); input()"
 
 
 def test_two_owners_have_different_names_and_both_live() -> None:

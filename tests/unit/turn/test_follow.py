@@ -1,4 +1,4 @@
-"""Events: what a page of the log tells a reader who stands at a cursor."""
+"""Following: what a page of the log tells a reader who stands at a cursor."""
 
 from datetime import UTC, datetime
 
@@ -9,7 +9,7 @@ from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult,
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import Failure, TurnChange, TurnState
 from threadkeep.store.base import Draft, LogPage
-from threadkeep.turn.events import events
+from threadkeep.turn.follow import events_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ANSWER = Message(id="answer", role=Role.ASSISTANT, content="Once upon a time")
@@ -32,7 +32,7 @@ def draft(text: str, offset: int = 0) -> Draft:
 
 def told(shown: LogPage, cursor: Cursor) -> list[str]:
     """Return the names of the events behind a cursor."""
-    return [name_of(event) for event in events(shown, cursor)]
+    return [name_of(event) for event in events_of(shown, cursor)]
 
 
 def test_every_kind_of_entry_has_its_events() -> None:
@@ -69,24 +69,24 @@ def test_the_end_of_a_turn_tells_its_usage_or_its_error() -> None:
         TurnChange(state=TurnState.COMPLETED, usage=Usage(output_tokens=3), detail="a note"),
         TurnChange(state=TurnState.FAILED, failure=Failure(code="model_error", detail="it failed")),
     )
-    completed, failed = events(ends, Cursor())
+    completed, failed = events_of(ends, Cursor())
     assert data_of(completed)["usage"]["output_tokens"] == 3
     assert data_of(completed)["detail"] == "a note"
     assert failure_of(failed) == "model_error: it failed"
 
 
 def test_a_message_that_is_being_written_begins_once_and_goes_on_at_the_cursor() -> None:
-    started, text = events(page(draft=draft("Once ")), Cursor(seq=1))
+    started, text = events_of(page(draft=draft("Once ")), Cursor(seq=1))
     assert (name_of(started), data_of(started)["message"]) == ("message.started", "answer")
     assert started.cursor == Cursor(seq=1, message="answer", offset=0)
     assert text.cursor == Cursor(seq=1, message="answer", offset=5)
-    (more,) = events(page(draft=draft("upon ", 5)), text.cursor)
+    (more,) = events_of(page(draft=draft("upon ", 5)), text.cursor)
     assert (name_of(more), data_of(more)["text"]) == ("text.delta", "upon ")
-    assert list(events(page(draft=draft("", 10)), more.cursor)) == []
+    assert list(events_of(page(draft=draft("", 10)), more.cursor)) == []
 
 
 def test_a_message_that_was_finished_meanwhile_comes_with_the_rest_of_its_text() -> None:
-    rest, completed = events(page(ANSWER, first=2), Cursor(seq=1, message="answer", offset=5))
+    rest, completed = events_of(page(ANSWER, first=2), Cursor(seq=1, message="answer", offset=5))
     assert (name_of(rest), data_of(rest)["text"]) == ("text.delta", "upon a time")
     assert rest.cursor == Cursor(seq=1, message="answer", offset=16)
     assert (name_of(completed), completed.cursor) == ("message.completed", Cursor(seq=2))
@@ -97,17 +97,17 @@ def test_a_finished_message_comes_whole_to_a_reader_who_saw_nothing_of_it() -> N
 
 
 def test_an_entry_in_the_middle_of_an_answer_leaves_the_place_in_the_answer() -> None:
-    (queued,) = events(page(TurnChange(state=TurnState.QUEUED), first=2), Cursor(seq=1, message="answer", offset=5))
+    (queued,) = events_of(page(TurnChange(state=TurnState.QUEUED), first=2), Cursor(seq=1, message="answer", offset=5))
     assert queued.cursor == Cursor(seq=2, message="answer", offset=5)
 
 
 def test_a_reader_may_stand_between_the_events_of_one_entry() -> None:
-    whole = list(events(page(CALLS), Cursor()))
+    whole = list(events_of(page(CALLS), Cursor()))
     assert [event.cursor for event in whole] == [Cursor(seq=1, index=1), Cursor(seq=1, index=2), Cursor(seq=1)]
     for place, event in enumerate(whole[:-1], start=1):
-        assert list(events(page(CALLS), event.cursor)) == whole[place:]
+        assert list(events_of(page(CALLS), event.cursor)) == whole[place:]
 
 
 def test_an_entry_without_events_is_passed_over() -> None:
-    (last,) = events(page(Summary(content="short"), TurnChange(state=TurnState.RUNNING)), Cursor())
+    (last,) = events_of(page(Summary(content="short"), TurnChange(state=TurnState.RUNNING)), Cursor())
     assert last.cursor == Cursor(seq=2)
