@@ -22,8 +22,7 @@ from threadkeep.conversation.turn import BusyPolicy, Turn, TurnState
 from threadkeep.conversation.value import checked
 from threadkeep.errors import InvalidValue, LeaseLost, TurnNotFound
 from threadkeep.store.base import MAX_LIMIT, ROOT, WALKED, Append, Begun, LogPage
-from threadkeep.store.history import backwards, newest_messages
-from threadkeep.store.paging import check_position
+from threadkeep.store.paging import backwards, check_position, newest_messages
 from threadkeep.turn.follow import follow
 from threadkeep.turn.runner import TurnRunner
 from threadkeep.turn.steps.accept import Sending, accept, accept_again

@@ -39,7 +39,7 @@ BOUNDED = {
     "threadkeep.retrieval.shown_lists:_MONEY": 400,
 }
 """Patterns that see no more than so many characters."""
-COMPUTED = {"threadkeep.store.files.disk:beside", "threadkeep.llm.script:asked"}
+COMPUTED = {"threadkeep.store.filesystem:set_aside_files", "threadkeep.llm.script:asked"}
 """Functions that make a pattern: of a file's name, and of a rule when it is declared, which is found where it is."""
 CALCULATOR = ToolSpec(
     name="calculate", description="Works out.", parameters={"properties": {"expression": {"type": "string"}}}

@@ -1,13 +1,20 @@
-"""Files of any store on a disk: errors of the operating system in our words, and who may read what is kept."""
+"""Files of any store on a disk: errors of the operating system in our words, who may read what is kept, locks, atomic
+replacement, setting aside."""
 
 import errno
+import fcntl
 import logging
+import os
+import re
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
-from threadkeep.errors import StoreDenied, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
+from threadkeep.errors import StoreBusy, StoreDenied, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 
 _ERRORS: dict[int, type[StoreError]] = {
     errno.ENOSPC: StoreFull,
@@ -46,3 +53,137 @@ def warn_if_shared(path: Path) -> None:
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & 0o077:
         logger.warning("%s is open to other users of this machine (mode %o): chmod go= %s", path, mode, path)
+
+
+PATIENCE = 10.0
+"""Seconds to wait for a lock that another process holds."""
+
+
+class Signature(NamedTuple):
+    """What tells that a file is still the one that was read."""
+
+    inode: int
+    size: int
+    changed: int
+
+
+NEVER = Signature(-1, -1, -1)
+"""The signature of a file that was not looked at."""
+
+
+def signature(path: Path) -> Signature | None:
+    """Return the signature of a file, or nothing if there is none; a folder is none."""
+    try:
+        found = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return signature_of(found) if stat.S_ISREG(found.st_mode) else None
+
+
+def signature_of(found: os.stat_result) -> Signature:
+    """Return the signature behind a stat."""
+    return Signature(found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+@contextmanager
+def locked(path: Path, flags: int) -> Iterator[int]:
+    """Hold the lock of a file: against everybody if it is to be written, else against its writers."""
+    file = open_locked(path, flags)
+    try:
+        yield file
+    finally:
+        os.close(file)
+
+
+def open_locked(path: Path, flags: int) -> int:
+    """Open a file and take its lock, which is given back when the file is closed."""
+    operation = fcntl.LOCK_SH if flags & os.O_ACCMODE == os.O_RDONLY else fcntl.LOCK_EX
+    while True:
+        file = os.open(path, flags | os.O_CLOEXEC, 0o600)
+        try:
+            _lock(file, operation)
+            if _is_at(file, path):
+                return file
+        except BaseException:
+            os.close(file)
+            raise
+        # The file was deleted while we waited: whoever made it anew is not held back by our lock.
+        os.close(file)
+
+
+def _lock(file: int, operation: int) -> None:
+    until = time.monotonic() + PATIENCE
+    pause = 0.0005
+    while True:
+        try:
+            return fcntl.flock(file, operation | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise StoreBusy from None
+        time.sleep(pause)
+        pause = min(2 * pause, 0.01)
+
+
+def _is_at(file: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+def write_all(file: int, data: bytes, at: int) -> None:
+    """Write data at a place and wait until the disk has it; after a failure nothing of it is left."""
+    try:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.pwrite(file, rest, at + len(data) - len(rest)) :]
+        os.fsync(file)
+    except OSError:
+        os.ftruncate(file, at)
+        raise
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file that nobody reads before it is complete, and wait until the disk has it."""
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        write_all(file, data, 0)
+    finally:
+        os.close(file)
+
+
+def sync_folder(path: Path) -> None:
+    """Wait until the disk knows the names in a folder."""
+    file = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it, for good and for their owner alone."""
+    if path.is_dir():
+        return
+    make_folder(path.parent)
+    path.mkdir(0o700, exist_ok=True)
+    sync_folder(path.parent)
+
+
+def unused_name(path: Path, what: str, now: datetime) -> Path:
+    """Return a name beside a file that nothing has yet, such as `a.json.corrupt-20250101T120000Z`."""
+    wanted = path.with_name(f"{path.name}.{what}-{now:%Y%m%dT%H%M%SZ}")
+    number = 1
+    while wanted.exists():
+        number += 1
+        wanted = path.with_name(f"{path.name}.{what}-{now:%Y%m%dT%H%M%SZ}-{number}")
+    return wanted
+
+
+def set_aside_files(path: Path, what: str) -> list[Path]:
+    """Return the files that were set aside from a file under `unused_name`."""
+    named = re.compile(rf"{re.escape(path.name)}\.{what}-\d{{8}}T\d{{6}}Z(-\d+)?")
+    try:
+        return sorted(path.with_name(name) for name in os.listdir(path.parent) if named.fullmatch(name))
+    except FileNotFoundError:
+        return []

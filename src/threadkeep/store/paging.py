@@ -1,6 +1,7 @@
-"""Pages across conversations, the same for every backend: cursors of lists and searches, and pages of ranked hits."""
+"""Pages, the same for every backend: limits, cursors of lists and searches, ranked hits, a branch read in pages."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from typing import NamedTuple
 
 from threadkeep.conversation.conversation import Conversation
@@ -10,7 +11,7 @@ from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Tree
 from threadkeep.errors import InvalidCursor, InvalidLimit, StoreCorrupt
-from threadkeep.store.base import MAX_LIMIT, ConversationPage, Hit, HitPage
+from threadkeep.store.base import MAX_LIMIT, WALKED, ConversationPage, Hit, HitPage, Store
 from threadkeep.store.codec import microseconds
 from threadkeep.text.search import Found, Query, rank
 from threadkeep.text.words import searchable
@@ -130,3 +131,31 @@ def check_position(seq: int, last: int) -> None:
     """Refuse a cursor that lies beyond the end of the log."""
     if not 0 <= seq <= last:
         raise InvalidCursor
+
+
+async def backwards(
+    store: Store, scope: Scope, conversation: str, *, head: int | None = None, page: int = WALKED
+) -> AsyncGenerator[Entry, None]:
+    """Yield the branch that ends in `head` (none: the current one), the newest entry first, read in such pages."""
+    entries = await store.newest(scope, conversation, limit=page, head=head)
+    while entries:
+        for entry in reversed(entries):
+            yield entry
+        if entries[0].parent is None:
+            return
+        entries = await store.before(scope, conversation, entries[0].seq, limit=page)
+
+
+async def newest_messages(
+    store: Store, scope: Scope, conversation: str, *, limit: int | None = 10, head: int | None = None
+) -> list[tuple[Entry, Message]]:
+    """Return the newest messages of a branch (`limit` none: all of them) with their entries, oldest first."""
+    page = WALKED if limit is None else max(check_limit(limit), WALKED)
+    found: list[tuple[Entry, Message]] = []
+    async with aclosing(backwards(store, scope, conversation, head=head, page=page)) as entries:
+        async for entry in entries:
+            if isinstance(entry.body, Message):
+                found.append((entry, entry.body))
+                if len(found) == limit:
+                    break
+    return found[::-1]

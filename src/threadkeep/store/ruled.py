@@ -28,6 +28,7 @@ from threadkeep.errors import (
     StoreBusy,
 )
 from threadkeep.store.base import ROOT, WALKED, Append, Appended, Begin, Begun, ConversationPage, HitPage, Import, Store
+from threadkeep.store.checks import check_import
 from threadkeep.store.paging import (
     Candidate,
     Listed,
@@ -38,7 +39,7 @@ from threadkeep.store.paging import (
     list_page,
     search_after,
 )
-from threadkeep.store.rules import EndMovedError, Rules, Verb, check_import
+from threadkeep.store.rules import EndMovedError, Rules, Verb
 from threadkeep.text.search import Query
 from threadkeep.text.words import query_words
 

@@ -23,13 +23,12 @@ from threadkeep.errors import (
     StoreReadOnly,
     UnknownRole,
 )
-from threadkeep.store.files import disk
+from threadkeep.store import filesystem
 from threadkeep.store.files.config import FolderConfig
-from threadkeep.store.files.disk import NEVER, Signature
 from threadkeep.store.files.journal import Journal
 from threadkeep.store.files.trash import Trashed
 from threadkeep.store.files.view import Found, Importer, View, digest, parse, read, render
-from threadkeep.store.filesystem import translating_os_errors
+from threadkeep.store.filesystem import NEVER, Signature, translating_os_errors
 from threadkeep.store.ledger.ledger import Ledger
 from threadkeep.store.record import Record
 
@@ -84,7 +83,7 @@ class ConversationFiles:
 
     @contextmanager
     def _thread_lock(self) -> Iterator[None]:
-        if not self._mutex.acquire(timeout=disk.PATIENCE):
+        if not self._mutex.acquire(timeout=filesystem.PATIENCE):
             raise StoreBusy
         try:
             yield
@@ -182,7 +181,7 @@ class ConversationFiles:
     def create(self, opening: Record) -> Ledger:
         """Begin the conversation; `AlreadyExists` if it has begun already, or if another program wrote a view of it."""
         with self._thread_lock(), translating_os_errors():
-            disk.make_folder(self._config.hidden)
+            filesystem.make_folder(self._config.hidden)
             if self._journal.signature() is None:
                 if self._view.signature() is not None:
                     self._import()
@@ -204,7 +203,7 @@ class ConversationFiles:
                 raise AlreadyExists
             try:
                 self._append(records)
-                disk.sync_folder(self._config.hidden)
+                filesystem.sync_folder(self._config.hidden)
             except OSError:
                 self._journal.path.unlink()
                 self._forget()
@@ -215,7 +214,7 @@ class ConversationFiles:
         """Move all files into the trash. The view goes before the journal: alone it would be taken for another
         program's."""
         with self.writing(scope), translating_os_errors():
-            torn = disk.set_aside_files(self._journal.path, "torn")
+            torn = filesystem.set_aside_files(self._journal.path, "torn")
             marks = [self._mark] if self._mark.exists() else []
             trashed.move_in([*self._view.files(), *torn, *marks], self._journal.path)
             self._forget()
@@ -232,7 +231,7 @@ class ConversationFiles:
                     raise AlreadyExists
                 # Whoever waits for the lock sees that the file is another one now, and looks again.
                 os.replace(trashed.journal, self._journal.path)
-                disk.sync_folder(self._config.hidden)
+                filesystem.sync_folder(self._config.hidden)
             self._forget()
 
     def _forget(self) -> None:
@@ -253,7 +252,7 @@ class ConversationFiles:
             if self._marked():
                 raise StoreCorrupt(f"{self._journal.path} is missing. Put back a copy; {self._view.path} has the text.")
             records = self._imported(found)
-            disk.make_folder(self._config.hidden)
+            filesystem.make_folder(self._config.hidden)
             with suppress(AlreadyExists), self._begin_journal(records):
                 self._view.seen = found.signature
 
@@ -278,7 +277,7 @@ class ConversationFiles:
             self._config.report(path, f"it is no JSON document ({error}); it is kept in {aside}")
             raise self._not_found() from None
         if document.rest:
-            disk.make_folder(self._config.hidden)
+            filesystem.make_folder(self._config.hidden)
             self._view.keep_original(found.data, now)
         return records
 
@@ -326,7 +325,7 @@ class ConversationFiles:
     def _replace_view(self, data: bytes) -> None:
         """Write the view, and before it how far the journal has come; if that fails, the next look tries again."""
         try:
-            disk.write_file(self._mark, self._journal.end.encode())
+            filesystem.write_file(self._mark, self._journal.end.encode())
             self._view.write(data)
         except OSError as error:
             self._view.seen = NEVER

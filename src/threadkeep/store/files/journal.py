@@ -20,8 +20,8 @@ from pydantic import ValidationError
 from threadkeep.conversation.entry import Body, Update
 from threadkeep.conversation.message import Message
 from threadkeep.errors import ConversationNotFound, InvalidInput, StoreCorrupt, StoreTooNew
-from threadkeep.store.files import disk
-from threadkeep.store.files.disk import NEVER, Signature
+from threadkeep.store import filesystem
+from threadkeep.store.filesystem import NEVER, Signature
 from threadkeep.store.record import Record
 
 FORMAT, IMPORTING = 2, 3
@@ -156,7 +156,7 @@ class Journal:
     def locked(self, flags: int) -> Iterator[None]:
         """Hold the lock of the journal; `ConversationNotFound` if there is none and none is to be made."""
         try:
-            self._file = disk.open_locked(self.path, flags)
+            self._file = filesystem.open_locked(self.path, flags)
         except FileNotFoundError:
             raise ConversationNotFound from None
         try:
@@ -167,7 +167,7 @@ class Journal:
 
     def signature(self) -> Signature | None:
         """Return what tells whether the journal was changed."""
-        return disk.signature(self.path)
+        return filesystem.signature(self.path)
 
     def forget(self) -> None:
         """Begin from the beginning the next time."""
@@ -195,7 +195,7 @@ class Journal:
         records, end, self._chain = self._decode(_read(self._file, self._end, found.st_size))
         self._end += end
         self._beginning = beginning[: self._end]
-        self.seen = disk.signature_of(found)
+        self.seen = filesystem.signature_of(found)
         return NewRecords(records, anew)
 
     def _decode(self, data: bytes) -> tuple[list[Record], int, Chain]:
@@ -222,12 +222,12 @@ class Journal:
         """Add records that belong together and return them as they will be read; if this raises, nothing was added."""
         line = encode(records, self._chain)
         written, _, chain = decode(line, self._chain)
-        disk.write_all(self._file, line, self._end)
+        filesystem.write_all(self._file, line, self._end)
         self._chain = chain
         self._end += len(line)
         if len(self._beginning) < _BEGINNING:
             self._beginning = os.pread(self._file, _BEGINNING, 0)
-        self.seen = disk.signature_of(os.fstat(self._file))
+        self.seen = filesystem.signature_of(os.fstat(self._file))
         return written
 
     def holds(self, end: str) -> bool:
@@ -244,12 +244,12 @@ class Journal:
         torn = _read(self._file, self._end, os.fstat(self._file).st_size)
         if not torn:
             return None
-        aside = disk.unused_name(self.path, "torn", now)
-        disk.write_file(aside, torn)
-        disk.sync_folder(aside.parent)
+        aside = filesystem.unused_name(self.path, "torn", now)
+        filesystem.write_file(aside, torn)
+        filesystem.sync_folder(aside.parent)
         os.ftruncate(self._file, self._end)
         os.fsync(self._file)
-        self.seen = disk.signature_of(os.fstat(self._file))
+        self.seen = filesystem.signature_of(os.fstat(self._file))
         return aside
 
 

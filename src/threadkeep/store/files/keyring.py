@@ -10,8 +10,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from threadkeep.conversation.api_key import ApiKey, Login
 from threadkeep.errors import StoreCorrupt
-from threadkeep.store.files import disk
-from threadkeep.store.files.disk import Signature
+from threadkeep.store import filesystem
+from threadkeep.store.filesystem import Signature
 from threadkeep.store.ledger.keyring import SECRET_BYTES, ItemT, LedgerKeyRing, Table
 
 T = TypeVar("T")
@@ -32,7 +32,7 @@ def files_keyring(folder: Path, run: Run) -> LedgerKeyRing:
 def _secret(folder: Path) -> bytes:
     """Return the secret of the folder, made when it is first asked for."""
     path = folder / "secret"
-    with disk.locked(folder / "api-keys.lock", os.O_RDWR | os.O_CREAT):
+    with filesystem.locked(folder / "api-keys.lock", os.O_RDWR | os.O_CREAT):
         if not path.exists():
             _replace(path, token_bytes(SECRET_BYTES))
         return path.read_bytes()
@@ -41,9 +41,9 @@ def _secret(folder: Path) -> bytes:
 def _replace(path: Path, data: bytes) -> None:
     """Write a file so that it is there as it was, or as it is to be, whenever the process ends."""
     draft = path.with_suffix(".new")
-    disk.write_file(draft, data)
+    filesystem.write_file(draft, data)
     os.replace(draft, path)
-    disk.sync_folder(path.parent)
+    filesystem.sync_folder(path.parent)
 
 
 class FileTable(Table[ItemT]):
@@ -63,7 +63,7 @@ class FileTable(Table[ItemT]):
 
     async def change(self, change: Callable[[dict[str, ItemT]], T]) -> T:
         def held() -> T:
-            with disk.locked(self._lock, os.O_RDWR | os.O_CREAT):
+            with filesystem.locked(self._lock, os.O_RDWR | os.O_CREAT):
                 before = self._load()
                 items = dict(before)
                 result = change(items)
@@ -76,7 +76,7 @@ class FileTable(Table[ItemT]):
 
     def _load(self) -> dict[str, ItemT]:
         """Return what is in the file, which is read again only when it was changed."""
-        now = disk.signature(self._path)
+        now = filesystem.signature(self._path)
         if now is None:
             return {}
         if now != self._seen:

@@ -18,7 +18,7 @@ from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.ids import IdSource, check_id
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.errors import ConversationNotFound, InvalidId, StoreUnavailable
-from threadkeep.store.files import disk
+from threadkeep.store import filesystem
 from threadkeep.store.files.config import FolderConfig, Problem, Problems
 from threadkeep.store.files.journal import Journal
 from threadkeep.store.files.keyring import files_keyring
@@ -61,7 +61,7 @@ class FilesStore(LedgerStore):
         return store
 
     def _make(self) -> None:
-        disk.make_folder(self._config(LOCAL.tenant).hidden)
+        filesystem.make_folder(self._config(LOCAL.tenant).hidden)
         warn_if_shared(self._path)
 
     async def close(self) -> None:
@@ -99,7 +99,7 @@ class FilesStore(LedgerStore):
         hidden = self._config(LOCAL.tenant).hidden
         trial = hidden / f"ping-{os.getpid()}"
         try:
-            disk.write_file(trial, b"ping")
+            filesystem.write_file(trial, b"ping")
         finally:
             trial.unlink(missing_ok=True)
         names = sorted(name for name in os.listdir(hidden) if name.endswith(".journal"))

@@ -19,13 +19,12 @@ from threadkeep.errors import (
     StoreError,
     StoreTooNew,
 )
+from threadkeep.store import filesystem
 from threadkeep.store.codec import microseconds
-from threadkeep.store.files import disk
 from threadkeep.store.files.config import FolderConfig
 from threadkeep.store.files.conversation_files import ConversationFiles
-from threadkeep.store.files.disk import Signature
 from threadkeep.store.files.trash import Trash, Trashed
-from threadkeep.store.filesystem import translating_os_errors
+from threadkeep.store.filesystem import Signature, translating_os_errors
 from threadkeep.store.ledger.ledger import Ledger
 from threadkeep.store.ledger.store import TenantLedgers
 from threadkeep.store.record import Record
@@ -103,8 +102,8 @@ class TenantFolder(TenantLedgers):
     @contextmanager
     def lock(self) -> Iterator[None]:
         with translating_os_errors():
-            disk.make_folder(self._config.hidden / "keys")
-            with disk.locked(self._config.hidden / "lock", os.O_RDWR | os.O_CREAT):
+            filesystem.make_folder(self._config.hidden / "keys")
+            with filesystem.locked(self._config.hidden / "lock", os.O_RDWR | os.O_CREAT):
                 yield
 
     # Creating and deleting
@@ -172,8 +171,8 @@ class TenantFolder(TenantLedgers):
             return False
 
     def _keep_key(self, key: str, conversation: str) -> None:
-        disk.write_file(self._key(key), conversation.encode())
-        disk.sync_folder(self._config.hidden / "keys")
+        filesystem.write_file(self._key(key), conversation.encode())
+        filesystem.sync_folder(self._config.hidden / "keys")
 
     def _key(self, name: str) -> Path:
         return self._config.hidden / "keys" / name
@@ -214,7 +213,7 @@ def _ids_in(folder: Path, ending: str) -> dict[str, Signature]:
     except FileNotFoundError:
         return {}
     ids = (name.removesuffix(ending) for name in names if name.endswith(ending))
-    found = ((name, disk.signature(folder / f"{name}{ending}")) for name in ids if _is_id(name))
+    found = ((name, filesystem.signature(folder / f"{name}{ending}")) for name in ids if _is_id(name))
     return {name: signature for name, signature in found if signature is not None}
 
 

@@ -15,8 +15,8 @@ from typing import NamedTuple
 from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import ConversationNotFound, InvalidId
+from threadkeep.store import filesystem
 from threadkeep.store.codec import microseconds
-from threadkeep.store.files import disk
 from threadkeep.store.files.config import FolderConfig
 from threadkeep.store.files.journal import Journal
 from threadkeep.store.ledger.ledger import Ledger
@@ -38,14 +38,14 @@ class Trashed(NamedTuple):
 
     def move_in(self, files: Sequence[Path], journal: Path) -> None:
         """Move the files of a conversation in here."""
-        disk.make_folder(self.path)
+        filesystem.make_folder(self.path)
         for path in files:
             os.rename(path, self.path / path.name)
         for folder in {self.path, *(path.parent for path in files)}:
-            disk.sync_folder(folder)
+            filesystem.sync_folder(folder)
         os.rename(journal, self.journal)
-        disk.sync_folder(self.path)
-        disk.sync_folder(journal.parent)
+        filesystem.sync_folder(self.path)
+        filesystem.sync_folder(journal.parent)
 
     def opening(self) -> Record | None:
         """Return the record that the journal begins with; none if there is no journal."""
@@ -59,7 +59,7 @@ class Trashed(NamedTuple):
         for path in sorted(self.path.iterdir(), key=lambda path: path == self.journal):
             path.unlink()
         self.path.rmdir()
-        disk.sync_folder(self.path.parent)
+        filesystem.sync_folder(self.path.parent)
 
 
 class Trash:
@@ -97,13 +97,13 @@ class Trash:
 
     def put_back(self, trashed: Trashed) -> None:
         """Put back what belongs to a journal that has come out; if that is gone again, remove it all."""
-        if disk.signature(self._config.hidden / trashed.journal.name) is not None:
+        if filesystem.signature(self._config.hidden / trashed.journal.name) is not None:
             for path in list(trashed.path.iterdir()):
                 home = self._original_path(trashed, path)
                 if not home.exists():
                     os.rename(path, home)
-            disk.sync_folder(self._config.hidden)
-            disk.sync_folder(self._config.folder)
+            filesystem.sync_folder(self._config.hidden)
+            filesystem.sync_folder(self._config.folder)
         trashed.remove()
 
     def _original_path(self, trashed: Trashed, path: Path) -> Path:

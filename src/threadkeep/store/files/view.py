@@ -22,12 +22,12 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.value import check_text
 from threadkeep.errors import ContentTooLarge, StoreCorrupt, UnknownRole
+from threadkeep.store import filesystem
 from threadkeep.store.base import ROOT
-from threadkeep.store.files import disk
-from threadkeep.store.files.disk import NEVER, Signature
+from threadkeep.store.checks import encode_within
+from threadkeep.store.filesystem import NEVER, Signature
 from threadkeep.store.ledger.ledger import Ledger
 from threadkeep.store.record import Opening, Record
-from threadkeep.store.rules import encode_within
 
 _quoted = json.JSONEncoder(ensure_ascii=False).encode
 _SHOWN_ROLES = (Role.SYSTEM, Role.USER, Role.ASSISTANT)
@@ -151,7 +151,7 @@ class View:
 
     def signature(self) -> Signature | None:
         """Return what tells whether the file was changed."""
-        return disk.signature(self.path)
+        return filesystem.signature(self.path)
 
     def read(self) -> Found | None:
         """Return the file; one that another program seems to be writing is read again until it is complete."""
@@ -169,32 +169,32 @@ class View:
 
     def write(self, data: bytes) -> None:
         """Replace the file, unless another program was there since we looked: that is imported at the next look."""
-        disk.write_file(self._draft, data)
+        filesystem.write_file(self._draft, data)
         if self.signature() == self.seen:
             os.replace(self._draft, self.path)
-            disk.sync_folder(self.path.parent)
+            filesystem.sync_folder(self.path.parent)
             self.seen = self.signature()
 
     def set_aside(self, now: datetime) -> Path:
         """Move a file that cannot be read out of the way, and return where it is."""
-        aside = disk.unused_name(self.path, "corrupt", now)
+        aside = filesystem.unused_name(self.path, "corrupt", now)
         os.rename(self.path, aside)
-        disk.sync_folder(aside.parent)
+        filesystem.sync_folder(aside.parent)
         self.seen = None
         return aside
 
     def aside(self) -> list[Path]:
         """Return the files that were set aside."""
-        return disk.set_aside_files(self.path, "corrupt")
+        return filesystem.set_aside_files(self.path, "corrupt")
 
     def keep_original(self, data: bytes, now: datetime) -> None:
         """Keep a copy of a file that holds more than a conversation can."""
-        disk.write_file(disk.unused_name(self._original, "imported", now), data)
-        disk.sync_folder(self._original.parent)
+        filesystem.write_file(filesystem.unused_name(self._original, "imported", now), data)
+        filesystem.sync_folder(self._original.parent)
 
     def files(self) -> list[Path]:
         """Return the file, its copies and what was set aside, as far as they are there."""
-        copies = disk.set_aside_files(self._original, "imported")
+        copies = filesystem.set_aside_files(self._original, "imported")
         return [path for path in (self.path, self._draft, *self.aside(), *copies) if path.is_file()]
 
 

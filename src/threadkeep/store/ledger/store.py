@@ -18,13 +18,14 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Turn
 from threadkeep.errors import ConversationNotFound, EntryNotFound
 from threadkeep.store.base import Created, HitPage, Statistics
+from threadkeep.store.checks import check_new
 from threadkeep.store.embedded import EmbeddedStore
 from threadkeep.store.ledger.catalog import Catalog
 from threadkeep.store.ledger.ledger import Ledger
 from threadkeep.store.paging import Candidate, Listed, ListQuery, check_limit
 from threadkeep.store.record import Record
 from threadkeep.store.ruled import PageOfHits
-from threadkeep.store.rules import Verb, check_new, key_use, replayed
+from threadkeep.store.rules import Verb, key_use, replayed
 from threadkeep.text.search import Query, relate
 
 T = TypeVar("T")

@@ -18,6 +18,7 @@ from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import Turn
 from threadkeep.errors import StoreUnavailable
 from threadkeep.store.base import ROOT, Created, Draft, HitPage, LogPage, Statistics
+from threadkeep.store.checks import check_new
 from threadkeep.store.codec import decode_id, encode_id
 from threadkeep.store.paging import Listed, ListQuery, check_limit
 from threadkeep.store.postgres.database import Database, number, optional, to_conversation, to_tree, to_turn
@@ -28,7 +29,7 @@ from threadkeep.store.postgres.schema import check
 from threadkeep.store.postgres.search import Index, Searcher
 from threadkeep.store.postgres.writing import Log
 from threadkeep.store.ruled import PageOfHits, RuledStore
-from threadkeep.store.rules import Verb, check_new
+from threadkeep.store.rules import Verb
 from threadkeep.text.search import Query
 
 T = TypeVar("T")

@@ -25,11 +25,12 @@ from threadkeep.conversation.turn import Turn
 from threadkeep.errors import StoreUnavailable
 from threadkeep.store import filesystem
 from threadkeep.store.base import Created, HitPage, Statistics
+from threadkeep.store.checks import check_new
 from threadkeep.store.embedded import EmbeddedStore
 from threadkeep.store.filesystem import warn_if_shared
 from threadkeep.store.paging import Listed, ListQuery, check_limit
 from threadkeep.store.ruled import PageOfHits
-from threadkeep.store.rules import Verb, check_new
+from threadkeep.store.rules import Verb
 from threadkeep.store.sqlite import index
 from threadkeep.store.sqlite.keyring import SqliteKeyRing
 from threadkeep.store.sqlite.log import SqliteLog

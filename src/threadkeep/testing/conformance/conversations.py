@@ -15,7 +15,7 @@ from threadkeep.errors import (
     SystemTooLarge,
 )
 from threadkeep.store.base import Append, Store
-from threadkeep.store.rules import MAX_METADATA_BYTES, MAX_SYSTEM_BYTES
+from threadkeep.store.checks import MAX_METADATA_BYTES, MAX_SYSTEM_BYTES
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.conformance.refusal import refused
 from threadkeep.testing.samples import ADA, BOB, EVE, asked, new, say

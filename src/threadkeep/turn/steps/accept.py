@@ -9,7 +9,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import BusyPolicy, Turn, TurnState
 from threadkeep.errors import InvalidParent, LeaseLost
 from threadkeep.store.base import ROOT, Begin, Begun
-from threadkeep.store.history import backwards
+from threadkeep.store.paging import backwards
 from threadkeep.turn.active_turn import turn_entries
 from threadkeep.turn.runner import TurnRunner
 

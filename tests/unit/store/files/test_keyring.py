@@ -9,7 +9,7 @@ from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.errors import ThreadkeepError
 from threadkeep.runtime import open_store
-from threadkeep.store.files import disk
+from threadkeep.store import filesystem
 
 
 def key(name: str) -> ApiKey:
@@ -25,7 +25,7 @@ async def test_keys_survive_a_write_that_was_cut_off(tmp_path: Path, monkeypatch
         raise OSError(5, "cut off")
 
     with monkeypatch.context() as broken:
-        broken.setattr(disk, "write_file", write_half)
+        broken.setattr(filesystem, "write_file", write_half)
         with pytest.raises(ThreadkeepError):
             await store.keyring.add(key("two"))
     await store.close()

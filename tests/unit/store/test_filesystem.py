@@ -16,7 +16,7 @@ from threadkeep.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
-from threadkeep.store.files import disk
+from threadkeep.store import filesystem
 from threadkeep.store.filesystem import translating_os_errors
 
 NOW = datetime(2025, 1, 1, 12, tzinfo=UTC)
@@ -43,14 +43,14 @@ def test_errors_of_the_system_become_ours(number: int, error: type[StoreError]) 
 
 
 def test_who_waits_too_long_for_a_lock_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(disk, "PATIENCE", 0.01)
+    monkeypatch.setattr(filesystem, "PATIENCE", 0.01)
     path = tmp_path / "file"
-    with disk.locked(path, os.O_RDWR | os.O_CREAT):
-        with pytest.raises(StoreBusy), disk.locked(path, os.O_RDWR):
+    with filesystem.locked(path, os.O_RDWR | os.O_CREAT):
+        with pytest.raises(StoreBusy), filesystem.locked(path, os.O_RDWR):
             pass
-        with pytest.raises(StoreBusy), disk.locked(path, os.O_RDONLY):
+        with pytest.raises(StoreBusy), filesystem.locked(path, os.O_RDONLY):
             pass
-    with disk.locked(path, os.O_RDONLY), disk.locked(path, os.O_RDONLY):
+    with filesystem.locked(path, os.O_RDONLY), filesystem.locked(path, os.O_RDONLY):
         pass
 
 
@@ -61,10 +61,10 @@ def test_a_lock_on_a_file_that_was_made_anew_meanwhile_is_taken_on_the_new_one(t
 
     def wait_for_it() -> None:
         opened.set()
-        with disk.locked(path, os.O_RDWR) as file:
+        with filesystem.locked(path, os.O_RDWR) as file:
             inodes.append(os.fstat(file).st_ino)
 
-    with disk.locked(path, os.O_RDWR | os.O_CREAT):
+    with filesystem.locked(path, os.O_RDWR | os.O_CREAT):
         waiting = threading.Thread(target=wait_for_it)
         waiting.start()
         opened.wait()
@@ -85,8 +85,8 @@ def test_a_write_that_fails_half_way_leaves_nothing(tmp_path: Path, monkeypatch:
         return real(file, data[: len(data) // 2], place)
 
     monkeypatch.setattr(os, "pwrite", half)
-    with disk.locked(path, os.O_RDWR) as file, pytest.raises(OSError, match="full"):
-        disk.write_all(file, b"0123456789", 4)
+    with filesystem.locked(path, os.O_RDWR) as file, pytest.raises(OSError, match="full"):
+        filesystem.write_all(file, b"0123456789", 4)
     assert path.read_bytes() == b"kept"
 
 
@@ -98,8 +98,8 @@ def test_what_the_disk_did_not_confirm_is_taken_back(tmp_path: Path, monkeypatch
         raise OSError(errno.EIO, "broken")
 
     monkeypatch.setattr(os, "fsync", fail)
-    with disk.locked(path, os.O_RDWR) as file, pytest.raises(OSError, match="broken"):
-        disk.write_all(file, b"lost", 4)
+    with filesystem.locked(path, os.O_RDWR) as file, pytest.raises(OSError, match="broken"):
+        filesystem.write_all(file, b"lost", 4)
     assert path.read_bytes() == b"kept"
 
 
@@ -107,7 +107,7 @@ def test_names_beside_a_file_are_never_given_twice(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     names = []
     for _ in range(3):
-        aside = disk.unused_name(path, "corrupt", NOW)
+        aside = filesystem.unused_name(path, "corrupt", NOW)
         aside.touch()
         names.append(aside)
     assert [name.name for name in names] == [
@@ -115,22 +115,22 @@ def test_names_beside_a_file_are_never_given_twice(tmp_path: Path) -> None:
         "a.json.corrupt-20250101T120000Z-2",
         "a.json.corrupt-20250101T120000Z-3",
     ]
-    assert disk.set_aside_files(path, "corrupt") == names
-    assert disk.set_aside_files(tmp_path / "missing" / "a.json", "corrupt") == []
+    assert filesystem.set_aside_files(path, "corrupt") == names
+    assert filesystem.set_aside_files(tmp_path / "missing" / "a.json", "corrupt") == []
 
 
 def test_folders_are_made_with_those_above_them(tmp_path: Path) -> None:
-    disk.make_folder(tmp_path / "a" / "b" / "c")
-    disk.make_folder(tmp_path / "a" / "b" / "c")
+    filesystem.make_folder(tmp_path / "a" / "b" / "c")
+    filesystem.make_folder(tmp_path / "a" / "b" / "c")
     assert (tmp_path / "a" / "b" / "c").is_dir()
 
 
 def test_a_file_has_a_signature_and_no_file_has_none(tmp_path: Path) -> None:
     path = tmp_path / "file"
-    assert disk.signature(path) is None
+    assert filesystem.signature(path) is None
     path.write_text("one")
-    first = disk.signature(path)
+    first = filesystem.signature(path)
     assert first is not None
     path.write_text("three")
-    assert disk.signature(path) != first
-    assert disk.signature(path / "below") is None
+    assert filesystem.signature(path) != first
+    assert filesystem.signature(path / "below") is None

@@ -9,7 +9,7 @@ from threadkeep.conversation.state import StateChange
 from threadkeep.errors import InvalidLimit
 from threadkeep.runtime import open_store
 from threadkeep.store.base import WALKED, Append, Store
-from threadkeep.store.history import backwards, newest_messages
+from threadkeep.store.paging import backwards, newest_messages
 
 CHANGES = WALKED + 5
 MESSAGES = 4
