@@ -99,7 +99,7 @@ def app(kind: str, provider: int, folder: Path) -> Any:
         path.write_text(json.dumps([*messages, {"role": "assistant", "content": "".join(said)}]))
 
     async def agents(session: str, message: str) -> AsyncIterator[str]:
-        kept = SQLiteSession(session, folder / "sessions.db")
+        kept = SQLiteSession(session, folder / f"{session}.db")  # one file for all of them is locked now and then
         run = Runner.run_streamed(agent, message, session=kept)
         async for event in run.stream_events():
             if event.type == "raw_response_event" and event.data.type == "response.output_text.delta":
@@ -126,7 +126,7 @@ def main(kind: str, port: int, other: int) -> None:
 
         with TemporaryDirectory() as folder:
             api = app(kind, other, Path(folder))
-            uvicorn.run(api, port=port, log_level="critical", access_log=False, backlog=1024)
+            uvicorn.run(api, port=port, log_level="error", access_log=False, backlog=1024)
 
 
 if __name__ == "__main__":
