@@ -21,7 +21,7 @@ from threadkeep.conversation.message import Usage
 from threadkeep.llm.base import Delta, Model, Request, Stopped, Text, Used
 from threadkeep.runtime import open_conversations
 from threadkeep.server.app import create_app
-from threadkeep.server.connection import Connection, calm_collector
+from threadkeep.server.connection import Connection, tune_garbage_collector
 from threadkeep.settings import Settings
 
 EVERY = 0.05
@@ -76,7 +76,7 @@ async def main(kind: str, port: int) -> None:
             conversations = await open_conversations(f"sqlite:///{Path(folder) / 'bench.db'}", [ASSISTANT], model=model)
             free = dict.fromkeys(("user_requests_per_second", "user_turns", "user_streams"), 0)
             app, http = create_app(conversations, Settings.model_validate({"store": "memory:", **free})), Connection
-            calm_collector()
+            tune_garbage_collector()
         config = uvicorn.Config(app, port=port, log_level="critical", access_log=False, backlog=4096, http=http)
         await uvicorn.Server(config).serve()
 

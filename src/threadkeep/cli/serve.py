@@ -35,7 +35,7 @@ from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue, ModelError, UnknownModel
 from threadkeep.runtime import Hosting, found_assistants, load_counter, open_conversations
 from threadkeep.server.app import create_app
-from threadkeep.server.connection import Connection, ConnectionLimits, calm_collector, connections_within
+from threadkeep.server.connection import Connection, ConnectionLimits, connections_within, tune_garbage_collector
 from threadkeep.server.logs import TurnLog, logging_to
 from threadkeep.server.metrics import ServerMetrics
 from threadkeep.server.middleware.origins import is_loopback
@@ -134,7 +134,7 @@ async def _serve(settings: Settings, listener: socket.socket, most_connections: 
             each.surround(app)
         limits = ConnectionLimits(most_connections, most_connections // 2, settings.trusted_proxies)
         server = _Server(_configuration(app, settings, limits))
-        calm_collector()
+        tune_garbage_collector()
         what = f"{settings.store_without_secrets}, answered by {conversations.model_choice.name},"
         print(f"Threadkeep serves {what} on {_url(listener)}", flush=True)
         if conversations.model_choice.missing:

@@ -18,7 +18,7 @@ from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversations import Conversations
 from threadkeep.server.dialects import dialect_routes
 from threadkeep.server.health import health_routes
-from threadkeep.server.identity.api_keys import KeyGuard
+from threadkeep.server.identity.api_keys import ApiKeyGuard
 from threadkeep.server.identity.guards import Guard, OpenGuard
 from threadkeep.server.limits import Limits, within_rate
 from threadkeep.server.logs import log_request
@@ -51,7 +51,7 @@ CROSS_ORIGIN: dict[str, Any] = {
 def create_app(conversations: Conversations, settings: Settings, metrics: ServerMetrics | None = None) -> FastAPI:
     """Wire the application around open conversations, whose turns are counted in `metrics`."""
     metrics = metrics or ServerMetrics()
-    keys = KeyGuard(conversations.keyring, settings)
+    keys = ApiKeyGuard(conversations.keyring, settings)
     guard: Guard = OpenGuard() if settings.auth == "none" else keys
     open_requests = OpenRequests()
     app = FastAPI(

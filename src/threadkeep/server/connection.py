@@ -30,7 +30,7 @@ LEAST_BYTES_PER_SECOND = 10 * 1024
 """A body that arrives slower than this is given up."""
 TELL_EVERY = 10.0
 """Seconds between two lines that say that connections are refused."""
-COLLECTOR_THRESHOLDS = (20_000, 20, 50)
+GC_THRESHOLDS = (20_000, 20, 50)
 
 
 def connections_within(open_files: int) -> int:
@@ -107,9 +107,9 @@ class Connection(HttpToolsProtocol):
         self._running: RequestResponseCycle | None = None
         self._is_head = False
         self._head_bytes = 0
-        self._is_deaf = False
+        self._ignores_input = False
         self._timer: asyncio.TimerHandle | None = None
-        self._until = 0.0
+        self._deadline = 0.0
         self._reader_timer: asyncio.TimerHandle | None = None
 
     # The life of the connection
@@ -123,7 +123,7 @@ class Connection(HttpToolsProtocol):
         except TooManyConnectionsError as refusal:
             self._hang_up_with_problem(503, "too_many_connections", str(refusal))
         else:
-            self._give(self.head_seconds)
+            self._set_deadline(self.head_seconds)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End everything that was asked for on it."""
@@ -139,13 +139,13 @@ class Connection(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Take what arrived. Reading goes on while a request is answered: only so its client is seen to leave."""
         self._unset_keepalive_if_required()
-        if self._is_deaf:
+        if self._ignores_input:
             return
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:
             # No other protocol is spoken here: the request is answered as if it had not asked for one.
-            self._be_deaf()
+            self._stop_listening()
         except httptools.HttpParserError:
             self._refuse_with_problem(400, "invalid_http", "This is no HTTP request.")
         if self._is_head:
@@ -155,7 +155,7 @@ class Connection(HttpToolsProtocol):
                     431, "head_too_large", f"The head of a request has at most {MOST_HEAD_BYTES} bytes."
                 )
         elif self._timer is None and self._is_idle:
-            self._give(self.head_seconds)
+            self._set_deadline(self.head_seconds)
 
     @property
     def _is_idle(self) -> bool:
@@ -168,14 +168,14 @@ class Connection(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         self._is_head, self._head_bytes = True, 0
         if self._timer is None:
-            self._give(self.head_seconds)
+            self._set_deadline(self.head_seconds)
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         """Note that it has ended; a request that comes before the one before it is answered waits for that."""
         self._is_head = False
         super().on_headers_complete()
-        self._give(self.body_seconds)
+        self._set_deadline(self.body_seconds)
         if self.pipeline:
             self.flow.resume_reading()
             if len(self.pipeline) > MOST_QUEUED:
@@ -183,7 +183,7 @@ class Connection(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         """Pass it on; what nobody asks for yet is kept only up to a limit."""
-        self._until += len(body) / LEAST_BYTES_PER_SECOND
+        self._deadline += len(body) / LEAST_BYTES_PER_SECOND
         super().on_body(body)
         if self.pipeline and len(self.cycle.body) > HIGH_WATER_LIMIT:
             self.transport.abort()
@@ -221,17 +221,17 @@ class Connection(HttpToolsProtocol):
 
     # Time
 
-    def _give(self, seconds: float) -> None:
+    def _set_deadline(self, seconds: float) -> None:
         """Give the client so long for what it has to send next."""
         self._stop_timer()
-        self._until = self.loop.time() + seconds
-        self._timer = self.loop.call_at(self._until, self._look_at_the_clock)
+        self._deadline = self.loop.time() + seconds
+        self._timer = self.loop.call_at(self._deadline, self._check_deadline)
 
-    def _look_at_the_clock(self) -> None:
+    def _check_deadline(self) -> None:
         if self.flow.read_paused:  # it waits for us
-            self._give(self.body_seconds)
-        elif self.loop.time() < self._until:
-            self._timer = self.loop.call_at(self._until, self._look_at_the_clock)
+            self._set_deadline(self.body_seconds)
+        elif self.loop.time() < self._deadline:
+            self._timer = self.loop.call_at(self._deadline, self._check_deadline)
         elif self._is_idle and not self._is_head:
             self.timeout_keep_alive_handler()
         else:
@@ -253,9 +253,9 @@ class Connection(HttpToolsProtocol):
 
     # Refusing
 
-    def _be_deaf(self) -> None:
+    def _stop_listening(self) -> None:
         """Listen to nothing more than the end of the connection, which comes when all before is answered."""
-        self._is_deaf = True
+        self._ignores_input = True
         self._is_head = False
         self._stop_timer()
         if not self._is_idle:
@@ -278,11 +278,11 @@ class Connection(HttpToolsProtocol):
         if self._is_idle:
             self._hang_up_with_problem(status, code, detail)
         else:
-            self._be_deaf()
+            self._stop_listening()
 
     def _hang_up_with_problem(self, status: int, code: str, detail: str) -> None:
         """Write a problem, past a request that can be answered no other way, and close the connection."""
-        self._be_deaf()
+        self._stop_listening()
         if self._running is not None:
             _end(self._running)
         answer = problem(status, code, detail, {"Connection": "close"})
@@ -307,7 +307,7 @@ def _send_at_once(transport: asyncio.Transport) -> None:
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
-def calm_collector() -> None:
+def tune_garbage_collector() -> None:
     """Let Python's garbage collector pause the server rarely and shortly; call it when everything is set up.
 
     It stops everything while it looks through all objects: a tenth of a second with a thousand streams. What was made
@@ -315,4 +315,4 @@ def calm_collector() -> None:
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*COLLECTOR_THRESHOLDS)
+    gc.set_threshold(*GC_THRESHOLDS)

@@ -99,7 +99,7 @@ def _visible(text: str) -> str:
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
 
 
-def _putter(stream: TextIO) -> Callable[[str], object]:
+def _writer_to(stream: TextIO) -> Callable[[str], object]:
     """Return what writes text to a stream, or straight to the file behind it.
 
     A thread that hangs in the stream itself would hold its lock, without which no process can end.
@@ -123,7 +123,7 @@ class LineWriter(logging.Handler):
     def __init__(self, stream: TextIO, formatter: LineFormatter) -> None:
         super().__init__()
         self.setFormatter(formatter)
-        self._put = _putter(stream)
+        self._put = _writer_to(stream)
         self._records: queue.Queue[logging.LogRecord | None] = queue.Queue(MOST_WAITING)
         self._dropped = 0
         self._thread = threading.Thread(target=self._write, name="threadkeep-log", daemon=True)
@@ -163,7 +163,7 @@ class LineWriter(logging.Handler):
         self._thread.join(PATIENCE)
 
 
-class News(logging.Filter):
+class RepeatFilter(logging.Filter):
     """Lets lines through that tell something.
 
     Readers leave all the time, and asyncio complains at every byte after that. What other packages complain about again
@@ -194,7 +194,7 @@ def logging_to(stream: TextIO, *, level: str = "info", content: bool = False) ->
     """Log to a stream for the length of a block. Other packages' lines are logged only where they warn."""
     formatter = HumanLines(content=content) if stream.isatty() else JsonLines(content=content)
     writer, root, ours = LineWriter(stream, formatter), logging.getLogger(), logging.getLogger("threadkeep")
-    writer.addFilter(News())
+    writer.addFilter(RepeatFilter())
     root.addHandler(writer)
     before = ours.level
     ours.setLevel(level.upper())

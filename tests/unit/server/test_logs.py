@@ -25,7 +25,7 @@ from threadkeep.server.logs import (
     JsonLines,
     LineFormatter,
     LineWriter,
-    News,
+    RepeatFilter,
     TurnLog,
     logging_to,
 )
@@ -63,10 +63,10 @@ def test_a_program_gets_json_and_a_person_a_line() -> None:
 
 def test_what_another_package_says_again_and_again_is_written_a_few_times_only() -> None:
     now = 0.0
-    news = News(lambda: now)
+    repeats = RepeatFilter(lambda: now)
 
     def is_written(name: str, said: str) -> bool:
-        return news.filter(logging.LogRecord(name, logging.ERROR, "", 0, said, (), None))
+        return repeats.filter(logging.LogRecord(name, logging.ERROR, "", 0, said, (), None))
 
     full = "socket.accept() out of system resource\nsocket: <%s>"
     assert sum(is_written("asyncio", full % number) for number in range(1000)) == MOST_SAME

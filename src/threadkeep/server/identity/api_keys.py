@@ -33,7 +33,7 @@ LONGEST_SECRET = 200
 LONGEST_DEVICE = 100
 
 
-class KeyGuard:
+class ApiKeyGuard:
     """Lets in who shows a good key, or the login that was made with one."""
 
     def __init__(self, keyring: KeyRing, settings: Settings, clock: Clock = utc_now) -> None:
@@ -41,7 +41,7 @@ class KeyGuard:
         self._idle = timedelta(seconds=settings.login_idle_seconds)
         self._longest = timedelta(seconds=settings.login_max_seconds)
         self._clock = clock
-        self._brake = Brake()
+        self._wrong_keys = WrongKeyLimiter()
         # What was good when it was last looked at, and when that was.
         self._good: OrderedDict[bytes, tuple[ApiKey | Login, float]] = OrderedDict()
 
@@ -100,10 +100,10 @@ class KeyGuard:
             return None
         digest = digest_of(secret)
         if digest not in self._good:
-            self._brake.check(scope)
+            self._wrong_keys.check(scope)
         found = await self._look(digest, is_login=prefix == LOGIN_PREFIX)
         if found is None:
-            self._brake.note(scope)
+            self._wrong_keys.note(scope)
         return found
 
     async def _look(self, digest: bytes, *, is_login: bool) -> ApiKey | Login | None:
@@ -156,7 +156,7 @@ forgiven."""
 MOST_ADDRESSES = 10_000
 
 
-class Brake:
+class WrongKeyLimiter:
     """Remembers the addresses that showed wrong keys lately: one that showed many is not listened to for a moment.
 
     A key is too long to be guessed: this only keeps strangers from having the store asked without end.

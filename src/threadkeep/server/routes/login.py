@@ -6,7 +6,7 @@ from pydantic import Field
 from threadkeep.conversation.api_key import KeyRole, Login
 from threadkeep.conversation.value import Moment, Text
 from threadkeep.errors import KeyNotFound
-from threadkeep.server.identity.api_keys import KeyGuard, set_login_cookie
+from threadkeep.server.identity.api_keys import ApiKeyGuard, set_login_cookie
 from threadkeep.server.identity.guards import Admin, Who
 from threadkeep.server.limits import within_rate
 from threadkeep.server.requests import Body
@@ -38,7 +38,7 @@ class LoginList(Shown):
     data: list[ShownLogin]
 
 
-def login_routes(guard: KeyGuard, keyring: KeyRing) -> APIRouter:
+def login_routes(guard: ApiKeyGuard, keyring: KeyRing) -> APIRouter:
     router, counted = APIRouter(prefix="/v1", tags=["signing in"]), [Depends(within_rate)]
 
     @router.post("/login", status_code=204, response_class=Response, summary="Sign in: a key for a cookie")

@@ -16,7 +16,7 @@ from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import NotAuthenticated, RateLimited, StoreUnavailable
 from threadkeep.runtime import open_store
-from threadkeep.server.identity.api_keys import AT_ONCE, MOST_ADDRESSES, PER_SECOND, Brake, KeyGuard
+from threadkeep.server.identity.api_keys import AT_ONCE, MOST_ADDRESSES, PER_SECOND, ApiKeyGuard, WrongKeyLimiter
 from threadkeep.settings import Settings
 
 SECOND = 1.0
@@ -87,7 +87,7 @@ async def test_neither_is_a_key_a_cookie_nor_a_login_a_key(server: Server) -> No
 async def test_a_key_that_has_expired_opens_nothing_and_ends_its_logins() -> None:
     now = utc_now()
     store = await open_store("memory:", clock=lambda: now)
-    guard = KeyGuard(store.keyring, Settings(), clock=lambda: now)
+    guard = ApiKeyGuard(store.keyring, Settings(), clock=lambda: now)
     secret = new_secret()
     key = ApiKey(
         id="one",
@@ -121,7 +121,7 @@ def asking(**headers: str) -> HTTPConnection:
 async def test_a_login_goes_on_while_it_is_used_and_ends_in_any_case() -> None:
     now = utc_now()
     store = await open_store("memory:", clock=lambda: now)
-    guard = KeyGuard(store.keyring, Settings(login_idle_seconds=60, login_max_seconds=200), clock=lambda: now)
+    guard = ApiKeyGuard(store.keyring, Settings(login_idle_seconds=60, login_max_seconds=200), clock=lambda: now)
     secret = new_secret()
     scope = Scope(tenant="acme", user="ada")
     await store.keyring.add(ApiKey(id="one", digest=digest_of(secret), hint="tk_", scope=scope, created_at=now))
@@ -273,9 +273,9 @@ def scope(address: str | None) -> dict[str, object]:
     return {"client": None if address is None else (address, 1)}
 
 
-def is_braked(brake: Brake, address: str | None) -> bool:
+def is_held_up(limiter: WrongKeyLimiter, address: str | None) -> bool:
     try:
-        brake.check(scope(address))
+        limiter.check(scope(address))
     except RateLimited:
         return True
     return False
@@ -294,31 +294,31 @@ def is_braked(brake: Brake, address: str | None) -> bool:
 def test_many_wrong_keys_hold_up_their_address_and_no_other(
     shown: str | None, same: str | None, other: str | None
 ) -> None:
-    brake = Brake(lambda: 0.0)
+    limiter = WrongKeyLimiter(lambda: 0.0)
     for _ in range(AT_ONCE):
-        assert not is_braked(brake, same)
-        brake.note(scope(shown))
-    assert is_braked(brake, same)
-    assert not is_braked(brake, other)
+        assert not is_held_up(limiter, same)
+        limiter.note(scope(shown))
+    assert is_held_up(limiter, same)
+    assert not is_held_up(limiter, other)
 
 
 def test_it_lets_go_with_time() -> None:
     now = 0.0
-    brake = Brake(lambda: now)
+    limiter = WrongKeyLimiter(lambda: now)
     for _ in range(AT_ONCE):
-        brake.note(scope("192.0.2.1"))
+        limiter.note(scope("192.0.2.1"))
     with pytest.raises(RateLimited) as held:
-        brake.check(scope("192.0.2.1"))
+        limiter.check(scope("192.0.2.1"))
     now += held.value.retry_after
-    assert not is_braked(brake, "192.0.2.1")
+    assert not is_held_up(limiter, "192.0.2.1")
     now += AT_ONCE / PER_SECOND
     for _ in range(AT_ONCE - 1):
-        brake.note(scope("192.0.2.1"))
-    assert not is_braked(brake, "192.0.2.1")
+        limiter.note(scope("192.0.2.1"))
+    assert not is_held_up(limiter, "192.0.2.1")
 
 
 def test_its_table_does_not_grow_beyond_its_bound() -> None:
-    brake = Brake(lambda: 0.0)
+    limiter = WrongKeyLimiter(lambda: 0.0)
     for number in range(MOST_ADDRESSES + 50):
-        brake.note(scope(f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}"))
-    assert len(brake._wrong) == MOST_ADDRESSES
+        limiter.note(scope(f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}"))
+    assert len(limiter._wrong) == MOST_ADDRESSES
