@@ -173,7 +173,7 @@ async def in_thread(function: Callable[[], T]) -> T:
             ended.append((function(),))
         except BaseException as error:
             ended.append(error)
-        _tell(loop, finished)
+        _set_finished(loop, finished)
 
     threading.Thread(target=contextvars.copy_context().run, args=(call,), name="off-loop", daemon=True).start()
     await finished.wait()
@@ -182,7 +182,7 @@ async def in_thread(function: Callable[[], T]) -> T:
     return ended[0][0]
 
 
-def _tell(loop: asyncio.AbstractEventLoop, finished: asyncio.Event) -> None:
+def _set_finished(loop: asyncio.AbstractEventLoop, finished: asyncio.Event) -> None:
     """Wake the waiting task, if its loop is still there."""
     if not loop.is_closed():
         loop.call_soon_threadsafe(finished.set)

@@ -231,7 +231,7 @@ class Settings(BaseModel):
 
 _SIMPLE = Settings.model_fields.keys() - {"assistants", "dialects", "mcp", "options"}
 """The settings that are no tables, and so can be variables."""
-_OTHER_VARIABLES = ("CONFIG", "NO_REAL_MODELS", "URL", "KEY", "TEST_POSTGRES", "TEST_REDIS")
+_OTHER_VARIABLES = ("CONFIG", "NO_REAL_MODELS", "URL", "KEY", "TEST_POSTGRES")
 """Variables of ours that are no settings: for the file, for `llm/`, for clients and for tests."""
 
 

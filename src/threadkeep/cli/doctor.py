@@ -104,8 +104,8 @@ async def _tried(shown: str, url: str) -> Finding:
 
 
 def _will_be_migrated(shown: str, pending: list[str]) -> Finding:
-    said = f"{shown} is of an earlier release; opening it applies {', '.join(pending)}"
-    return Finding(Grade.WARN, "store", said, "copy it first if you may want to go back to that release")
+    text = f"{shown} is of an earlier release; opening it applies {', '.join(pending)}"
+    return Finding(Grade.WARN, "store", text, "copy it first if you may want to go back to that release")
 
 
 def _will_be_made(shown: str, path: Path) -> Finding:
@@ -128,13 +128,13 @@ async def check_disk(settings: Settings) -> AsyncIterator[Finding]:
         return
     folder = _existing(path.absolute().parent)
     free = shutil.disk_usage(folder).free
-    said = f"{free // MEGABYTE} MB free in {folder}"
+    text = f"{free // MEGABYTE} MB free in {folder}"
     if free < NO_SPACE:
-        yield Finding(Grade.FAIL, "disk", said, "make room: messages can soon not be stored any more")
+        yield Finding(Grade.FAIL, "disk", text, "make room: messages can soon not be stored any more")
     elif free < LITTLE_SPACE:
-        yield Finding(Grade.WARN, "disk", said, "make room")
+        yield Finding(Grade.WARN, "disk", text, "make room")
     else:
-        yield Finding(Grade.OK, "disk", said)
+        yield Finding(Grade.OK, "disk", text)
 
 
 async def check_model(settings: Settings) -> AsyncIterator[Finding]:
@@ -237,16 +237,16 @@ async def check_assistants(settings: Settings) -> AsyncIterator[Finding]:
     yield Finding(Grade.OK, "assistants", ", ".join(known))
     for dialect, name in settings.dialects:
         if name not in known:
-            said = f"{name}, which is to answer in the dialect {dialect}, is not there; {next(iter(known))} answers"
-            yield Finding(Grade.WARN, "dialects", said, "correct [dialects] in threadkeep.toml, or install it")
+            text = f"{name}, which is to answer in the dialect {dialect}, is not there; {next(iter(known))} answers"
+            yield Finding(Grade.WARN, "dialects", text, "correct [dialects] in threadkeep.toml, or install it")
 
 
 async def check_address(settings: Settings) -> AsyncIterator[Finding]:
     """Find an address that a server refuses to listen on."""
     if settings.auth == "none" and not is_loopback(settings.host):
         advice = "make a key with 'threadkeep keys create --tenant T --user U' and serve with --auth keys"
-        said = f"{settings.host} is not a loopback address, and nobody would be asked who they are"
-        yield Finding(Grade.FAIL, "address", said, advice)
+        text = f"{settings.host} is not a loopback address, and nobody would be asked who they are"
+        yield Finding(Grade.FAIL, "address", text, advice)
 
 
 CHECKS: tuple[Callable[[Settings], AsyncIterator[Finding]], ...] = (
@@ -283,11 +283,11 @@ async def _findings(settings: Settings, *, as_lines: bool) -> list[Finding]:
         async for finding in check(settings):
             findings.append(finding)
             if as_lines:
-                _tell(finding)
+                _print_finding(finding)
     return findings
 
 
-def _tell(finding: Finding) -> None:
+def _print_finding(finding: Finding) -> None:
     """Print a finding as soon as it is there: a server that does not answer takes its time."""
     advice = f" -> {finding.advice}" if finding.advice else ""
     print(f"{finding.grade:<4}  {finding.what:<12}  {finding.said}{advice}")

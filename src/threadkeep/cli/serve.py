@@ -103,8 +103,8 @@ def _refuse(reason: str, status: int) -> int:
 
 def _reason(error: OSError) -> str:
     # What Python adds about the address stands before it already.
-    said = (error.strerror or str(error)).partition(" (while")[0]
-    return f"{said}; choose another with --port" if error.errno == errno.EADDRINUSE else said
+    reason = (error.strerror or str(error)).partition(" (while")[0]
+    return f"{reason}; choose another with --port" if error.errno == errno.EADDRINUSE else reason
 
 
 def _listen(settings: Settings) -> socket.socket:
@@ -183,12 +183,12 @@ async def _stop(server: uvicorn.Server, app: FastAPI, conversations: Conversatio
 
 def _told_to_stop(patience: float) -> asyncio.Event:
     """Return what is set by the first signal; a second one is the system's, and so is a stop that takes too long."""
-    loop, told = asyncio.get_running_loop(), asyncio.Event()
+    loop, is_told = asyncio.get_running_loop(), asyncio.Event()
 
     def hear(number: int, frame: FrameType | None) -> None:
         for each in SIGNALS:
             signal.signal(each, signal.SIG_DFL)
-        loop.call_soon_threadsafe(told.set)
+        loop.call_soon_threadsafe(is_told.set)
         # Beside the event loop, for which a store that hangs, or its threads, would not let go.
         last = threading.Timer(patience + SPARE_SECONDS, _give_up)
         last.daemon = True
@@ -196,7 +196,7 @@ def _told_to_stop(patience: float) -> asyncio.Event:
 
     for each in SIGNALS:
         signal.signal(each, hear)
-    return told
+    return is_told
 
 
 def _give_up() -> None:

@@ -42,8 +42,8 @@ def with_mark(message: Message) -> Message:
     """Return the message, marked if it was cut off and is not marked yet."""
     if message.status is not MessageStatus.INTERRUPTED or message.role is not Role.ASSISTANT:
         return message
-    said = "" if message.content == NO_CONTENT else without_mark(message.content)
-    return with_text(message, f"{said}\n\n{CUT_OFF}" if said else CUT_OFF)
+    text = "" if message.content == NO_CONTENT else without_mark(message.content)
+    return with_text(message, f"{text}\n\n{CUT_OFF}" if text else CUT_OFF)
 
 
 def without_mark(text: str) -> str:

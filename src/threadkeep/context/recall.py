@@ -29,9 +29,9 @@ def recall(working: Working) -> Working:
     chosen = pick(lost, room_left_for_recall(working), material.count, _words(working))
     if not chosen:
         return working
-    told = "\n".join(text for _, text in chosen)
+    texts = "\n".join(text for _, text in chosen)
     item = {"kind": "recall", "entries": [line.seq for line, _ in chosen]}
-    text = note(f"from earlier in this conversation, because it may matter now:\n{told}")
+    text = note(f"from earlier in this conversation, because it may matter now:\n{texts}")
     return replace(working, beside=(text, *working.beside), trace=(*working.trace, item))
 
 
@@ -41,16 +41,16 @@ def pick(ranked: Sequence[Line], room: int, count: Counter, words: Iterable[str]
     for best in ranked:
         mates = [line for line in ranked if line.turn is not None and line.turn == best.turn]
         for group in (mates, [best]):
-            told = {line.seq: (line, _told(line, words)) for line in group if line.seq not in chosen}
-            cost = sum(count(own("size", text)) for _, text in told.values())
-            if told and cost <= room:
+            texts = {line.seq: (line, _line_text(line, words)) for line in group if line.seq not in chosen}
+            cost = sum(count(own("size", text)) for _, text in texts.values())
+            if texts and cost <= room:
                 room -= cost
-                chosen |= told
+                chosen |= texts
                 break
     return [chosen[seq] for seq in sorted(chosen)]
 
 
-def _told(line: Line, words: tuple[str, ...]) -> str:
+def _line_text(line: Line, words: tuple[str, ...]) -> str:
     speaker = "tool result" if line.message.role is Role.TOOL else line.message.role
     return f"({line.at:%Y-%m-%d %H:%M}, {speaker}) {around(_text(line), words, MAX_CHARACTERS)}"
 

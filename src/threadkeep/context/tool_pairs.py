@@ -135,10 +135,10 @@ def told_calls(working: Working) -> Working:
     if working.material.has_tools:
         return working
     names = {call.id: call.name for message in working.messages for call in message.tool_calls}
-    return replace(working, messages=tuple(_told(message, names) for message in working.messages))
+    return replace(working, messages=tuple(_as_text(message, names) for message in working.messages))
 
 
-def _told(message: Message, names: dict[str, str]) -> Message:
+def _as_text(message: Message, names: dict[str, str]) -> Message:
     if message.tool_result is not None:
         name = names[message.tool_result.tool_call_id]
         text = note(f"result of the tool {name}:\n{message.content}")

@@ -36,13 +36,13 @@ def to_json(what: Happening) -> Named:
             started = {"message": what.message, "turn": what.turn, "started_at": what.started_at.isoformat()}
             return "message.started", started
         case MessageCompleted():
-            return "message.completed", {"message": message_json(what.message), **_place(what)}
+            return "message.completed", {"message": message_json(what.message), **_position(what)}
         case ToolCalled():
             call = {"id": what.call.id, "name": what.call.name, "args": what.call.args}
             return "tool.called", {"message": what.message, **call}
         case ToolReturned():
             result = what.result.model_dump(mode="json")
-            return "tool.result", {**result, "content": what.content, **_place(what)}
+            return "tool.result", {**result, "content": what.content, **_position(what)}
         case BlockAdded():
             return "block.added", {"message": what.message, "block": what.block.model_dump()}
         case StateChanged():
@@ -85,7 +85,7 @@ def _turn(what: TurnQueued | TurnStarted | TurnWaiting | TurnEnded) -> Named:
             assert_never(what)
 
 
-def _place(what: MessageCompleted | ToolReturned) -> dict[str, Any]:
+def _position(what: MessageCompleted | ToolReturned) -> dict[str, Any]:
     created_at: datetime = what.created_at
     return {"seq": what.seq, "parent": what.parent, "turn": what.turn, "created_at": created_at.isoformat()}
 

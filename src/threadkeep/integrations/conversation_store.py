@@ -95,8 +95,8 @@ class ConversationStore:
         `tool_calls` (`id`, `name`, `args`) are an assistant's; a tool message names the `tool_call_id` that it answers.
         """
         result = None if tool_call_id is None else {"tool_call_id": tool_call_id}
-        said = {"role": role, "content": content, "tool_calls": tuple(tool_calls), "tool_result": result}
-        message = Message.model_validate(said)
+        fields = {"role": role, "content": content, "tool_calls": tuple(tool_calls), "tool_result": result}
+        message = Message.model_validate(fields)
         entries = self._run(self._conversations.at(self._scope, conversation).append(message))
         return _stored(entries[0], message)
 

@@ -101,8 +101,8 @@ def _call_id(request: Request, index: int) -> str:
 
 def _usage(reply: Reply, request: Request) -> Usage:
     """Count tokens by the estimate of four characters each."""
-    said = len(reply.text) + sum(len(call.name) + len(str(call.args)) for call in reply.calls)
-    return Usage(input_tokens=_estimate(sum(map(_size, request.messages))), output_tokens=_estimate(said))
+    characters = len(reply.text) + sum(len(call.name) + len(str(call.args)) for call in reply.calls)
+    return Usage(input_tokens=_estimate(sum(map(_size, request.messages))), output_tokens=_estimate(characters))
 
 
 def _size(message: Message) -> int:

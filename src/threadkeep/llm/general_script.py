@@ -146,10 +146,10 @@ def off_script(scene: Scene, examples: tuple[str, ...]) -> Reply:
 
 def _tell_results(scene: Scene) -> Reply | None:
     """Read out what the tools gave back, for which no other rule had a better sentence."""
-    return Reply(text="\n\n".join(map(_told, scene.results))) if scene.results else None
+    return Reply(text="\n\n".join(map(_result_text, scene.results))) if scene.results else None
 
 
-def _told(result: Result) -> str:
+def _result_text(result: Result) -> str:
     name = result.tool or "The tool"
     if result.error:
         return f"{name} failed: {result.error}"

@@ -156,7 +156,7 @@ def _body(request: Request) -> dict[str, Any]:
     if request.options.reasoning_effort:
         raise ModelRefused("The local model takes no option reasoning_effort: it does not reason.")
     return {
-        "messages": [_told(message) for message in request.messages],
+        "messages": [_local_message(message) for message in request.messages],
         "max_tokens": MAX_ANSWER,
         "temperature": 0.2,
         "top_p": 0.9,
@@ -167,7 +167,7 @@ def _body(request: Request) -> dict[str, Any]:
     }
 
 
-def _told(message: Message) -> dict[str, str]:
+def _local_message(message: Message) -> dict[str, str]:
     """Return a message as text: calls and results in words, because the model knows no tools."""
     calls = [f"[called {call.name} with {call.args}]" for call in message.tool_calls]
     role = "user" if message.role is Role.TOOL else message.role.value
@@ -193,7 +193,7 @@ def _deltas(chunk: Mapping[str, Any]) -> Iterator[Delta]:
 
 
 def _as_model_error(error: Mapping[str, Any]) -> ModelError:
-    said = f"The local model answered: {error.get('message', 'an error')}"
-    if too_long := length_refusal(said):
+    reason = f"The local model answered: {error.get('message', 'an error')}"
+    if too_long := length_refusal(reason):
         return too_long
-    return ModelUnavailable(said) if error.get("code") in (500, 503) else ModelRefused(said)
+    return ModelUnavailable(reason) if error.get("code") in (500, 503) else ModelRefused(reason)

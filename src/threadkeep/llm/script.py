@@ -117,8 +117,8 @@ class Scene:
 
     @cached_property
     def _last(self) -> int:
-        said = enumerate(self.request.messages)
-        return max((i for i, message in said if message.role is Role.USER and _words(message.content)), default=-1)
+        messages = enumerate(self.request.messages)
+        return max((i for i, message in messages if message.role is Role.USER and _words(message.content)), default=-1)
 
     @property
     def _before(self) -> tuple[Message, ...]:

@@ -51,12 +51,12 @@ def as_model_error(error: Exception, model: str, now: datetime | None = None) ->
     causes = list(_chain(error))
     status = next((status for cause in causes if (status := _status(cause))), None)
     retry_after = next((wait for cause in causes if (wait := _retry_after(cause, now)) is not None), None)
-    said = f"{type(error).__name__}: {_without_secrets(str(error))}"
-    if too_long := length_refusal(f"{model} answered {status or 'an error'} ({said} {_words(error)}".rstrip() + ")"):
+    text = f"{type(error).__name__}: {_without_secrets(str(error))}"
+    if too_long := length_refusal(f"{model} answered {status or 'an error'} ({text} {_words(error)}".rstrip() + ")"):
         return too_long
     if status is not None:
-        return _by_status(status, _words(error), f"{model} answered {status} ({said})", retry_after)
-    return _by_name(error, causes, model, said)
+        return _by_status(status, _words(error), f"{model} answered {status} ({text})", retry_after)
+    return _by_name(error, causes, model, text)
 
 
 def length_refusal(said: str) -> ContextTooLong | None:

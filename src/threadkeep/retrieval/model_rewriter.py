@@ -65,10 +65,10 @@ class ModelRewriter(Rewriter):
         plain = await self._fallback.rewrite(question, history)
         if plain.by == "nothing" or not can_rewrite(self._model):
             return plain
-        said = [(message.role, searchable(message)) for message in _spoken(history)]
+        messages = [(message.role, searchable(message)) for message in _spoken(history)]
         try:
             async with asyncio.timeout(self._patience):
-                answer = await self._ask(question, said[-NEWEST:])
+                answer = await self._ask(question, messages[-NEWEST:])
         except (ModelError, TimeoutError) as error:
             return _without(plain, f"the model failed: {str(error) or 'it took too long'}")
         except Exception:
@@ -77,7 +77,7 @@ class ModelRewriter(Rewriter):
             return _without(plain, "the model failed")
         query = cleaned(answer.text)
         was_cut_off = answer.reason in (None, "length")
-        wrong = "it was cut off" if was_cut_off else flaw(query, question, [text for _, text in said])
+        wrong = "it was cut off" if was_cut_off else flaw(query, question, [text for _, text in messages])
         if wrong:
             return _without(plain, f"the model's query was not taken: {wrong}")
         if content_stems(query) == content_stems(question):
@@ -85,8 +85,8 @@ class ModelRewriter(Rewriter):
         return Rewrite(question=question, text=query, by="model", why=plain.why)
 
     async def _ask(self, question: str, said: Sequence[tuple[Role, str]]) -> Answer:
-        told = "\n".join(f"{role.capitalize()}: {text[:MOST_CHARACTERS]}" for role, text in said if text.strip())
-        text = f"{told}\n\nLast question: {question[:MOST_CHARACTERS]}"
+        history = "\n".join(f"{role.capitalize()}: {text[:MOST_CHARACTERS]}" for role, text in said if text.strip())
+        text = f"{history}\n\nLast question: {question[:MOST_CHARACTERS]}"
         messages = (Message(role=Role.SYSTEM, content=INSTRUCTIONS), Message(role=Role.USER, content=text))
         answer = Answer()
         async for delta in self._model.stream(Request(messages=messages)):

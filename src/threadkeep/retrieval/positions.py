@@ -126,7 +126,7 @@ class _Reader:
         if some:
             count = _COUNTS.get(some["count"].lower()) or int(some["count"])
             return shown[-count:] if some["end"].lower() == "last" else shown[:count]
-        places = [_place(match) for match in _PLACE.finditer(text)]
+        places = [_position_of(match) for match in _PLACE.finditer(text)]
         if not places and _BOTH.search(text):
             places = [0, 1] if len(shown) > 1 else []
         return tuple(shown[place] for place in dict.fromkeys(places) if -len(shown) <= place < len(shown))
@@ -168,7 +168,7 @@ def _put(text: str, items: Sequence[Item]) -> str:
     return f"{text.rstrip(' ?!.')}: {names}"
 
 
-def _place(match: re.Match[str]) -> int:
+def _position_of(match: re.Match[str]) -> int:
     word = match["place"] or match["ordinal"] or match["bare"] or match["pair"]
     return _PLACES[word.lower()] if word else int(match["number"] or match["hash"] or match["alone"]) - 1
 

@@ -64,8 +64,8 @@ class FollowUp:
 
 def follow_up(question: str, history: Sequence[Message]) -> FollowUp:
     """Judge a question, given what was said before it, oldest first."""
-    said = [message for message in history[-NEWEST:] if message.role in (Role.USER, Role.ASSISTANT)]
-    texts = [searchable(message)[:MOST_CHARACTERS] for message in said]
+    messages = [message for message in history[-NEWEST:] if message.role in (Role.USER, Role.ASSISTANT)]
+    texts = [searchable(message)[:MOST_CHARACTERS] for message in messages]
     if not any(text.strip() for text in texts):
         return FollowUp(needs_context=False, why="it is the first question")
     question = question[:MOST_CHARACTERS]
@@ -74,7 +74,7 @@ def follow_up(question: str, history: Sequence[Message]) -> FollowUp:
     wording = Wording(question)
     if wording.words and COURTESIES.issuperset(wording.words):
         return FollowUp(needs_context=False, why="it is a courtesy")
-    asked = [text for message, text in zip(said, texts, strict=True) if message.role is Role.USER]
+    asked = [text for message, text in zip(messages, texts, strict=True) if message.role is Role.USER]
     signs = list(wording.signs(stems(asked)))
     known = stems(texts)
     shared = tuple(wording.written[at] for at in wording.specific if stem(wording.words[at]) in known)

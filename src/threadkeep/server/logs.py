@@ -40,12 +40,12 @@ class LineFormatter(logging.Formatter):
         super().__init__()
         self._content = content
 
-    def _said(self, record: logging.LogRecord) -> str:
-        said = record.getMessage()
+    def _text(self, record: logging.LogRecord) -> str:
+        message = record.getMessage()
         if record.name == "asyncio" and not self._content:
             # The first line says what happened, the others show the task with its exception.
-            return said.partition("\n")[0]
-        return said
+            return message.partition("\n")[0]
+        return message
 
     def _trace(self, record: logging.LogRecord) -> str | None:
         error = record.exc_info[1] if record.exc_info else None
@@ -74,7 +74,7 @@ class JsonLines(LineFormatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": self._said(record),
+            "message": self._text(record),
             "request_id": getattr(record, "request_id", None),
             **getattr(record, "fields", {}),
             "trace": self._trace(record),
@@ -88,7 +88,7 @@ class HumanLines(LineFormatter):
     def format(self, record: logging.LogRecord) -> str:
         at = datetime.fromtimestamp(record.created).astimezone().strftime("%H:%M:%S")
         id = getattr(record, "request_id", None)
-        line = f"{at} {record.levelname.lower():<7} {_visible(self._said(record))}" + (f"  [{id}]" if id else "")
+        line = f"{at} {record.levelname.lower():<7} {_visible(self._text(record))}" + (f"  [{id}]" if id else "")
         for message in getattr(record, "fields", {}).get("messages", ()):
             line += f"\n         {message['role']}: {_visible(message['content'])}"
         trace = self._trace(record)
@@ -184,9 +184,9 @@ class RepeatFilter(logging.Filter):
         if self._clock() - self._since >= SAME_SECONDS or len(self._told) > MOST_WAITING:
             self._since = self._clock()
             self._told.clear()
-        said = (record.name, str(record.msg).partition("\n")[0])
-        self._told[said] += 1
-        return self._told[said] <= MOST_SAME
+        line = (record.name, str(record.msg).partition("\n")[0])
+        self._told[line] += 1
+        return self._told[line] <= MOST_SAME
 
 
 @contextmanager
@@ -227,8 +227,8 @@ def log_request(record: RequestRecord) -> None:
         "user": asker.user if asker else None,
         "code": record.problem,
     }
-    said = (record.method, record.path, record.status, record.seconds * 1000)
-    logger.log(level, "%s %s %s in %.0f ms", *said, extra={"fields": fields})
+    numbers = (record.method, record.path, record.status, record.seconds * 1000)
+    logger.log(level, "%s %s %s in %.0f ms", *numbers, extra={"fields": fields})
 
 
 class TurnLog(Observer):
@@ -252,7 +252,7 @@ class TurnLog(Observer):
             # The detail is what a provider said, which may repeat what it was asked.
             fields["error"] = str(change.failure) if self._content else change.failure.code
         if self._content:
-            said = [entry.body for entry in entries if isinstance(entry.body, Message)]
-            fields["messages"] = [{"role": str(message.role), "content": message.content} for message in said]
-        told = (lease.turn, lease.conversation, change.state, seconds)
-        logger.info("turn %s of %s: %s after %.1f s", *told, extra={"fields": fields})
+            messages = [entry.body for entry in entries if isinstance(entry.body, Message)]
+            fields["messages"] = [{"role": str(message.role), "content": message.content} for message in messages]
+        numbers = (lease.turn, lease.conversation, change.state, seconds)
+        logger.info("turn %s of %s: %s after %.1f s", *numbers, extra={"fields": fields})

@@ -107,11 +107,11 @@ class Problem(JSONResponse):
 
 def problem(status: int, code: str, detail: str, headers: Mapping[str, str] | None = None, **more: object) -> Problem:
     """An error answer; the detail is a sentence for a person, `more` is for programs."""
-    said: dict[str, object] = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status}
-    said |= {"code": code, "detail": detail, **more}
+    fields: dict[str, object] = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status}
+    fields |= {"code": code, "detail": detail, **more}
     if id := current_request_id():
-        said["request_id"] = id
-    return Problem(said, {"Cache-Control": "no-store", **(headers or {})}, status, code)
+        fields["request_id"] = id
+    return Problem(fields, {"Cache-Control": "no-store", **(headers or {})}, status, code)
 
 
 def answer_with_problems(app: FastAPI) -> None:

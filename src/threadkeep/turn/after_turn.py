@@ -109,8 +109,8 @@ async def _keep(active: ActiveTurn) -> None:
 
 def _cut(entries: list[Entry]) -> Cut:
     """Return the cut that the last answer of the turn was made with."""
-    said = [entry.body for entry in entries if isinstance(entry.body, Message) and entry.body.tool_trace]
-    return (cut_in(said[-1].tool_trace) if said else None) or Cut()
+    messages = [entry.body for entry in entries if isinstance(entry.body, Message) and entry.body.tool_trace]
+    return (cut_in(messages[-1].tool_trace) if messages else None) or Cut()
 
 
 async def _ask(active: ActiveTurn, earlier: Entry | None, lost: tuple[Entry, ...]) -> str:

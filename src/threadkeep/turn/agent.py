@@ -74,8 +74,8 @@ class Asked:
             said.pop()
         runs = groupby(reversed(said), key=lambda pair: pair[0])
         shown = [Message(role=role, content="\n\n".join(text for _, text in run)) for role, run in runs]
-        told = Message(role=Role.SYSTEM, content="\n\n".join([*own, system]))
-        return Request(messages=(told, *shown), options=self.request.options)
+        instructions = Message(role=Role.SYSTEM, content="\n\n".join([*own, system]))
+        return Request(messages=(instructions, *shown), options=self.request.options)
 
 
 class Agent(ABC):

@@ -63,34 +63,34 @@ def decide(entries: Sequence[Entry], tools: Registry, iterations: int) -> Next:
     taken = _takings(entries)
     if _taken_in_vain(entries, taken) >= MOST_IN_VAIN or len(taken) > MOST_TAKEN:
         return Finish(TurnState.INTERRUPTED, LOST.format(len(taken)))
-    said = _said(entries)
-    was_cut_off = bool(said) and _message(said[-1]).status is MessageStatus.INTERRUPTED
-    if said and not was_cut_off:
+    spoken = _messages_of(entries)
+    was_cut_off = bool(spoken) and _message(spoken[-1]).status is MessageStatus.INTERRUPTED
+    if spoken and not was_cut_off:
         pending = pending_calls(entries)
         if pending:
-            return _about_calls(pending, said[-1], entries, tools)
-        if not _message(said[-1]).tool_calls:
+            return _about_calls(pending, spoken[-1], entries, tools)
+        if not _message(spoken[-1]).tool_calls:
             return Finish(TurnState.COMPLETED)
     if _broken_off(entries, taken) > MOST_RECOVERIES:
         return Finish(TurnState.INTERRUPTED, CUT_OFF)
-    rounds = sum(bool(_message(entry).tool_calls) for entry in said)
+    rounds = sum(bool(_message(entry).tool_calls) for entry in spoken)
     return Generate(last=rounds >= iterations, cut_off=was_cut_off)
 
 
 def pending_calls(entries: Sequence[Entry]) -> tuple[ToolCall, ...]:
     """Return the calls of a turn's newest answer that have no result yet."""
-    said = _said(entries)
-    if not said:
+    spoken = _messages_of(entries)
+    if not spoken:
         return ()
-    later = (entry.body for entry in entries if entry.seq > said[-1].seq and isinstance(entry.body, Message))
+    later = (entry.body for entry in entries if entry.seq > spoken[-1].seq and isinstance(entry.body, Message))
     answered = {message.tool_result.tool_call_id for message in later if message.tool_result is not None}
-    return tuple(call for call in _message(said[-1]).tool_calls if call.id not in answered)
+    return tuple(call for call in _message(spoken[-1]).tool_calls if call.id not in answered)
 
 
 def waiting_calls(entries: Sequence[Entry]) -> tuple[ToolCall, ...]:
     """Return the calls of a waiting turn that a person has yet to decide about."""
-    pending, said = pending_calls(entries), _said(entries)
-    later = [entry.body for entry in entries if said and entry.seq > said[-1].seq]
+    pending, spoken = pending_calls(entries), _messages_of(entries)
+    later = [entry.body for entry in entries if spoken and entry.seq > spoken[-1].seq]
     decided = {body.tool_call_id for body in later if isinstance(body, Approval)}
     paused = [body.calls for body in later if isinstance(body, TurnChange) and body.state is TurnState.WAITING]
     # Release 0.1.0 did not write down which calls wait: then any of them may.
@@ -98,7 +98,7 @@ def waiting_calls(entries: Sequence[Entry]) -> tuple[ToolCall, ...]:
     return tuple(call for call in pending if call.id in named and call.id not in decided)
 
 
-def _said(entries: Sequence[Entry]) -> list[Entry]:
+def _messages_of(entries: Sequence[Entry]) -> list[Entry]:
     """Return what the assistant said, whole or cut off."""
     return [entry for entry in entries if isinstance(entry.body, Message) and entry.body.role is Role.ASSISTANT]
 

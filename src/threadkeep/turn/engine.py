@@ -96,18 +96,18 @@ async def _generate(active: ActiveTurn, step: Generate) -> Generated:
 async def _keep(active: ActiveTurn, generated: Generated) -> None:
     """Store what the model gave; the last message of a turn and the end of the turn are one commit."""
     message = generated.message
-    said = tuple(body for body in (generated.change, message) if body is not None)
+    bodies = tuple(body for body in (generated.change, message) if body is not None)
     if generated.stopped:
-        await settle(active, active.stop_as, *said)
+        await settle(active, active.stop_as, *bodies)
     elif generated.is_whole and message is None:
-        if said:
-            await active.append(*said)
+        if bodies:
+            await active.append(*bodies)
         await complete_conversation(active)
         await settle(active, TurnState.COMPLETED, detail=EMPTY)
     elif generated.is_whole and message is not None and not message.tool_calls and active.assistant.machine is None:
-        await settle(active, TurnState.COMPLETED, *said)
+        await settle(active, TurnState.COMPLETED, *bodies)
     elif message is not None and generated.may_go_on:
-        await active.append(*said)
+        await active.append(*bodies)
     else:
         failure = Failure.of(generated.error or ModelUnavailable())
-        await settle(active, TurnState.FAILED, *said, failure=failure)
+        await settle(active, TurnState.FAILED, *bodies, failure=failure)

@@ -180,12 +180,12 @@ class LocalBus:
     def __init__(self) -> None:
         self._readers: dict[Topic, set[Subscription]] = defaultdict(set)
         self._bridges: list[Callable[[Topic], None]] = []
-        self.presence: Presence = Presence(lambda topic: self.tell(topic, READERS))
+        self.presence: Presence = Presence(lambda topic: self.notify(topic, READERS))
 
     def publish(self, tenant: str, conversation: str, nudge: Nudge = LOOK) -> None:
         """Tell every reader of the conversation."""
         topic = topic_of(tenant, conversation)
-        self.tell(topic, nudge)
+        self.notify(topic, nudge)
         for bridge in self._bridges:
             bridge(topic)
 
@@ -193,7 +193,7 @@ class LocalBus:
         """Tell who watches the list of a user's conversations that something in it has changed."""
         self.publish(tenant, list_topic(user))
 
-    def tell(self, topic: Topic, nudge: Nudge = LOOK) -> None:
+    def notify(self, topic: Topic, nudge: Nudge = LOOK) -> None:
         """Tell readers here only."""
         for reader in self._readers.get(topic, ()):
             reader.put(nudge)
@@ -208,7 +208,7 @@ class LocalBus:
             self._bridges.remove(bridge)
             # Readers have relied on it, and the last nudge may be lost.
             for topic in tuple(self._readers):
-                self.tell(topic)
+                self.notify(topic)
 
     @property
     def is_bridged(self) -> bool:

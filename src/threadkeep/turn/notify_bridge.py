@@ -72,7 +72,7 @@ class NotifyBridge:
                 self._bus.presence.hear(sender, topic, count)
             return
         for topic in _topics(names):
-            self._bus.tell(topic)
+            self._bus.notify(topic)
             self._incoming.add(topic)
         self._woken.set()
 
@@ -101,8 +101,8 @@ class NotifyBridge:
         return [f"{self._sender} {b''.join(share).hex()}" for share in shares]
 
     def _reader_words(self, readers: dict[Topic, int]) -> list[str]:
-        told = [topic + min(count, MOST_READERS).to_bytes(COUNT_BYTES) for topic, count in readers.items()]
-        shares = (told[first : first + MOST_COUNTS] for first in range(0, len(told), MOST_COUNTS))
+        counts = [topic + min(count, MOST_READERS).to_bytes(COUNT_BYTES) for topic, count in readers.items()]
+        shares = (counts[first : first + MOST_COUNTS] for first in range(0, len(counts), MOST_COUNTS))
         return [f"{self._sender} {READERS}{b''.join(share).hex()}" for share in shares]
 
 

@@ -35,7 +35,8 @@ class DeltaBuffer:
     def add_call(self, index: int | str | None, id: str | None, name: str | None, args: str) -> None:
         """Take up a part of a tool call."""
         self.has_calls = True
-        self._calls.append(CallPart(index=self._place(index, id, name), id=id or None, name=name or None, args=args))
+        place = self._call_index(index, id, name)
+        self._calls.append(CallPart(index=place, id=id or None, name=name or None, args=args))
 
     def set_usage(self, given: int, made: int, cached: int) -> None:
         """Note the tokens that were counted so far."""
@@ -65,7 +66,7 @@ class DeltaBuffer:
             text, self._half = text[:-1], text[-1]
         return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
-    def _place(self, index: int | str | None, id: str | None, name: str | None) -> int:
+    def _call_index(self, index: int | str | None, id: str | None, name: str | None) -> int:
         """Return the place of a call. Some providers give no index, and some give one index to several calls."""
         place = self._places.get(index) if index is not None else len(self._ids) - 1
         is_new = bool(id or name) if index is None else place is None or bool(id and self._ids[place] not in (None, id))
@@ -80,11 +81,11 @@ class StreamedAPIError(Exception):
     """An error that a provider sent instead of the rest of an answer, or with a status that is none of success."""
 
     def __init__(self, error: Any, status: int | None = None, response: Any = None) -> None:
-        told = error if isinstance(error, Mapping) else {"message": error}
-        super().__init__(str(told.get("message") or told))
-        self.body = {"error": told}
+        details = error if isinstance(error, Mapping) else {"message": error}
+        super().__init__(str(details.get("message") or details))
+        self.body = {"error": details}
         self.response = response
-        code = told.get("code")
+        code = details.get("code")
         # Some tell the status of what is behind them in the event itself.
         self.status_code = status or (code if isinstance(code, int) and code >= 400 else None)
 

@@ -153,35 +153,35 @@ def chat_routes(conversations: Conversations, assistant: str) -> APIRouter:
     ) -> Response:
         conversation = await find(conversations, who.scope, session_id)
         cursor = await conversation.cursor(after if last_event_id is None else last_event_id)
-        if cursor is not None and await _is_told(conversation, cursor):
+        if cursor is not None and await _has_ended_before(conversation, cursor):
             return Response(status_code=204)
-        place = await _newest_turn(conversation) if cursor is None else _Place(cursor)
-        return stream(_told(conversation, place), conversation.id)
+        place = await _newest_turn(conversation) if cursor is None else _Start(cursor)
+        return stream(_dialect_events(conversation, place), conversation.id)
 
     return router
 
 
 @dataclass(frozen=True)
-class _Place:
+class _Start:
     """Where a stream begins, and the turn that it tells; none is the one that the log goes on with there."""
 
     cursor: Cursor
     turn: int | None = None
 
 
-async def _newest_turn(conversation: ConversationHandle) -> _Place:
+async def _newest_turn(conversation: ConversationHandle) -> _Start:
     """Return the beginning of the newest turn, open or not; where there is none, the end of the log."""
     turns, now = await conversation.turns(), await conversation.read()
     if turns:
-        return _Place(Cursor(seq=turns[-1].number - 1), turns[-1].number)
+        return _Start(Cursor(seq=turns[-1].number - 1), turns[-1].number)
     if now.head is not None:
         turn = (await conversation.entry(now.head)).turn
         if turn is not None:
-            return _Place(Cursor(seq=turn - 1), turn)
-    return _Place(Cursor(seq=now.entries))
+            return _Start(Cursor(seq=turn - 1), turn)
+    return _Start(Cursor(seq=now.entries))
 
 
-async def _is_told(conversation: ConversationHandle, cursor: Cursor) -> bool:
+async def _has_ended_before(conversation: ConversationHandle, cursor: Cursor) -> bool:
     """Whether no turn is open and none has changed behind the cursor."""
     if await conversation.turns():
         return False
@@ -196,7 +196,7 @@ async def _is_told(conversation: ConversationHandle, cursor: Cursor) -> bool:
         seq = page.entries[-1].seq
 
 
-async def _told(conversation: ConversationHandle, place: _Place) -> AsyncGenerator[DialectEvent, None]:
+async def _dialect_events(conversation: ConversationHandle, place: _Start) -> AsyncGenerator[DialectEvent, None]:
     """Yield the events of one turn in the words of this dialect, each with the cursor that it has everywhere."""
     translator = TurnTranslator(place.turn, place.cursor.message)
     async with aclosing(conversation.follow(place.cursor)) as events:

@@ -53,8 +53,8 @@ def _axes(series: Sequence[Series], *, is_bars: bool, unit: str) -> str:
         for at, one in enumerate(drawn)
     )
     parts = (*_axis(steps, unit), *_names(places), *groups, *_legend(drawn))
-    said = safe(", ".join(one.name for one in drawn))
-    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{said}">\n' + "\n".join(parts) + "\n</svg>"
+    label = safe(", ".join(one.name for one in drawn))
+    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">\n' + "\n".join(parts) + "\n</svg>"
 
 
 def _bounded(number: float) -> float:
@@ -165,9 +165,9 @@ def _ring(series: Series, unit: str) -> str:
     )
     top = CENTRE - RING_LINE * (len(parts) - 1) / 2 + 4
     legend = (text for at, part in enumerate(parts) for text in _part_legend(part, at, top + RING_LINE * at, unit))
-    said = safe(", ".join(f"{part.name} {_share(part)}" for part in parts))
+    label = safe(", ".join(f"{part.name} {_share(part)}" for part in parts))
     inside = "\n".join((*drawn, *legend))
-    return f'<svg viewBox="0 0 {WIDTH} {2 * CENTRE}" role="img" aria-label="{said}">\n{inside}\n</svg>'
+    return f'<svg viewBox="0 0 {WIDTH} {2 * CENTRE}" role="img" aria-label="{label}">\n{inside}\n</svg>'
 
 
 def _parts(values: dict[str, float]) -> list[Part]:

@@ -145,8 +145,8 @@ def _identity(found: ApiKey | Login) -> Identity:
 
 def _device(connection: HTTPConnection) -> str:
     """Return what a browser says of itself, as far as it can be shown anywhere."""
-    said = connection.headers.get("user-agent", "")[:LONGEST_DEVICE]
-    return "".join(letter if letter.isascii() and letter.isprintable() else "?" for letter in said)
+    agent = connection.headers.get("user-agent", "")[:LONGEST_DEVICE]
+    return "".join(letter if letter.isascii() and letter.isprintable() else "?" for letter in agent)
 
 
 AT_ONCE = 100

@@ -71,14 +71,14 @@ def _escaped(value: Any) -> Any:
 
 def _escaped_object(value: dict[str, Any]) -> dict[str, Any]:
     escaped = {escape(key): _escaped(item) for key, item in value.items()}
-    kept = sorted(escaped, key=_place)
+    kept = sorted(escaped, key=_key_order)
     if kept != list(escaped):
         places = {key: place for place, key in enumerate(kept)}
         escaped[_ORDER] = [places[key] for key in escaped]
     return escaped
 
 
-def _place(key: str) -> tuple[int, bytes]:
+def _key_order(key: str) -> tuple[int, bytes]:
     """Return what JSONB sorts keys by."""
     raw = key.encode()
     return len(raw), raw
@@ -89,7 +89,7 @@ def _restored(value: Any) -> Any:
         case str():
             return float(value.removeprefix(_NUMBER)) if value.startswith(_NUMBER) else restore(value)
         case dict():
-            kept = sorted((key for key in value if key != _ORDER), key=_place)
+            kept = sorted((key for key in value if key != _ORDER), key=_key_order)
             keys = [kept[place] for place in value.get(_ORDER, range(len(kept)))]
             return {restore(key): _restored(value[key]) for key in keys}
         case list():

@@ -190,6 +190,6 @@ async def _reason(error: BaseException, stderr: StderrTail) -> str:
     """Return why a connection failed: the first error behind it, and what the process wrote last."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    said = await stderr.text()
+    text = await stderr.text()
     reason = f"{type(error).__name__}: {error}".removesuffix(": ")
-    return f"{reason}; it wrote: {said}" if said else reason
+    return f"{reason}; it wrote: {text}" if text else reason

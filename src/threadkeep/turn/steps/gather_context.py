@@ -44,7 +44,7 @@ async def gather_context(
         policy=policy,
         budget=budget,
         cut=cut,
-        passages=tuple(_told(passage) for passage in found.passages) if found else (),
+        passages=tuple(_passage_text(passage) for passage in found.passages) if found else (),
         notes=(*notes, *await _where_it_stands(active)),
         count=active.deps.count,
         has_tools=tools and len(active.assistant.tools) > 0,
@@ -138,8 +138,8 @@ async def _opening(active: ActiveTurn, entries: tuple[Entry, ...]) -> tuple[Entr
         return ()
     lease = active.lease
     first = await active.deps.store.after(lease.scope, lease.conversation, ROOT, limit=4, head=active.place)
-    said = takewhile(lambda entry: isinstance(entry.body, Message) and entry.body.role is Role.SYSTEM, first)
-    return tuple(entry for entry in said if entry.seq < entries[0].seq)
+    messages = takewhile(lambda entry: isinstance(entry.body, Message) and entry.body.role is Role.SYSTEM, first)
+    return tuple(entry for entry in messages if entry.seq < entries[0].seq)
 
 
 async def _looked_up(active: ActiveTurn, entries: tuple[Entry, ...]) -> Found | None:
@@ -147,14 +147,14 @@ async def _looked_up(active: ActiveTurn, entries: tuple[Entry, ...]) -> Found | 
     lookup = active.assistant.lookup
     if lookup is None or active.found is not None:
         return active.found
-    said = [entry.body for entry in entries if isinstance(entry.body, Message)]
-    asked = max((place for place, message in enumerate(said) if message.role is Role.USER), default=None)
+    messages = [entry.body for entry in entries if isinstance(entry.body, Message)]
+    asked = max((place for place, message in enumerate(messages) if message.role is Role.USER), default=None)
     if asked is not None:
-        active.found = await lookup.find(said[asked].content, said[:asked], active.model)
+        active.found = await lookup.find(messages[asked].content, messages[:asked], active.model)
     return active.found
 
 
-def _told(passage: Passage) -> str:
+def _passage_text(passage: Passage) -> str:
     return f"{passage.title} ({passage.id}): {passage.text}" if passage.title else f"({passage.id}) {passage.text}"
 
 

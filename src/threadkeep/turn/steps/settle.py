@@ -36,8 +36,8 @@ async def settle(
 
 def total_usage(active: ActiveTurn, bodies: tuple[Appendable, ...]) -> Usage | None:
     """Return the tokens of all model calls of this turn, if any provider counted them."""
-    said = [body for body in (*(entry.body for entry in active.entries), *bodies) if isinstance(body, Message)]
-    used = [message.usage for message in said if message.usage is not None]
+    messages = [body for body in (*(entry.body for entry in active.entries), *bodies) if isinstance(body, Message)]
+    used = [message.usage for message in messages if message.usage is not None]
     if not used:
         return None
     return Usage(
