@@ -75,7 +75,7 @@ async def branches(person: Person, _context: BrowserContext) -> None:
     await person.begin("Remember that the meeting is on Friday", "Chat")
     await person.say("When is the meeting?")
     await person.answers.last.hover()
-    await person.page.get_by_role("button", name="Answer again").last.click()
+    await person.page.get_by_role("button", name="Regenerate").last.click()
     await expect(person.answers.last.get_by_test_id("siblings")).to_have_text("2/2")
     await person.is_answered()
     await person.page.get_by_test_id("branches").click()

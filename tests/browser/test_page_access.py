@@ -137,7 +137,7 @@ async def test_axe_finds_nothing_when_something_is_wrong(looking: Person, api: A
     await looking.write("Please stumble.")
     await expect(page.get_by_test_id("failure")).to_be_visible()
     await find_nothing(page, "an answer that failed")
-    await page.get_by_test_id("failure").get_by_role("button", name="Answer again").click()
+    await page.get_by_test_id("failure").get_by_role("button", name="Regenerate").click()
     await looking.is_answered()
     await page.context.set_offline(True)
     await looking.write("Say hello.")
@@ -212,7 +212,7 @@ async def test_the_page_has_landmarks_and_names(person: Person, api: Api) -> Non
     await expect(page.get_by_role("banner")).to_be_visible()
     await expect(page.get_by_role("heading", level=1)).to_have_text("A name")
     await expect(page.get_by_role("article", name="You")).to_have_count(1)
-    await expect(page.get_by_role("article", name="Assistant")).to_have_count(1)
+    await expect(page.get_by_role("article", name="Stage")).to_have_count(1)
     await expect(page.locator("html")).to_have_attribute("lang", "en")
 
 

@@ -29,7 +29,7 @@ async def test_a_call_that_is_refused_does_not_run_and_the_reason_is_told(person
     await asked.get_by_role("button", name="Refuse").click()
     await person.is_answered()
     card = person.answers.locator(".tk-tool")
-    await expect(card).to_have_attribute("data-state", "failed")
+    await expect(card).to_have_attribute("data-state", "refused")
     await card.locator("summary").click()
     await expect(card).to_contain_text("I still need it.")
     assert "b.txt is gone" not in str((await api.read(id))["messages"])

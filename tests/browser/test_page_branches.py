@@ -18,7 +18,7 @@ async def test_an_answer_is_stopped_and_what_was_written_is_kept(person: Person,
     await expect(text).to_contain_text("word5")
     await person.page.get_by_test_id("stop").click()
     await person.is_answered()
-    await expect(person.page.get_by_test_id("interrupted")).to_be_visible()
+    await expect(person.page.get_by_test_id("stopped")).to_be_visible()
     stored = (await api.read(id))["messages"][-1]
     assert stored["status"] == "interrupted"
     await expect(text).to_have_text(stored["content"])
@@ -39,12 +39,12 @@ async def test_an_answer_is_made_again_beside_the_old_one(person: Person, api: A
     await person.open(await api.begin("draw"))
     first = await person.answers.get_by_test_id("answer-text").inner_text()
     for place in (2, 3):
-        await person.answers.get_by_role("button", name="Answer again: makes a branch").click()
+        await person.answers.get_by_role("button", name="Regenerate: makes a branch").click()
         await expect(person.answers.get_by_test_id("siblings")).to_have_text(f"{place}/{place}")
         await person.is_answered()
     texts = person.answers.get_by_test_id("answer-text")
     third = await texts.inner_text()
-    back = person.page.get_by_role("button", name="Version before")
+    back = person.page.get_by_role("button", name="Previous version")
     await back.click()
     await expect(person.answers.get_by_test_id("siblings")).to_have_text("2/3")
     await expect(texts).not_to_have_text(third)
@@ -71,7 +71,7 @@ async def test_an_edited_message_is_a_branch_and_the_old_one_stays(person: Perso
     await person.is_answered()
     await expect(person.said).to_have_text([re.compile(r"Say three\.")])
     await expect(person.said.get_by_test_id("siblings")).to_have_text("2/2")
-    await person.page.get_by_role("button", name="Version before").click()
+    await person.page.get_by_role("button", name="Previous version").click()
     await expect(person.answers).to_have_count(2)
     await expect(person.answers.last).to_contain_text("two.")
     assert (await api.read(id))["messages"][0]["content"] == "Say three."
@@ -92,7 +92,7 @@ async def test_looking_at_a_branch_changes_nothing_and_writing_continues_it(pers
     await api.say(id, "Say other.", parent=None)
     head = (await api.read(id))["head"]
     await person.open(id)
-    await person.page.get_by_role("button", name="Version before").click()
+    await person.page.get_by_role("button", name="Previous version").click()
     elsewhere = person.page.get_by_test_id("elsewhere")
     await expect(elsewhere).to_contain_text("You are looking at another branch.")
     assert (await api.read(id))["head"] == head
@@ -107,7 +107,7 @@ async def test_another_branch_is_made_the_current_one(person: Person, api: Api) 
     first = (await api.read(id))["head"]
     await api.say(id, "Say other.", parent=None)
     await person.open(id)
-    await person.page.get_by_role("button", name="Version before").click()
+    await person.page.get_by_role("button", name="Previous version").click()
     await person.page.get_by_role("button", name="Make this the current one").click()
     await expect(person.page.get_by_test_id("elsewhere")).to_have_count(0)
     assert (await api.read(id))["head"] == first

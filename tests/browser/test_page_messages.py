@@ -164,7 +164,7 @@ async def test_a_turn_that_fails_says_so_and_can_be_asked_again(person: Person, 
     await person.write("Please stumble.")
     failure = person.page.get_by_test_id("failure")
     await expect(failure).to_contain_text("The model stumbled.")
-    await failure.get_by_role("button", name="Answer again").click()
+    await failure.get_by_role("button", name="Regenerate").click()
     await expect(person.answers).to_contain_text("On its feet again.")
     await person.is_answered()
     await expect(failure).to_have_count(0)

@@ -58,7 +58,7 @@ async def test_nothing_is_wider_than_the_screen(phone: Person, api: Api) -> None
     await expect(page.get_by_test_id("model-dialog")).to_be_visible()
     await fits(phone, "the choice of a model")
     await page.keyboard.press("Escape")
-    await page.get_by_role("button", name="Version before").click()
+    await page.get_by_role("button", name="Previous version").click()
     await expect(phone.said.first).to_contain_text("Donau")
     for summary in await page.locator(".tk-tool summary, .tk-usage summary, .tk-numbers summary").all():
         await summary.click()

@@ -121,7 +121,7 @@ async def test_a_message_from_a_stale_view_can_make_a_branch(
     await one.comes_to_show(before)
     await page.get_by_role("button", name="Show the newest").click()
     await one.comes_to_show(stored)
-    await page.get_by_role("button", name="Version before").click()
+    await page.get_by_role("button", name="Previous version").click()
     await one.comes_to_show(before)
 
 
@@ -207,7 +207,7 @@ async def test_the_list_follows_what_another_device_does(new_context: NewContext
     await device.page.get_by_label("Title").fill("Forty words")
     await device.page.get_by_label("Title").press("Enter")
     for tab in (one, second):
-        await expect(tab.rows).to_have_text(["Forty words"])
+        await expect(tab.rows.locator("a > span")).to_have_text(["Forty words"])
     await one.rows.get_by_role("link").click()
     await expect(one.answers).to_have_count(1)
     await device.page.get_by_test_id("more").click()
@@ -217,7 +217,7 @@ async def test_the_list_follows_what_another_device_does(new_context: NewContext
     await expect(page.get_by_test_id("gone")).to_be_visible()
     await device.page.get_by_role("button", name="Undo").click()
     for tab in (one, second, device):
-        await expect(tab.rows).to_have_text(["Forty words"])
+        await expect(tab.rows.locator("a > span")).to_have_text(["Forty words"])
 
 
 async def test_the_list_goes_on_when_the_tab_that_listened_for_all_is_closed(

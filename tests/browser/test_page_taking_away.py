@@ -59,7 +59,7 @@ async def test_what_is_exported_is_the_branch_that_is_shown(person: Person, api:
     id = await api.begin("Say one.")
     await api.say(id, "Say other.", parent=None)
     await person.open(id)
-    await person.page.get_by_role("button", name="Version before").click()
+    await person.page.get_by_role("button", name="Previous version").click()
     await expect(person.answers).to_contain_text("one.")
     _, text = await download(person, "Export Markdown")
     assert "Say one." in text

@@ -1,6 +1,7 @@
 // Mounts the page.
 
 import * as conversations from "./conversations.js";
+import * as focus from "./focus.js";
 import * as keyboard from "./keyboard.js";
 import * as outbox from "./outbox.js";
 import { effect, html, render } from "./preact.js";
@@ -9,6 +10,7 @@ import { Shell } from "./parts/shell.js";
 import { persist } from "./tabs.js";
 import { applyTheme } from "./theme.js";
 import * as trial from "./trial.js";
+import * as unread from "./unread.js";
 import * as views from "./views.js";
 
 applyTheme();
@@ -20,10 +22,12 @@ effect(() => {
   if (phase.value !== "ready" || isStarted) return;
   isStarted = true;
   applyTheme();
+  unread.start();
   outbox.start();
   conversations.start();
   views.start();
   keyboard.start();
+  focus.start();
   trial.start();
   persist();
 });

@@ -8,6 +8,7 @@ import { Following } from "./following.js";
 import { announce, complain } from "./notices.js";
 import * as outbox from "./outbox.js";
 import { computed, signal } from "./preact.js";
+import { rememberFirst } from "./titles.js";
 import { EMPTY, copyOf, isCurrent, reduce } from "./reducer.js";
 
 const PAGE = 50;
@@ -17,7 +18,7 @@ const PLACED = new Set(["message.completed", "tool.result", "state.changed"]);
 const ENDS = {
   "turn.completed": "The answer is complete.",
   "turn.failed": "The answer failed.",
-  "turn.cancelled": "The answer was stopped.",
+  "turn.cancelled": "You stopped the answer.",
   "turn.interrupted": "The answer was interrupted.",
 };
 
@@ -47,6 +48,7 @@ export class OpenConversation {
     this.before = this.#field("before");
     this.after = this.#field("after");
     this.branch = this.#field("branch");
+    this.head = this.#field("head");
     this.draft = this.#field("draft");
     this.turns = this.#field("turns");
     this.queued = this.#field("queued");
@@ -56,6 +58,7 @@ export class OpenConversation {
     this.state = this.#field("state");
     this.readers = this.#field("readers");
     this.failure = this.#field("failure");
+    this.stopped = this.#field("stopped");
     this.cut = this.#field("cut");
     this.target = this.#field("target");
     this.hasMoved = this.#field("hasMoved");
@@ -107,11 +110,18 @@ export class OpenConversation {
       const page = await this.readPage(at ? { around: at } : {});
       if (!this.#isOpen) return;
       this.#change("page.shown", { page, at });
+      this.#nameIt();
       this.#follow(page.cursor);
       if (Object.values(this.turns.value).includes("running")) this.#tell({ kind: "resumed" });
     } catch (error) {
       if (this.#isOpen) this.#cannotLoad(error, at);
     }
+  }
+
+  // Until there is a title, the first words are one.
+  #nameIt() {
+    const first = this.messages.value.find((message) => message.role === "user");
+    if (first && !this.about.value?.title && this.before.value === null) rememberFirst(this.id, first.content);
   }
 
   #cannotLoad(error, at) {
@@ -167,6 +177,18 @@ export class OpenConversation {
     } finally {
       this.#isLoadingNewer = false;
     }
+  }
+
+  // Reads the whole branch that is shown, however long it is.
+  async loadAll() {
+    const head = this.branch.value || null;
+    let page = await this.readPage({ head, limit: 200 });
+    const messages = page.messages;
+    while (page.before) {
+      page = await this.readPage({ head, before: page.before, limit: 200 });
+      messages.unshift(...page.messages);
+    }
+    this.#change("page.whole", { messages });
   }
 
   // Following

@@ -4,8 +4,10 @@ import { conversationPath, del, get, patch, post } from "./api.js";
 import { batch, effect, signal } from "./preact.js";
 import { Stream } from "./stream.js";
 import { copier } from "./copies.js";
-import { complain, note } from "./notices.js";
+import { announce, complain, note } from "./notices.js";
+import * as outbox from "./outbox.js";
 import { alone, hear, tell } from "./tabs.js";
+import { titleOf } from "./titles.js";
 
 const PAGE = 60;
 const PATIENCE = 700;
@@ -97,7 +99,22 @@ function place({ name, data }) {
   });
 }
 
+// Whoever does not see the page hears when the server goes away, and what becomes of what was written meanwhile.
+function announceConnection() {
+  let wasAway = false;
+  let waited = 0;
+  effect(() => {
+    const [away, waits] = [isAway.value, outbox.trouble.value ? outbox.waiting.value : 0];
+    if (waits > waited) announce("Your message waits in this browser. It is sent as soon as it can be.");
+    else if (away && !wasAway) announce("The connection is lost. Trying again.");
+    else if (waited && !outbox.waiting.value) announce("Connected again. Your message was sent.");
+    else if (wasAway && !away) announce("Connected again.");
+    [wasAway, waited] = [away, outbox.waiting.value && waited > waits ? waited : waits];
+  });
+}
+
 export function start() {
+  announceConnection();
   hear("list", apply);
   hear("away", (away) => (isAway.value = away));
   hear("reload list", () => reload().catch(() => {}));
@@ -144,7 +161,7 @@ export async function remove(conversation) {
     await del(conversationPath(conversation.id));
     leave(conversation.id);
     const action = { label: "Undo", run: () => bringBack(conversation.id) };
-    note(`Deleted “${conversation.title ?? "Untitled"}”.`, { action, seconds: UNDO_SECONDS - 1 });
+    note(`Deleted “${titleOf(conversation)}”.`, { action, seconds: UNDO_SECONDS - 1 });
     return true;
   } catch (error) {
     complain(error);

@@ -1,6 +1,8 @@
-// Copying: a message, or a conversation as Markdown, as `curl` commands or as a Python program that says the same again.
+// Taking away: a message is copied, or a conversation as Markdown, as `curl` commands or as a Python program that says the
+// same again; or the whole of it is printed.
 
 import { conversationPath, get, getText } from "./api.js";
+import { MOST } from "./branch.js";
 import { announce, complain, note } from "./notices.js";
 import { isSignedIn } from "./session.js";
 
@@ -20,6 +22,19 @@ export async function copyMarkdown(conversation) {
     head: conversation.branch.value || null,
   });
   await copying(() => getText(path));
+}
+
+// Prints the whole branch that is shown, when all of it is drawn.
+export async function printAll(conversation) {
+  try {
+    await conversation.loadAll();
+    do await new Promise((resolve) => setTimeout(resolve, 100));
+    while (document.querySelector("[aria-busy=true]"));
+    print();
+    if (conversation.messages.value.length > MOST) await conversation.look();
+  } catch (error) {
+    complain(error);
+  }
 }
 
 export const copyCurl = (conversation) => copying(async () => curl(await saidIn(conversation)));

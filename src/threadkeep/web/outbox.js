@@ -5,6 +5,7 @@ import { Unreachable, conversationPath, newKey, post } from "./api.js";
 import { computed, signal } from "./preact.js";
 import { drop, keep, kept, namesOf, onChange } from "./shelf.js";
 import { alone } from "./tabs.js";
+import { rememberFirst } from "./titles.js";
 
 const LOCAL = "new-";
 const LONGEST_WAIT = 15_000;
@@ -153,6 +154,7 @@ async function create(item) {
   const known = createdFrom(local);
   const made = known ?? (await post("/v1/conversations", { assistant: item.assistant }, { key: `c-${local}` })).id;
   keep("created", [[local, made], ...kept("created", []).filter(([name]) => name !== local)].slice(0, REMEMBERED));
+  rememberFirst(made, item.content);
   for (const other of itemsOf(local)) write({ ...other, conversation: made });
   return made;
 }

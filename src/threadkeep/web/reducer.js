@@ -21,6 +21,7 @@ export const EMPTY = {
   state: {},
   readers: 1,
   failure: null,
+  stopped: new Set(),
   cut: null,
   ownBranches: {},
   target: null,
@@ -80,9 +81,9 @@ const CHANGES = {
     news: catchingUp === null ? news : newsOf(catchingUp),
   }),
   "turn.started": (state, { turn }) => ({ ...withTurn(state, turn, "running"), failure: null }),
-  "turn.waiting": (state, { turn, calls }) => ({ ...withTurn(state, turn, "waiting"), waiting: calls }),
+  "turn.waiting": (state, { turn, calls }) => ({ ...withTurn(state, turn, "waiting"), ...asked(state, calls) }),
   "turn.completed": ended,
-  "turn.cancelled": ended,
+  "turn.cancelled": (state, data) => ({ ...ended(state, data), stopped: new Set([...state.stopped, data.turn]) }),
   "turn.interrupted": ended,
   "turn.failed": (state, data) => ({ ...ended(state, data), failure: data.failure }),
 
@@ -97,6 +98,7 @@ const CHANGES = {
     const kept = all.slice(-MOST);
     return { messages: kept, after, before: all.length > MOST ? kept[0].seq : state.before };
   },
+  "page.whole": (_, { messages }) => ({ messages, before: null, after: null }),
   "phase.changed": (_, { phase }) => ({ phase }),
   "stream.opened": (_, { isAgain }) => ({ catchingUp: isAgain ? 0 : null }),
   "news.told": (_, { news }) => ({ news }),
@@ -186,6 +188,12 @@ const withTurn = (state, turn, now) => ({
   queued: state.queued.filter((item) => item.turn !== turn),
 });
 
+// What was decided of a call of the same id in another answer is no decision about this one.
+const asked = ({ approvals }, calls) => ({
+  waiting: calls,
+  approvals: Object.fromEntries(Object.entries(approvals).filter(([id]) => !calls.includes(id))),
+});
+
 function ended(state, { turn }) {
   const { [turn]: _, ...turns } = state.turns;
   const draft = state.draft?.turn === turn ? null : state.draft;
@@ -215,10 +223,14 @@ function shown(state, { page, at = null, isMarked = true, meanwhile }) {
     turns: Object.fromEntries(turns.map((turn) => [turn.id, turn.state])),
     queued,
     arrived: new Set([...state.arrived, ...turnsOf]),
-    waiting: turns.flatMap((turn) => turn.calls ?? []),
+    ...asked(
+      state,
+      turns.flatMap((turn) => turn.calls ?? []),
+    ),
     draft: draft ?? null,
     state: found ?? {},
     failure: last?.failure ?? null,
+    stopped: last?.state === "cancelled" ? new Set([...state.stopped, last.id]) : state.stopped,
     cut: null,
     hasMoved: false,
     target: at ? { seq: at, isMarked } : null,

@@ -20,6 +20,13 @@ export const phase = signal("starting");
 export const assistantNamed = (name) =>
   assistants.value.find((assistant) => assistant.name === name) ?? assistants.value[0] ?? null;
 
+/**
+ * The name of an assistant as people write it.
+ * @param {Assistant | null} assistant
+ */
+export const nameOf = (assistant) =>
+  (assistant?.name ?? "assistant").replaceAll(/[_-]/g, " ").replace(/^./, (letter) => letter.toUpperCase());
+
 // The name of the model that answers in a conversation (or in a new one with this assistant).
 export function modelOf(conversation, assistant) {
   return conversation?.model ?? assistant?.model ?? models.value.default?.name ?? null;

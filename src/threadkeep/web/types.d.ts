@@ -77,7 +77,7 @@ interface ConversationPage extends About {
   before: number | null;
   after: number | null;
   turns: Turn[];
-  ended?: { failure: Failure | null } | null;
+  ended?: { id: number; state: string; failure: Failure | null } | null;
   state?: Record<string, unknown>;
   cursor: string;
   draft?: Draft | null;
@@ -114,6 +114,8 @@ interface ConversationState {
   readers: number;
   /** How the last turn failed. */
   failure: Failure | null;
+  /** The turns that were stopped, as far as that is known. */
+  stopped: Set<number>;
   /** While a branch begins here: the entry that it continues. */
   cut: number | null;
   /** By entry: the text that this view sent to continue it; null for another answer. */

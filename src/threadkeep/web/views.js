@@ -5,6 +5,7 @@ import * as outbox from "./outbox.js";
 import { OpenConversation } from "./conversation.js";
 import { effect, signal, untracked } from "./preact.js";
 import { go, route } from "./router.js";
+import { markSeen } from "./unread.js";
 
 export const isSidebarOpen = signal(false); // on a phone, where it covers the conversation
 /** @type {Signal<"shortcuts" | "tree" | "model" | null>} */
@@ -22,6 +23,13 @@ export function start() {
   effect(() => {
     const { conversation, at } = route.value;
     untracked(() => open(conversation, at));
+  });
+  // What is on the screen is seen.
+  effect(() => {
+    const conversation = opened.value;
+    if (conversation?.phase.value === "ready" && !conversation.draft.value && !document.hidden) {
+      markSeen(conversation.id, conversation.head.value);
+    }
   });
   // A conversation that began in this browser gets its real address when the server has made it.
   effect(() => {

@@ -11,7 +11,7 @@ export function Siblings({ conversation, message }) {
   const place = siblings.indexOf(seq);
   const step = (by) => conversation.look(siblings[place + by]);
   return html`<span class="siblings" role="group" aria-label="Versions" data-testid="siblings">
-    <${IconButton} name="left" label="Version before" data-action="version-before" disabled=${place <= 0} onClick=${() => step(-1)} />
+    <${IconButton} name="left" label="Previous version" data-action="version-before" disabled=${place <= 0} onClick=${() => step(-1)} />
     <span>${place + 1}/${siblings.length}</span>
     <${IconButton} name="right" label="Next version" data-action="version-after" disabled=${place >= siblings.length - 1}
       onClick=${() => step(1)} />

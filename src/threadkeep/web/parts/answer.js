@@ -8,6 +8,7 @@ import { RewrittenQuery } from "../render/query.js";
 import { ToolCard } from "../render/toolcard.js";
 import { Usage } from "../render/usage.js";
 import { isRecord } from "../render/value.js";
+import { assistantNamed, assistants, nameOf } from "../session.js";
 import { Copy, Siblings } from "./actions.js";
 import { Approval } from "./approval.js";
 import { IconButton } from "./icon.js";
@@ -33,10 +34,11 @@ export class Answer extends Component {
     const spoken = messages.filter((message) => message.role === "assistant");
     const last = spoken.at(-1);
     const isOver = !turnState && !draft;
+    const wasStopped = conversation.stopped.value.has(messages[0]?.turn);
     const { shown, sources } = placed(messages);
     const name = html`<span class="visually-hidden">${isOver ? "Answer" : "Answer, being written"}</span>`;
     return html`<article class="answer" data-seq=${last?.seq ?? messages[0]?.seq} data-role="assistant" tabindex="-1"
-      data-state=${turnState ?? "done"} aria-label="Assistant">
+      data-state=${turnState ?? "done"} aria-label=${nameOf(assistantNamed(conversation.about.value?.assistant))}>
       ${name}
       <${Blocks} blocks=${shown.get(null)} />
       ${[...spoken, ...(draft ? [{ id: draft, isDraft: true }] : [])].map(
@@ -46,6 +48,7 @@ export class Answer extends Component {
       )}
       ${isOver && html`<${Blocks} blocks=${sources} />`}
       ${isThinking(turnState, draft, spoken, results) && html`<p class="thinking" aria-hidden="true"><i /><i /><i /></p>`}
+      ${isOver && wasStopped && html`<p class="cut-off quiet" data-testid="stopped">You stopped this. What was written is kept.</p>`}
       ${isOver && last && html`<${Footer} conversation=${conversation} messages=${messages} last=${last} />`}
     </article>`;
   }
@@ -93,21 +96,24 @@ function isThinking(turnState, draft, spoken, results) {
 
 function Spoken({ conversation, message, results, turnState, shown }) {
   const isCutOff = message.status === "interrupted";
+  const wasStopped = conversation.stopped.value.has(message.turn);
   return html`
     ${(message.content || message.isDraft) && html`<${Text} conversation=${conversation} message=${message} />`}
-    ${isCutOff && html`<p class="cut-off" data-testid="interrupted">Interrupted here. What was written is kept.</p>`}
+    ${isCutOff && !wasStopped && html`<p class="cut-off" data-testid="interrupted">Interrupted here. What was written is kept.</p>`}
     ${(message.tool_calls ?? []).map(
       (call) =>
         html`<${Call} key=${call.id} conversation=${conversation} call=${call}
-      result=${results.get(call.id)} turnState=${turnState} />`,
+      result=${results.get(call.id)} turnState=${turnState} wasStopped=${wasStopped} />`,
     )}
     <${Blocks} blocks=${shown.get(message.id)} />`;
 }
 
+const STOPPED = { content: "", duration_ms: null, error: "refused" };
 const UNFINISHED = { content: "", duration_ms: null, error: "The turn ended before there was a result." };
 
-function Call({ conversation, call, result, turnState }) {
+function Call({ conversation, call, result, turnState, wasStopped }) {
   if (result || turnState === "running") return html`<${ToolCard} call=${call} result=${resultOf(result)} />`;
+  if (!turnState && wasStopped) return html`<${ToolCard} call=${call} result=${STOPPED} note="stopped by you" />`;
   if (!turnState) return html`<${ToolCard} call=${call} result=${UNFINISHED} note="no result" />`;
   // Where one call of an answer needs a person, the others wait for that decision.
   const isAsked = conversation.waiting.value.includes(call.id) || call.id in conversation.approvals.value;
@@ -136,10 +142,16 @@ function Footer({ conversation, messages, last }) {
   return html`<footer class="actions">
     <${Siblings} conversation=${conversation} message=${messages[0]} />
     <${Copy} text=${text.filter(Boolean).join("\n\n")} />
-    <${IconButton} name="again" label="Answer again: makes a branch" data-action="again"
+    <${IconButton} name="again" label="Regenerate: makes a branch" data-action="again"
       onClick=${() => conversation.regenerate(last)} />
-    ${last.model && html`<span class="by">${last.model}${last.model === "demo" ? " · scripted" : ""}</span>`}
+    <span class="by">${by(conversation, last)}</span>
     <${RewrittenQuery} trace=${trace} />
     <${Usage} message=${last} />
   </footer>`;
+}
+
+// Who answered, and with which model.
+function by(conversation, { model }) {
+  const who = assistants.value.length > 1 && nameOf(assistantNamed(conversation.about.value?.assistant));
+  return [who, model, model === "demo" && "scripted"].filter(Boolean).join(" · ");
 }

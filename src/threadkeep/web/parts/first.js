@@ -2,13 +2,11 @@
 
 import { isAway } from "../conversations.js";
 import { html } from "../preact.js";
-import { assistantNamed, assistants, isScripted, modelOf, models } from "../session.js";
+import { assistantNamed, assistants, isScripted, modelOf, models, nameOf } from "../session.js";
 import { assistant, begin } from "../views.js";
 import { Composer } from "./composer.js";
 import { Icon } from "./icon.js";
 import { TrialCard } from "./trial.js";
-
-const words = (name) => name.replaceAll(/[_-]/g, " ").replace(/^./, (letter) => letter.toUpperCase());
 
 export function FirstScreen() {
   const all = assistants.value;
@@ -19,7 +17,7 @@ export function FirstScreen() {
       <h1>What would you like to talk about?</h1>
       <p class="muted lead">Every word is stored before you see it. Reload, close the lid, come back: it is there.</p>
       <${Composer} name=${null} onSend=${(text) => begin(text, chosen?.name)}
-        placeholder=${chosen && all.length > 1 ? `Ask ${words(chosen.name)} …` : "Write a message …"}
+        placeholder=${chosen && all.length > 1 ? `Ask ${nameOf(chosen)} …` : "Write a message …"}
         hint=${isAway.value ? "The server cannot be reached. What you write is kept in this browser and sent once." : undefined} />
       ${model && html`<p class="answers" data-testid="answers"><${Answers} model=${model} /></p>`}
       <div class="cards" role="group" aria-label="Assistants">
@@ -43,8 +41,8 @@ function Card({ about, isChosen }) {
     assistant.value = about.name;
     document.getElementById("composer")?.focus();
   };
-  return html`<section class="card" data-chosen=${isChosen} data-testid="assistant-card" aria-label=${words(about.name)}>
-    <h2><button type="button" class="plain" aria-pressed=${isChosen} onClick=${choose}>${words(about.name)}</button></h2>
+  return html`<section class="card" data-chosen=${isChosen} data-testid="assistant-card" aria-label=${nameOf(about)}>
+    <h2><button type="button" class="plain" aria-pressed=${isChosen} onClick=${choose}>${nameOf(about)}</button></h2>
     <p class="muted" dir="auto">${about.description}</p>
     <ul>
       ${about.examples.slice(0, 3).map(

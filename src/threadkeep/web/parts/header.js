@@ -2,10 +2,10 @@
 
 import { conversationPath } from "../api.js";
 import { remove } from "../conversations.js";
-import { copyCurl, copyMarkdown, copyPython } from "../copying.js";
+import { copyCurl, copyMarkdown, copyPython, printAll } from "../copying.js";
 import { html } from "../preact.js";
 import { go } from "../router.js";
-import { assistantNamed } from "../session.js";
+import { assistantNamed, assistants, nameOf } from "../session.js";
 import { beginAnew, dialog, isSidebarOpen } from "../views.js";
 import { Icon, IconButton } from "./icon.js";
 import { Menu } from "./menu.js";
@@ -19,6 +19,7 @@ export function Header({ conversation }) {
     <${IconButton} name="menu" label="Open the list" class="only-narrow" aria-expanded=${isSidebarOpen.value}
       onClick=${() => (isSidebarOpen.value = true)} />
     ${about ? html`<${Title} conversation=${conversation} />` : html`<span class="title" />`}
+    ${about && assistants.value.length > 1 && html`<span class="assistant muted" data-testid="assistant">${nameOf(assistantNamed(about.assistant))}</span>`}
     ${conversation && conversation.phase.value !== "gone" && html`<${Status} conversation=${conversation} />`}
     ${conversation?.readers.value > 1 && html`<${Presence} readers=${conversation.readers.value} />`}
     ${about && html`<${ModelChoice} conversation=${conversation} assistant=${assistantNamed(about.assistant)} />`}
@@ -45,12 +46,13 @@ function itemsFor(conversation, about) {
     { label: "Copy as curl", icon: "copy", run: () => copyCurl(conversation) },
     { label: "Copy as Python", icon: "copy", run: () => copyPython(conversation) },
     null,
+    { label: "Print", icon: "down", run: () => printAll(conversation) },
     { label: "Export Markdown", icon: "down", href: file("markdown") },
     { label: "Export JSON", icon: "down", href: conversationPath(conversation.id, "/export", { format: "json" }) },
     { label: "Export HTML", icon: "down", href: file("html") },
     null,
     {
-      label: about.archived ? "Take out of the archive" : "Archive",
+      label: about.archived ? "Restore from archive" : "Archive",
       icon: "archive",
       run: () => conversation.change({ archived: !about.archived }),
     },

@@ -85,12 +85,12 @@ function Ending({ conversation, messages, hasPending }) {
   const failure = conversation.failure.value;
   const last = messages.at(-1);
   if (conversation.isBusy.value || hasPending || conversation.after.value !== null || !last) return null;
-  const again = html`<${Button} icon="again" label="Answer again" onClick=${() => conversation.regenerate(last)} />`;
+  const again = html`<${Button} icon="again" label="Regenerate" onClick=${() => conversation.regenerate(last)} />`;
   if (failure) {
     return html`<div class="failure" role="group" aria-label="The answer failed" data-testid="failure">
       <p><${Icon} name="warn" /> <strong>The answer failed.</strong> ${failure.detail}</p>${again}
     </div>`;
   }
   if (last.role !== "user" || conversation.cut.value !== null) return null;
-  return html`<div class="failure quiet"><p>This question has no answer.</p>${again}</div>`;
+  return html`<div class="failure quiet"><p>${conversation.stopped.value.has(last.turn) ? "You stopped this before there was an answer." : "This question has no answer."}</p>${again}</div>`;
 }

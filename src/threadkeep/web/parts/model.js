@@ -10,7 +10,7 @@ export function ModelChoice({ conversation, assistant }) {
   const name = modelOf(conversation.about.value, assistant);
   if (!name) return null;
   const text = isScripted(name) ? "demo · scripted" : name;
-  return html`<button type="button" class="model" title="The model that answers: switch it" data-testid="model"
+  return html`<button type="button" class="model" title=${`${text}: the model that answers; switch it`} data-testid="model"
       onClick=${() => (dialog.value = "model")}>${text}</button>
     ${dialog.value === "model" && html`<${Choose} conversation=${conversation} name=${name} />`}`;
 }

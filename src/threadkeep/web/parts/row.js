@@ -1,13 +1,20 @@
 // One conversation in the list: a link, a mark while an answer runs or waits, and a menu.
 
 import { change, remove } from "../conversations.js";
+import { assistantNamed, assistants, nameOf } from "../session.js";
+import { isUnread } from "../unread.js";
 import { html, useState } from "../preact.js";
 import { addressOf, go, onLink, route } from "../router.js";
 import { isSidebarOpen } from "../views.js";
 import { Menu } from "./menu.js";
-import { TitleField, titleOf } from "./title.js";
+import { titleOf } from "../titles.js";
+import { TitleField } from "./title.js";
 
-const MARKS = { running: "An answer is being written", waiting: "Waits for your approval" };
+const MARKS = {
+  running: "An answer is being written",
+  waiting: "Waits for your approval",
+  unread: "Has something that you have not seen",
+};
 
 export function Row({ about, isOpen, state }) {
   const [isEdited, setEdited] = useState(false);
@@ -21,7 +28,7 @@ export function Row({ about, isOpen, state }) {
   const items = [
     { label: "Rename", icon: "edit", run: () => setEdited(true) },
     {
-      label: about.archived ? "Take out of the archive" : "Archive",
+      label: about.archived ? "Restore from archive" : "Archive",
       icon: "archive",
       run: () => change(about.id, { archived: !about.archived }),
     },
@@ -31,10 +38,17 @@ export function Row({ about, isOpen, state }) {
     isSidebarOpen.value = false;
     onLink(event, about.id);
   };
-  return html`<li class="row" data-open=${isOpen} data-testid="conversation">
-    <a href=${addressOf(about.id)} aria-current=${isOpen ? "page" : undefined} dir="auto" onClick=${onClick}>${titleOf(about)}</a>
-    ${MARKS[state] && html`<span class="mark" data-state=${state} role="img" aria-label=${MARKS[state]} title=${MARKS[state]} />`}
-    <${Menu} label=${`More about ${titleOf(about)}`} items=${items} />
+  const mark = MARKS[state] ? state : !isOpen && isUnread(about) ? "unread" : "";
+  const who = assistants.value.length > 1 ? nameOf(assistantNamed(about.assistant)) : "";
+  const [title, id] = [titleOf(about), `row-${about.id}`];
+  return html`<li class="row" data-open=${isOpen} data-mark=${mark} data-testid="conversation">
+    <a href=${addressOf(about.id)} aria-current=${isOpen ? "page" : undefined} dir="auto" title=${title} onClick=${onClick}
+      aria-labelledby=${id} aria-describedby=${who ? `${id}-who` : undefined}>
+      <span id=${id} dir="auto">${title}</span>
+      ${who && html`<small id=${`${id}-who`} class="muted">${who}</small>`}
+    </a>
+    ${mark && html`<span class="mark" data-state=${mark} role="img" aria-label=${MARKS[mark]} title=${MARKS[mark]} />`}
+    <${Menu} label=${`More about ${title}`} items=${items} />
   </li>`;
 }
 

@@ -3,6 +3,7 @@
 import { get } from "../api.js";
 import { html, useEffect, useState } from "../preact.js";
 import { addressOf, onLink } from "../router.js";
+import { titleOf } from "../titles.js";
 import { isSidebarOpen } from "../views.js";
 
 const PAUSE = 180;
@@ -55,7 +56,7 @@ function Hit({ hit, isFirst }) {
     onLink(event, hit.conversation, { at: hit.entry });
   };
   return html`<li class="hit" data-testid="hit"><a href=${addressOf(hit.conversation, hit.entry)} onClick=${onClick}>
-    <strong dir="auto" class=${isFirst ? "" : "visually-hidden"}>${hit.title ?? "New conversation"}</strong>
+    <strong dir="auto" class=${isFirst ? "" : "visually-hidden"}>${titleOf({ id: hit.conversation, title: hit.title })}</strong>
     <span dir="auto">${SPEAKERS[hit.role]}${marked(hit)}</span>
   </a></li>`;
 }

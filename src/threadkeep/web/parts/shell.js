@@ -5,6 +5,7 @@ import { html, useEffect } from "../preact.js";
 import { Steps } from "../render/steps.js";
 import * as outbox from "../outbox.js";
 import { assistantNamed, load, phase } from "../session.js";
+import { titleOf } from "../titles.js";
 import { begin, dialog, isSidebarOpen, opened } from "../views.js";
 import { Button } from "./actions.js";
 import { Branches } from "./branches.js";
@@ -15,7 +16,6 @@ import { Messages } from "./messages.js";
 import { Shortcuts } from "./shortcuts.js";
 import { Sidebar } from "./sidebar.js";
 import { SignIn } from "./signin.js";
-import { titleOf } from "./title.js";
 import { Toasts } from "./toasts.js";
 import { TrialSteps } from "./trial.js";
 
@@ -51,10 +51,11 @@ function Starting() {
 
 function Talk({ conversation }) {
   const about = conversation.about.value;
+  const title = titleOf(about);
   useEffect(() => {
-    document.title = `${titleOf(about)} · Threadkeep`;
+    document.title = `${title} · Threadkeep`;
     return () => (document.title = "Threadkeep");
-  }, [about?.title]);
+  }, [title]);
   if (conversation.phase.value === "gone") return html`<${Gone} conversation=${conversation} />`;
   const states = assistantNamed(about?.assistant)?.states ?? [];
   const isLocal = conversation.phase.value === "local";

@@ -1,7 +1,7 @@
 // Signing in with a key, where the server asks for one.
 
 import { html, useRef, useState } from "../preact.js";
-import { signIn } from "../session.js";
+import { phase, signIn } from "../session.js";
 
 export function SignIn() {
   const [problem, setProblem] = useState("");
@@ -25,6 +25,7 @@ export function SignIn() {
     <form onSubmit=${submit} data-testid="sign-in">
       <img src="/static/icon.svg" alt="" width="44" height="44" />
       <h1>Sign in to Threadkeep</h1>
+      ${phase.value === "ready" && html`<p role="alert" data-testid="signed-out">You were signed out: your key was revoked, or it has expired. What you wrote and did not send is kept in this browser.</p>`}
       <label for="key">Your key</label>
       <input id="key" ref=${field} type="password" autocomplete="current-password" placeholder="tk_…" spellcheck="false"
         aria-describedby="key-help" aria-invalid=${Boolean(problem)} />

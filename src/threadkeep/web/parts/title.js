@@ -1,8 +1,7 @@
 // The title of a conversation; a click makes it a field.
 
 import { html, useRef, useState } from "../preact.js";
-
-export const titleOf = (about) => about?.title || "New conversation";
+import { titleOf } from "../titles.js";
 
 export function Title({ conversation }) {
   const about = conversation.about.value;
@@ -15,7 +14,7 @@ export function Title({ conversation }) {
     return html`<${TitleField} title=${about.title ?? ""} onSave=${save} onLeave=${() => setEdited(false)} />`;
   }
   return html`<h1 class="title" dir="auto">
-    <button type="button" class="plain" title="Rename" onClick=${() => setEdited(true)} data-testid="title">${titleOf(about)}</button>
+    <button type="button" class="plain" title=${`${titleOf(about)}: rename`} onClick=${() => setEdited(true)} data-testid="title">${titleOf(about)}</button>
   </h1>`;
 }
 

@@ -25,7 +25,7 @@ export function TrialCard() {
       <h2>Try to break me</h2>
       <p class="muted">Reload in the middle of an answer. Kill the server. Pull the plug. See what is left.</p>
     </div>
-    <${Button} icon="spark" label="Start the try" onClick=${run} />
+    <${Button} icon="spark" label="Try it" onClick=${run} />
   </section>`;
 }
 

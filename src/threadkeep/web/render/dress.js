@@ -10,13 +10,17 @@ const LONG = 28;
 
 /** Dress the nodes of one piece in place and return them. */
 export function dress(nodes) {
-  for (const box of nodes.querySelectorAll("p, ul, ol, li, blockquote, table, th, td, h2, h3, h4, h5, h6"))
-    box.dir = "auto";
+  for (const box of nodes.querySelectorAll("p, li, blockquote, th, td, h2, h3, h4, h5, h6")) box.dir = "auto";
+  // What stands in such parts does not decide for the list or the table around them.
+  for (const box of nodes.querySelectorAll("ul, ol, table")) if (isRightToLeft(box.textContent)) box.dir = "rtl";
   nodes.querySelectorAll("a").forEach(dressLink);
   nodes.querySelectorAll("table").forEach(dressTable);
   nodes.querySelectorAll("pre").forEach(dressCode);
   return nodes;
 }
+
+/** Whether the first letter of a text is of a script that is written from right to left. */
+const isRightToLeft = (text) => /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/.test(/\p{L}/u.exec(text)?.[0] ?? "");
 
 function dressLink(link) {
   if (!safeUrl(link.getAttribute("href"))) link.replaceWith(...link.childNodes);

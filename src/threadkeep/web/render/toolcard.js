@@ -23,7 +23,7 @@ export function ToolCard({ call, result = null, note = "", children }) {
     return () => clearTimeout(timer);
   }, [isRunning, isAsked]);
   const name = textOf(call?.name) || "tool";
-  const state = isAsked ? "waiting" : isRunning ? "running" : result.error ? "failed" : "done";
+  const state = isAsked ? "waiting" : isRunning ? "running" : outcomeOf(result);
   const follow = (event) => setOpen(event.currentTarget.open);
   return html`<details class="tk-tool" data-state=${state} open=${isOpen} onToggle=${follow}>
     <summary>
@@ -41,12 +41,25 @@ export function ToolCard({ call, result = null, note = "", children }) {
   </details>`;
 }
 
+const REFUSED = "refused";
+const NOT_ALLOWED = "refused: a person did not allow this call";
+const NOT_DECIDED = "the turn was stopped before a person decided";
+
+const outcomeOf = ({ error }) => (error === REFUSED ? "refused" : error ? "failed" : "done");
+
+/** Return why a call was refused, as the person said. */
+const reasonOf = (content) => textOf(content).replace(NOT_ALLOWED, "").replace(/^: /, "");
+
 function Arguments({ args }) {
   if (!isRecord(args) || Object.keys(args).length === 0) return html`<p class="tk-none">none</p>`;
   return html`<${Json} value=${args} />`;
 }
 
 function Result({ result }) {
+  if (result.error === REFUSED) {
+    const reason = reasonOf(result.content);
+    return reason && reason !== NOT_DECIDED && html`<p class="tk-label">Your reason</p><p dir="auto">${reason}</p>`;
+  }
   const content = result.content === result.error ? "" : textOf(result.content); // which tells the same
   const value = parsed(content);
   return html`
@@ -80,6 +93,7 @@ function gist(args) {
 
 function told(state, result) {
   if (!result) return "running …";
+  if (state === "refused") return reasonOf(result.content) === NOT_DECIDED ? "stopped by you" : "Refused by you";
   const took = duration(result.duration_ms);
   return state === "failed" ? ["failed", took].filter(Boolean).join(" after ") : took || "done";
 }

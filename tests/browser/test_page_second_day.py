@@ -1,0 +1,131 @@
+"""What somebody needs who comes back every day: names, marks, plain words, and a focus that stays where it was."""
+
+from playwright.async_api import expect
+
+from tests.browser.conftest import NewContext
+from tests.browser.person import AT_ONCE, Api, Person
+from tests.browser.server import Server
+from tests.browser.test_page_access import LISTEN
+from tests.browser.waiting import until
+
+PACE = 0.01
+LONG = "hold never and tell me everything that there is to know about the history of the lighthouse"
+
+
+async def test_a_conversation_has_a_name_at_once_and_says_who_answers(person: Person, api: Api) -> None:
+    page = person.page
+    await person.open()
+    await person.choose("Stage")
+    await person.write(LONG)
+    name = "hold never and tell me everything that there is to know …"
+    await expect(person.row(name)).to_be_visible()
+    await expect(page.get_by_test_id("title")).to_have_text(name)
+    await expect(person.row(name).get_by_role("link")).to_have_attribute("title", name)
+    await expect(person.row(name).locator("small")).to_have_text("Stage")
+    await expect(page.get_by_test_id("assistant")).to_have_text("Stage")
+    await expect(page.get_by_role("article", name="Stage")).to_have_count(1)
+    await page.get_by_test_id("stop").click()
+    await person.is_answered()
+    await expect(page.get_by_text("You stopped this")).to_be_visible()
+    await expect(page.get_by_test_id("announced")).to_have_text("You stopped the answer.")
+    await page.reload()
+    await expect(person.row(name)).to_be_visible()
+    await expect(page.get_by_text("You stopped this")).to_be_visible()
+
+
+async def test_what_was_not_seen_is_marked_until_it_is(person: Person, api: Api) -> None:
+    old, open_one = await api.begin("Say one.", title="Seen before"), await api.begin("Say one.", title="Open")
+    await person.open(open_one)
+    unread = person.page.get_by_role("img", name="Has something that you have not seen")
+    await expect(person.row("Seen before")).to_be_visible()
+    await expect(unread).to_have_count(0)
+    await api.say(old, "Say two.")
+    await expect(person.row("Seen before").get_by_role("img")).to_have_attribute("data-state", "unread")
+    await api.say(open_one, "Say two.")
+    await expect(person.answers).to_have_count(2)
+    await person.page.reload()
+    await expect(unread).to_have_count(1)
+    await person.row("Seen before").get_by_role("link").click()
+    await expect(unread).to_have_count(0)
+
+
+async def test_the_focus_stays_near_after_stop_allow_regenerate_and_an_edit(person: Person, api: Api) -> None:
+    page = person.page
+    await person.open(await api.begin("Say one."))
+    await person.write("hold never")
+    await page.get_by_test_id("stop").focus()
+    await page.keyboard.press("Enter")
+    await person.is_answered()
+    await expect(person.field).to_be_focused()
+    await person.write("remove a.txt")
+    await page.get_by_role("button", name="Refuse").focus()
+    await page.keyboard.press("Enter")
+    await person.is_answered()
+    card = person.answers.last.locator(".tk-tool")
+    await expect(card).to_have_attribute("data-state", "refused")
+    await expect(card.locator("summary")).to_contain_text("Refused by you")
+    await expect(card.locator("summary")).to_be_focused()
+    await person.answers.last.get_by_role("button", name="Regenerate").focus()
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_test_id("approval")).to_be_visible()
+    await expect(page.get_by_test_id("messages")).to_be_focused()
+    await page.get_by_test_id("stop").click()
+    await person.is_answered()
+    await expect(person.answers.last.locator("summary").first).to_contain_text("stopped by you")
+    await page.keyboard.press("Escape")
+    await person.said.first.get_by_role("button", name="Edit").focus()
+    await page.keyboard.press("Enter")
+    await page.keyboard.press("Enter")
+    await expect(person.said).to_have_count(1)
+    await person.is_answered()
+    await expect(page.get_by_test_id("messages")).to_be_focused()
+
+
+async def test_who_hears_the_page_is_told_of_the_connection_and_of_what_waits(person: Person, api: Api) -> None:
+    page = person.page
+    await person.open(await api.begin("Say one."))
+    await page.evaluate(LISTEN)
+    await page.context.set_offline(True)
+    await person.write("Say two.")
+    heard = "(text) => window.heard.some((one) => one.startsWith(text))"
+    await until(page, heard, "Your message waits in this browser.")
+    await page.context.set_offline(False)
+    await until(page, heard, "Connected again. Your message was sent.")
+    await expect(person.answers).to_have_count(2)
+
+
+async def test_a_conversation_is_printed_whole(person: Person, api: Api) -> None:
+    page = person.page
+    id = await api.begin(*(f"Say {number}." for number in range(60)), title="To be printed")
+    await person.open(id)
+    await page.evaluate("window.print = () => (window.printed = document.querySelectorAll('.said, .answer').length)")
+    await person.more("Print")
+    await until(page, "() => window.printed === 120")
+    await page.emulate_media(media="print")
+    await expect(page.get_by_role("navigation", name="Conversations")).to_be_hidden()
+    await expect(person.field).to_be_hidden()
+    await expect(page.get_by_test_id("title")).to_be_visible()
+    assert await page.evaluate("document.scrollingElement.scrollHeight > 60 * 80")
+
+
+async def test_marks_are_kept_where_colours_are_the_readers_own(
+    new_context: NewContext, stage: Server, api: Api
+) -> None:
+    context = await new_context(forced_colors="active")
+    person = Person(await context.new_page(), stage.url)
+    id = await api.begin("break the lamp", title="Marks")
+    await api.say(id, "hold never", AT_ONCE)
+    await person.open(id)
+    same = "one => getComputedStyle(one).backgroundColor === getComputedStyle(document.body).backgroundColor"
+    for selector in (".row .mark", ".status i", ".tk-tool-mark"):
+        assert not await person.page.locator(selector).first.evaluate(same), selector
+    await api.client.post(f"/v1/conversations/{id}/cancel")
+    await person.is_answered()
+
+
+async def test_lists_and_tables_go_in_the_direction_of_their_language(person: Person, api: Api) -> None:
+    hebrew = "repeat - שלום עולם\n- עוד שורה\n\n| שם | מספר |\n|---|---|\n| אחד | 1 |"
+    await person.open(await api.begin(hebrew))
+    for selector in ("ul", "table"):
+        shown = person.answers.locator(f".text {selector}").first
+        assert await shown.evaluate("one => getComputedStyle(one).direction") == "rtl", selector
