@@ -53,7 +53,6 @@ class Packer:
         return b"\x01" + packed if len(packed) < len(raw) else b"\x00" + raw
 
     def unpack(self, packed: bytes | None) -> str:
-        """Return the text that was packed."""
         if packed is None:
             return ""
         number = packed[0] if packed else _RAW
@@ -85,7 +84,6 @@ def _size(text: str) -> int:
 
 
 def encode(body: Body) -> Row:
-    """Return the columns of a body."""
     match body:
         case Message():
             kind = _ROLES.index(body.role) * 2 + (body.status is MessageStatus.INTERRUPTED)
@@ -224,7 +222,6 @@ def encode_id(text: str) -> bytes:
 
 
 def decode_id(raw: bytes) -> str:
-    """Return the id that `encode_id` was given."""
     if len(raw) != 16:
         return raw.lstrip(b"\x00").decode()
     digits = raw.hex()
@@ -235,11 +232,9 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def microseconds(moment: datetime) -> int:
-    """Return a moment as a whole number."""
     since = moment - EPOCH
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 
 def moment(number: int) -> datetime:
-    """Return the moment behind the number."""
     return EPOCH + timedelta(0, 0, number)

@@ -91,7 +91,6 @@ class ConversationLog(ABC):
         return head
 
     def queued(self, turn: int) -> TurnChange:
-        """Return the entry that tells of a queued turn."""
         body = self.entry(turn).body
         if not isinstance(body, TurnChange):
             raise StoreCorrupt(f"Entry {turn} of conversation {self.id} does not tell of a queued turn.")
@@ -129,7 +128,6 @@ class ConversationLog(ABC):
             raise self.gap()
 
     def gap(self) -> StoreCorrupt:
-        """Return the error for entries that are missing."""
         return StoreCorrupt(f"Entries of conversation {self.id} cannot be found: an index is damaged.")
 
     def count(self, seq: int, head: int) -> int:
@@ -152,7 +150,6 @@ class ConversationLog(ABC):
         return [(max(run.first, seq + 1), run.last) for run in reversed(runs)]
 
     def log(self, after: Cursor, limit: int) -> LogPage:
-        """Return what the log holds after a cursor."""
         last = self.tip.last
         check_position(after.seq, last)
         entries = self.between(after.seq + 1, after.seq + limit)
@@ -162,13 +159,11 @@ class ConversationLog(ABC):
         return LogPage(entries=entries, draft=draft)
 
     def state(self, at: int | None) -> State:
-        """Return the state as of an entry."""
         runs = self.path(self.head(at))
         changes = (entry.body for run in runs for entry in self.of_kind(StateChange, run.first, run.last))
         return fold(body for body in changes if isinstance(body, StateChange))
 
     def summary(self, head: int | None) -> Entry | None:
-        """Return the newest summary of a branch."""
         runs = list(self.path(self.head(head)))
         for entry in self.of_kind(Summary, 1, self.tip.last):
             if any(run.first <= (entry.parent or ROOT) <= run.last for run in runs):

@@ -27,7 +27,6 @@ _ERRORS: dict[int, type[StoreError]] = {
 
 
 def kind_of(number: int | None) -> type[StoreError]:
-    """Return our error for an error number."""
     return _ERRORS.get(number or 0, StoreUnavailable)
 
 
@@ -38,7 +37,6 @@ def explain(kind: type[StoreError], reason: object) -> StoreError:
 
 @contextmanager
 def translating_os_errors() -> Iterator[None]:
-    """Turn errors of the operating system into errors of ours."""
     try:
         yield
     except OSError as error:
@@ -81,7 +79,6 @@ def signature(path: Path) -> Signature | None:
 
 
 def signature_of(found: os.stat_result) -> Signature:
-    """Return the signature behind a stat."""
     return Signature(found.st_ino, found.st_size, found.st_mtime_ns)
 
 

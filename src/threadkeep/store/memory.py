@@ -25,7 +25,6 @@ class LockedInMemory:
         self._ledgers = ledgers
 
     def commit(self, record: Record) -> None:
-        """Apply the record."""
         self.ledger.apply(record)
         self._ledgers.catalog.note(self.ledger)
 

@@ -33,7 +33,6 @@ class ListQuery(NamedTuple):
 
     @property
     def tenant(self) -> str:
-        """The tenant."""
         return self.whose if isinstance(self.whose, str) else self.whose.tenant
 
     def accepts(self, conversation: Conversation) -> bool:
@@ -128,7 +127,6 @@ def check_limit(limit: object) -> int:
 
 
 def check_position(seq: int, last: int) -> None:
-    """Refuse a cursor that lies beyond the end of the log."""
     if not 0 <= seq <= last:
         raise InvalidCursor
 

@@ -89,19 +89,16 @@ class Rules:
     # Conversations
 
     def open(self, scope: Scope, name: str, new: NewConversation, mark: str, key: IdempotencyKey | None) -> Record:
-        """Return the record that a conversation begins with."""
         opening = Opening(tenant=scope.tenant, user=scope.user, id=name, mark=mark, new=new)
         return Record(at=self.clock(), opening=opening, key=key_use(scope, key))
 
     def update(self, end: End, change: Update, expected_version: int | None) -> Decision[None]:
-        """Change a conversation as a whole."""
         check_update(change)
         row = encode_within(change, self.max_bytes)
         _check_version(end, expected_version)
         return self._decision(_nothing, [change], [row])
 
     def choose_head(self, end: End, head: int, expected_version: int | None) -> Decision[None]:
-        """Make another entry the head."""
         _check_version(end, expected_version)
         if head != ROOT and not end.is_on_branch(head):
             raise EntryNotFound
@@ -122,7 +119,6 @@ class Rules:
     # The log
 
     def append(self, end: End, append: Append) -> Decision[Appended]:
-        """Append entries."""
         rows = check_append(append, self.max_bytes)
         key = key_use(end.scope, append.key)
         if (found := replayed(end, key)) is not None:
@@ -187,7 +183,6 @@ class Rules:
     # Turns
 
     def begin(self, end: End, begin: Begin) -> Decision[Begun]:
-        """Begin a turn, or queue it."""
         check_begin(begin, self.max_bytes)
         key = key_use(end.scope, begin.key)
         if (found := replayed(end, key)) is not None:
@@ -241,7 +236,6 @@ class Rules:
         return self._run(end, turn, end.tip.head if queued.parent is None else queued.parent, queued.message)
 
     def take(self, end: End, seen: Turn, owner: str, lease_for: timedelta) -> Decision[Lease]:
-        """Take up a turn as it was seen."""
         turn = end.open_turns.get(seen.number)
         if turn is None or turn.state is TurnState.QUEUED or (turn.fence, turn.state) != (seen.fence, seen.state):
             raise LeaseLost
@@ -253,12 +247,10 @@ class Rules:
         return self._decision(lambda entries: lease, [change], turn=turn.number, open_turn=taken)
 
     def extend(self, end: End, lease: Lease, lease_for: timedelta) -> Decision[None]:
-        """Keep a lease for longer."""
         turn = _check_lease(end, lease).model_copy(update={"until": self.clock() + lease_for})
         return self._decision(_nothing, open_turn=turn)
 
     def write(self, end: End, lease: Lease, message: str, offset: int, text: str) -> Decision[None]:
-        """Add text to the message being written."""
         check_chunk(message, offset, text)
         _check_lease(end, lease)
         begun = end.draft

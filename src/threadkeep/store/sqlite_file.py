@@ -38,15 +38,12 @@ class Database(apsw.Connection):
     """A connection with the three ways in which we read. Rows are plain tuples whose types the schema fixes."""
 
     def rows(self, sql: str, bindings: Sequence[Any] = ()) -> list[Any]:
-        """Return all rows."""
         return self.execute(sql, bindings).fetchall()
 
     def row(self, sql: str, bindings: Sequence[Any] = ()) -> Any:
-        """Return the first row, or None."""
         return self.execute(sql, bindings).fetchone()
 
     def value(self, sql: str, bindings: Sequence[Any] = ()) -> Any:
-        """Return the first column of the first row, or None."""
         row = self.execute(sql, bindings).fetchone()
         return None if row is None else row[0]
 
@@ -66,7 +63,6 @@ def to_store_error(error: Exception, database: Database | None = None) -> StoreE
 
 @contextmanager
 def translating_sqlite_errors(database: Database | None = None) -> Iterator[None]:
-    """Let no error of SQLite out untranslated."""
     try:
         yield
     except apsw.Error as error:

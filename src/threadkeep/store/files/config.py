@@ -37,7 +37,6 @@ class Problems:
             logger.warning("%s: %s", path, detail)
 
     def all(self) -> tuple[Problem, ...]:
-        """Return all problems, oldest first."""
         with self._lock:
             return tuple(sorted(self._found.values(), key=lambda problem: problem.at))
 
@@ -63,9 +62,7 @@ class FolderConfig:
         return Scope(tenant=self.tenant, user=LOCAL.user)
 
     def now(self) -> datetime:
-        """Return the present moment."""
         return self.clock()
 
     def report(self, path: Path, detail: str) -> None:
-        """Report a problem with a file."""
         self.problems.report(path, detail, self.clock())

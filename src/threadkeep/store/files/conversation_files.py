@@ -60,7 +60,6 @@ class ConversationFiles:
         return self._journal.seen, self._view.seen
 
     def is_gone(self) -> bool:
-        """Whether there is neither a journal nor a view."""
         return self._journal.signature() is None and self._view.signature() is None
 
     # Locking
@@ -76,7 +75,6 @@ class ConversationFiles:
 
     @contextmanager
     def writing(self, scope: Scope) -> Iterator["ConversationFiles"]:
-        """Lock the conversation to change it."""
         with self._thread_lock(), self._locked(scope):
             self._check_owner(scope)
             yield self

@@ -166,7 +166,6 @@ class Journal:
             self._file = -1
 
     def signature(self) -> Signature | None:
-        """Return what tells whether the journal was changed."""
         return filesystem.signature(self.path)
 
     def forget(self) -> None:

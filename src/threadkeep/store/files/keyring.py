@@ -21,7 +21,6 @@ Run = Callable[[Callable[[], Any]], Awaitable[Any]]
 
 
 def files_keyring(folder: Path, run: Run) -> LedgerKeyRing:
-    """Return the key ring of a folder."""
 
     async def secret() -> bytes:
         return bytes(await run(lambda: _secret(folder)))

@@ -51,7 +51,6 @@ class FilesStore(LedgerStore):
 
     @classmethod
     async def open(cls, path: Path, clock: Clock, ids: IdSource, max_bytes: int) -> Self:
-        """Open a folder; it is made if there is none."""
         store = cls(path, clock, ids, max_bytes)
         try:
             await store._run(store._make)
@@ -147,7 +146,6 @@ class FilesStore(LedgerStore):
         return [self._ledgers_of(tenant) for tenant in (LOCAL.tenant, *self._tenants())]
 
     def _tenants(self) -> list[str]:
-        """Return the tenants that have a folder."""
         found = []
         for item in os.scandir(self._path):
             tenant = item.name.removesuffix("@")

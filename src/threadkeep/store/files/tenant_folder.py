@@ -88,7 +88,6 @@ class TenantFolder(TenantLedgers):
                 self.behind.add(conversation)
 
     def write_views(self) -> None:
-        """Write the views that are behind."""
         behind, self.behind = self.behind, set()
         for conversation in behind:
             files = self._files(conversation)

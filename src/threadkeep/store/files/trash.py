@@ -33,7 +33,6 @@ class Trashed(NamedTuple):
 
     @property
     def journal(self) -> Path:
-        """The journal."""
         return self.path / f"{self.conversation}.journal"
 
     def move_in(self, files: Sequence[Path], journal: Path) -> None:
@@ -70,7 +69,6 @@ class Trash:
         self._path = config.hidden / "deleted"
 
     def all(self) -> list[Trashed]:
-        """Return what was deleted, in the order of deletion."""
         try:
             names = os.listdir(self._path)
         except FileNotFoundError:

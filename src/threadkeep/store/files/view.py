@@ -150,7 +150,6 @@ class View:
         self._original = hidden / path.name
 
     def signature(self) -> Signature | None:
-        """Return what tells whether the file was changed."""
         return filesystem.signature(self.path)
 
     def read(self) -> Found | None:
@@ -184,7 +183,6 @@ class View:
         return aside
 
     def aside(self) -> list[Path]:
-        """Return the files that were set aside."""
         return filesystem.set_aside_files(self.path, "corrupt")
 
     def keep_original(self, data: bytes, now: datetime) -> None:

@@ -145,7 +145,6 @@ class Catalog:
                 index.add(ledger.id, entry.seq, words(text))
 
     def remove(self, conversation: str) -> None:
-        """Forget a conversation."""
         with self._lock:
             self._remove(conversation)
 
@@ -157,7 +156,6 @@ class Catalog:
     # Looking things up
 
     def listed(self, asked: ListQuery) -> Sequence[Listed]:
-        """Return the conversations that a list asks for."""
         with self._lock:
             cards = self._cards.values() if isinstance(asked.whose, str) else self._of(asked.whose.user)
             found = [(card.conversation, card.key) for card in cards]
@@ -166,7 +164,6 @@ class Catalog:
         return [(one.model_copy(update={"system": None, "metadata": {}}), key) for one, key in newest]
 
     def users(self) -> tuple[str, ...]:
-        """Return the names of those who have a conversation."""
         with self._lock:
             return tuple(sorted({card.conversation.scope.user for card in self._cards.values()}))
 
@@ -201,7 +198,6 @@ class Catalog:
         ]
 
     def statistics(self, user: str | None) -> Statistics:
-        """Return how much one user, or everybody, has stored."""
         with self._lock:
             cards = list(self._cards.values() if user is None else self._of(user))
         return Statistics(

@@ -44,7 +44,6 @@ class MemoryTable(Table[ItemT]):
 
 
 def memory_keyring() -> "LedgerKeyRing":
-    """Return a key ring that lives as long as the process."""
     made = token_bytes(SECRET_BYTES)
 
     async def secret() -> bytes:

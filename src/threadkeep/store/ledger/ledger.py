@@ -48,14 +48,12 @@ class DraftText:
         self.add(chunk)
 
     def add(self, chunk: Chunk) -> None:
-        """Add a piece."""
         self._pieces.append(chunk.text)
         self.characters += len(chunk.text)
         self.bytes += len(chunk.text.encode())
 
     @property
     def end(self) -> DraftEnd:
-        """How much there is of it."""
         return DraftEnd(self.message, self.turn, self.characters, self.bytes)
 
     def after(self, offset: int) -> Draft:
@@ -203,7 +201,6 @@ class Ledger(ConversationLog):
 
     @property
     def draft(self) -> DraftEnd | None:
-        """How much there is of the message being written."""
         return self.draft_text.end if self.draft_text else None
 
     @property
@@ -245,7 +242,6 @@ class Ledger(ConversationLog):
         return self._messages[seq]
 
     def replay(self, key: KeyUse) -> Replay | None:
-        """Return what a key made here."""
         return self.keys.get(key.name)
 
     def draft_after(self, message: str | None, offset: int) -> Draft | None:

@@ -164,7 +164,6 @@ class LedgerStore(EmbeddedStore):
         return Created(conversation=ledger.conversation)
 
     def _created(self, ledgers: TenantLedgers, scope: Scope, key: IdempotencyKey) -> Created | None:
-        """Return what a repeated key created."""
         use = key_use(scope, key)
         conversation = ledgers.created_with(key.name(scope).hex())
         if conversation is None:

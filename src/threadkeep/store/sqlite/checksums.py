@@ -27,7 +27,6 @@ SETTINGS = "metadata, system"
 
 
 def checksum(*columns: Any) -> int:
-    """Return the checksum of some columns."""
     return _signed(crc32(repr(columns).encode()))
 
 

@@ -121,7 +121,6 @@ def _late_words(reader: Reader, tenant: int, user: int | None, bound: int) -> It
 
 
 def list_conversations(reader: Reader, asked: ListQuery) -> list[Listed]:
-    """Return the conversations that a list asks for."""
     keys = reader.owner_keys(asked.tenant, None if isinstance(asked.whose, str) else asked.whose.user)
     if keys is None:
         return []

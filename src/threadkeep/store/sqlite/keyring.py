@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from threadkeep.conversation.api_key import ApiKey, KeyRole, Login
+from threadkeep.conversation.api_key import ApiKey, Login
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import AlreadyExists, KeyNotFound
 from threadkeep.store.codec import microseconds, moment
@@ -12,10 +12,11 @@ from threadkeep.store.keyring import MOST_LOGINS, KeyRing
 from threadkeep.store.sqlite.writer import Writer
 from threadkeep.store.sqlite_file import Database, translating_sqlite_errors
 
-_KEY = "k.id, k.digest, k.hint, k.tenant, k.user, k.role, k.created_at, k.expires_at, k.revoked_at"
-_KEYS = f"SELECT {_KEY} FROM api_key k"
+_KEY = ("id", "digest", "hint", "tenant", "user", "role", "created_at", "expires_at", "revoked_at")
+_LOGIN = ("id", "digest", "device", "created_at", "idle_until", "ends_at")
+_KEYS = f"SELECT {', '.join(f'k.{name}' for name in _KEY)} FROM api_key k"
 _LOGINS = (
-    f"SELECT l.id, l.digest, l.device, l.created_at, l.idle_until, l.ends_at, {_KEY} "
+    f"SELECT {', '.join(f'l.{name}' for name in _LOGIN)}, {', '.join(f'k.{name}' for name in _KEY)} "
     "FROM login l JOIN api_key k ON k.id = l.key"
 )
 
@@ -38,13 +39,8 @@ class SqliteKeyRing(KeyRing):
         db = self._writer.connection
         if db.value("SELECT 1 FROM api_key WHERE digest = ? OR id = ?", (key.digest, key.id)):
             raise AlreadyExists("There is a key with this id already.")
-        owner = (key.scope.tenant, key.scope.user, key.role)
-        times = (microseconds(key.created_at), _time(key.expires_at), _time(key.revoked_at))
-        db.execute(
-            "INSERT INTO api_key (id, digest, hint, tenant, user, role, created_at, expires_at, revoked_at) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (key.id, key.digest, key.hint, *owner, *times),
-        )
+        fields = {**key.__dict__, "tenant": key.scope.tenant, "user": key.scope.user}
+        _insert(db, "api_key", {name: fields[name] for name in _KEY})
 
     async def find(self, digest: bytes) -> ApiKey | None:
         with translating_sqlite_errors(self._reading):
@@ -81,11 +77,7 @@ class SqliteKeyRing(KeyRing):
             "(SELECT id FROM login WHERE key = ?1 ORDER BY created_at DESC, id DESC LIMIT ?2)",
             (login.key.id, MOST_LOGINS - 1),
         )
-        times = (begins, microseconds(login.idle_until), microseconds(login.ends_at))
-        db.execute(
-            "INSERT INTO login (id, digest, key, device, created_at, idle_until, ends_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (login.id, login.digest, login.key.id, login.device, *times),
-        )
+        _insert(db, "login", {"key": login.key.id} | {name: getattr(login, name) for name in _LOGIN})
 
     async def find_login(self, digest: bytes) -> Login | None:
         with translating_sqlite_errors(self._reading):
@@ -113,32 +105,22 @@ class SqliteKeyRing(KeyRing):
         return tuple(_login(row) for row in rows)
 
 
-def _time(at: datetime | None) -> int | None:
-    return None if at is None else microseconds(at)
+def _insert(db: Database, table: str, fields: dict[str, Any]) -> None:
+    values = tuple(microseconds(value) if isinstance(value, datetime) else value for value in fields.values())
+    db.execute(f"INSERT INTO {table} ({', '.join(fields)}) VALUES ({', '.join('?' * len(fields))})", values)
 
 
 def _key(row: Sequence[Any]) -> ApiKey:
-    id, digest, hint, tenant, user, role, created_at, expires_at, revoked_at = row
-    return ApiKey(
-        id=id,
-        digest=digest,
-        hint=hint,
-        scope=Scope(tenant=tenant, user=user),
-        role=KeyRole(role),
-        created_at=moment(created_at),
-        expires_at=None if expires_at is None else moment(expires_at),
-        revoked_at=None if revoked_at is None else moment(revoked_at),
-    )
+    fields = _fields(_KEY, row)
+    return ApiKey(scope=Scope(tenant=fields.pop("tenant"), user=fields.pop("user")), **fields)
 
 
 def _login(row: Sequence[Any]) -> Login:
-    id, digest, device, created_at, idle_until, ends_at, *key = row
-    return Login(
-        id=id,
-        digest=digest,
-        key=_key(key),
-        device=device,
-        created_at=moment(created_at),
-        idle_until=moment(idle_until),
-        ends_at=moment(ends_at),
-    )
+    return Login(key=_key(row[len(_LOGIN) :]), **_fields(_LOGIN, row[: len(_LOGIN)]))
+
+
+def _fields(names: Sequence[str], row: Sequence[Any]) -> dict[str, Any]:
+    """Return the columns of a row by name, times as moments."""
+    fields = dict(zip(names, row, strict=True))
+    times = {name for name in names if name.endswith(("_at", "_until")) and fields[name] is not None}
+    return fields | {name: moment(fields[name]) for name in times}

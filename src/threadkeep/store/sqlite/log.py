@@ -70,7 +70,6 @@ class SqliteLog(ConversationLog):
         return self.to_conversation(self.db.row(f"{_WHOLE} WHERE c.key = ?", self._keys[1:]))
 
     def to_conversation(self, row: Sequence[Any]) -> Conversation:
-        """Return the conversation behind its row."""
         *columns, crc, _, updated, metadata, system, settings_crc = row
         key, _, _, _, version, created, status, archived, assistant, title, model = columns
         if crc != checksum(*columns) or settings_crc not in (None, checksum(key, metadata, system)):
@@ -226,7 +225,6 @@ class SqliteLog(ConversationLog):
 
 
 def open_turn(row: Sequence[Any]) -> OpenTurn:
-    """Return the open turn behind its columns."""
     number, state, owner, until, fence, taken = row
     until = None if until is None else moment(until)
     return OpenTurn(number=number, state=TurnState(state), owner=owner, until=until, fence=fence, taken=taken)

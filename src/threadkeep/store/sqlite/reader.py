@@ -30,7 +30,6 @@ class Reader:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Read as of one moment."""
         self.db.execute("BEGIN")
         try:
             yield
@@ -57,7 +56,6 @@ class Reader:
         return known
 
     def log(self, scope: Scope, conversation: str) -> SqliteLog:
-        """Return the log of a conversation of this user."""
         check_id(conversation)
         keys = self.scope(scope)
         if keys is not None:
@@ -70,7 +68,6 @@ class Reader:
         raise ConversationNotFound
 
     def log_at(self, scope: Scope, key: ConversationKey) -> SqliteLog:
-        """Return the log of a conversation whose keys are known."""
         return SqliteLog(self.db, self.packer, scope, key)
 
     def replay(self, tenant: int, name: bytes) -> tuple[ConversationKey, Replay] | None:

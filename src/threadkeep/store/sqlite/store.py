@@ -39,7 +39,7 @@ from threadkeep.store.sqlite.reader import Reader
 from threadkeep.store.sqlite.schema import apply
 from threadkeep.store.sqlite.wal import check_end, check_pair, flush
 from threadkeep.store.sqlite.writer import Writer
-from threadkeep.store.sqlite.writing import Deletion, LogWriter
+from threadkeep.store.sqlite.writing import LogWriter
 from threadkeep.store.sqlite_file import Database, connect, translating_sqlite_errors
 from threadkeep.text.search import Query, relate
 
@@ -54,7 +54,6 @@ class SqliteStore(EmbeddedStore):
         super().__init__(clock, ids, max_bytes)
         connection = _open(path)
         self._log = LogWriter(Reader(connection), clock)
-        self._deletion = Deletion(self._log)
         self.writer = Writer(connection, self._log.begin, self._log.forget)
         self._reader = Reader(connect(path))
         self._searcher = Reader(connect(path))
@@ -103,14 +102,14 @@ class SqliteStore(EmbeddedStore):
             return index.list_conversations(self._reader, asked)
 
     async def delete(self, scope: Scope, conversation: str) -> None:
-        await self._run(lambda: self._deletion.hide(scope, conversation))
+        await self._run(lambda: self._log.hide(scope, conversation))
 
     async def restore(self, scope: Scope, conversation: str) -> Conversation:
-        return await self._run(lambda: self._deletion.restore(scope, conversation))
+        return await self._run(lambda: self._log.restore(scope, conversation))
 
     async def purge(self, kept_for: timedelta) -> int:
         removed, moment = 0, self._clock() - kept_for
-        while (finished := await self._run(lambda: self._deletion.purge(moment))) is not None:
+        while (finished := await self._run(lambda: self._log.purge(moment))) is not None:
             removed += finished
         if removed:
             self.writer.checkpoints.empty()
@@ -175,7 +174,6 @@ class SqliteStore(EmbeddedStore):
         return answer
 
     async def _run(self, work: Callable[[], T]) -> T:
-        """Do work in a transaction."""
         result = await self.writer.run(work)
         self.maintenance.note_write()
         return result

@@ -77,7 +77,6 @@ def flush(path: Path) -> None:
 
 
 def log_of(path: Path) -> Path:
-    """Return the log of a file."""
     return path.with_name(f"{path.name}-wal")
 
 
@@ -218,7 +217,6 @@ class Checkpoints:
                 self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
 
     def close(self) -> None:
-        """Wait for the thread."""
         self._thread.shutdown(wait=True)
 
     def _note(self, _connection: apsw.Connection, _name: str, pages: int) -> int:

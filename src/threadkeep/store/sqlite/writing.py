@@ -29,6 +29,8 @@ from threadkeep.store.sqlite.reader import Reader
 
 T = TypeVar("T")
 REMEMBERED = 10_000
+STEP = 200
+"""How many entries, and how many keys, one step of a purge removes."""
 _HERE = "WHERE tenant = ? AND conversation = ?"
 _INSERT = (
     "INSERT INTO entry (tenant, conversation, seq, parent, kind, turn, created_at, tokens, head, newest, id, content, "
@@ -52,20 +54,16 @@ class SqliteEnd:
 
     @property
     def id(self) -> str:
-        """The conversation's id."""
         return self.log.id
 
     def replay(self, key: KeyUse) -> Replay | None:
-        """Return what a key made."""
         found = self.reader.replay(self.log.key.tenant, bytes.fromhex(key.name))
         return found[1] if found else None
 
     def is_on_branch(self, seq: int) -> bool:
-        """Whether this is the number of an entry that continues a branch."""
         return seq == self.tip.head or self.log.is_on_branch(seq)
 
     def queued(self, turn: int) -> TurnChange:
-        """Return the entry that tells of a queued turn."""
         return self.log.queued(turn)
 
 
@@ -97,7 +95,6 @@ class LogWriter:
     def create(
         self, scope: Scope, id: str, new: NewConversation, key: IdempotencyKey | None, at: datetime | None
     ) -> Created:
-        """Create a conversation, or find it by its key."""
         tenant, user = self._scope(scope)
         use = key_use(scope, key)
         found = self.reader.replay(tenant, bytes.fromhex(use.name)) if use else None
@@ -281,36 +278,21 @@ class LogWriter:
         columns = (key.tenant, bytes.fromhex(use.name), bytes.fromhex(use.digest), key.conversation, first, last)
         self.db.execute("INSERT OR REPLACE INTO key VALUES (?, ?, ?, ?, ?, ?, ?)", (*columns, checksum(*columns)))
 
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-STEP = 200
-"""How many entries, and how many keys, one step of a purge removes."""
-_HERE = "WHERE tenant = ? AND conversation = ?"
-
-
-class Deletion:
-    """The conversations of one file, to be deleted."""
-
-    def __init__(self, log: LogWriter) -> None:
-        self.log = log
-        self.db = log.db
+    # Deletion
 
     def hide(self, scope: Scope, conversation: str) -> None:
         """Take the id away."""
-        key = self.log.reader.log(scope, conversation).key
+        key = self.reader.log(scope, conversation).key
         self.db.execute(
             "UPDATE conversation SET id = NULL, deleted_id = id, deleted_at = ? WHERE key = ?",
-            (microseconds(self.log.clock()), key.conversation),
+            (microseconds(self.clock()), key.conversation),
         )
-        self.log.forget()
+        self.forget()
 
     def restore(self, scope: Scope, conversation: str) -> Conversation:
         """Give the id back."""
         check_id(conversation)
-        keys, id = self.log.reader.scope(scope) or (0, 0), encode_id(conversation)
+        keys, id = self.reader.scope(scope) or (0, 0), encode_id(conversation)
         found = self.db.row(
             "SELECT key, version FROM conversation WHERE tenant = ? AND deleted_id = ? AND user = ? "
             "ORDER BY key DESC LIMIT 1",
@@ -323,9 +305,9 @@ class Deletion:
         self.db.execute(
             "UPDATE conversation SET id = deleted_id, deleted_id = NULL, deleted_at = NULL WHERE key = ?", found[:1]
         )
-        self.log.forget()
+        self.forget()
         key = ConversationKey(keys[0], found[0], conversation, found[1])
-        return self.log.reader.log_at(scope, key).conversation
+        return self.reader.log_at(scope, key).conversation
 
     def purge(self, moment: datetime) -> int | None:
         """Take one step: remove a part of what was deleted first, up to that moment. Return how many conversations that
@@ -349,7 +331,7 @@ class Deletion:
         rows = self.db.rows(f"SELECT position, seq FROM entry {_HERE} ORDER BY seq LIMIT {STEP}", here)
         positions = [row[:1] for row in rows]
         user = self.db.value("SELECT user FROM conversation WHERE key = ?", here[1:])
-        index.remove(self.log.reader, user, here, (position for (position,) in positions))
+        index.remove(self.reader, user, here, (position for (position,) in positions))
         self.db.executemany("DELETE FROM entry WHERE position = ?", positions)
         if rows:
             self.db.execute(f"DELETE FROM jump {_HERE} AND first <= ?", (*here, rows[-1][1]))
@@ -362,3 +344,7 @@ class Deletion:
         rows = self.db.rows(f"SELECT tenant, name FROM key {_HERE} LIMIT {STEP}", here)
         self.db.executemany("DELETE FROM key WHERE tenant = ? AND name = ?", rows)
         return len(rows) == STEP
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
