@@ -100,7 +100,7 @@ class ConversationHandle:
         try:
             chosen = BusyPolicy(policy)
         except ValueError:
-            raise InvalidValue("A policy is one of queue, reject, interrupt and rollback.") from None
+            raise InvalidValue(f"A policy is one of {', '.join(BusyPolicy)}.") from None
         sending = Sending(
             content=content,
             parent=parent,

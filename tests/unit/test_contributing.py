@@ -1,0 +1,27 @@
+"""The page for contributors: every path on it exists, and each of the ten changes stays within six files."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/contributing.md").read_text(encoding="utf-8")
+TABLE = PAGE.partition("## Ten changes")[2].partition("\n## ")[0]
+_, *CHANGES = re.findall(r"^\| (.+?) \| (.+?) \|", TABLE, re.MULTILINE)  # but for the head of the table
+
+
+def test_there_are_ten_changes() -> None:
+    assert len(CHANGES) == 10
+
+
+@pytest.mark.parametrize(("change", "files"), CHANGES)
+def test_a_change_names_at_most_six_files_and_all_of_them_exist(change: str, files: str) -> None:
+    paths = re.findall(r"`([^`]+)`", files)
+    assert 0 < len(paths) <= 6
+    assert [path for path in paths if not (ROOT / path).is_file()] == []
+
+
+@pytest.mark.parametrize("path", sorted(set(re.findall(r"`((?:src|tests|docs|bench|examples)/[\w./-]*)`", PAGE))))
+def test_a_path_that_the_page_names_exists(path: str) -> None:
+    assert (ROOT / path).exists()
