@@ -28,7 +28,7 @@ h2 { font-size: .85rem; margin: 0 0 .5rem; }
 time, .note { color: #767676; font-weight: normal; }
 .text { overflow-wrap: anywhere; }
 .text :is(p, li, h3, h4, h5, h6, blockquote) { unicode-bidi: plaintext; }
-.text > :first-child { margin-top: 0; }
+.text > :first-child { margin-top: 0; } .text > :last-child { margin-bottom: 0; }
 pre, td, th { white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: plaintext; }
 pre { font-size: .85rem; margin: .5rem 0; }
 .text pre { padding: .5rem .75rem; background: #8882; }
