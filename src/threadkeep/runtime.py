@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -378,6 +378,15 @@ def pending_migrations(url: str) -> list[str]:
 def _scheme(url: str) -> str:
     scheme = url.partition(":")[0]
     return {"postgres": "postgresql"}.get(scheme, scheme)
+
+
+def back_up_file(url: str, target: Path, progress: Callable[[float], None]) -> int | None:
+    """Copy a store that is one file while it is in use; return how many conversations it holds, None for others."""
+    if _scheme(url) != "sqlite":
+        return None
+    from threadkeep.store.sqlite.backup import back_up
+
+    return back_up(_path(url), target, progress)
 
 
 def store_path(url: str) -> Path | None:

@@ -20,11 +20,18 @@ COMMANDS = {
     "keys": "make, list and revoke API keys",
     "logins": "list the browsers that are signed in, and sign them out",
     "migrate": "bring a store's schema up to date",
+    "export": "write conversations to a file",
+    "import": "take in conversations from a file or another program's database",
+    "copy": "copy everything from one store to another",
+    "backup": "write everything to a file while it is in use, and check it",
+    "restore": "fill a store from a backup",
     "trust": "use the threadkeep.toml of this folder",
     "config": "show every setting and where it came from",
     "doctor": "check store, model, tool servers and port",
 }
-MODULES = {"keys": "api_keys", "logins": "api_keys"}
+MODULES = {"keys": "api_keys", "logins": "api_keys"} | dict.fromkeys(
+    ("export", "import", "copy", "backup", "restore"), "transfer"
+)
 """Where a command is that is not in the module of its name."""
 
 

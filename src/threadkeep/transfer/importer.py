@@ -1,12 +1,12 @@
 """Conversations on their way into a store: each by itself, again and again without harm, and all of it is counted."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.scope import Scope
-from threadkeep.conversation.turn import TurnChange
+from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.errors import Conflict, InvalidInput, NotFound
 from threadkeep.store.base import Import, Store
 from threadkeep.transfer.portable import Header, Portable, Problem
@@ -27,6 +27,13 @@ class Report:
     entries: int = 0
     failed: int = 0
     problems: list[Problem] = field(default_factory=list)
+
+    def count(self, entries: int) -> None:
+        """Count a conversation with so many new entries."""
+        self.conversations += 1
+        self.entries += entries
+        self.added += entries > 0
+        self.unchanged += entries == 0
 
     def fail(self, problem: Problem) -> None:
         """Count what could not be taken in."""
@@ -51,16 +58,11 @@ class Importer:
             self.report.fail(item)
             return
         try:
-            added = await self._put(item)
+            added = await self.put(item.header, _unhurried(item.entries()), item.open_turns)
         except (InvalidInput, Conflict, NotFound) as error:
             self.report.fail(Problem.of(item.place or item.header.id, _clear(error)))
             return
-        self.report.conversations += 1
-        self.report.entries += added
-        if added:
-            self.report.added += 1
-        else:
-            self.report.unchanged += 1
+        self.report.count(added)
 
     def scope_of(self, header: Header) -> Scope:
         """Return whom a conversation will belong to."""
@@ -68,14 +70,15 @@ class Importer:
             return self._scope
         return Scope(tenant=header.tenant or self._scope.tenant, user=header.user or self._scope.user)
 
-    async def _put(self, item: Portable) -> int:
-        header, added = item.header, 0
+    async def put(self, header: Header, entries: AsyncIterator[Entry], open_turns: Mapping[int, TurnState]) -> int:
+        """Put one conversation into the store; return how many entries are new. `open_turns` are those at its end."""
+        added = 0
         names = ("id", "assistant", "title", "system", "model", "metadata")
         new = NewConversation(**{name: getattr(header, name) for name in names})
         if new.assistant is None and self._assistant is not None:
             new = new.model_copy(update={"assistant": self._assistant})
         scope = self.scope_of(header)
-        for step in _steps(item.entries()):
+        async for step in _steps(entries):
             is_last = not step or step[-1].seq == header.entries
             added += await self._store.import_entries(
                 scope,
@@ -84,7 +87,7 @@ class Importer:
                     created_at=header.created_at,
                     entries=step,
                     version=header.version if is_last else None,
-                    open_turns=item.open_turns if is_last else {},
+                    open_turns=open_turns if is_last else {},
                 ),
             )
         return added
@@ -97,11 +100,16 @@ def _clear(error: InvalidInput | Conflict | NotFound) -> InvalidInput | Conflict
     return error
 
 
-def _steps(entries: Iterator[Entry]) -> Iterator[tuple[Entry, ...]]:
+async def _unhurried(entries: Iterator[Entry]) -> AsyncIterator[Entry]:
+    for entry in entries:
+        yield entry
+
+
+async def _steps(entries: AsyncIterator[Entry]) -> AsyncIterator[tuple[Entry, ...]]:
     """Yield entries in groups that are stored together; one empty group where there is none."""
     group: list[Entry] = []
     characters, yielded = 0, False
-    for entry in entries:
+    async for entry in entries:
         group.append(entry)
         characters += len(getattr(entry.body, "content", "")) + (500 if isinstance(entry.body, TurnChange) else 0)
         if len(group) >= STEP_ENTRIES or characters >= STEP_CHARACTERS:
@@ -109,10 +117,3 @@ def _steps(entries: Iterator[Entry]) -> Iterator[tuple[Entry, ...]]:
             group, characters, yielded = [], 0, True
     if group or not yielded:
         yield tuple(group)
-
-
-async def drained(items: AsyncIterator[Portable | Problem], importer: Importer) -> Report:
-    """Import everything and return the report."""
-    async for item in items:
-        await importer.add(item)
-    return importer.report

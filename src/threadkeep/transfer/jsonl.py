@@ -7,11 +7,12 @@ the header on, so a conversation that was cut off or changed is noticed before a
 import json
 from collections.abc import AsyncIterator, Iterator
 from hashlib import sha256
-from typing import IO, Any
+from typing import Any
 
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.export import ExportedEntry
 from threadkeep.errors import ImportDamaged, ImportTooLarge, InvalidInput, TooDeep, UnknownFormat
+from threadkeep.transfer.documents import Readable
 from threadkeep.transfer.portable import Header, LogCheck, Portable, Problem, Spool, to_entry, validated
 
 FORMAT, VERSION = "threadkeep.export", 1
@@ -48,7 +49,7 @@ class JsonlWriter:
 class JsonlReader:
     """Reads an export line by line. What is wrong with one conversation is told, and the next one has its turn."""
 
-    def __init__(self, file: IO[bytes], name: str) -> None:
+    def __init__(self, file: Readable, name: str) -> None:
         self._file = file
         self._name = name
         self._line = 0

@@ -1,0 +1,283 @@
+"""`threadkeep export`, `import`, `copy`, `backup` and `restore`: conversations in and out of stores.
+
+A file is written under another name and renamed when it is whole. What is wrong with single conversations of an import
+is told on the standard error, one line each, and the rest goes in. Formats and rules are not decided here.
+"""
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO
+from urllib.parse import quote
+
+from threadkeep.cli.index import Progress
+from threadkeep.cli.trust import read_trusted_file
+from threadkeep.conversation.scope import LOCAL, Scope
+from threadkeep.errors import ImportDamaged, InvalidValue, StoreUnavailable
+from threadkeep.runtime import back_up_file, open_store, store_path
+from threadkeep.server.export.document import HtmlWriter
+from threadkeep.settings import load_settings
+from threadkeep.store.base import Store
+from threadkeep.text.markdown import MarkdownWriter
+from threadkeep.transfer.exporter import Selection
+from threadkeep.transfer.importer import Importer, Report
+from threadkeep.transfer.moving import (
+    Format,
+    copy,
+    export_lines,
+    finetune_lines,
+    write_archive,
+    write_branches,
+)
+from threadkeep.transfer.portable import Portable, Problem
+from threadkeep.transfer.sources import is_sqlite, read_items, read_source
+
+
+def add_export_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `threadkeep export`."""
+    _add_store(parser)
+    parser.add_argument("--tenant", default=LOCAL.tenant, help=f"whose conversations (default: {LOCAL.tenant})")
+    parser.add_argument("--user", help="of this user only")
+    parser.add_argument("--conversation", metavar="ID", help="this one only")
+    parser.add_argument("--format", type=Format, choices=list(Format), default=Format.JSONL, help="default: jsonl")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="the file to write (default: the standard output)")
+
+
+def run_export(arguments: argparse.Namespace) -> int:
+    """Write the export."""
+    return asyncio.run(_export(arguments))
+
+
+async def _export(arguments: argparse.Namespace) -> int:
+    user = arguments.user or (LOCAL.user if arguments.conversation and arguments.tenant == LOCAL.tenant else None)
+    if arguments.conversation and user is None:
+        raise InvalidValue("Name the user of the conversation with --user.")
+    selection = Selection(arguments.tenant, user, arguments.conversation)
+    async with _opened(arguments.store) as store:
+        total = (await store.statistics(arguments.tenant, user=user)).entries
+        with _writing(arguments.output) as file, Progress(total, sys.stderr) as progress:
+            shown = partial(progress.show, remark="exported")
+            match arguments.format:
+                case Format.JSONL:
+                    await _write(export_lines(store, selection, shown), file)
+                case Format.FINETUNE:
+                    await _write(finetune_lines(store, selection, shown), file)
+                case Format.ZIP:
+                    await write_archive(store, selection, file, shown)
+                case Format.MARKDOWN:
+                    await write_branches(store, selection, file, shown, MarkdownWriter, "md")
+                case Format.HTML:
+                    await write_branches(store, selection, file, shown, HtmlWriter, "html")
+    return 0
+
+
+async def _write(lines: AsyncIterator[str], file: IO[bytes]) -> None:
+    async for line in lines:
+        file.write(line.encode())
+
+
+def add_import_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `threadkeep import`."""
+    _add_store(parser)
+    parser.add_argument("source", metavar="FILE", help="an export, or the URL of a database of another program")
+    parser.add_argument("--tenant", default=LOCAL.tenant, help=f"to whom it will belong (default: {LOCAL.tenant})")
+    parser.add_argument("--user", default=LOCAL.user, help=f"to whom it will belong (default: {LOCAL.user})")
+    parser.add_argument(
+        "--keep-users", action="store_true", help="leave conversations to the users that the file names"
+    )
+    parser.add_argument("--assistant", help="who answers in conversations that name no assistant")
+    parser.add_argument("--table", help="the table of a database to read (default: those that are known)")
+
+
+def run_import(arguments: argparse.Namespace) -> int:
+    """Import, and say what came of it."""
+    return asyncio.run(_import(arguments))
+
+
+async def _import(arguments: argparse.Namespace) -> int:
+    scope = Scope(tenant=arguments.tenant, user=arguments.user)
+    async with _opened(arguments.store, is_made=True) as store:
+        importer = Importer(store, scope, keep_owners=arguments.keep_users, assistant=arguments.assistant)
+        return _told(await _imported(importer, read_source(arguments.source, arguments.table)))
+
+
+async def _imported(importer: Importer, items: AsyncIterator[Portable | Problem]) -> Report:
+    with Progress(1, sys.stderr) as progress:
+        async for item in items:
+            await importer.add(item)
+            progress.show(0, f"{importer.report.conversations} conversations, {importer.report.entries} new entries")
+            if isinstance(item, Problem):
+                progress.clear()
+    return importer.report
+
+
+def _told(report: Report) -> int:
+    for problem in report.problems:
+        print(f"threadkeep: {problem.place}: {problem.code}: {' '.join(problem.detail.split())}", file=sys.stderr)
+    print(
+        f"{report.added} conversations imported with {report.entries} entries, "
+        f"{report.unchanged} were there already, {report.failed} failed"
+    )
+    return 1 if report.failed else 0
+
+
+def add_copy_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `threadkeep copy`."""
+    parser.add_argument("--from", dest="source", required=True, metavar="URL", help="the store to copy")
+    parser.add_argument("--to", dest="target", required=True, metavar="URL", help="the store to fill")
+    parser.add_argument("--tenant", help="of this tenant only (default: all)")
+    parser.add_argument("--user", help="of this user of the tenant only")
+
+
+def run_copy(arguments: argparse.Namespace) -> int:
+    """Copy from store to store."""
+    return asyncio.run(_copy(arguments))
+
+
+async def _copy(arguments: argparse.Namespace) -> int:
+    if arguments.user and not arguments.tenant:
+        raise InvalidValue("Name the tenant of the user with --tenant.")
+    selection = Selection(arguments.tenant, arguments.user)
+    async with _opened(arguments.source) as source, _opened(arguments.target, is_made=True) as target:
+        tenants = (arguments.tenant,) if arguments.tenant else await source.tenants()
+        total = sum([(await source.statistics(tenant, user=arguments.user)).entries for tenant in tenants])
+        with Progress(total, sys.stderr) as progress:
+            report = await copy(source, target, selection, partial(progress.show, remark="copied"))
+    return _told(report)
+
+
+def add_backup_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `threadkeep backup`."""
+    _add_store(parser)
+    parser.add_argument("file", type=Path, metavar="FILE", help="the file to write; it must not be there yet")
+
+
+def run_backup(arguments: argparse.Namespace) -> int:
+    """Write a backup, and read it back."""
+    return asyncio.run(_backup(arguments))
+
+
+async def _backup(arguments: argparse.Namespace) -> int:
+    if arguments.file.exists():
+        raise InvalidValue(f"{arguments.file} is there already; a backup is never overwritten.")
+    url = _url(arguments.store)
+    with Progress(100, sys.stderr) as progress:
+        draft = _draft(arguments.file)
+        _make_private(draft)
+        conversations = await asyncio.to_thread(
+            back_up_file, url, draft, lambda share: progress.show(int(100 * share), "backed up")
+        )
+        if conversations is not None:
+            draft.replace(arguments.file)
+        else:
+            draft.unlink()
+            conversations = await _back_up_by_export(arguments, progress)
+    print(f"{conversations} conversations are in {arguments.file}, checked")
+    return 0
+
+
+async def _back_up_by_export(arguments: argparse.Namespace, progress: Progress) -> int:
+    everything = Selection()
+    async with _opened(arguments.store) as store:
+        with _writing(arguments.file) as file:
+            written = await write_archive(store, everything, file, lambda done: progress.show(0, f"{done} entries"))
+            file.flush()
+            found = await asyncio.to_thread(_counted, _draft(arguments.file))
+            if found != (written.conversations, written.entries):
+                raise ImportDamaged(f"The backup does not read back as it was written; {arguments.file} was not made.")
+    return written.conversations
+
+
+def _counted(path: Path) -> tuple[int, int]:
+    """Read an archive back, seals and all; return how many conversations and entries are in it."""
+    conversations = entries = 0
+    with path.open("rb") as file:
+        for item in read_items(file, path.name):
+            if isinstance(item, Problem):
+                raise ImportDamaged(f"{item.place}: {item.detail}")
+            conversations, entries = conversations + 1, entries + sum(1 for _ in item.entries())
+    return conversations, entries
+
+
+def add_restore_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `threadkeep restore`."""
+    _add_store(parser)
+    parser.add_argument("file", type=Path, metavar="FILE", help="what `threadkeep backup` wrote")
+
+
+def run_restore(arguments: argparse.Namespace) -> int:
+    """Fill a store from a backup; what is there already stays."""
+    return asyncio.run(_restore(arguments))
+
+
+async def _restore(arguments: argparse.Namespace) -> int:
+    if not await asyncio.to_thread(is_sqlite, arguments.file):
+        async with _opened(arguments.store, is_made=True) as store:
+            return _told(await _imported(Importer(store, LOCAL, keep_owners=True), read_source(str(arguments.file))))
+    with TemporaryDirectory() as folder:
+        # Opening a store writes to it, and a backup stays as it is.
+        path = Path(folder, "backup.db")
+        _make_private(path)
+        await asyncio.to_thread(back_up_file, _url_of(arguments.file), path, lambda share: None)
+        async with _opened(_url_of(path)) as source, _opened(arguments.store, is_made=True) as store:
+            return _told(await copy(source, store, Selection(), lambda done: None))
+
+
+def _add_store(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--store", metavar="URL", help="where conversations are kept (default: the one that is set)")
+
+
+def _url_of(file: Path) -> str:
+    return f"sqlite:///{quote(str(file))}"
+
+
+def _url(store: str | None) -> str:
+    return load_settings(os.environ, {"store": store}, read_trusted_file(os.environ)).store
+
+
+@asynccontextmanager
+async def _opened(given: str | None, *, is_made: bool = False) -> AsyncIterator[Store]:
+    """Open a store; one that is only read must be there."""
+    url = _url(given)
+    path = store_path(url)
+    if path is not None and not path.exists() and not is_made:
+        raise StoreUnavailable(f"There is no store {path} yet.")
+    store = await open_store(url)
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+def _draft(path: Path) -> Path:
+    return path.with_name(f"{path.name}.partial")
+
+
+def _make_private(path: Path) -> None:
+    """Make an empty file that nobody else can read: it will hold other people's words."""
+    path.unlink(missing_ok=True)
+    path.touch(0o600)
+
+
+@contextmanager
+def _writing(path: Path | None) -> Iterator[IO[bytes]]:
+    """Yield where to write; a file gets its name when it is whole and on disk."""
+    if path is None:
+        yield sys.stdout.buffer
+        return
+    draft = _draft(path)
+    try:
+        _make_private(draft)
+        with draft.open("w+b") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)

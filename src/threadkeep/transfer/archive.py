@@ -1,0 +1,120 @@
+"""Exports in a ZIP archive: numbered parts, each an export of its own, so that none of them is held in memory.
+
+What is read is never unpacked to disk. Names that lead elsewhere, links, encryption and bombs are refused before the
+first member is opened.
+"""
+
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO
+
+from threadkeep.errors import ImportDamaged, ImportTooLarge, UnsafeArchive
+
+PART_BYTES = 16 * 1024 * 1024
+MAX_MEMBERS = 100_000
+MAX_UNPACKED = 64 * 1024**3
+MAX_RATIO = 200
+"""How much larger than the archive its contents may be; text is rarely 20 times smaller, a bomb 1000 times."""
+SMALL = 64 * 1024 * 1024
+"""What contents may have at any ratio."""
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+class ArchiveWriter:
+    """Writes text into numbered members of an archive, the same bytes for the same text."""
+
+    def __init__(self, file: IO[bytes], name: str = "conversations-{:05}.jsonl") -> None:
+        self._zip = zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED)
+        self._name = name
+        self._member: IO[bytes] | None = None
+        self._written = 0
+        self.members = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the next conversation begins a new part."""
+        return self._written >= PART_BYTES
+
+    def begin(self, name: str | None = None) -> None:
+        """Begin a member."""
+        self.end()
+        self.members += 1
+        info = zipfile.ZipInfo(name or self._name.format(self.members), _EPOCH)
+        info.compress_type = zipfile.ZIP_DEFLATED
+        self._member = self._zip.open(info, "w", force_zip64=True)
+        self._written = 0
+
+    def write(self, text: str) -> None:
+        """Write to the member that was begun."""
+        data = text.encode()
+        self._written += len(data)
+        if self._member is not None:
+            self._member.write(data)
+
+    def end(self) -> None:
+        """End the member, if one was begun."""
+        if self._member is not None:
+            self._member.close()
+            self._member = None
+
+    def close(self) -> None:
+        """End the archive."""
+        self.end()
+        self._zip.close()
+
+
+def members(file: IO[bytes]) -> Iterator[tuple[str, "Member"]]:
+    """Yield the JSON members of an archive by name, opened; the rest (pictures, pages) is passed over."""
+    with _reading():
+        archive = zipfile.ZipFile(file)
+    with archive:
+        infos = sorted(archive.infolist(), key=lambda info: info.filename)
+        _check(infos, sum(info.compress_size for info in infos))
+        for info in infos:
+            if info.filename.lower().endswith((".json", ".jsonl")):
+                with _reading(), archive.open(info) as member:
+                    yield info.filename, Member(member)
+
+
+class Member:
+    """A member of an archive; what is wrong with its bytes is an error of ours."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes."""
+        with _reading():
+            return self._file.read(size)
+
+    def readline(self, size: int = -1) -> bytes:
+        """Return the next line, or as much of it."""
+        with _reading():
+            return self._file.readline(size)
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    try:
+        yield
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError, RuntimeError) as error:
+        raise ImportDamaged(f"The archive is damaged: {error}.") from None
+
+
+def _check(infos: list[zipfile.ZipInfo], packed: int) -> None:
+    if len(infos) > MAX_MEMBERS:
+        raise ImportTooLarge(f"An archive may have at most {MAX_MEMBERS} members.")
+    unpacked = sum(info.file_size for info in infos)
+    if unpacked > MAX_UNPACKED or unpacked > max(SMALL, MAX_RATIO * packed):
+        raise ImportTooLarge("The archive would unpack to far more than an export does.")
+    seen: set[str] = set()
+    for info in infos:
+        parts = info.filename.replace("\\", "/").split("/")
+        is_link = stat.S_ISLNK(info.external_attr >> 16)
+        is_odd = ".." in parts or parts[0] in ("", "~") or ":" in parts[0] or "\0" in info.orig_filename
+        if is_link or is_odd or info.flag_bits & 1 or info.filename in seen:
+            raise UnsafeArchive
+        seen.add(info.filename)

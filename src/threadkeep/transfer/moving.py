@@ -1,0 +1,176 @@
+"""Everything of a selection, moved: from one store to another, or into a file in one of the formats."""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from enum import StrEnum
+from typing import IO, Any, Protocol
+
+from threadkeep.conversation.conversation import Conversation
+from threadkeep.conversation.entry import Entry
+from threadkeep.conversation.message import Message, Role
+from threadkeep.conversation.scope import LOCAL
+from threadkeep.errors import AlreadyExists, Conflict, InvalidInput, NotFound
+from threadkeep.store.base import Store
+from threadkeep.transfer.archive import ArchiveWriter
+from threadkeep.transfer.exporter import Selection, log_of, select
+from threadkeep.transfer.importer import Importer, Report
+from threadkeep.transfer.jsonl import BEGINNING, JsonlWriter
+from threadkeep.transfer.portable import LogCheck, Problem
+
+Progress = Callable[[int], None]
+"""Is told how many entries are done."""
+
+
+class Format(StrEnum):
+    """What an export is written as."""
+
+    JSONL = "jsonl"
+    ZIP = "zip"
+    MARKDOWN = "markdown"
+    HTML = "html"
+    FINETUNE = "finetune"
+
+
+class BranchWriter(Protocol):
+    """Writes one branch for people to read."""
+
+    def begin(self) -> str:
+        """Return what stands before the messages."""
+
+    def write(self, entry: Entry) -> str:
+        """Return what stands for an entry."""
+
+    def end(self) -> str:
+        """Return what stands after them."""
+
+
+async def export_lines(store: Store, selection: Selection, progress: Progress) -> AsyncIterator[str]:
+    """Yield a selection as JSON Lines."""
+    writer = JsonlWriter()
+    yield BEGINNING
+    async for conversation in select(store, selection):
+        async for line in writer.conversation(selection.header(conversation), log_of(store, conversation)):
+            yield line
+        progress(writer.entries)
+    yield writer.total()
+
+
+async def write_archive(store: Store, selection: Selection, file: IO[bytes], progress: Progress) -> JsonlWriter:
+    """Write a selection as an archive of parts, and return what was counted."""
+    archive, counted = ArchiveWriter(file), JsonlWriter()
+    part = JsonlWriter()
+    archive.begin()
+    archive.write(BEGINNING)
+    async for conversation in select(store, selection):
+        if archive.is_full:
+            archive.write(part.total())
+            part = JsonlWriter()
+            archive.begin()
+            archive.write(BEGINNING)
+        async for line in part.conversation(selection.header(conversation), log_of(store, conversation)):
+            archive.write(line)
+        counted.conversations += 1
+        counted.entries += conversation.entries
+        progress(counted.entries)
+    archive.write(part.total())
+    archive.close()
+    return counted
+
+
+async def branch_text(store: Store, conversation: Conversation, writer: BranchWriter) -> AsyncIterator[str]:
+    """Yield the current branch of a conversation as a writer shows it."""
+    yield writer.begin()
+    async for entry in store.walk(conversation.scope, conversation.id):
+        if text := writer.write(entry):
+            yield text
+    yield writer.end()
+
+
+async def write_branches(
+    store: Store,
+    selection: Selection,
+    file: IO[bytes],
+    progress: Progress,
+    writer: Callable[[Conversation], BranchWriter],
+    ending: str,
+) -> None:
+    """Write the current branch of each conversation: one alone as it is, many as members of an archive."""
+    if selection.conversation is not None:
+        async for conversation in select(store, selection):
+            async for text in branch_text(store, conversation, writer(conversation)):
+                file.write(text.encode())
+        return
+    archive, done = ArchiveWriter(file), 0
+    async for conversation in select(store, selection):
+        archive.begin(f"{archive.members + 1:05}-{conversation.id}.{ending}")
+        async for text in branch_text(store, conversation, writer(conversation)):
+            archive.write(text)
+        done += conversation.entries
+        progress(done)
+    archive.close()
+
+
+async def finetune_lines(store: Store, selection: Selection, progress: Progress) -> AsyncIterator[str]:
+    """Yield the current branch of each conversation as a line for fine-tuning, in the shape of OpenAI's chat format."""
+    done = 0
+    async for conversation in select(store, selection):
+        messages = [{"role": "system", "content": conversation.system}] if conversation.system else []
+        messages += [
+            _finetuned(entry.body)
+            async for entry in store.walk(conversation.scope, conversation.id)
+            if isinstance(entry.body, Message)
+        ]
+        if any(message["role"] == "assistant" for message in messages):
+            yield json.dumps({"messages": messages}, ensure_ascii=False) + "\n"
+        done += conversation.entries
+        progress(done)
+
+
+def _finetuned(message: Message) -> dict[str, Any]:
+    found: dict[str, Any] = {"role": message.role.value, "content": message.content}
+    if message.role is Role.TOOL and message.tool_result:
+        found["tool_call_id"] = message.tool_result.tool_call_id
+    if message.tool_calls:
+        found["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": json.dumps(call.args, ensure_ascii=False)},
+            }
+            for call in message.tool_calls
+        ]
+    return found
+
+
+async def copy(source: Store, target: Store, selection: Selection, progress: Progress) -> Report:
+    """Copy a selection from store to store, read each conversation back and compare it; then the API keys.
+
+    What is there already is compared instead, so a copy that was cut off goes on where it was.
+    """
+    importer, done = Importer(target, LOCAL, keep_owners=True), 0
+    everyone = Selection(conversation=selection.conversation)
+    async for conversation in select(source, selection):
+        header, check = everyone.header(conversation), LogCheck()
+        try:
+            added = await importer.put(header, _checked(source, conversation, check), check.open_turns)
+            again = await importer.put(header, log_of(source, conversation), {}) if added else 0
+        except (InvalidInput, Conflict, NotFound) as error:
+            importer.report.fail(Problem.of(f"conversation {conversation.id}", error))
+            continue
+        if again:
+            raise AssertionError("An import that was acknowledged is not there.")
+        importer.report.count(added)
+        done += conversation.entries
+        progress(done)
+    if selection.conversation is None and selection.user is None:
+        for key in await source.keyring.all(selection.tenant):
+            with suppress(AlreadyExists):
+                await target.keyring.add(key)
+    return importer.report
+
+
+async def _checked(store: Store, conversation: Conversation, check: LogCheck) -> AsyncIterator[Entry]:
+    async for entry in log_of(store, conversation):
+        check.add(entry)
+        yield entry

@@ -1,0 +1,165 @@
+"""Where conversations come from: a file or a database, whose format is found by looking at what is in it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import IO, Any
+
+from pydantic import ValidationError
+
+from threadkeep.conversation.entry import Entry
+from threadkeep.conversation.export import FORMAT as DOCUMENT
+from threadkeep.errors import InvalidImport, InvalidInput, UnknownFormat
+from threadkeep.transfer import databases, jsonl
+from threadkeep.transfer.archive import members
+from threadkeep.transfer.builder import Foreign, build
+from threadkeep.transfer.documents import Readable, elements
+from threadkeep.transfer.foreign import foreign
+from threadkeep.transfer.portable import Header, LogCheck, Portable, Problem, to_entry, validated
+
+Found = Portable | Problem
+_SQLITE, _ZIP = b"SQLite format 3\0", b"PK"
+_PEEKED = 256
+
+
+async def read_source(source: str, table: str | None = None) -> AsyncIterator[Found]:
+    """Yield what is in a file, or in a database that is named by its URL."""
+    if source.startswith(("postgresql://", "postgres://")):
+        async with databases.connected(source) as database:
+            async for item in _tables(database, "", table):
+                yield item
+        return
+    path = Path(source.removeprefix("sqlite:///"))
+    if await asyncio.to_thread(is_sqlite, path):
+        with closing(databases.SqliteFile(path)) as opened:
+            async for item in _tables(opened, f"{path.name}, ", table):
+                yield item
+        return
+    with await asyncio.to_thread(path.open, "rb") as file:
+        async for item in read_file(file, path.name):
+            yield item
+
+
+def is_sqlite(path: Path) -> bool:
+    """Whether a file is an SQLite database."""
+    with path.open("rb") as file:
+        return file.read(len(_SQLITE)) == _SQLITE
+
+
+async def _tables(database: databases.Database, name: str, table: str | None) -> AsyncIterator[Found]:
+    try:
+        async for place, found in databases.sessions(database, table):
+            if isinstance(found, Foreign):
+                yield _built(f"{name}{place}", found)
+            elif isinstance(found, InvalidInput):
+                yield Problem.of(f"{name}{place}", found)
+    except InvalidInput as error:
+        yield Problem.of(name.rstrip(", ") or "database", error)
+
+
+async def read_file(file: IO[bytes], name: str) -> AsyncIterator[Found]:
+    """Yield what is in a file that can be read from its beginning. Parsing is done beside the event loop."""
+    items = read_items(file, name)
+    while (item := await asyncio.to_thread(next, items, None)) is not None:
+        yield item
+
+
+def read_items(file: IO[bytes], name: str) -> Iterator[Found]:
+    """Yield the conversations in a file of lines, JSON or an archive of them."""
+    try:
+        beginning = file.read(_PEEKED)
+        file.seek(0)
+        if not beginning.startswith(_ZIP):
+            yield from _text(file, beginning, name)
+            return
+        is_known = False
+        for member, opened in members(file):
+            beginning = opened.read(_PEEKED)
+            for item in _text(_Rejoined(beginning, opened), beginning, f"{name}, {member}"):
+                if isinstance(item, Problem) and item.code == UnknownFormat.code:
+                    break  # an archive holds other things beside conversations
+                is_known = True
+                yield item
+        if not is_known:
+            raise UnknownFormat
+    except InvalidInput as error:
+        yield Problem.of(name, error)
+
+
+class _Rejoined:
+    """A file whose beginning was read already."""
+
+    def __init__(self, beginning: bytes, rest: Readable) -> None:
+        self._beginning = beginning
+        self._rest = rest
+
+    def read(self, size: int = -1) -> bytes:
+        if not self._beginning:
+            return self._rest.read(size)
+        size = len(self._beginning) if size < 0 else size
+        taken, self._beginning = self._beginning[:size], self._beginning[size:]
+        return taken
+
+    def readline(self, size: int = -1) -> bytes:
+        if not self._beginning:
+            return self._rest.readline(size)
+        end = self._beginning.find(b"\n") + 1
+        if end:
+            taken, self._beginning = self._beginning[:end], self._beginning[end:]
+            return taken
+        taken, self._beginning = self._beginning, b""
+        return taken + self._rest.readline(size)
+
+
+def _text(file: Readable, beginning: bytes, name: str) -> Iterator[Found]:
+    if f'"{jsonl.FORMAT}"'.encode() in beginning:
+        yield from jsonl.JsonlReader(file, name).read()
+        return
+    is_first = True
+    for item in elements(file, name):
+        if isinstance(item, Problem):
+            yield item
+            return
+        place, value = item
+        found = _found(place, value)
+        yield found
+        if is_first and isinstance(found, Problem) and found.code == UnknownFormat.code:
+            return
+        is_first = False
+    if is_first:
+        yield Problem.of(name, UnknownFormat("There is nothing in it."))
+
+
+def _found(place: str, value: Any) -> Found:
+    try:
+        if isinstance(value, dict) and value.get("format") == DOCUMENT:
+            return _document(place, value)
+        found = foreign(value)
+    except InvalidInput as error:
+        return Problem.of(place, error)
+    except (ValidationError, TypeError, ValueError, LookupError, AttributeError, RecursionError):
+        return Problem.of(place, InvalidImport("A conversation has a shape that no known export has."))
+    return _built(place, found)
+
+
+def _built(place: str, found: Foreign) -> Found:
+    found.place = place
+    try:
+        return build(found)
+    except InvalidInput as error:
+        return Problem.of(place, error)
+    except (ValidationError, TypeError, ValueError, LookupError, AttributeError, RecursionError):
+        return Problem.of(place, InvalidImport("A message has a shape that no known export has."))
+
+
+def _document(place: str, value: dict[str, Any]) -> Portable:
+    """Return the conversation in the JSON document that one conversation is exported as."""
+    if value.get("version") != 1:
+        raise UnknownFormat("This release reads documents of version 1; this one has another.")
+    header, check, entries = validated(Header, value.get("conversation")), LogCheck(), list[Entry]()
+    for fields in value.get("entries") or []:
+        entries.append(to_entry(header.id, fields))
+        check.add(entries[-1])
+    check.finish(header)
+    return Portable(header, lambda: iter(entries), check.open_turns, place)
