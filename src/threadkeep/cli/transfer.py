@@ -166,18 +166,22 @@ def run_backup(arguments: argparse.Namespace) -> int:
 async def _backup(arguments: argparse.Namespace) -> int:
     if arguments.file.exists():
         raise InvalidValue(f"{arguments.file} is there already; a backup is never overwritten.")
-    url = _url(arguments.store)
-    with Progress(100, sys.stderr) as progress:
-        draft = _draft(arguments.file)
-        _make_private(draft)
-        conversations = await asyncio.to_thread(
-            back_up_file, url, draft, lambda share: progress.show(int(100 * share), "backed up")
-        )
-        if conversations is not None:
-            draft.replace(arguments.file)
-        else:
-            draft.unlink()
-            conversations = await _back_up_by_export(arguments, progress)
+    draft = _draft(arguments.file)
+    _make_private(draft)
+    try:
+        with Progress(100, sys.stderr) as progress:
+            conversations = await asyncio.to_thread(
+                back_up_file,
+                _url(arguments.store),
+                draft,
+                lambda share: progress.show(int(100 * share), "backed up"),
+            )
+            if conversations is None:
+                conversations = await _back_up_by_export(arguments, progress)
+            else:
+                draft.replace(arguments.file)
+    finally:
+        draft.unlink(missing_ok=True)
     print(f"{conversations} conversations are in {arguments.file}, checked")
     return 0
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import apsw
 
-from threadkeep.errors import ImportDamaged, InvalidImport, StoreUnavailable, TooDeep, UnknownFormat
+from threadkeep.errors import ImportDamaged, InvalidImport, InvalidInput, StoreUnavailable, TooDeep, UnknownFormat
 from threadkeep.transfer.builder import Foreign, Node, moment
 from threadkeep.transfer.foreign import foreign, said
 from threadkeep.transfer.msgpack import unpack
@@ -45,8 +45,11 @@ class SqliteFile(Database):
         try:
             self._db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
             self._db.execute("PRAGMA trusted_schema = OFF")
-        except apsw.Error as error:
+            found = self._db.execute("PRAGMA quick_check(1)").get
+        except (apsw.Error, UnicodeDecodeError) as error:
             raise ImportDamaged(f"The database cannot be read: {error}.") from None
+        if found != "ok":  # rows would be missing without a word
+            raise ImportDamaged(f"The database is damaged: {found}.")
 
     def close(self) -> None:
         """Close the file."""
@@ -60,7 +63,7 @@ class SqliteFile(Database):
             for row in cursor:
                 names = names or [column[0] for column in cursor.get_description()]
                 rows.append(dict(zip(names, row, strict=True)))
-        except apsw.Error as error:
+        except (apsw.Error, UnicodeDecodeError) as error:
             raise ImportDamaged(f"The database cannot be read: {error}.") from None
         return rows
 
@@ -159,8 +162,10 @@ async def _of_table(db: Database, name: str, columns: list[str], tables: dict[st
 async def _item(place: str, reading: Any) -> Item:
     try:
         return place, await reading
-    except (InvalidImport, TooDeep) as error:
+    except InvalidInput as error:
         return place, error
+    except (TypeError, ValueError, LookupError, AttributeError, RecursionError):
+        return place, InvalidImport("A row has a shape that no known program writes.")
 
 
 async def _ids(db: Database, table: str, column: str) -> AsyncIterator[str]:

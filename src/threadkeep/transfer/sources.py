@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.export import FORMAT as DOCUMENT
-from threadkeep.errors import InvalidImport, InvalidInput, UnknownFormat
+from threadkeep.errors import ImportDamaged, InvalidImport, InvalidInput, UnknownFormat
 from threadkeep.transfer import databases, jsonl
 from threadkeep.transfer.archive import members
 from threadkeep.transfer.builder import Foreign, build
@@ -32,7 +32,12 @@ async def read_source(source: str, table: str | None = None) -> AsyncIterator[Fo
         return
     path = Path(source.removeprefix("sqlite:///"))
     if await asyncio.to_thread(is_sqlite, path):
-        with closing(databases.SqliteFile(path)) as opened:
+        try:
+            opened = databases.SqliteFile(path)
+        except ImportDamaged as error:
+            yield Problem.of(path.name, error)
+            return
+        with closing(opened):
             async for item in _tables(opened, f"{path.name}, ", table):
                 yield item
         return

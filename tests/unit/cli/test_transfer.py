@@ -1,0 +1,144 @@
+"""`threadkeep export`, `import`, `copy`, `backup` and `restore`, on files; PostgreSQL is in tests/integration."""
+
+import asyncio
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.roundtrips import exported
+from threadkeep.cli.main import main
+from threadkeep.conversation.api_key import ApiKey, KeyRole
+from threadkeep.conversation.clock import utc_now
+from threadkeep.conversation.scope import LOCAL
+from threadkeep.runtime import open_store
+from threadkeep.testing.samples import ADA, new, say
+
+
+async def _fill(url: str) -> None:
+    store = await open_store(url)
+    await new(store, LOCAL, "a question", "an **answer**", name="one")
+    await say(store, "one", "again", scope=LOCAL, parent=1)
+    await new(store, LOCAL, *(f"message {number}" for number in range(700)), name="long")
+    await new(store, ADA, "elsewhere", name="other")
+    key = ApiKey(id="k", digest=b"d" * 32, hint="tk_", scope=ADA, role=KeyRole.USER, created_at=utc_now())
+    await store.keyring.add(key)
+    await store.close()
+
+
+async def _whole(url: str) -> bytes:
+    store = await open_store(url)
+    try:
+        return await exported(store)
+    finally:
+        await store.close()
+
+
+@pytest.fixture
+def filled(tmp_path: Path) -> str:
+    url = f"sqlite:///{tmp_path}/one.db"
+    asyncio.run(_fill(url))
+    return url
+
+
+@pytest.mark.parametrize("chosen", ["jsonl", "zip"])
+def test_an_export_of_an_import_is_the_same_file(
+    chosen: str, filled: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second, other = tmp_path / "first", tmp_path / "second", f"files:///{tmp_path}/folder"
+    assert main(["export", "--store", filled, "--format", chosen, "--output", str(first)]) == 0
+    assert main(["import", "--store", other, str(first)]) == 0
+    assert capsys.readouterr().out == "2 conversations imported with 703 entries, 0 were there already, 0 failed\n"
+    assert main(["export", "--store", other, "--format", chosen, "--output", str(second)]) == 0
+    assert first.read_bytes() == second.read_bytes()
+    assert main(["import", "--store", other, str(first)]) == 0
+    assert capsys.readouterr().out == "0 conversations imported with 0 entries, 2 were there already, 0 failed\n"
+    assert not list(tmp_path.glob("*.partial"))
+    assert first.stat().st_mode & 0o077 == 0
+
+
+def test_a_conversation_is_exported_for_people_to_read(
+    filled: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", "--store", filled, "--format", "markdown", "--conversation", "one"]) == 0
+    assert "again" in capsys.readouterr().out
+    page, pages = tmp_path / "page.html", tmp_path / "pages.zip"
+    assert main(["export", "--store", filled, "--format", "html", "--conversation", "one", "--output", str(page)]) == 0
+    assert page.read_text().startswith("<!doctype html>")
+    assert main(["export", "--store", filled, "--format", "markdown", "--output", str(pages)]) == 0
+    with zipfile.ZipFile(pages) as archive:
+        assert sorted(name.partition("-")[2] for name in archive.namelist()) == ["long.md", "one.md"]
+
+
+def test_branches_are_exported_for_fine_tuning(filled: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", "--store", filled, "--format", "finetune"]) == 0
+    (line,) = map(json.loads, capsys.readouterr().out.splitlines())
+    assert len(line["messages"]) == 700
+
+
+def test_a_copy_has_everything_and_the_keys_and_goes_on_where_it_was(
+    filled: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = f"files:///{tmp_path}/copy"
+    assert main(["copy", "--from", filled, "--to", target, "--tenant", "acme"]) == 0
+    assert main(["copy", "--from", filled, "--to", target]) == 0
+    assert (
+        capsys.readouterr().out.splitlines()[-1].startswith("2 conversations imported with 703 entries, 1 were there")
+    )
+    assert asyncio.run(_whole(target)) == asyncio.run(_whole(filled))
+    assert main(["keys", "list", "--store", target]) == 0
+    assert "ada" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "files"])
+def test_a_backup_is_restored_whole(kind: str, filled: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = filled if kind == "sqlite" else f"files:///{tmp_path}/copy"
+    if kind == "files":
+        assert main(["copy", "--from", filled, "--to", source]) == 0
+    backup, target = tmp_path / "backup", f"sqlite:///{tmp_path}/restored.db"
+    capsys.readouterr()
+    assert main(["backup", "--store", source, str(backup)]) == 0
+    assert capsys.readouterr().out == f"3 conversations are in {backup}, checked\n"
+    before = backup.read_bytes()
+    assert main(["restore", "--store", target, str(backup)]) == 0
+    assert asyncio.run(_whole(target)) == asyncio.run(_whole(filled))
+    assert backup.read_bytes() == before
+    assert main(["backup", "--store", source, str(backup)]) == 1
+    assert "never overwritten" in capsys.readouterr().err
+
+
+def test_problems_are_one_line_each_and_the_exit_status_tells(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = f"sqlite:///{tmp_path}/one.db"
+    bad = tmp_path / "bad.json"
+    bad.write_text(
+        '[{"id": "a", "messages": [{"role": "martian"}]}, {"id": "b", "messages": [{"role": "user", "content": "x"}]}]'
+    )
+    assert main(["import", "--store", store, str(bad)]) == 1
+    told = capsys.readouterr()
+    assert told.out == "1 conversations imported with 1 entries, 0 were there already, 1 failed\n"
+    (line,) = told.err.splitlines()
+    assert line.startswith("threadkeep: bad.json, element 1: invalid_import: The role 'martian' is none of")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["import", "missing"],
+        ["export", "--store", "sqlite:///missing.db"],
+        ["export", "--tenant", "acme", "--conversation", "one"],
+        ["copy", "--from", "sqlite:///missing.db", "--to", "memory:"],
+        ["copy", "--from", "memory:", "--to", "memory:", "--user", "ada"],
+        ["backup", "--store", "sqlite:///missing.db", "file"],
+        ["restore", "missing"],
+    ],
+)
+def test_what_cannot_be_done_is_told_in_one_line(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(command) == 1
+    assert capfd.readouterr().err.count("\n") == 1
+    assert not list(tmp_path.glob("*.partial"))
