@@ -43,11 +43,11 @@ def add_chat_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_chat(arguments: argparse.Namespace) -> int:
     """Chat until the input ends or the person leaves."""
-    settings, terminal = trusted_settings({"store": arguments.store, "model": arguments.model}), _terminal()
+    settings, terminal = trusted_settings({"store": arguments.store, "model": arguments.model}), _own_terminal()
     known = found_assistants(settings)
     asked_for = load_assistant(arguments.assistant, known) if arguments.assistant else None
-    with LoopThread() as background, _opened(background, settings, known, asked_for) as conversations:
-        session = _session(background, terminal, conversations, arguments, asked_for)
+    with LoopThread() as background, _open_chat(background, settings, known, asked_for) as conversations:
+        session = _new_session(background, terminal, conversations, arguments, asked_for)
         follower = Follower(session)
         greet(session, settings, arguments)
         with interrupts(follower.interrupt):
@@ -59,7 +59,7 @@ def run_chat(arguments: argparse.Namespace) -> int:
     return 1 if follower.failed and not terminal.is_interactive else 0
 
 
-def _terminal() -> Terminal:
+def _own_terminal() -> Terminal:
     """Return the terminal of this process. A byte that is no text is refused later with an error of ours."""
     for stream, errors in ((sys.stdin, "surrogateescape"), (sys.stdout, "replace"), (sys.stderr, "replace")):
         if reconfigure := getattr(stream, "reconfigure", None):
@@ -68,7 +68,7 @@ def _terminal() -> Terminal:
 
 
 @contextmanager
-def _opened(
+def _open_chat(
     background: LoopThread, settings: Settings, known: Mapping[str, Assistant], asked_for: Assistant | None
 ) -> Iterator[Conversations]:
     assistants = {**known, **({asked_for.name: asked_for} if asked_for else {})}
@@ -90,7 +90,7 @@ def _opened(
         background.run(conversations.close())
 
 
-def _session(
+def _new_session(
     background: LoopThread,
     terminal: Terminal,
     conversations: Conversations,
@@ -121,7 +121,7 @@ def _converse(session: Session, follower: Follower) -> None:
     """Take one line after the other; what goes wrong with one is told, and the next is asked for."""
     while not session.is_over and (line := _next_line(session.terminal)) is not None:
         try:
-            _take(line, session, follower)
+            _handle_line(line, session, follower)
         except ThreadkeepError as error:
             follower.failed = True
             session.terminal.complain(error)
@@ -142,7 +142,7 @@ def _next_line(terminal: Terminal) -> str | None:
     return None
 
 
-def _take(line: str, session: Session, follower: Follower) -> None:
+def _handle_line(line: str, session: Session, follower: Follower) -> None:
     if line.startswith("/") and not line.startswith("//"):
         run_command(line, session, follower)
     elif line.strip():

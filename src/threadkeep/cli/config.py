@@ -36,7 +36,7 @@ def run_config(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps({name: {"value": value, "source": source} for name, value, source in rows}, indent=2))
         return 0
-    texts = [(name, _text(value), source) for name, value, source in rows]
+    texts = [(name, _value_as_text(value), source) for name, value, source in rows]
     widths = [max(len(row[column]) for row in texts) for column in (0, 1)]
     for name, value, source in texts:
         print(f"{name:<{widths[0]}}  {value:<{widths[1]}}  {source}")
@@ -57,21 +57,21 @@ def shown(settings: Settings) -> Iterator[tuple[str, Any]]:
     """Yield each setting that may be shown with its value; those of a table have dotted names."""
     for name in Settings.model_fields:
         value = settings.store_without_secrets if name == "store" else getattr(settings, name)
-        yield from _shown(name, value)
+        yield from _shown_values(name, value)
 
 
-def _shown(name: str, value: object) -> Iterator[tuple[str, Any]]:
+def _shown_values(name: str, value: object) -> Iterator[tuple[str, Any]]:
     match value:
         case McpServer():
-            yield from _server(name, value)
+            yield from _shown_server(name, value)
         case BaseModel():
             for field in type(value).model_fields:
-                yield from _shown(f"{name}.{field}", getattr(value, field))
+                yield from _shown_values(f"{name}.{field}", getattr(value, field))
         case dict() if not value:
             yield name, []
         case dict():
             for key, each in value.items():
-                yield from _shown(f"{name}.{key}", each)
+                yield from _shown_values(f"{name}.{key}", each)
         case SecretStr():
             yield name, HIDDEN
         case tuple():
@@ -80,7 +80,7 @@ def _shown(name: str, value: object) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def _server(name: str, server: McpServer) -> Iterator[tuple[str, Any]]:
+def _shown_server(name: str, server: McpServer) -> Iterator[tuple[str, Any]]:
     """Yield how a server is reached; arguments, variables and headers may hold secrets."""
     if server.command is not None:
         yield f"{name}.command", server.command
@@ -97,7 +97,7 @@ def _server(name: str, server: McpServer) -> Iterator[tuple[str, Any]]:
     yield f"{name}.timeout", server.timeout
 
 
-def _text(value: object) -> str:
+def _value_as_text(value: object) -> str:
     match value:
         case None | []:
             return "-"

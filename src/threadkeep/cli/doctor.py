@@ -58,14 +58,14 @@ CLOCK_SECONDS = 120.0
 
 async def check_store(settings: Settings) -> AsyncIterator[Finding]:
     """Open the store, which checks its schema, and try to write; one that opening would change is not opened."""
-    shown, path = settings.store_without_secrets, _path(settings)
+    shown, path = settings.store_without_secrets, _store_path(settings)
     if path is not None and not path.exists():
         yield _will_be_made(shown, path)
         return
     try:
         pending = pending_migrations(settings.store) if path is not None else []
-        with _warnings() as warnings:
-            yield _will_be_migrated(shown, pending) if pending else await _tried(shown, settings.store)
+        with _store_warnings() as warnings:
+            yield _will_be_migrated(shown, pending) if pending else await _try_store(shown, settings.store)
         for warning in warnings:
             yield Finding(Grade.WARN, "store", warning)
     except ThreadkeepError as error:
@@ -84,7 +84,7 @@ class _Listener(logging.Handler):
 
 
 @contextmanager
-def _warnings() -> Iterator[list[str]]:
+def _store_warnings() -> Iterator[list[str]]:
     """Collect what a store has to say when it is opened, so that it is told as a finding."""
     logger, listener = logging.getLogger("threadkeep.store"), _Listener()
     logger.addHandler(listener)
@@ -94,7 +94,7 @@ def _warnings() -> Iterator[list[str]]:
         logger.removeHandler(listener)
 
 
-async def _tried(shown: str, url: str) -> Finding:
+async def _try_store(shown: str, url: str) -> Finding:
     store = await open_store(url)
     try:
         await store.ping()
@@ -109,7 +109,7 @@ def _will_be_migrated(shown: str, pending: list[str]) -> Finding:
 
 
 def _will_be_made(shown: str, path: Path) -> Finding:
-    folder = _existing(path.absolute().parent)
+    folder = _existing_folder(path.absolute().parent)
     if os.access(folder, os.W_OK | os.X_OK):
         return Finding(Grade.OK, "store", f"{shown} does not exist yet and will be made")
     return Finding(Grade.FAIL, "store", f"{shown} cannot be made in {folder}", "allow it, or choose another --store")
@@ -123,10 +123,10 @@ def _store_advice(error: ThreadkeepError) -> str:
 
 async def check_disk(settings: Settings) -> AsyncIterator[Finding]:
     """Look how much room is left where the store is."""
-    path = _path(settings)
+    path = _store_path(settings)
     if path is None:
         return
-    folder = _existing(path.absolute().parent)
+    folder = _existing_folder(path.absolute().parent)
     free = shutil.disk_usage(folder).free
     text = f"{free // MEGABYTE} MB free in {folder}"
     if free < NO_SPACE:
@@ -196,7 +196,7 @@ def _is_ours(host: str, port: int) -> bool:
 
 async def check_clock(settings: Settings) -> AsyncIterator[Finding]:
     """Compare the clock with files that were written before now."""
-    path = _path(settings)
+    path = _store_path(settings)
     written = [Path(__file__), *([path] if path is not None and path.exists() else [])]
     behind = max(file.stat().st_mtime for file in written) - time.time()
     if behind > CLOCK_SECONDS:
@@ -206,7 +206,7 @@ async def check_clock(settings: Settings) -> AsyncIterator[Finding]:
         yield Finding(Grade.OK, "clock", f"{time.strftime('%Y-%m-%d %H:%M:%S %z')}, plausible")
 
 
-def _path(settings: Settings) -> Path | None:
+def _store_path(settings: Settings) -> Path | None:
     """Return where the store is on this machine; None if it is elsewhere, in memory or nowhere."""
     try:
         return store_path(settings.store)
@@ -214,7 +214,7 @@ def _path(settings: Settings) -> Path | None:
         return None
 
 
-def _existing(folder: Path) -> Path:
+def _existing_folder(folder: Path) -> Path:
     return next((each for each in (folder, *folder.parents) if each.exists()), Path("/"))
 
 
@@ -271,13 +271,13 @@ def add_doctor_arguments(parser: argparse.ArgumentParser) -> None:
 def run_doctor(arguments: argparse.Namespace) -> int:
     """Check, print a line for each finding, and return 1 if something would keep a server from working."""
     settings = trusted_settings(given_flags(arguments))
-    findings = asyncio.run(_findings(settings, as_lines=not arguments.json))
+    findings = asyncio.run(_run_checks(settings, as_lines=not arguments.json))
     if arguments.json:
         print(json.dumps([finding._asdict() for finding in findings], indent=2))
     return 1 if any(finding.grade is Grade.FAIL for finding in findings) else 0
 
 
-async def _findings(settings: Settings, *, as_lines: bool) -> list[Finding]:
+async def _run_checks(settings: Settings, *, as_lines: bool) -> list[Finding]:
     findings = []
     for check in CHECKS:
         async for finding in check(settings):

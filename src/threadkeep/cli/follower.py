@@ -44,7 +44,7 @@ class Follower:
         """Begin a turn and follow it to its end."""
         self._inbox = SimpleQueue()
         sent = self._session.background.run(sending)
-        self.view.mine.update(_ids(sent))
+        self.view.mine.update(_ids_of_question(sent))
         self.follow(sent.number, Cursor(seq=sent.entries[0].seq - 1))
 
     def resume(self, after: Cursor) -> None:
@@ -75,7 +75,7 @@ class Follower:
         inbox, presses = self._inbox, 0
         with self._session.background.pumping(self._session.conversation.turn(turn).events(after), inbox.put):
             while True:
-                item = _next(inbox)
+                item = _next_item(inbox)
                 if isinstance(item, BaseException):
                     raise item
                 if isinstance(item, Interrupt):
@@ -119,14 +119,14 @@ class Follower:
                 return answer.strip().lower() in YES
 
 
-def _next(inbox: SimpleQueue[Item]) -> Item:
+def _next_item(inbox: SimpleQueue[Item]) -> Item:
     """Return what comes next. A signal in the instant before the wait is heard a second later, not never."""
     while True:
         with suppress(Empty):
             return inbox.get(timeout=1)
 
 
-def _ids(sent: TurnHandle) -> set[str]:
+def _ids_of_question(sent: TurnHandle) -> set[str]:
     """Return the id of the message that began a turn, also while it is queued."""
     bodies = [entry.body for entry in sent.entries]
     queued = [body.message for body in bodies if isinstance(body, TurnChange)]

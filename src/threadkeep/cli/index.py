@@ -58,27 +58,27 @@ def run_index(arguments: argparse.Namespace) -> int:
     """Do what was asked for."""
     terminal = Terminal(sys.stdin, sys.stdout, sys.stderr, os.environ)
     try:
-        return asyncio.run(_run(arguments, terminal))
+        return asyncio.run(_act_on_index(arguments, terminal))
     except BrokenPipeError:
         # Whoever reads our output has seen enough; nothing more may be written when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
 
-async def _run(arguments: argparse.Namespace, terminal: Terminal) -> int:
-    async with HybridIndex.open(arguments.index, _embeddings(arguments)) as index:
+async def _act_on_index(arguments: argparse.Namespace, terminal: Terminal) -> int:
+    async with HybridIndex.open(arguments.index, _embeddings_for(arguments)) as index:
         match arguments.action:
             case "add":
-                return await _add(index, arguments, terminal)
+                return await _add_documents(index, arguments, terminal)
             case "list":
-                return await _list(index, terminal)
+                return await _list_documents(index, terminal)
             case "remove":
-                return await _remove(index, arguments.ids, terminal)
+                return await _remove_documents(index, arguments.ids, terminal)
             case _:
-                return await _search(index, arguments, terminal)
+                return await _search_index(index, arguments, terminal)
 
 
-def _embeddings(arguments: argparse.Namespace) -> Embeddings:
+def _embeddings_for(arguments: argparse.Namespace) -> Embeddings:
     """Return what made the vectors of the index; a new one is made by `add` alone."""
     made_with = HybridIndex.made_with(arguments.index)
     if arguments.action == "add":
@@ -88,15 +88,15 @@ def _embeddings(arguments: argparse.Namespace) -> Embeddings:
     return load_embeddings(made_with) if arguments.action == "search" else NoEmbeddings(made_with)
 
 
-async def _add(index: HybridIndex, arguments: argparse.Namespace, terminal: Terminal) -> int:
+async def _add_documents(index: HybridIndex, arguments: argparse.Namespace, terminal: Terminal) -> int:
     files = [path for path in find_files(arguments.paths) if path != arguments.index]
-    adding = _Adding(index, terminal, sum(map(_size, files)))
+    adding = _Adding(index, terminal, sum(map(_file_size, files)))
     with adding.progress:
         for path in files:
             await adding.add(path)
         await adding.write()
     written, unchanged = adding.added
-    terminal.show(f"{_counted(written)} added or changed, {unchanged} unchanged in {arguments.index}\n")
+    terminal.show(f"{_count_of_documents(written)} added or changed, {unchanged} unchanged in {arguments.index}\n")
     return 1 if adding.bad_files else 0
 
 
@@ -124,7 +124,7 @@ class _Adding:
             self.bad_files += 1
             self.progress.clear()
             self._terminal.complain(error)
-        self._done += _size(path)
+        self._done += _file_size(path)
 
     async def write(self) -> None:
         """Write what was taken up."""
@@ -137,43 +137,42 @@ class _Adding:
         return len(self._group) >= GROUP_DOCUMENTS or characters >= GROUP_CHARACTERS
 
 
-def _size(path: Path) -> int:
+def _file_size(path: Path) -> int:
     return path.stat().st_size if path.is_file() else 0
 
 
-async def _list(index: HybridIndex, terminal: Terminal) -> int:
+async def _list_documents(index: HybridIndex, terminal: Terminal) -> int:
     after = ""
     while page := await index.documents(after=after):
         for each in page:
-            terminal.show(
-                f"{_line(terminal, each.id)}  {each.passages}  {each.characters}  {_line(terminal, each.title)}\n"
-            )
+            id, title = _one_line(terminal, each.id), _one_line(terminal, each.title)
+            terminal.show(f"{id}  {each.passages}  {each.characters}  {title}\n")
         after = page[-1].id
     return 0
 
 
-async def _remove(index: HybridIndex, ids: list[str], terminal: Terminal) -> int:
+async def _remove_documents(index: HybridIndex, ids: list[str], terminal: Terminal) -> int:
     missing = [id for id in ids if await index.document(id) is None]
     removed = await index.remove(ids)
-    terminal.show(f"{_counted(removed)} removed\n")
+    terminal.show(f"{_count_of_documents(removed)} removed\n")
     for id in missing:
         terminal.complain(f"There is no document {id!r}.")
     return 1 if missing else 0
 
 
-async def _search(index: HybridIndex, arguments: argparse.Namespace, terminal: Terminal) -> int:
+async def _search_index(index: HybridIndex, arguments: argparse.Namespace, terminal: Terminal) -> int:
     where = tuple(map(parse_filter, arguments.where))
     for found in await index.search(Query(text=arguments.question, where=where), limit=arguments.limit):
-        terminal.show(f"{found.score:.2f}  {_line(terminal, found.id)}  {_line(terminal, found.title)}\n")
-        terminal.show(f"      {_line(terminal, found.text)[:SHOWN_CHARACTERS]}\n")
+        terminal.show(f"{found.score:.2f}  {_one_line(terminal, found.id)}  {_one_line(terminal, found.title)}\n")
+        terminal.show(f"      {_one_line(terminal, found.text)[:SHOWN_CHARACTERS]}\n")
     return 0
 
 
-def _counted(documents: int) -> str:
+def _count_of_documents(documents: int) -> str:
     return "1 document" if documents == 1 else f"{documents} documents"
 
 
-def _line(terminal: Terminal, text: str) -> str:
+def _one_line(terminal: Terminal, text: str) -> str:
     return terminal.harmless(" ".join(text.split()))
 
 
@@ -216,10 +215,10 @@ def parse_filter(text: str) -> Filter:
         raise InvalidValue(
             f"{text!r} is no filter: write a field, one of = != < <= > >=, and a value, as in 'price<500'."
         )
-    return Filter(field, cast(Operator, match[0]), _value(text[match.end() :].strip()))
+    return Filter(field, cast(Operator, match[0]), _filter_value(text[match.end() :].strip()))
 
 
-def _value(text: str) -> Scalar:
+def _filter_value(text: str) -> Scalar:
     try:
         value = json.loads(text)
     except ValueError:

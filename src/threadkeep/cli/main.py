@@ -38,13 +38,13 @@ MODULES = {"keys": "api_keys", "logins": "api_keys"} | dict.fromkeys(
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and answer its exit status."""
     _stand_in_for_closed_streams()
-    parser = _parser()
+    parser = _main_parser()
     called = parser.parse_args(argv)
     if called.command is None:
         parser.print_help(sys.stderr)
         return 2
     try:
-        status = _run(called.command, called.arguments)
+        status = _run_command(called.command, called.arguments)
         sys.stdout.flush()  # what cannot be written is told below, and not by Python at its very end
         return status
     except ThreadkeepError as error:
@@ -76,7 +76,7 @@ def _write_nothing_more() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _parser() -> argparse.ArgumentParser:
+def _main_parser() -> argparse.ArgumentParser:
     listing = "\n".join(f"  {name:<10}{purpose}" for name, purpose in COMMANDS.items())
     parser = argparse.ArgumentParser(
         prog="threadkeep",
@@ -92,7 +92,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(name: str, argv: Sequence[str]) -> int:
+def _run_command(name: str, argv: Sequence[str]) -> int:
     module = importlib.import_module(f"threadkeep.cli.{MODULES.get(name, name)}")
     parser = argparse.ArgumentParser(prog=f"threadkeep {name}", description=COMMANDS[name], allow_abbrev=False)
     parser.add_argument("--config", metavar="FILE", help="the file of settings (default: threadkeep.toml, if trusted)")

@@ -72,10 +72,10 @@ def run_serve(arguments: argparse.Namespace) -> int:
     try:
         listener = _listen(settings)
     except OSError as error:
-        return _refuse(f"cannot listen on {settings.host}:{settings.port}: {_reason(error)}", 1)
+        return _refuse(f"cannot listen on {settings.host}:{settings.port}: {_listen_error(error)}", 1)
     most = connections_within(_raised_file_limit())
     with listener, logging_to(sys.stderr, level=settings.log_level, content=settings.log_content):
-        asyncio.run(_serve(_fitting(settings, most), listener, most))
+        asyncio.run(_serve(_with_fitting_streams(settings, most), listener, most))
     return 0
 
 
@@ -90,7 +90,7 @@ def _raised_file_limit() -> int:
     return MOST_FILES if soft == resource.RLIM_INFINITY else soft
 
 
-def _fitting(settings: Settings, connections: int) -> Settings:
+def _with_fitting_streams(settings: Settings, connections: int) -> Settings:
     """Return the settings with no more streams for one user than leave half of the connections to all others."""
     streams = min(settings.user_streams or connections, connections // 2)
     return settings.model_copy(update={"user_streams": streams})
@@ -101,7 +101,7 @@ def _refuse(reason: str, status: int) -> int:
     return status
 
 
-def _reason(error: OSError) -> str:
+def _listen_error(error: OSError) -> str:
     # What Python adds about the address stands before it already.
     reason = (error.strerror or str(error)).partition(" (while")[0]
     return f"{reason}; choose another with --port" if error.errno == errno.EADDRINUSE else reason
@@ -133,10 +133,10 @@ async def _serve(settings: Settings, listener: socket.socket, most_connections: 
         for each in telemetry:
             each.surround(app)
         limits = ConnectionLimits(most_connections, most_connections // 2, settings.trusted_proxies)
-        server = _Server(_configuration(app, settings, limits))
+        server = _Server(_uvicorn_config(app, settings, limits))
         tune_garbage_collector()
         what = f"{settings.store_without_secrets}, answered by {conversations.model_choice.name},"
-        print(f"Threadkeep serves {what} on {_url(listener)}", flush=True)
+        print(f"Threadkeep serves {what} on {_url_of(listener)}", flush=True)
         if conversations.model_choice.missing:
             print(f"The answers are scripted: {conversations.model_choice.missing}", flush=True)
         with watchdog(settings.freeze_limit):
@@ -214,7 +214,7 @@ class _Server(uvicorn.Server):
         yield
 
 
-def _configuration(app: FastAPI, settings: Settings, limits: ConnectionLimits) -> uvicorn.Config:
+def _uvicorn_config(app: FastAPI, settings: Settings, limits: ConnectionLimits) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http=cast(type[Connection], partial(Connection, limits=limits)),
@@ -229,6 +229,6 @@ def _configuration(app: FastAPI, settings: Settings, limits: ConnectionLimits) -
     )
 
 
-def _url(listener: socket.socket) -> str:
+def _url_of(listener: socket.socket) -> str:
     host, port, *_ = listener.getsockname()
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

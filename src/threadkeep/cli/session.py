@@ -45,13 +45,13 @@ class Session:
 
 async def resumed(conversations: Conversations, arguments: argparse.Namespace) -> ConversationHandle:
     """Return the conversation to go on with, with the model that was asked for."""
-    found = await conversations.get(arguments.resume or await _newest(conversations))
+    found = await conversations.get(arguments.resume or await _newest_conversation(conversations))
     if arguments.model not in (None, found.value.model):
         await found.update(model=arguments.model)
     return found
 
 
-async def _newest(conversations: Conversations) -> str:
+async def _newest_conversation(conversations: Conversations) -> str:
     page = await conversations.list(limit=1)
     if not page.items:
         raise ConversationNotFound("There is no conversation to resume in this store.")
@@ -75,7 +75,7 @@ def greet(session: Session, settings: Settings, arguments: argparse.Namespace) -
     chosen = None if session.found is None else session.background.run(session.conversation.read()).model
     model = session.conversations.model(chosen or arguments.model, session.assistant)
     say = session.terminal.say
-    say(f"{model.name} answers. {_reason(session, chosen, arguments)}")
+    say(f"{model.name} answers. {_why_this_model(session, chosen, arguments)}")
     if model.is_scripted:
         say(f"{model.name} is scripted: it plays fixed answers, and no language model is connected.")
     say(f"This is conversation {session.id}. To go on with it later:")
@@ -84,7 +84,7 @@ def greet(session: Session, settings: Settings, arguments: argparse.Namespace) -
         say("/help lists what else you can do, Ctrl-C stops an answer, Ctrl-D leaves.")
 
 
-def _reason(session: Session, chosen: str | None, arguments: argparse.Namespace) -> str:
+def _why_this_model(session: Session, chosen: str | None, arguments: argparse.Namespace) -> str:
     if arguments.model:
         return "You chose it."
     if chosen:

@@ -37,29 +37,29 @@ class TurnView:
         """Show one event."""
         match event.what:
             case TextDelta(message=message, text=text):
-                self._write(message, text)
+                self._write_text(message, text)
             case MessageCompleted(message=whole) if whole.id not in self.mine:
                 self._complete(whole)
             case ToolCalled(call=call):
-                self._called(call.id, call.name, call.args)
+                self._show_call(call.id, call.name, call.args)
             case ToolReturned(result=result, content=content):
-                self._result(result.tool_call_id, content, result.error, result.duration_ms)
+                self._show_result(result.tool_call_id, content, result.error, result.duration_ms)
             case TurnQueued():
                 self._terminal.say("(queued: another turn runs in this conversation)")
             case TurnEnded():
-                self._turn(event.what)
+                self._show_turn_end(event.what)
 
     def message(self, message: Message) -> None:
         """Show a message of the past."""
         if message.role is Role.TOOL and message.tool_result is not None:
             result = message.tool_result
-            self._result(result.tool_call_id, message.content, result.error, result.duration_ms)
+            self._show_result(result.tool_call_id, message.content, result.error, result.duration_ms)
             return
         self._complete(message)
         for call in message.tool_calls:
-            self._called(call.id, call.name, call.args)
+            self._show_call(call.id, call.name, call.args)
 
-    def _turn(self, end: TurnEnded) -> None:
+    def _show_turn_end(self, end: TurnEnded) -> None:
         match end.state:
             case TurnState.FAILED:
                 self._terminal.complain(f"The turn failed: {end.failure}")
@@ -70,7 +70,7 @@ class TurnView:
             case _ if end.detail:
                 self._terminal.say(f"({end.detail})")
 
-    def _write(self, message: str, text: str) -> None:
+    def _write_text(self, message: str, text: str) -> None:
         if self._writing is None or self._writing[0] != message:
             self._writing = (message, self._terminal.stream())
         self._terminal.show(self._writing[1].feed(self._terminal.harmless(text)))
@@ -80,11 +80,11 @@ class TurnView:
             case Role.USER:
                 self._terminal.say(f"you: {message.content}")
             case Role.ASSISTANT:
-                self._answer(message)
+                self._show_answer(message)
 
-    def _answer(self, message: Message) -> None:
+    def _show_answer(self, message: Message) -> None:
         if self._writing is None or self._writing[0] != message.id:
-            self._write(message.id, message.content)
+            self._write_text(message.id, message.content)
         if self._writing is not None:
             self._terminal.show(self._writing[1].finish())
         self._writing = None
@@ -100,11 +100,11 @@ class TurnView:
         self._terminal.show(stream.feed(text) + stream.finish())
         self._terminal.end_line()
 
-    def _called(self, id: str, name: str, args: dict[str, Any]) -> None:
+    def _show_call(self, id: str, name: str, args: dict[str, Any]) -> None:
         self._names[id] = name
         self._terminal.say(f"  → {shown_call(name, args)}")
 
-    def _result(self, id: str, content: str, error: str | None, duration_ms: int | None) -> None:
+    def _show_result(self, id: str, content: str, error: str | None, duration_ms: int | None) -> None:
         name = self._names.pop(id, "tool")
         said = f"failed: {error}" if error else content
         took = "" if duration_ms is None else f" ({duration_ms} ms)"

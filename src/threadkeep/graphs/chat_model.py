@@ -48,7 +48,7 @@ class KeptChatModel(BaseChatModel):
         **options: Any,
     ) -> Runnable[LanguageModelInput, AIMessage]:
         """Return the model with tools to call, in any form that LangChain knows. It chooses by itself."""
-        return self.bind(tools=[_spec(convert_to_openai_tool(tool)["function"]) for tool in tools], **options)
+        return self.bind(tools=[_tool_spec(convert_to_openai_tool(tool)["function"]) for tool in tools], **options)
 
     def _generate(
         self,
@@ -73,15 +73,15 @@ class KeptChatModel(BaseChatModel):
         own = {name: value for name, value in options.items() if name in ModelOptions.model_fields}
         asked = ModelOptions.read({**own, "stop": stop or ()}).over(self.options)
         request, ended = Request(messages=from_langchain(messages), tools=tuple(tools), options=asked), False
-        async with aclosing(_apart(self.model.stream(request))) as deltas:
+        async with aclosing(_outside_of_run(self.model.stream(request))) as deltas:
             async for delta in deltas:
                 ended = ended or isinstance(delta, Stopped)
-                yield ChatGenerationChunk(message=_chunk(delta))
+                yield ChatGenerationChunk(message=_chunk_of_delta(delta))
         if not ended:
             raise ModelUnavailable(BROKE_OFF)
 
 
-async def _apart(deltas: AsyncIterator[Delta]) -> AsyncGenerator[Delta, None]:
+async def _outside_of_run(deltas: AsyncIterator[Delta]) -> AsyncGenerator[Delta, None]:
     """Yield deltas that are made outside of the graph's run.
 
     A model of ours may be one of LangChain's inside; LangGraph would hear both of them and say everything twice.
@@ -97,7 +97,7 @@ async def _apart(deltas: AsyncIterator[Delta]) -> AsyncGenerator[Delta, None]:
             yield delta
 
 
-def _spec(function: dict[str, Any]) -> ToolSpec:
+def _tool_spec(function: dict[str, Any]) -> ToolSpec:
     return ToolSpec(
         name=function["name"],
         description=function.get("description", ""),
@@ -105,7 +105,7 @@ def _spec(function: dict[str, Any]) -> ToolSpec:
     )
 
 
-def _chunk(delta: Delta) -> AIMessageChunk:
+def _chunk_of_delta(delta: Delta) -> AIMessageChunk:
     match delta:
         case Text():
             return AIMessageChunk(content=delta.text)
@@ -113,12 +113,12 @@ def _chunk(delta: Delta) -> AIMessageChunk:
             part = tool_call_chunk(name=delta.name, args=delta.args, id=delta.id, index=delta.index)
             return AIMessageChunk(content="", tool_call_chunks=[part])
         case Used():
-            return AIMessageChunk(content="", usage_metadata=_usage(delta.usage))
+            return AIMessageChunk(content="", usage_metadata=_usage_metadata(delta.usage))
         case Stopped():
             return AIMessageChunk(content="", response_metadata={"finish_reason": delta.reason})
 
 
-def _usage(usage: Usage) -> UsageMetadata:
+def _usage_metadata(usage: Usage) -> UsageMetadata:
     return UsageMetadata(
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,

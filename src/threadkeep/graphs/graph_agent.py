@@ -63,18 +63,18 @@ class GraphAgent(Agent):
         """Run the graph once."""
         heard = _Heard()
         try:
-            async with aclosing(self._run(asked)) as parts:
+            async with aclosing(self._run_graph(asked)) as parts:
                 async for mode, part in parts:
                     for thought in self._thoughts(mode, part, heard):
                         yield thought
         except GraphRecursionError as error:
             raise ModelRefused(f"The graph did not come to an end: {error}") from None
         calls = heard.unanswered
-        for thought in _calls(calls):
+        for thought in _call_parts(calls):
             yield thought
         yield Stopped("tool_calls" if calls else "stop")
 
-    def _run(self, asked: Asked) -> Any:
+    def _run_graph(self, asked: Asked) -> Any:
         context = GraphContext(
             model=KeptChatModel(model=asked.model, options=asked.request.options),
             plain_model=asked.model,
@@ -99,7 +99,7 @@ class GraphAgent(Agent):
                     heard.updated(update)
                     yield self._step(node, update)
             case _:
-                yield from _written(part)
+                yield from _thoughts_written(part)
 
     def _step(self, node: str, update: Any) -> Changed:
         """Return that a node is done, with what it found."""
@@ -107,7 +107,7 @@ class GraphAgent(Agent):
         return Changed(set={"node": node, **{key: found[key] for key in self._shown & found.keys()}}, now=True)
 
 
-def _written(part: Any) -> Iterator[Thought]:
+def _thoughts_written(part: Any) -> Iterator[Thought]:
     """Yield what a node wrote to the stream."""
     if isinstance(part, Block):
         yield Shown(part)
@@ -150,6 +150,6 @@ class _Heard:
                 self._calls.pop(message.tool_call_id, None)
 
 
-def _calls(calls: list[dict[str, Any]]) -> Iterator[CallPart]:
+def _call_parts(calls: list[dict[str, Any]]) -> Iterator[CallPart]:
     for index, call in enumerate(calls):
         yield CallPart(index=index, id=call["id"], name=call["name"], args=json.dumps(call["args"]))

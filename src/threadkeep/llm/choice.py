@@ -93,21 +93,23 @@ async def choose_model(
     if setting:
         return Choice(setting, f"{setting} is set.")
     missed: list[str] = []
-    for provider, key in _found(environment):
+    for provider, key in _providers_with_keys(environment):
         if is_installed(provider.module):
             name = f"{provider.name}:{provider.model}"
             return Choice(name, f"{key} is set, which selects {name}; --model chooses another.")
         missed.append(f"{key} is set, but its package is missing ({pip_line(provider.name)})")
     if model := await first_ollama_model(*ollama):
         if is_installed("langchain_ollama"):
-            return Choice(f"ollama:{model}", f"Ollama answers on {_address(ollama)}, and {model} is its first model.")
-        missed.append(f"Ollama answers on {_address(ollama)}, but its package is missing ({pip_line('ollama')})")
+            return Choice(
+                f"ollama:{model}", f"Ollama answers on {_host_and_port(ollama)}, and {model} is its first model."
+            )
+        missed.append(f"Ollama answers on {_host_and_port(ollama)}, but its package is missing ({pip_line('ollama')})")
     missing = "; ".join(missed)
-    why = missing or f"no model is set, no provider's key is found and no Ollama answers on {_address(ollama)}"
+    why = missing or f"no model is set, no provider's key is found and no Ollama answers on {_host_and_port(ollama)}"
     return Choice("demo", f"{why[:1].upper()}{why[1:]}, so the scripted demo answers.", missing=missing or None)
 
 
-def _found(environment: Mapping[str, str]) -> Iterator[tuple[Provider, str]]:
+def _providers_with_keys(environment: Mapping[str, str]) -> Iterator[tuple[Provider, str]]:
     """Yield the providers whose key is set, with the name of the variable."""
     for provider in PROVIDERS:
         for key in provider.keys:
@@ -120,14 +122,14 @@ async def first_ollama_model(host: str, port: int) -> str | None:
     """Return the first model of the Ollama at this address, None if there is none or it is too slow."""
     try:
         async with asyncio.timeout(OLLAMA_PATIENCE):
-            body = await _get(host, port, "/api/tags")
+            body = await _http_get(host, port, "/api/tags")
         models = json.loads(body)["models"]
         return str(models[0]["name"]) if models else None
     except (OSError, TimeoutError, ValueError, LookupError, TypeError, RecursionError):
         return None
 
 
-async def _get(host: str, port: int, path: str) -> bytes:
+async def _http_get(host: str, port: int, path: str) -> bytes:
     """Return the body of an answer. HTTP/1.0 spares us the chunks, and a bare socket any proxy."""
     reader, writer = await asyncio.open_connection(host, port)
     try:
@@ -143,5 +145,5 @@ async def _get(host: str, port: int, path: str) -> bytes:
             await writer.wait_closed()
 
 
-def _address(address: tuple[str, int]) -> str:
+def _host_and_port(address: tuple[str, int]) -> str:
     return f"{address[0]}:{address[1]}"

@@ -51,9 +51,9 @@ class DemoModel(Model):
             yield Text(word)
             if self._pace:
                 await self._sleep(self._pace)
-        for part in _parts(reply, request):
+        for part in _call_parts(reply, request):
             yield part
-        yield Used(_usage(reply, request))
+        yield Used(_estimated_usage(reply, request))
         yield Stopped("tool_calls" if reply.calls else "stop")
 
     async def _reply_in_time(self, request: Request) -> Reply:
@@ -75,16 +75,16 @@ class DemoModel(Model):
             raise ModelError(f"A rule of the demo's script failed: {type(error).__name__}: {error}") from error
         if reply is None:
             return off_script(scene, (*self._script.examples, *GENERAL.examples))
-        return _noticed(reply) if scene.is_first and reply.text and not reply.is_plain else reply
+        return _with_notice(reply) if scene.is_first and reply.text and not reply.is_plain else reply
 
 
-def _noticed(reply: Reply) -> Reply:
+def _with_notice(reply: Reply) -> Reply:
     """Return the first answer of a conversation with the notice that it is scripted, unless it says so itself."""
     text = reply.text if NOTICE in reply.text else f"{reply.text}\n\n{NOTICE}"
     return Reply(text=text, calls=reply.calls)
 
 
-def _parts(reply: Reply, request: Request) -> Iterator[CallPart]:
+def _call_parts(reply: Reply, request: Request) -> Iterator[CallPart]:
     """Yield the tool calls as a provider would: first the name, then the arguments."""
     for index, call in enumerate(reply.calls):
         yield CallPart(index=index, id=_call_id(request, index), name=call.name)
@@ -99,15 +99,18 @@ def _call_id(request: Request, index: int) -> str:
     return f"call_{place.hexdigest()[:16]}"
 
 
-def _usage(reply: Reply, request: Request) -> Usage:
+def _estimated_usage(reply: Reply, request: Request) -> Usage:
     """Count tokens by the estimate of four characters each."""
     characters = len(reply.text) + sum(len(call.name) + len(str(call.args)) for call in reply.calls)
-    return Usage(input_tokens=_estimate(sum(map(_size, request.messages))), output_tokens=_estimate(characters))
+    return Usage(
+        input_tokens=_estimated_tokens(sum(map(_characters_of, request.messages))),
+        output_tokens=_estimated_tokens(characters),
+    )
 
 
-def _size(message: Message) -> int:
+def _characters_of(message: Message) -> int:
     return len(message.content) + sum(len(call.name) + len(str(call.args)) for call in message.tool_calls)
 
 
-def _estimate(characters: int) -> int:
+def _estimated_tokens(characters: int) -> int:
     return (characters + 3) // 4

@@ -44,14 +44,14 @@ def fitting_call(question: str, tools: Sequence[ToolSpec]) -> Call | None:
     if not tools:
         return None
     return (
-        _named(question, tools)
-        or _computing(question, tools)
-        or _timely(question, tools)
-        or _described(question, tools)
+        _call_by_name(question, tools)
+        or _call_calculator(question, tools)
+        or _call_clock(question, tools)
+        or _call_by_words(question, tools)
     )
 
 
-def _named(question: str, tools: Sequence[ToolSpec]) -> Call | None:
+def _call_by_name(question: str, tools: Sequence[ToolSpec]) -> Call | None:
     """Return a call that the question asks for by name, with the arguments written as JSON."""
     match = _NAMED.search(question)
     tool = next((tool for tool in tools if match and tool.name == match["name"]), None)
@@ -65,7 +65,7 @@ def _named(question: str, tools: Sequence[ToolSpec]) -> Call | None:
     return Call(tool.name, args)
 
 
-def _computing(question: str, tools: Sequence[ToolSpec]) -> Call | None:
+def _call_calculator(question: str, tools: Sequence[ToolSpec]) -> Call | None:
     """Return a call for arithmetic: of a calculator that takes an expression, or of one operation on two numbers."""
     match = _SUM.search(question)
     # Dates, ranges and telephone numbers have signs between digits as well; a sum with nothing else is asked for.
@@ -85,7 +85,7 @@ def _computing(question: str, tools: Sequence[ToolSpec]) -> Call | None:
     return None
 
 
-def _timely(question: str, tools: Sequence[ToolSpec]) -> Call | None:
+def _call_clock(question: str, tools: Sequence[ToolSpec]) -> Call | None:
     """Return a call of a clock that needs no argument."""
     if not _TIME.search(question.lower()):
         return None
@@ -93,7 +93,7 @@ def _timely(question: str, tools: Sequence[ToolSpec]) -> Call | None:
     return next((Call(tool.name) for tool in clocks), None)
 
 
-def _described(question: str, tools: Sequence[ToolSpec]) -> Call | None:
+def _call_by_words(question: str, tools: Sequence[ToolSpec]) -> Call | None:
     """Return a call of a tool whose name's words are all in the question, if its arguments can be read from it."""
     asked = set(re.findall(r"[^\W_]+", question.lower())) if _ASKS.search(question) else set()
     for tool in tools:
@@ -101,26 +101,26 @@ def _described(question: str, tools: Sequence[ToolSpec]) -> Call | None:
         words = {word for word in name if not _VERB.fullmatch(word)}
         # "A good time" does not ask for the clock; what does is known above.
         is_named = words <= asked and not words <= {"time", "date", "clock"}
-        args = _arguments(question, tool) if is_named else None
+        args = _arguments_from(question, tool) if is_named else None
         if args is not None:
             return Call(tool.name, args)
     return None
 
 
-def _arguments(question: str, tool: ToolSpec) -> dict[str, Any] | None:
+def _arguments_from(question: str, tool: ToolSpec) -> dict[str, Any] | None:
     """Return the arguments for a tool with at most one required text, None if they are not in the question."""
     match _required(tool):
         case []:
             return {}
         case [name] if _properties(tool).get(name, {}).get("type") == "string":
             code = _CODE.search(question)
-            value = code[0] if code else _object(question)
+            value = code[0] if code else _object_of_question(question)
             return {name: value.strip(" .")} if value else None
         case _:
             return None
 
 
-def _object(question: str) -> str | None:
+def _object_of_question(question: str) -> str | None:
     """Return what the last sentence of a question is about: "Oslo" of "weather in Oslo?", or what it quotes."""
     text = question.rstrip("?!. \t\r\n")
     text = text[:-1] if text.endswith(('"', "'", "”")) else text

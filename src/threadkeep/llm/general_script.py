@@ -88,9 +88,9 @@ def _without_question(sentence: str) -> str:
 
 def fact_about(question: str, facts: dict[str, Fact]) -> Fact | None:
     """Return the fact that a question asks for: the one that shares more than half of its words."""
-    asked = _words(question)
-    best = max(facts.values(), key=lambda fact: len(asked & _words(fact.text)), default=None)
-    return best if best and len(asked & _words(best.text)) * 2 > len(asked) else None
+    asked = _meaningful_words(question)
+    best = max(facts.values(), key=lambda fact: len(asked & _meaningful_words(fact.text)), default=None)
+    return best if best and len(asked & _meaningful_words(best.text)) * 2 > len(asked) else None
 
 
 def _facts_of(sentence: str) -> Iterator[Fact]:
@@ -108,7 +108,7 @@ def _personal_facts(sentence: str) -> Iterator[Fact]:
         name = match["value"] or match["nick"]
         yield Fact("name", name, f"your name is {name}")
     for match in _MINE.finditer(sentence):
-        subject, value = _plain(match["subject"]), match["value"].strip()
+        subject, value = _with_one_spelling(match["subject"]), match["value"].strip()
         if subject != "name":
             yield Fact(subject, value, f"your {match['subject']} {match['is']} {_told_back(value)}")
     for match in _DOES.finditer(sentence):
@@ -122,13 +122,13 @@ def _told_back(text: str) -> str:
     return re.sub(r"[\w']+", lambda word: _SWAPS.get(word[0].lower(), word[0]), text.strip())
 
 
-def _plain(text: str) -> str:
+def _with_one_spelling(text: str) -> str:
     return re.sub(r"\w+", lambda word: _SPELLINGS.get(word[0], word[0]), text.lower())
 
 
-def _words(text: str) -> set[str]:
+def _meaningful_words(text: str) -> set[str]:
     """Return the words that carry a meaning, without the s of a plural or a third person."""
-    words = re.findall(r"\w+", _plain(text))
+    words = re.findall(r"\w+", _with_one_spelling(text))
     return {word.removesuffix("s") for word in words if not _EMPTY.fullmatch(word)}
 
 
@@ -164,32 +164,34 @@ def _take_note(scene: Scene) -> Reply | None:
         return None
     name = facts.pop("name", None)
     lines = [f"Nice to meet you, {name.value}!"] if name else []
-    lines += [f"I will remember that {_joined(facts)}."] if facts else []
+    lines += [f"I will remember that {_facts_as_text(facts)}."] if facts else []
     return Reply(text=" ".join(lines))
 
 
-def _known(scene: Scene) -> dict[str, Fact]:
+def _known_facts(scene: Scene) -> dict[str, Fact]:
     # A fact and a question about it may stand in one message, also when two messages were merged for the model.
     return facts_in([*scene.said, scene.question])
 
 
-def _name(_match: re.Match[str], scene: Scene) -> str:
-    fact = _known(scene).get("name")
+def _answer_name(_match: re.Match[str], scene: Scene) -> str:
+    fact = _known_facts(scene).get("name")
     return f"Your name is {fact.value}." if fact else "You have not told me your name in this conversation."
 
 
-def _everything(_match: re.Match[str], scene: Scene) -> str:
-    facts = _known(scene)
-    return f"You told me that {_joined(facts)}." if facts else "You have not told me anything about yourself yet."
+def _answer_everything(_match: re.Match[str], scene: Scene) -> str:
+    facts = _known_facts(scene)
+    return (
+        f"You told me that {_facts_as_text(facts)}." if facts else "You have not told me anything about yourself yet."
+    )
 
 
-def _mine(match: re.Match[str], scene: Scene) -> str:
-    fact = fact_about(scene.question, _known(scene))
-    return f"{_sentence(fact)}." if fact else f"You have not told me your {match['subject'].strip()} yet."
+def _answer_about_mine(match: re.Match[str], scene: Scene) -> str:
+    fact = fact_about(scene.question, _known_facts(scene))
+    return f"{_as_sentence(fact)}." if fact else f"You have not told me your {match['subject'].strip()} yet."
 
 
-def _something(_match: re.Match[str], scene: Scene) -> str | None:
-    fact = fact_about(scene.question, _known(scene))
+def _answer_from_facts(_match: re.Match[str], scene: Scene) -> str | None:
+    fact = fact_about(scene.question, _known_facts(scene))
     return f"You told me: {fact.text}." if fact else None
 
 
@@ -198,26 +200,26 @@ def _use_tool(scene: Scene) -> Reply | None:
     return Reply(calls=(call,)) if call else None
 
 
-def _joined(facts: dict[str, Fact]) -> str:
+def _facts_as_text(facts: dict[str, Fact]) -> str:
     texts = [fact.text for fact in facts.values()]
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
-def _sentence(fact: Fact) -> str:
+def _as_sentence(fact: Fact) -> str:
     return fact.text[:1].upper() + fact.text[1:]
 
 
 _RULES: tuple[Rule, ...] = (
     _tell_results,
-    asked(rf"{_WHAT_IS} my name\b|\bwho am i\b|\bhow am i called\b", _name),
+    asked(rf"{_WHAT_IS} my name\b|\bwho am i\b|\bhow am i called\b", _answer_name),
     asked(
         r"\bwhat (?:do|did) (?:you (?:know|remember)|i (?:tell|say|told))\b.*\b(?:me|you|far)\b"
         r"|\b(?:do you remember|who) (?:me|i am)\b",
-        _everything,
+        _answer_everything,
     ),
-    asked(rf"{_WHAT_IS} my (?P<subject>[\w' -]+)", _mine),
+    asked(rf"{_WHAT_IS} my (?P<subject>[\w' -]+)", _answer_about_mine),
     _take_note,
-    asked(r"^\W*(?:\w+\W+){0,2}?(?:what|when|where|who|which|how|do|did|tell)\b", _something),
+    asked(r"^\W*(?:\w+\W+){0,2}?(?:what|when|where|who|which|how|do|did|tell)\b", _answer_from_facts),
     _use_tool,
     asked(r"\b(?:who|what) are you\b|\bare you (?:real|human|an? \w+)\b", f"{NOTICE} I answer from a few fixed rules."),
     asked(r"\b(?:thanks|thank you|thx|cheers)\b", "You are welcome!"),

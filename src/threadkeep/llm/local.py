@@ -41,34 +41,34 @@ def context_length(path: Path) -> int:
                 raise UnknownModel(f"{path} is not a GGUF file.")
             _version, _tensors, pairs = struct.unpack("<IQQ", file.read(20))
             for _ in range(pairs):
-                key, kind = _text(file), _number(file, "<I")
+                key, kind = _read_string(file), _read_number(file, "<I")
                 if key.endswith(b".context_length") and kind in (_UINT32, _UINT64):
-                    return _number(file, "<I" if kind == _UINT32 else "<Q")
-                _skip(file, kind)
+                    return _read_number(file, "<I" if kind == _UINT32 else "<Q")
+                _skip_value(file, kind)
     except (OSError, struct.error, KeyError, OverflowError, MemoryError, RecursionError) as error:
         raise UnknownModel(f"{path} cannot be read as a GGUF file: {error}") from None
     raise UnknownModel(f"{path} does not tell how long a request may be.")
 
 
-def _number(file: BinaryIO, format: str) -> int:  # noqa: A002 - the word of struct
+def _read_number(file: BinaryIO, format: str) -> int:  # noqa: A002 - the word of struct
     return int(struct.unpack(format, file.read(struct.calcsize(format)))[0])
 
 
-def _text(file: BinaryIO) -> bytes:
-    return file.read(_number(file, "<Q"))
+def _read_string(file: BinaryIO) -> bytes:
+    return file.read(_read_number(file, "<Q"))
 
 
-def _skip(file: BinaryIO, kind: int) -> None:
+def _skip_value(file: BinaryIO, kind: int) -> None:
     """Pass over one value."""
     if kind == _STRING:
-        file.seek(_number(file, "<Q"), 1)
+        file.seek(_read_number(file, "<Q"), 1)
     elif kind == _ARRAY:
-        inner, count = _number(file, "<I"), _number(file, "<Q")
+        inner, count = _read_number(file, "<I"), _read_number(file, "<Q")
         if inner in _SIZES:
             file.seek(_SIZES[inner] * count, 1)
         else:
             for _ in range(count):
-                _skip(file, inner)
+                _skip_value(file, inner)
     else:
         file.seek(_SIZES[kind], 1)
 
@@ -79,7 +79,7 @@ class LocalModel(Model):
     def __init__(self, path: Path, name: str) -> None:
         self.name = name
         self.window = min(context_length(path), MAX_WINDOW)
-        self._server = _load(path, self.window)
+        self._server = _start_server(path, self.window)
         # Requests that wait for their turn wait here, and not in the threads that everything else shares.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="threadkeep-local")
 
@@ -97,16 +97,16 @@ class LocalModel(Model):
         """Generate in a thread. Closing stops it at the next token, or the next part of a long request."""
         loop, arrived, is_stopped = asyncio.get_running_loop(), asyncio.Queue[Any](), threading.Event()
         take = _handing_over(loop, arrived)
-        running = loop.run_in_executor(self._thread, self._run, _body(request), take, is_stopped)
+        running = loop.run_in_executor(self._thread, self._generate, _request_body(request), take, is_stopped)
         try:
             while (chunk := await arrived.get()) is not None:
-                for delta in _deltas(chunk):
+                for delta in _deltas_of_chunk(chunk):
                     yield delta
         finally:
             is_stopped.set()
         await running
 
-    def _run(self, body: dict[str, Any], take: Callable[[Any], None], is_stopped: threading.Event) -> None:
+    def _generate(self, body: dict[str, Any], take: Callable[[Any], None], is_stopped: threading.Event) -> None:
         """Generate, in a thread; the end is told by None, whatever happens."""
 
         def taken(chunk: Any) -> bool:
@@ -141,7 +141,7 @@ def _smollm2() -> Path:
     raise UnknownModel(f"The local model has no weights: {_WEIGHTS}, or name a file, such as local:/models/model.gguf")
 
 
-def _load(path: Path, window: int) -> Any:
+def _start_server(path: Path, window: int) -> Any:
     params = xllamacpp.CommonParams()
     params.model.path = str(path)
     params.n_ctx, params.n_parallel, params.n_batch = window, 1, _BATCH
@@ -152,7 +152,7 @@ def _load(path: Path, window: int) -> Any:
         raise UnknownModel(f"{path} cannot be loaded: {error}") from error
 
 
-def _body(request: Request) -> dict[str, Any]:
+def _request_body(request: Request) -> dict[str, Any]:
     if request.options.reasoning_effort:
         raise ModelRefused("The local model takes no option reasoning_effort: it does not reason.")
     return {
@@ -175,7 +175,7 @@ def _local_message(message: Message) -> dict[str, str]:
     return {"role": role, "content": "\n".join([content, *calls] if content else calls)}
 
 
-def _deltas(chunk: Mapping[str, Any]) -> Iterator[Delta]:
+def _deltas_of_chunk(chunk: Mapping[str, Any]) -> Iterator[Delta]:
     """Yield what one chunk of llama.cpp says, which is OpenAI's form."""
     if error := chunk.get("error"):
         raise _as_model_error(error)

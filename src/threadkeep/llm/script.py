@@ -71,19 +71,19 @@ class Scene:
     @cached_property
     def question(self) -> str:
         """What the user said last; of a very long text its beginning, because rules search it by patterns."""
-        return _words(self.request.messages[self._last].content)[:MAX_LENGTH] if self._last >= 0 else ""
+        return _without_notes(self.request.messages[self._last].content)[:MAX_LENGTH] if self._last >= 0 else ""
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What Threadkeep put beside the question: passages that were found, recalled messages."""
         text = self.request.messages[self._last].content if self._last >= 0 else ""
-        return tuple(_apart(text)[1])
+        return tuple(_split_notes(text)[1])
 
     @cached_property
     def said(self) -> tuple[str, ...]:
         """What the user said before the question, oldest first, as far as it is in the context or was recalled."""
-        shown = [_words(message.content) for message in self._before if message.role is Role.USER]
-        return tuple(text[:MAX_LENGTH] for text in [*_recalled(self.notes), *shown] if text)
+        shown = [_without_notes(message.content) for message in self._before if message.role is Role.USER]
+        return tuple(text[:MAX_LENGTH] for text in [*_recalled_questions(self.notes), *shown] if text)
 
     @cached_property
     def is_first(self) -> bool:
@@ -118,7 +118,9 @@ class Scene:
     @cached_property
     def _last(self) -> int:
         messages = enumerate(self.request.messages)
-        return max((i for i, message in messages if message.role is Role.USER and _words(message.content)), default=-1)
+        return max(
+            (i for i, message in messages if message.role is Role.USER and _without_notes(message.content)), default=-1
+        )
 
     @property
     def _before(self) -> tuple[Message, ...]:
@@ -134,16 +136,16 @@ class Scene:
         return Result(
             tool=call.name if call else "",
             args=call.args if call else {},
-            content=_words(message.content),
+            content=_without_notes(message.content),
             error=message.tool_result.error,
         )
 
 
-def _words(text: str) -> str:
-    return _apart(text)[0].strip()
+def _without_notes(text: str) -> str:
+    return _split_notes(text)[0].strip()
 
 
-def _apart(text: str) -> tuple[str, list[str]]:
+def _split_notes(text: str) -> tuple[str, list[str]]:
     """Return the words of a message and the notes beside them, in one pass: a message may be as long as it likes."""
     words, notes, at = "", list[str](), 0
     while (start := text.find(_NOTE, at)) >= 0 and (end := _NOTE_END.search(text, start)):
@@ -153,7 +155,7 @@ def _apart(text: str) -> tuple[str, list[str]]:
     return words + text[at:], notes
 
 
-def _recalled(notes: tuple[str, ...]) -> list[str]:
+def _recalled_questions(notes: tuple[str, ...]) -> list[str]:
     """Return what the user said in messages that were recalled."""
     pieces = [_RECALLED.split(note)[1:] for note in notes]
     return [

@@ -48,14 +48,16 @@ def as_model_error(error: Exception, model: str, now: datetime | None = None) ->
     """Return what a vendor raised as one of our errors; `now` is for a Retry-After that is a date."""
     if isinstance(error, ModelError):
         return error
-    causes = list(_chain(error))
-    status = next((status for cause in causes if (status := _status(cause))), None)
+    causes = list(_causes(error))
+    status = next((status for cause in causes if (status := _http_status(cause))), None)
     retry_after = next((wait for cause in causes if (wait := _retry_after(cause, now)) is not None), None)
     text = f"{type(error).__name__}: {_without_secrets(str(error))}"
-    if too_long := length_refusal(f"{model} answered {status or 'an error'} ({text} {_words(error)}".rstrip() + ")"):
+    if too_long := length_refusal(
+        f"{model} answered {status or 'an error'} ({text} {_provider_words(error)}".rstrip() + ")"
+    ):
         return too_long
     if status is not None:
-        return _by_status(status, _words(error), f"{model} answered {status} ({text})", retry_after)
+        return _by_status(status, _provider_words(error), f"{model} answered {status} ({text})", retry_after)
     return _by_name(error, causes, model, text)
 
 
@@ -93,7 +95,7 @@ _ADVICE = {
 def _by_name(error: Exception, causes: list[BaseException], model: str, said: str) -> ModelError:
     """Map an error without a status: what broke is in the names of the classes, the inner ones included."""
     names = " ".join(kind.__name__ for cause in causes for kind in type(cause).__mro__)
-    words = _words(error)
+    words = _provider_words(error)
     if unknown := isinstance(error, TypeError) and _UNKNOWN_OPTION.search(str(error)):
         return ModelRefused(f"{model} takes no option {unknown[1]}.")
     if isinstance(error, ValueError) and "not supported" in said:
@@ -115,7 +117,7 @@ def _by_name(error: Exception, causes: list[BaseException], model: str, said: st
     return ModelError(f"{model} failed ({said}).")
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
+def _causes(error: BaseException) -> Iterator[BaseException]:
     """Yield an error and what caused it, at most five."""
     current: BaseException | None = error
     for _ in range(5):
@@ -125,7 +127,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         current = current.__cause__ or current.__context__
 
 
-def _status(error: BaseException) -> int | None:
+def _http_status(error: BaseException) -> int | None:
     response = getattr(error, "response", None)
     for holder, name in ((error, "status_code"), (error, "code"), (error, "status"), (response, "status_code")):
         status = getattr(holder, name, None)
@@ -134,7 +136,7 @@ def _status(error: BaseException) -> int | None:
     return None
 
 
-def _words(error: BaseException) -> str:
+def _provider_words(error: BaseException) -> str:
     """Return the provider's own words for the error: its code and type."""
     body: Any = getattr(error, "body", None)
     inner = body.get("error", body) if isinstance(body, Mapping) else {}

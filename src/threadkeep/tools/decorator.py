@@ -37,7 +37,7 @@ class FunctionTool(Tool):
         timeout: float | None = None,
     ) -> None:
         name = function.__name__ if name is None else name
-        _check(function, name)
+        _check_callable(function, name)
         self.function = function
         self.repeatable = repeatable
         self.needs_approval = needs_approval
@@ -49,9 +49,9 @@ class FunctionTool(Tool):
     async def run(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
         """Check the arguments, call the function within the time limit, and return how it went."""
         timeout = context.timeout if self._timeout is None else self._timeout
-        return await attempt(lambda: self._call(args, context), timeout)
+        return await attempt(lambda: self._call_function(args, context), timeout)
 
-    async def _call(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
+    async def _call_function(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
         try:
             bound = self._signature.check(args, context)
         except InvalidValue as error:
@@ -96,7 +96,7 @@ def tool(
     return make if function is None else make(function)
 
 
-def _check(function: Callable[..., Any], name: str) -> None:
+def _check_callable(function: Callable[..., Any], name: str) -> None:
     if not LEGAL_NAME.fullmatch(name):
         raise InvalidValue(
             f"{name!r} cannot be the name of a tool: 1 to 64 letters, digits, '_' or '-', no digit first."

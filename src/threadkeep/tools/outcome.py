@@ -33,7 +33,7 @@ def outcome_of(value: object) -> ToolOutcome:
     """Return what a tool returned as an outcome. Raises if it cannot be written down."""
     match value:
         case ToolOutcome():
-            return _checked(value)
+            return _checked_outcome(value)
         case str():
             return ToolOutcome(content=storable(value))
         case Block():
@@ -71,15 +71,15 @@ async def _guarded(work: Callable[[], Awaitable[ToolOutcome]], timeout: float | 
     except asyncio.CancelledError as error:
         if is_being_cancelled():
             raise
-        return _raised(error)
+        return _failure_of(error)
     except (Exception, SystemExit) as error:
         if limit.expired():
             late = f"The call did not finish within {timeout:g} seconds. It may or may not have taken effect."
             return failure(f"{TIMEOUT}: {late}")
-        return _raised(error)
+        return _failure_of(error)
 
 
-def _raised(error: BaseException) -> ToolOutcome:
+def _failure_of(error: BaseException) -> ToolOutcome:
     _log.debug("a tool failed", exc_info=error)
     detail = str(error).strip()
     if isinstance(error, InvalidInput) and detail:
@@ -100,7 +100,7 @@ def _from_blocks(blocks: list[Block]) -> ToolOutcome:
     return ToolOutcome(content="\n".join(texts), blocks=tuple(blocks))
 
 
-def _checked(outcome: ToolOutcome) -> ToolOutcome:
+def _checked_outcome(outcome: ToolOutcome) -> ToolOutcome:
     """Return an outcome that a tool made itself, fit to be stored."""
     try:
         check_json(outcome.state)

@@ -37,7 +37,7 @@ class Docstring:
         """Read the docstring of a function; without one, everything is empty."""
         lines = (inspect.getdoc(function) or "").splitlines()
         summary = " ".join(line.strip() for line in _until_blank(lines))
-        return cls(summary=summary, parameters=dict(_parameters(lines)))
+        return cls(summary=summary, parameters=dict(_described_parameters(lines)))
 
 
 def _until_blank(lines: Iterable[str]) -> Iterator[str]:
@@ -47,10 +47,10 @@ def _until_blank(lines: Iterable[str]) -> Iterator[str]:
         yield line
 
 
-def _parameters(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+def _described_parameters(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield each parameter with its text; a line that is indented deeper goes on with the one before."""
     name, texts, depth = "", list[str](), 0
-    for line in _section(lines):
+    for line in _lines_of_arguments(lines):
         indent = len(line) - len(line.lstrip())
         start = _PARAMETER.fullmatch(line.strip())
         if start and (not name or indent <= depth):
@@ -63,7 +63,7 @@ def _parameters(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
         yield name, " ".join(texts)
 
 
-def _section(lines: Iterable[str]) -> Iterator[str]:
+def _lines_of_arguments(lines: Iterable[str]) -> Iterator[str]:
     """Yield the lines under the heading of the arguments, up to the next text that is not indented."""
     inside = False
     for line in lines:
@@ -164,16 +164,16 @@ class Signature:
                 known = ", ".join(self._names) or "none"
                 return f"{place}: there is no such argument; the arguments are: {known}"
             case _:
-                return f"{place}: {detail['msg']} (got {_shown(detail['input'])})"
+                return f"{place}: {detail['msg']} (got {_shortened_json(detail['input'])})"
 
     def _expected(self, name: str) -> str:
-        return _shown(self.schema["properties"].get(name, {}), 300)
+        return _shortened_json(self.schema["properties"].get(name, {}), 300)
 
 
 def _is_context(hint: Any) -> bool:
     return hint is ToolContext or (get_origin(hint) is Annotated and get_args(hint)[0] is ToolContext)
 
 
-def _shown(value: object, limit: int = _SHOWN_INPUT) -> str:
+def _shortened_json(value: object, limit: int = _SHOWN_INPUT) -> str:
     text = json.dumps(value, ensure_ascii=False, default=repr)
     return text if len(text) <= limit else f"{text[:limit]}…"

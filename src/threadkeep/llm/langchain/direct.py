@@ -140,7 +140,7 @@ async def _gemini(direct: DirectChat, chat: Any, messages: list[BaseMessage], op
     api = chat.client._api_client
     if api.vertexai:
         return None  # where tokens of an account have to be renewed
-    taken = _Taken(api)
+    taken = _RequestRecorder(api)
     stream = await type(chat.async_client.models)(taken).generate_content_stream(
         **chat._prepare_request(messages, **options)
     )
@@ -149,7 +149,7 @@ async def _gemini(direct: DirectChat, chat: Any, messages: list[BaseMessage], op
     return posted(direct.lean(api._async_httpx_client), taken.request), read_gemini
 
 
-class _Taken:
+class _RequestRecorder:
     """A client of Google's that sends nothing: it takes the request that would be sent, and the stream is empty."""
 
     def __init__(self, api: Any) -> None:
@@ -163,10 +163,10 @@ class _Taken:
         """Take the request."""
         self.request = self._api._build_request(method, path, body, options)
 
-        return _nothing()
+        return _no_events()
 
 
-async def _nothing() -> AsyncIterator[Any]:
+async def _no_events() -> AsyncIterator[Any]:
     events: tuple[Any, ...] = ()
     for event in events:
         yield event

@@ -75,7 +75,7 @@ def _to_tool_message(message: Message, names: Mapping[str, str]) -> ToolMessage:
 
 
 def _from_langchain(message: BaseMessage) -> Message:
-    fields: dict[str, Any] = {"content": text_of(message.content), "id": _id(message.id)}
+    fields: dict[str, Any] = {"content": text_of(message.content), "id": _usable_id(message.id)}
     match message:
         case SystemMessage():
             return Message(role=Role.SYSTEM, **fields)
@@ -93,7 +93,7 @@ def _from_langchain(message: BaseMessage) -> Message:
             raise UnknownRole
 
 
-def _id(id: str | None) -> str:
+def _usable_id(id: str | None) -> str:
     """Return an id of LangChain's if it can be one of ours."""
     try:
         return check_id(id)
@@ -132,7 +132,7 @@ class ChunkReader:
             self._usage = counted = add_usage(self._usage, chunk.usage_metadata)
             cached = counted.get("input_token_details", {}).get("cache_read") or 0
             buffer.set_usage(counted["input_tokens"], counted["output_tokens"], cached)
-        buffer.reason = _reason(chunk.response_metadata) or buffer.reason
+        buffer.reason = _stop_reason(chunk.response_metadata) or buffer.reason
         return buffer.drain()
 
     def end(self, *, is_orderly: bool) -> Iterator[Stopped]:
@@ -146,7 +146,7 @@ class ChunkReader:
             self._buffer.add_call(None, broken["id"], broken["name"] or "unnamed", broken["args"] or "")
 
 
-def _reason(metadata: Mapping[str, Any]) -> str | None:
+def _stop_reason(metadata: Mapping[str, Any]) -> str | None:
     """Return the provider's word for why it stopped. The Responses API tells it by status and details."""
     incomplete = metadata.get("incomplete_details")
     if isinstance(incomplete, Mapping) and isinstance(incomplete.get("reason"), str):

@@ -34,9 +34,9 @@ _GIVES_REASON = frozenset(provider.module for provider in PROVIDERS)
 
 def chat_model_named(name: str, **options: Any) -> BaseChatModel:
     """Return the chat model of a name such as `openai:gpt-6.1-terra`. Addresses and keys are the vendor's variables."""
-    first = _init(name, **options)
-    wanted = {key: value for key, value in _wishes(first).items() if key in type(first).model_fields}
-    return _init(name, **(wanted | options))
+    first = _init_chat_model(name, **options)
+    wanted = {key: value for key, value in _wanted_fields(first).items() if key in type(first).model_fields}
+    return _init_chat_model(name, **(wanted | options))
 
 
 def window_of(chat: BaseChatModel) -> int | None:
@@ -47,7 +47,7 @@ def window_of(chat: BaseChatModel) -> int | None:
     return size if isinstance(size, int) else None
 
 
-def _init(name: str, **options: Any) -> BaseChatModel:
+def _init_chat_model(name: str, **options: Any) -> BaseChatModel:
     try:
         # Not every user of this folder has the whole of LangChain: a graph needs its messages only.
         from langchain.chat_models import init_chat_model  # noqa: PLC0415
@@ -62,7 +62,7 @@ def _init(name: str, **options: Any) -> BaseChatModel:
     return chat
 
 
-def _wishes(chat: BaseChatModel) -> dict[str, Any]:
+def _wanted_fields(chat: BaseChatModel) -> dict[str, Any]:
     """Return the options that we want of a class, if it has them."""
     # Google's client takes 0 as "the default" and 1 as "no second try".
     retries = 1 if type(chat).__module__.startswith("langchain_google") else 0
@@ -97,7 +97,7 @@ class LangChainModel(Model):
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         """Stream the answer. Every error of a vendor comes out as one of ours."""
         try:
-            async with aclosing(await self._opened(request)) as deltas:
+            async with aclosing(await self._open_stream(request)) as deltas:
                 async for delta in deltas:
                     yield delta
         except Exception as error:
@@ -107,12 +107,12 @@ class LangChainModel(Model):
             # A vendor's traceback may show a key; only what nobody foresaw is worth that.
             raise mapped from (error if not mapped.can_retry and mapped.code == "model_error" else None)
 
-    async def _opened(self, request: Request) -> AsyncGenerator[Delta, None]:
+    async def _open_stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         """Return the deltas of an answer, past LangChain where that is possible."""
         messages, chat = to_langchain(request.messages), self._with_options(request.options)
         bound: Runnable[Any, Any] = chat
         if request.tools:
-            bound = chat.bind_tools([_schema(tool) for tool in request.tools])
+            bound = chat.bind_tools([_tool_schema(tool) for tool in request.tools])
         if request.options.stop:
             bound = bound.bind(stop=list(request.options.stop))
         call = await self._direct.prepared(chat, messages, dict(getattr(bound, "kwargs", {}))) if self._direct else None
@@ -148,7 +148,7 @@ class LangChainModel(Model):
             yield stopped
 
 
-def _schema(tool: ToolSpec) -> dict[str, Any]:
+def _tool_schema(tool: ToolSpec) -> dict[str, Any]:
     """Return a tool in OpenAI's form, which every class of LangChain takes."""
     function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
     return {"type": "function", "function": function}

@@ -37,9 +37,9 @@ class Connection(asyncio.Protocol):
         self._transport: Any = None
         self._wait: asyncio.Future[None] | None = None
         self._alarm: asyncio.TimerHandle | None = None
-        self._begin(None)
+        self._begin_exchange(None)
 
-    def _begin(self, patience: float | None) -> None:
+    def _begin_exchange(self, patience: float | None) -> None:
         self._parser = httptools.HttpResponseParser(self)
         self._pieces: list[bytes] = []
         self._size = 0
@@ -47,7 +47,7 @@ class Connection(asyncio.Protocol):
         self._error: Exception | None = None
         self._patience = patience
         self._heard_at = self._loop.time()
-        self._set_alarm(patience, self._check)
+        self._set_alarm(patience, self._check_silence)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Note the transport; asyncio has switched Nagle's algorithm off."""
@@ -106,10 +106,10 @@ class Connection(asyncio.Protocol):
     async def send(self, request: bytes, patience: float | None) -> None:
         """Send a request and wait for the head of the answer; `patience` is how long the provider may say nothing."""
         self.headers = []
-        self._begin(patience)
+        self._begin_exchange(patience)
         self._transport.write(request)
         while not self._has_head:
-            await self._next()
+            await self._wait_for_data()
 
     def __aiter__(self) -> Self:
         return self
@@ -119,7 +119,7 @@ class Connection(asyncio.Protocol):
         while not self._pieces:
             if self._has_end:
                 raise StopAsyncIteration
-            await self._next()
+            await self._wait_for_data()
         data, self._pieces = b"".join(self._pieces), []
         if self._size > _BUFFERED:
             self._transport.resume_reading()
@@ -150,7 +150,7 @@ class Connection(asyncio.Protocol):
             self._alarm.cancel()
         self._alarm = self._loop.call_later(seconds, act) if seconds and act else None
 
-    async def _next(self) -> None:
+    async def _wait_for_data(self) -> None:
         if self._error:
             raise self._error
         self._wait = self._loop.create_future()
@@ -164,12 +164,12 @@ class Connection(asyncio.Protocol):
         self._error = self._error or error
         self._wake()
 
-    def _check(self) -> None:
+    def _check_silence(self) -> None:
         """Look whether the provider fell silent; one look after each silence, not a timer for each piece."""
         assert self._patience is not None  # noqa: S101 - the alarm exists only with it
         left = self._heard_at + self._patience - self._loop.time()
         if left > 0 or self._size:
-            self._set_alarm(max(left, self._patience / 10), self._check)
+            self._set_alarm(max(left, self._patience / 10), self._check_silence)
         else:
             self._fail(TimeoutError(f"nothing came for {self._patience:g} seconds"))
 

@@ -111,10 +111,10 @@ class Events:
             elif not line and self._data:
                 text, self._data = b"\n".join(self._data), []
                 if text != b"[DONE]":
-                    yield _checked(json.loads(text.decode()))
+                    yield _checked_event(json.loads(text.decode()))
 
 
-def _checked(event: Any) -> Event:
+def _checked_event(event: Any) -> Event:
     if not isinstance(event, dict):
         raise StreamedAPIError("an event is no object")
     if event.get("error"):
@@ -127,7 +127,7 @@ def read_openai_chat(event: Event, buffer: DeltaBuffer) -> None:
     for choice in (event.get("choices") or ())[:1]:
         delta = choice.get("delta") or {}
         if text := delta.get("content"):
-            buffer.add_text(_text(text))
+            buffer.add_text(_content_text(text))
         for call in delta.get("tool_calls") or ():
             function = call.get("function") or {}
             buffer.add_call(call.get("index"), call.get("id"), function.get("name"), function.get("arguments") or "")
@@ -137,7 +137,7 @@ def read_openai_chat(event: Event, buffer: DeltaBuffer) -> None:
         buffer.set_usage(counted.get("prompt_tokens") or 0, counted.get("completion_tokens") or 0, cached)
 
 
-def _text(content: Any) -> str:
+def _content_text(content: Any) -> str:
     """Return the text of a content, which compatible servers may send in parts."""
     if isinstance(content, str):
         return content

@@ -109,9 +109,9 @@ class Connection:
                 client_info=Implementation(name="threadkeep", version=version("threadkeep")),
                 cache=None,
             ) as client:
-                await self._serve(client)
+                await self._keep_tools_listed(client)
         except Exception as error:
-            return await _reason(error, stderr)
+            return await _failure_reason(error, stderr)
         return "the connection was closed"
 
     @asynccontextmanager
@@ -129,7 +129,7 @@ class Connection:
         self._is_opening = False
         self._stop_if_possible()
 
-    async def _serve(self, client: Client) -> None:
+    async def _keep_tools_listed(self, client: Client) -> None:
         """List the tools, now and whenever something may have changed. Ends with the error of a lost connection."""
         async with anyio.create_task_group() as beside:
             beside.start_soon(self._listen, client)
@@ -137,7 +137,7 @@ class Connection:
                 while True:
                     self._wake = anyio.Event()
                     with anyio.fail_after(_LOOK_SECONDS if self._client else _CONNECT_SECONDS):
-                        listed = await _list(client)
+                        listed = await _list_tools(client)
                     self.tools = tools_from(self._server, self._config, listed, self.call)
                     self._client = client
                     self._set_state(Connected.READY, None)
@@ -174,7 +174,7 @@ class Connection:
             self.tried.set()
 
 
-async def _list(client: Client) -> list[Listed]:
+async def _list_tools(client: Client) -> list[Listed]:
     """Return all tools of a server, page by page; a server whose pages never end is cut off."""
     page = await client.list_tools()
     found = list(page.tools)
@@ -186,7 +186,7 @@ async def _list(client: Client) -> list[Listed]:
     return found
 
 
-async def _reason(error: BaseException, stderr: StderrTail) -> str:
+async def _failure_reason(error: BaseException, stderr: StderrTail) -> str:
     """Return why a connection failed: the first error behind it, and what the process wrote last."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

@@ -82,7 +82,7 @@ def tool_name(server: str, tool: str) -> str:
 
 def outcome_from(result: CallToolResult) -> ToolOutcome:
     """Return the outcome behind an answer of a server."""
-    texts = [_text(part) for part in result.content]
+    texts = [_part_as_text(part) for part in result.content]
     if result.structured_content is not None and not _says_already(texts, result.structured_content):
         texts.append(canonical(result.structured_content))
     content = storable("\n".join(texts))
@@ -91,12 +91,12 @@ def outcome_from(result: CallToolResult) -> ToolOutcome:
     return ToolOutcome(content=content)
 
 
-def _text(part: ContentBlock) -> str:
+def _part_as_text(part: ContentBlock) -> str:
     match part:
         case TextContent():
             return part.text
         case ImageContent() | AudioContent():
-            return f"[{part.type} {part.mime_type}, {_size(part.data)}, not shown]"
+            return f"[{part.type} {part.mime_type}, {_kilobytes(part.data)}, not shown]"
         case ResourceLink():
             return f"[resource {part.name}: {part.uri}]"
         case EmbeddedResource(resource=TextResourceContents(text=text)):
@@ -107,7 +107,7 @@ def _text(part: ContentBlock) -> str:
             assert_never(part)
 
 
-def _size(base64: str) -> str:
+def _kilobytes(base64: str) -> str:
     return f"{max(1, len(base64) * 3 // 4 // 1024):,} KB"
 
 
