@@ -92,11 +92,11 @@ async def test_what_takes_long_by_nature_is_not_cut(
     postgres_server: PostgresServer, postgres_database: Urls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     postgres_server.execute(
-        "CREATE FUNCTION threadkeep.related() RETURNS void LANGUAGE sql AS 'SELECT pg_sleep(3)'",
+        "CREATE FUNCTION threadkeep.holding() RETURNS void LANGUAGE sql AS 'SELECT pg_sleep(3)'",
         postgres_server.as_admin(postgres_database),
     )
     store = await open_store(postgres_database.server)
-    await store._pool.call("related")  # type: ignore[attr-defined]
+    await store._pool.call("holding")  # type: ignore[attr-defined]
     await store.close()
 
 

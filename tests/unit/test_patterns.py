@@ -25,7 +25,7 @@ from threadkeep.retrieval.model_rewriter import cleaned, flaw
 from threadkeep.retrieval.shown_lists import shown_lists
 from threadkeep.routing.follow_up import follow_up
 from threadkeep.text.excerpt import split
-from threadkeep.text.words import content_words, query_words, words
+from threadkeep.text.words import content_forms, content_words, query_forms, words
 
 PACKAGES = ("threadkeep", "threadkeep_assistants")
 SIZE = 1_000
@@ -52,8 +52,9 @@ WEATHER = ToolSpec(
 FUNCTIONS: dict[str, Callable[[str], object]] = {
     "tokens": tokens_in,
     "words": words,
-    "query": lambda text: query_words([text]),
+    "query": lambda text: query_forms([[text]]),
     "content words": content_words,
+    "content forms": content_forms,
     "follow-up": lambda text: follow_up(text, said(text)),
     "lists": lambda text: shown_lists(said(text)),
     "splitting": split,

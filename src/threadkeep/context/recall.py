@@ -1,16 +1,18 @@
-"""Recall: entries that fell out of the window and match the question are put back, marked as earlier and dated.
+"""Recall: messages that fell out of the window, or are shown shortened, and match the question are put back.
 
-The search itself is the store's, by the `content_words` of the question; here the finds are chosen and told. They stand
-with the question, so that the beginning of the context stays the same bytes.
+The search is the store's, by the forms of the words of the question; here the finds are chosen and told, marked as
+earlier and dated. They stand with the question, so that the beginning of the context stays the same bytes.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import groupby
 
 from threadkeep.context.base import Counter, Line, Working
 from threadkeep.context.blocks import text_of_blocks
 from threadkeep.context.history import in_turns, lines_of
 from threadkeep.context.marks import note, own
+from threadkeep.context.shortening import masked
 from threadkeep.context.window import room_left_for_recall
 from threadkeep.conversation.message import Role
 from threadkeep.text.excerpt import around
@@ -18,41 +20,40 @@ from threadkeep.text.words import content_words
 
 MAX_CHARACTERS = 1200
 """How much of one recalled message is shown."""
+OVERHEAD = 60
+"""Tokens that are left for the note around what is recalled and for its dates."""
 
 
 def recall(working: Working) -> Working:
-    """Put the best of the recalled entries beside the question, in the order of the log."""
+    """Put the best of the recalled messages beside the question, as many as there is room for."""
     material = working.material
-    lost = [line for line in lines_of(material.recalled) if line.seq < working.cut.first and _text(line)]
-    if not lost:
-        return working
-    chosen = pick(lost, room_left_for_recall(working), material.count, _words(working))
+    lost = [line for line in lines_of(material.recalled) if _is_lost(line, working) and _text(line)]
+    chosen = pick(lost, room_left_for_recall(working) - OVERHEAD, material.count, _words(working))
     if not chosen:
         return working
-    texts = "\n".join(text for _, text in chosen)
+    days = groupby(chosen, key=lambda found: f"{found[0].at:%Y-%m-%d}")
+    texts = "\n".join(f"{day}\n" + "\n".join(text for _, text in found) for day, found in days)
     item = {"kind": "recall", "entries": [line.seq for line, _ in chosen]}
     text = note(f"from earlier in this conversation, because it may matter now:\n{texts}")
     return replace(working, beside=(text, *working.beside), trace=(*working.trace, item))
 
 
+def _is_lost(line: Line, working: Working) -> bool:
+    """Whether a line is not, or not in full, in the window."""
+    return line.seq < working.cut.first or (line.seq < working.cut.masked and masked(line) is not line)
+
+
 def pick(ranked: Sequence[Line], room: int, count: Counter, words: Iterable[str] = ()) -> list[tuple[Line, str]]:
-    """Return the best lines, those of one turn together where they fit, with the text that tells each; oldest first."""
-    words, chosen = tuple(words), dict[int, tuple[Line, str]]()
-    for best in ranked:
-        mates = [line for line in ranked if line.turn is not None and line.turn == best.turn]
-        for group in (mates, [best]):
-            texts = {line.seq: (line, _line_text(line, words)) for line in group if line.seq not in chosen}
-            cost = sum(count(own("size", text)) for _, text in texts.values())
-            if texts and cost <= room:
-                room -= cost
-                chosen |= texts
-                break
-    return [chosen[seq] for seq in sorted(chosen)]
-
-
-def _line_text(line: Line, words: tuple[str, ...]) -> str:
-    speaker = "tool result" if line.message.role is Role.TOOL else line.message.role
-    return f"({line.at:%Y-%m-%d %H:%M}, {speaker}) {around(_text(line), words, MAX_CHARACTERS)}"
+    """Return the best lines that fit into the room, with the text that tells each, in the order of the log."""
+    words, chosen = tuple(words), list[tuple[Line, str]]()
+    for line in ranked:
+        speaker = "tool result" if line.message.role is Role.TOOL else line.message.role
+        text = f"({speaker}) {around(_text(line), words, MAX_CHARACTERS)}"
+        cost = count(own("size", text))
+        if cost <= room:
+            room -= cost
+            chosen.append((line, text))
+    return sorted(chosen, key=lambda found: found[0].seq)
 
 
 def _text(line: Line) -> str:
@@ -63,4 +64,4 @@ def _text(line: Line) -> str:
 
 def _words(working: Working) -> tuple[str, ...]:
     _, current = in_turns(working.lines, working.material.turn)
-    return content_words(current[0].message.content) if current and current[0].opens else ()
+    return tuple(content_words(current[0].message.content)) if current and current[0].opens else ()

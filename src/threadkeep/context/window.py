@@ -6,13 +6,13 @@ free. So the beginning of the context stays the same bytes for many turns, which
 turn always stays.
 
 The budget is for everything: tool definitions, the system message, notes, passages and the summary take what they need;
-once something was cut off, recall gets a share of the rest; the history gets what is left, or less by policy.
+what was recalled gets a share of the rest; the history gets what is left, or less by policy.
 """
 
 from dataclasses import replace
 
 from threadkeep.context.base import Counter, Cut, Window, Working
-from threadkeep.context.history import Turn, in_turns, text_of_summary
+from threadkeep.context.history import Turn, in_turns, lines_of, text_of_summary
 from threadkeep.context.marks import own
 from threadkeep.context.shortening import masked, size_of, squeeze
 
@@ -28,7 +28,10 @@ VERBATIM = 0.25
 DEFAULT_TOKENS = 2000
 RECALL_TOKENS = 3000
 RECALL_SHARE = 0.75
-"""Issue 3 measured this split on LoCoMo: of 4,000 tokens a quarter as window and the other 3,000 as recall."""
+"""How much the window leaves to recall: of 4,000 tokens a quarter is window and the other 3,000 are recall, which was
+measured on LoCoMo."""
+MOST_RECALLED = 6000
+"""How much of what a full window has left, because it is cut in large steps, recall may fill."""
 
 
 def window(working: Working) -> Working:
@@ -40,7 +43,7 @@ def window(working: Working) -> Working:
     if len(earlier) < len(every):
         cut = replace(cut, first=_first_seq(earlier, current))
     kept = [_masked_before(turn, cut.masked) for turn in [*earlier, current]]
-    room = room_for_history(working, current, has_cut=cut.first > 0)
+    room = room_for_history(working, current)
     if sum(size_of(turn, count) for turn in kept) > room or sum(map(_messages, kept)) > MAX_MESSAGES:
         kept, cut = _cut_down(working, earlier, current, cut)
     return replace(working, lines=tuple(line for turn in kept for line in turn), cut=cut)
@@ -65,7 +68,7 @@ def _cut_down(working: Working, earlier: list[Turn], current: Turn, cut: Cut) ->
     now does not come back when they have become old.
     """
     count, limit = working.material.count, room_for_question(working)
-    room = room_for_history(working, current, has_cut=cut.first > 0 or len(earlier) > 0)
+    room = room_for_history(working, current)
     current = _masked_before(current, cut.masked)
     past = min(room // 4, sum(size_of(tuple(map(masked, turn)), count) for turn in earlier))
     current, inner = squeeze(current, room - past, limit, count)
@@ -106,13 +109,20 @@ def _messages(turn: Turn) -> int:
     return 1 + sum(1 + len(line.message.tool_calls) for line in turn if line.message.tool_result is None)
 
 
-def room_for_history(working: Working, current: Turn, *, has_cut: bool) -> int:
+def room_for_history(working: Working, current: Turn) -> int:
     """Return how many tokens the history may have, the current turn included.
 
-    A budget of the policy is for what was said before: the current question does not count (R-D6).
+    Room is left for what was really recalled, as far as the current turn does not need it. A budget of the policy is
+    for what was said before: the current question does not count (R-D6).
     """
-    room = _unspent(working) - (_share_of_recall(working) if has_cut else 0)
-    asked = sum(working.material.count(line.message) for line in current if line.opens)
+    count, unspent = working.material.count, _unspent(working)
+    kept, most = 0, max(0, min(RECALL_TOKENS, int(unspent * RECALL_SHARE), _policy_tokens(working)))
+    for line in lines_of(working.material.recalled):
+        kept = min(most, kept + count(line.message))
+        if kept == most:
+            break
+    asked = sum(count(line.message) for line in current if line.opens)
+    room = max(unspent - kept, min(unspent, size_of(current, count)))
     return max(1, min(room, _policy_tokens(working) + asked))
 
 
@@ -122,16 +132,10 @@ def room_for_question(working: Working) -> int:
 
 
 def room_left_for_recall(working: Working) -> int:
-    """Return how many tokens recalled entries may have once the lines are decided: their share, or what they left."""
-    lines = sum(working.material.count(line.message) for line in working.lines)
-    return max(0, min(_share_of_recall(working), _unspent(working) - lines))
-
-
-def _share_of_recall(working: Working) -> int:
-    """Return three quarters of a small room, no more than 3,000 tokens, and no more than the budget of the window."""
-    if not working.material.policy.recall:
-        return 0
-    return max(0, min(RECALL_TOKENS, int(_unspent(working) * RECALL_SHARE), _policy_tokens(working)))
+    """Return how many tokens recalled entries may have once the lines are decided: what these left."""
+    material = working.material
+    most = MOST_RECALLED if material.policy.window is Window.FULL else min(RECALL_TOKENS, _policy_tokens(working))
+    return max(0, min(most, _unspent(working) - sum(material.count(line.message) for line in working.lines)))
 
 
 def _policy_tokens(working: Working) -> int:

@@ -21,7 +21,7 @@ from threadkeep.routing.vocabulary import (
     SMALL,
 )
 from threadkeep.text.stems import stem
-from threadkeep.text.stop_words import BY_LANGUAGE
+from threadkeep.text.stop_words import BY_LANGUAGE, language_of
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019.&/-][^\W_]+)*")
 _PLACE = re.compile(
@@ -76,7 +76,7 @@ class Wording:
         self.text = " ".join(question.split())
         self.written = _WORD.findall(self.text)
         self.words = [_plain(word) for word in self.written]
-        self.stop_words = max(BY_LANGUAGE, key=lambda language: len(language & set(self.words))) | SMALL
+        self.stop_words = BY_LANGUAGE[language_of(self.words)] | SMALL
 
     @cached_property
     def specific(self) -> list[int]:

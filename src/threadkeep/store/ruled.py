@@ -14,9 +14,10 @@ from typing import TypeVar
 
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import Conversation
-from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.cursor import MAX_SEQ, Cursor
 from threadkeep.conversation.entry import Entry, Status, Update
 from threadkeep.conversation.ids import IdSource, check_id
+from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, Turn
 from threadkeep.errors import (
@@ -41,7 +42,7 @@ from threadkeep.store.paging import (
 )
 from threadkeep.store.rules import EndMovedError, Rules, Verb
 from threadkeep.text.search import Query
-from threadkeep.text.words import query_words
+from threadkeep.text.words import query_forms
 
 T = TypeVar("T")
 IMPORT_ATTEMPTS = 10
@@ -186,9 +187,9 @@ class RuledStore(Store):
 
     @abstractmethod
     async def _related(
-        self, scope: Scope, conversation: str, terms: Sequence[str], before: int, limit: int
+        self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], before: int, limit: int
     ) -> tuple[Entry, ...]:
-        """Return the entries that have most to do with these words."""
+        """Return the entries, the best first, that `text.search.relate` names given those that hold forms of words."""
 
     async def list(
         self,
@@ -227,7 +228,8 @@ class RuledStore(Store):
         return await self._search(scope, query, conversation, bound, page)
 
     async def related(
-        self, scope: Scope, conversation: str, words: Sequence[str], *, before: int, limit: int = 20
+        self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], *, before: int, limit: int = 20
     ) -> tuple[Entry, ...]:
         check_limit(limit)
-        return await self._related(scope, check_id(conversation), query_words(words), before, limit)
+        found = await self._related(scope, check_id(conversation), query_forms(words), min(before, MAX_SEQ), limit)
+        return tuple(entry for entry in found if isinstance(entry.body, Message))

@@ -7,7 +7,7 @@ what is shown of it is decided here, so that the same search finds the same on e
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from threadkeep.conversation.value import check_text
@@ -16,8 +16,18 @@ from threadkeep.text.words import MAX_QUERY_WORDS, Word, find_words, query_terms
 
 CANDIDATES = 200
 """How many matching entries, the newest, are ranked for one search."""
-RELATED = 40
+RELATED = 1000
 """How many entries, the newest, are considered for each word when related entries are looked for."""
+NEIGHBOUR = {1: 0.3, 2: 0.3, 3: 0.15, 4: 0.15}
+"""How much of an entry's score its neighbours get, by their distance: an answer rarely repeats the question's words.
+
+Between two messages of a turn the log may have an entry about the turn, so a distance of 4 is two messages."""
+PASSAGE = 16
+"""How many entries in a row are taken as one passage of the conversation."""
+PASSAGE_SHARE = 0.3
+"""How much it counts that a passage, with those beside it, has all the words, even if no entry of it has."""
+FLOOR = 0.2
+"""An entry that scores less than this share of the best one is not related."""
 
 
 class Query:
@@ -74,16 +84,44 @@ def rank(query: Query, texts: Iterable[str]) -> list[Found | None]:
     return found
 
 
-def relate(found: Iterable[Sequence[int]], limit: int) -> list[int]:
+def relate(found: Sequence[Sequence[int]], before: int, limit: int) -> list[int]:
     """Return the entries that have most to do with some words, given for each word the newest entries that hold it.
 
-    A word that few entries hold says more than one that many do; of equals the newer comes first.
+    A word that few entries hold says more than one that many do. What stands around a hit counts too: the neighbours
+    of an entry that fits, and the passages in which the words come together. Of equals the newer entry comes first.
     """
+    size = max((seqs[0] for seqs in found if seqs), default=0)
+    held = [(seqs, math.log(1 + size / len(seqs))) for seqs in found if seqs]
+    total = sum(weight for _, weight in held)
     score: dict[int, float] = {}
-    for seqs in found:
+    passages: dict[int, int] = {}
+    for place, (seqs, weight) in enumerate(held):
         for seq in seqs:
-            score[seq] = score.get(seq, 0) + math.log(1 + RELATED / len(seqs))
-    return sorted(score, key=lambda seq: (-score[seq], -seq))[:limit]
+            score[seq] = score.get(seq, 0.0) + weight / total
+        for passage in {seq // PASSAGE for seq in seqs}:
+            passages[passage] = passages.get(passage, 0) | 1 << place
+    best = _best(score)[:RELATED]
+    around = dict.fromkeys(best, 0.0)
+    for seq in best:
+        for distance, share in NEIGHBOUR.items():
+            for beside in (seq - distance, seq + distance):
+                if 0 < beside < before:
+                    around[beside] = around.get(beside, 0.0) + share * score[seq]
+    together = {passage: _together(passages, passage) / len(held) for passage in {seq // PASSAGE for seq in around}}
+    for seq, share in around.items():
+        around[seq] = score.get(seq, 0.0) + share + PASSAGE_SHARE * together[seq // PASSAGE]
+    floor = FLOOR * max(around.values(), default=0.0)
+    return [seq for seq in _best(around)[:limit] if around[seq] >= floor]
+
+
+def _best(score: Mapping[int, float]) -> list[int]:
+    """Return the entries with the best first, of equals the newer. Two sorts without Python in between are quick."""
+    return sorted(sorted(score, reverse=True), key=score.__getitem__, reverse=True)
+
+
+def _together(passages: Mapping[int, int], passage: int) -> int:
+    """Return how many of the words a passage and those beside it hold."""
+    return (passages.get(passage - 1, 0) | passages.get(passage, 0) | passages.get(passage + 1, 0)).bit_count()
 
 
 def _weights(query: Query, counted: list[list[Word]]) -> dict[str, float]:

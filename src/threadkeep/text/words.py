@@ -6,18 +6,20 @@ A script that is written without spaces (Chinese, Japanese, Thai, ...) gives eac
 import re
 import unicodedata
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any, NamedTuple
 
 from threadkeep.conversation.entry import Body
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.value import check_text
-from threadkeep.text.stop_words import BY_LANGUAGE, STOP_WORDS
+from threadkeep.text.stems import forms
+from threadkeep.text.stop_words import BY_LANGUAGE, language_of
 
 INDEXED_CHARACTERS = 100_000
 """How much of one entry is indexed."""
 MAX_WORD = 64
 MAX_QUERY_WORDS = 32
-MAX_CONTENT_WORDS = 32
+MAX_FORMS = 100
 MAX_INDEX_TERMS = 64
 """How many different words of a query an index is asked for; the rest of a pasted page adds nothing but time."""
 MAX_QUERY_CHARACTERS = 8_000
@@ -33,7 +35,6 @@ _SPOKEN = re.compile(_WORD.pattern.replace("[\u0591", "[\u0300-\u036f\u0591"))
 _MARKS = re.compile(
     "[\u00a0-\u00a9\u00ab-\u00b1\u00b6-\u00b8\u00bb\u2000-\u206f\u20a0-\u20cf\u2190-\u245f\u2500-\u2bff\U0001f000-\U0001faff]+"
 )
-_PLAIN_WORD = re.compile(r"[^\W_]+")
 _ACCENTS = re.compile("[\u0300-\u036f]+")
 
 
@@ -111,9 +112,10 @@ def words_in_order(text: str) -> list[str]:
     return _fold(text) if text.isascii() else [word.text for word in find_words(text)]
 
 
-def query_words(texts: Iterable[str]) -> list[str]:
-    """Return the different words of some texts as they are indexed, as many as a search may have."""
-    return sorted({word for text in texts for word in query_terms(check_text(text))})[:MAX_QUERY_WORDS]
+def query_forms(words: Iterable[Iterable[str]]) -> list[list[str]]:
+    """Return for each word its different forms as they are indexed, as many words and forms as a search may have."""
+    spelled = (list(dict.fromkeys(form for text in each for form in query_terms(check_text(text)))) for each in words)
+    return [each[:MAX_FORMS] for each in islice(filter(None, spelled), MAX_QUERY_WORDS)]
 
 
 def query_terms(text: str) -> list[str]:
@@ -126,17 +128,24 @@ def query_terms(text: str) -> list[str]:
     ]
 
 
-def content_words(question: str) -> tuple[str, ...]:
-    """Return the different words of a question that say what it is about, in order, 32 at most.
+def content_words(text: str, limit: int = MAX_QUERY_WORDS) -> list[str]:
+    """Return the different words of a text, as they are indexed and in order, without the stop words of its language.
 
-    Stop words of English, German, French and Spanish are left out, so "what about it?" has none.
+    It may return none: "what about it?" says nothing that could be looked up.
     """
-    words = dict.fromkeys(word for word in _PLAIN_WORD.findall(question.lower()) if word not in STOP_WORDS)
-    return tuple(words)[:MAX_CONTENT_WORDS]
+    words = dict.fromkeys(query_terms(text[:MAX_QUERY_CHARACTERS]))
+    stop_words = BY_LANGUAGE[language_of(words)]
+    return [word for word in words if word not in stop_words][:limit]
+
+
+def content_forms(text: str) -> list[tuple[str, ...]]:
+    """Return for each content word of a text the forms that it may have in the text's language."""
+    language = language_of(query_terms(text[:MAX_QUERY_CHARACTERS]))
+    return [forms(word, language) for word in content_words(text)]
 
 
 def index_terms(texts: Iterable[str]) -> list[str]:
-    """Return the different words to look for, in order; stop words only if there is nothing else."""
+    """Return the different words to look for in an index, in order; stop words only if there is nothing else."""
     words = dict.fromkeys(word for text in texts for word in words_in_order(text[:MAX_QUERY_CHARACTERS]))
-    stop_words = max(BY_LANGUAGE, key=lambda language: len(language & words.keys()))
+    stop_words = BY_LANGUAGE[language_of(words)]
     return ([word for word in words if word not in stop_words] or list(words))[:MAX_INDEX_TERMS]

@@ -16,7 +16,7 @@ _NOW = word_set("right now today please there currently at moment the")
 _TALKS = word_set("conversation conversations chat chats history")
 _SAID = word_set("talk talked spoke speak say said discuss discussed mention mentioned told tell decided agreed")
 _SEARCHING = "search|find|look up|look through|look for|remind me|have we|did we|have i|did i|what we said|what i said"
-_FILLING = BY_LANGUAGE[0].union(
+_FILLING = BY_LANGUAGE["english"].union(
     _TALKS,
     _SAID,
     word_set(

@@ -60,7 +60,9 @@ BY_KEY = {field.key: field for field in FIELDS}
 
 _DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10))}
 _LETTERS = str.maketrans({"'": "", "’": "", "ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d"})  # noqa: RUF001 - as phones write
-_DULL = BY_LANGUAGE[0] | set(phrases("skill|skills|help|helps|want|need|make|using|use|user|users|into|something"))
+_DULL = BY_LANGUAGE["english"] | set(
+    phrases("skill|skills|help|helps|want|need|make|using|use|user|users|into|something")
+)
 
 
 def is_known(values: Mapping[str, Any], key: str) -> bool:

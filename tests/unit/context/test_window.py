@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
-from tests.unit.context.logs import assistant, entry, material, tool, user
+from tests.unit.context.logs import assistant, entries, entry, material, tool, user
 from threadkeep.context.base import Cut, Material, Policy, Window, Working, cut_in, run
 from threadkeep.context.history import history
 from threadkeep.context.standard import STANDARD
+from threadkeep.context.tokens import count_tokens
 from threadkeep.context.window import MAX_MESSAGES, window
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message
@@ -128,11 +129,17 @@ def test_a_question_is_shortened_only_if_it_alone_is_too_large() -> None:
     assert 7000 < len(text) <= 8000
 
 
-def test_recall_gets_its_share_of_the_room_once_something_is_cut_off() -> None:
-    log = [*exchanges(100), user("now")]
-    without = windowed(material(*log, budget=4000, policy=NO_RECALL))
-    with_recall = windowed(material(*log, budget=4000))
-    assert len(with_recall.lines) < len(without.lines) / 2
+def test_room_is_left_for_what_was_recalled_and_only_for_that() -> None:
+    log = entries(*exchanges(100), user("now"))
+    without = windowed(material(entries=log, budget=4000))
+    assert len(windowed(material(entries=log, budget=4000, recalled=log[:80])).lines) < len(without.lines) / 2
+    assert len(windowed(material(entries=log, budget=4000, recalled=log[:1])).lines) >= len(without.lines) - 4
+
+
+def test_the_current_turn_gets_the_room_before_recall() -> None:
+    log = entries(*exchanges(100), user("now"), assistant("", "a"), tool("a", "x " * 5000))
+    result = windowed(material(entries=log, budget=3000, recalled=log[:80])).lines[-1].message
+    assert count_tokens(result) > 2000
 
 
 def test_no_more_messages_are_shown_than_providers_take() -> None:

@@ -12,6 +12,8 @@ from threadkeep.text.words import (
     INDEXED_CHARACTERS,
     MAX_INDEX_TERMS,
     MAX_WORD,
+    content_forms,
+    content_words,
     index_terms,
     searchable,
     words,
@@ -110,3 +112,22 @@ def test_scripts_without_spaces_are_indexed_by_pairs() -> None:
 
 def test_what_is_indexed_holds_nothing_that_could_be_an_operator() -> None:
     assert " ".join(words_in_order('a" OR b* NEAR(c) ^d -e:f \x00')) == "a or b near c d e f"
+
+
+def test_content_words_leave_out_what_every_text_of_the_language_has() -> None:
+    assert content_words("What is the budget of CC-1001, and the BUDGET of CC-1002?") == [
+        "budget",
+        "cc",
+        "1001",
+        "1002",
+    ]
+    assert content_words("Wie hoch ist das Budget für Köln?") == ["hoch", "budget", "koln"]
+    assert content_words("Сколько стоит билет в Москву?") == ["стоит", "билет", "москву"]
+    assert content_words("東京の天気は？") == ["東京", "京の", "の天", "天気", "気は"]
+    assert content_words("what about it?") == []
+    assert len(content_words(" ".join(map(str, range(100))))) == 32
+
+
+def test_content_words_come_with_their_forms_in_the_language_of_the_text() -> None:
+    assert "bikes" in content_forms("Where did I park the bike?")[-1]
+    assert "билетов" in content_forms("Сколько стоит билет?")[-1]

@@ -60,9 +60,14 @@ class WordIndex:
             found = holding if found is None else found & holding
         return found or set()
 
-    def holding(self, word: str, conversation: str) -> list[int]:
-        """Return the entries of a conversation that hold a word, oldest first."""
-        return self._entries.get(word, {}).get(conversation, [])
+    def newest(self, words: Iterable[str], conversation: str, before: int) -> list[int]:
+        """Return the newest entries of a conversation before an entry that hold one of the words, newest first."""
+        found: set[int] = set()
+        for word in words:
+            seqs = self._entries.get(word, {}).get(conversation, [])
+            end = bisect_left(seqs, before)
+            found.update(seqs[max(0, end - RELATED) : end])
+        return sorted(found, reverse=True)[:RELATED]
 
     def _holding(self, words: list[str], conversation: str | None) -> set[Posting]:
         """Return the entries that hold one of the words."""
@@ -176,12 +181,11 @@ class Catalog:
             newest = nlargest(CANDIDATES, (pair for pair in found if pair[0] <= bound))
         return Candidates([posting for _, posting in newest], bound)
 
-    def related(self, user: str, conversation: str, terms: Iterable[str], before: int) -> list[list[int]]:
-        """Return for each word the newest entries of a conversation before an entry that hold it."""
+    def related(self, user: str, conversation: str, words: Iterable[Sequence[str]], before: int) -> list[list[int]]:
+        """Return for each word the newest entries of a conversation before an entry that hold one of its forms."""
         with self._lock:
             index = self._indexes.get(user, WordIndex())
-            found = [index.holding(term, conversation) for term in terms]
-            return [list(reversed(seqs[: bisect_left(seqs, before)][-RELATED:])) for seqs in found]
+            return [index.newest(forms, conversation, before) for forms in words]
 
     def expired(self, now: datetime, latest: datetime) -> list[Turn]:
         """Return the turns that nobody sees to: no lease until between now and `latest`, or only queued ones."""

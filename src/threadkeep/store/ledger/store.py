@@ -233,12 +233,12 @@ class LedgerStore(EmbeddedStore):
         return await self._read_catalog(scope.tenant, look)
 
     async def _related(
-        self, scope: Scope, conversation: str, terms: Sequence[str], before: int, limit: int
+        self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], before: int, limit: int
     ) -> tuple[Entry, ...]:
         def look(ledgers: TenantLedgers) -> tuple[Entry, ...]:
             with ledgers.reading(scope, conversation) as ledger:
-                found = relate(ledgers.catalog.related(scope.user, conversation, terms, before), limit)
-                return tuple(ledger.entry(seq) for seq in found)
+                found = relate(ledgers.catalog.related(scope.user, conversation, words, before), before, limit)
+                return tuple(ledger.entry(seq) for seq in found if seq <= ledger.tip.last)
 
         return await self._read_catalog(scope.tenant, look)
 

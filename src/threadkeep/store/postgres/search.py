@@ -19,7 +19,7 @@ from threadkeep.store.codec import decode, decode_id, encode_id
 from threadkeep.store.paging import Candidate
 from threadkeep.store.postgres.database import REFUSALS, Database, to_text, to_tree
 from threadkeep.text import words
-from threadkeep.text.search import CANDIDATES, RELATED, Query
+from threadkeep.text.search import CANDIDATES, RELATED, Query, relate
 
 logger = logging.getLogger(__name__)
 
@@ -150,13 +150,16 @@ class Searcher:
         return rows
 
     async def related(
-        self, scope: Scope, conversation: str, terms: Sequence[str], before: int, limit: int
+        self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], before: int, limit: int
     ) -> tuple[Entry, ...]:
-        """Return earlier messages of a conversation that hold some of the words, the best first."""
+        """Return earlier entries of a conversation that have to do with the words, the best first."""
         place = await self._db.place(scope, conversation)
-        quoted = [_quoted(term) for term in terms]
-        rows = await self._find("related", *place, quoted, min(before, 2**31 - 1), RELATED, limit)
-        return tuple(self._db.translator.entry(conversation, row) for row in rows)
+        quoted = [" | ".join(map(_quoted, forms)) for forms in words]
+        rows = await self._find("holding", *place, quoted, min(before, 2**31 - 1), RELATED)
+        found = relate([row["seqs"] for row in rows], before, limit)
+        lines = await self._db.pool.call("entries_at", *place, found) if found else []
+        entries = {row["seq"]: self._db.translator.entry(conversation, row) for row in lines}
+        return tuple(entries[seq] for seq in found if seq in entries)
 
     def _translate(self, rows: Sequence[Any]) -> list[Candidate]:
         found: dict[bytes, tuple[str | None, Tree]] = {}

@@ -205,9 +205,9 @@ class PostgresStore(RuledStore):
         return page(*await self._searcher.search(scope, query, conversation, bound))
 
     async def _related(
-        self, scope: Scope, conversation: str, terms: Sequence[str], before: int, limit: int
+        self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], before: int, limit: int
     ) -> tuple[Entry, ...]:
-        return await self._searcher.related(scope, conversation, terms, before, limit)
+        return await self._searcher.related(scope, conversation, words, before, limit)
 
     async def statistics(self, tenant: str, *, user: str | None = None) -> Statistics:
         row = await self._pool.one("statistics", check_id(tenant), user)

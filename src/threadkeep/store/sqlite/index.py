@@ -162,8 +162,8 @@ def statistics(reader: Reader, tenant: str, user: str | None) -> Statistics:
 # Searching
 
 
-def related(reader: Reader, key: ConversationKey, terms: Sequence[str], before: int) -> list[list[int]]:
-    """Return for each word the newest entries of a conversation before an entry that hold it."""
+def related(reader: Reader, key: ConversationKey, words: Sequence[Sequence[str]], before: int) -> list[list[int]]:
+    """Return for each word the newest entries of a conversation before an entry that hold one of its forms."""
     late = [
         (seq, found)
         for _, conversation, seq, found in _late_words(reader, key.tenant, None, MAX_SEQ)
@@ -175,10 +175,11 @@ def related(reader: Reader, key: ConversationKey, terms: Sequence[str], before: 
         "WHERE word MATCH ? AND e.tenant = ? AND e.conversation = ? AND e.seq < ? ORDER BY word.rowid DESC LIMIT ?"
     )
     holding = []
-    for term in terms:
-        match = f'"¤c{key.conversation}" AND "{term}"'
-        old = reader.db.execute(sql, (match, *key[:2], before, RELATED))
-        holding.append(([seq for seq, found in late if term in found] + [seq for (seq,) in old])[:RELATED])
+    for forms in words:
+        any_form = " OR ".join(f'"{form}"' for form in forms)
+        match = f'"¤c{key.conversation}" AND ({any_form})'
+        old = [seq for (seq,) in reader.db.execute(sql, (match, *key[:2], before, RELATED))]
+        holding.append(([seq for seq, found in late if not found.isdisjoint(forms)] + old)[:RELATED])
     return holding
 
 

@@ -102,6 +102,13 @@ class SqliteLog(ConversationLog):
             raise EntryNotFound
         return self._decode([row])[0]
 
+    def at(self, seqs: Sequence[int]) -> tuple[Entry, ...]:
+        """Return those of some entries that are there, in this order."""
+        found = {
+            entry.seq: entry for entry in self._entries("AND seq IN (SELECT value FROM json_each(?))", json.dumps(seqs))
+        }
+        return tuple(found[seq] for seq in seqs if seq in found)
+
     def between(self, first: int, last: int) -> tuple[Entry, ...]:
         return tuple(self._entries("AND seq BETWEEN ? AND ? ORDER BY seq", first, last))
 
@@ -123,7 +130,7 @@ class SqliteLog(ConversationLog):
     def messages_up_to(self, seq: int) -> int:
         return self.db.value(f"SELECT messages FROM entry {_HERE} AND seq = ?", (*self._keys, seq)) or 0
 
-    def _entries(self, condition: str, *bindings: int) -> list[Entry]:
+    def _entries(self, condition: str, *bindings: int | str) -> list[Entry]:
         return self._decode(self.db.execute(f"{_ENTRY} {condition}", (*self._keys, *bindings)))
 
     def _decode(self, rows: Iterable[Sequence[Any]]) -> list[Entry]:

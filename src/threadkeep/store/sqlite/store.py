@@ -16,7 +16,6 @@ import apsw
 
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import Conversation, NewConversation
-from threadkeep.conversation.cursor import MAX_SEQ
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import IdSource, check_id
@@ -135,12 +134,15 @@ class SqliteStore(EmbeddedStore):
             return await asyncio.to_thread(search)
 
     async def _related(
-        self, scope: Scope, conversation: str, terms: Sequence[str], before: int, limit: int
+        self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], before: int, limit: int
     ) -> tuple[Entry, ...]:
-        with self._snapshot():
-            log = self._reader.log(scope, conversation)
-            found = relate(index.related(self._reader, log.key, terms, min(before, MAX_SEQ)), limit)
-            return tuple(log.entry(seq) for seq in found)
+        def look() -> tuple[Entry, ...]:
+            with translating_sqlite_errors(self._searcher.db), self._searcher.snapshot():
+                log = self._searcher.log(scope, conversation)
+                return log.at(relate(index.related(self._searcher, log.key, words, before), before, limit))
+
+        async with self._searching:
+            return await asyncio.to_thread(look)
 
     async def statistics(self, tenant: str, *, user: str | None = None) -> Statistics:
         with self._snapshot():

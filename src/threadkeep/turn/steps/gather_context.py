@@ -12,7 +12,7 @@ from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
 from threadkeep.retrieval.base import Passage
 from threadkeep.store.base import MAX_LIMIT, ROOT
-from threadkeep.text.words import content_words
+from threadkeep.text.words import content_forms
 from threadkeep.turn.active_turn import ActiveTurn
 from threadkeep.turn.lookup import Found
 
@@ -21,9 +21,8 @@ SPARE = 10
 """How many entries more than the newest messages are read at once: state changes, and the rest of a turn."""
 ANSWER_SHARE = 4
 """A quarter of a model's window is left for its answer."""
-RELATED = 12
-BRANCHES = 8
-"""How many times as many related messages are looked at, because those of other branches do not count."""
+RELATED = 250
+"""How many related messages are looked at: those of other branches do not count, and the room decides how many fit."""
 
 
 async def gather_context(
@@ -55,7 +54,7 @@ async def gather_context(
         material = replace(material, summary=summary)
     context = run(active.assistant.processors, material)
     if policy.recall and _is_cut(entries, context.cut):
-        recalled = await _recall(active, entries, context.cut)
+        recalled = await _recall(active, entries, context.cut, found)
         context = run(active.assistant.processors, replace(material, recalled=recalled)) if recalled else context
     return context if found is None else replace(context, trace=(*context.trace, found.item))
 
@@ -169,16 +168,23 @@ async def _where_it_stands(active: ActiveTurn) -> tuple[str, ...]:
     return (f"{said} {machine.instructions.get(here, '')}".strip(),)
 
 
-async def _recall(active: ActiveTurn, entries: tuple[Entry, ...], cut: Cut) -> tuple[Entry, ...]:
+async def _recall(active: ActiveTurn, entries: tuple[Entry, ...], cut: Cut, found: Found | None) -> tuple[Entry, ...]:
     """Return earlier messages of this branch that have to do with the question, the best first."""
     asked = [entry.body for entry in entries if isinstance(entry.body, Message) and entry.body.role is Role.USER]
-    words = content_words(asked[-1].content) if asked else ()
+    words = _looked_for(asked[-1].content, found) if asked else []
     if not words:
         return ()
     lease, store = active.lease, active.deps.store
-    before = max(entries[0].seq, cut.first)
-    found = await store.related(lease.scope, lease.conversation, words, before=before, limit=RELATED * BRANCHES)
-    if not found:
+    before = max(entries[0].seq, cut.first, cut.masked)
+    related = await store.related(lease.scope, lease.conversation, words, before=before, limit=RELATED)
+    if not related:
         return ()
-    tree = await store.tree(lease.scope, lease.conversation)
-    return tuple(entry for entry in found if tree.holds(active.place, entry.seq))[:RELATED]
+    runs = (await store.tree(lease.scope, lease.conversation)).path(active.place)
+    return tuple(entry for entry in related if any(run.first <= entry.seq <= run.last for run in runs))
+
+
+def _looked_for(question: str, found: Found | None) -> list[tuple[str, ...]]:
+    """Return the forms of the words to recall by: of the question as it was rewritten, where it was."""
+    if found is None or found.rewrite is None:
+        return content_forms(question)
+    return content_forms(" ".join((found.rewrite.text, *found.rewrite.words)))

@@ -172,6 +172,16 @@ BEGIN
     END IF;
 END $$;
 
+-- Those of some entries that are there.
+CREATE FUNCTION threadkeep.entries_at(p_tenant integer, p_owner integer, p_id bytea, p_seqs integer[])
+RETURNS SETOF threadkeep.line LANGUAGE plpgsql STABLE AS $$
+DECLARE here record;
+BEGIN
+    SELECT * INTO here FROM threadkeep.find(p_tenant, p_owner, p_id);
+    RETURN QUERY SELECT NULL::text, e.seq, e.parent, e.kind, e.turn, e.created_at, e.id, e.tokens, e.content, e.parts
+    FROM threadkeep.entry e WHERE e.tenant = p_tenant AND e.conversation = here.key AND e.seq = ANY (p_seqs);
+END $$;
+
 -- What a read of an entry that is not there answers.
 CREATE FUNCTION threadkeep.refusal(p_conversation bigint) RETURNS threadkeep.line LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE line threadkeep.line;

@@ -187,8 +187,9 @@ BEGIN
     ORDER BY k.place;
 END $$;
 
--- Where the newest messages before an entry are that hold a word. Runs as the owner, like `candidates`, and for the same reason.
-CREATE FUNCTION threadkeep.holding(
+-- Where the newest messages before an entry are that hold one of the forms of a word. Runs as the owner, like `candidates`,
+-- and for the same reason.
+CREATE FUNCTION threadkeep.holding_word(
     p_tenant integer, p_owner integer, p_conversation bigint, p_word tsquery, p_before integer, p_limit integer
 ) RETURNS TABLE (seq integer)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -201,13 +202,10 @@ BEGIN
     ORDER BY w.seq DESC LIMIT p_limit;
 END $$;
 
-CREATE FUNCTION threadkeep.related(
-    p_tenant integer, p_owner integer, p_id bytea, p_words text[], p_before integer,
-    p_each integer, p_limit integer, p_caught_up boolean
-) RETURNS TABLE (
-    refused text, seq integer, parent integer, kind smallint, turn integer, created_at timestamptz,
-    id bytea, tokens integer, content bytea, parts jsonb
-) LANGUAGE plpgsql STABLE AS $$
+-- The same for several words: a row for each, in order. What has to do with what is decided in Python, for every backend.
+CREATE FUNCTION threadkeep.holding(
+    p_tenant integer, p_owner integer, p_id bytea, p_words text[], p_before integer, p_each integer, p_caught_up boolean
+) RETURNS TABLE (refused text, seqs integer[]) LANGUAGE plpgsql STABLE AS $$
 DECLARE here bigint;
 BEGIN
     PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
@@ -223,15 +221,8 @@ BEGIN
         RETURN;
     END IF;
     RETURN QUERY
-    WITH hit AS (
-        SELECT k.seq, count(*) OVER (PARTITION BY said.word) AS often
-        FROM unnest(p_words) said (word),
-             LATERAL threadkeep.holding(p_tenant, p_owner, here, said.word::tsquery, p_before, p_each) k
-    ), best AS (
-        SELECT hit.seq, sum(ln(1 + p_each::float8 / hit.often)) AS score
-        FROM hit GROUP BY hit.seq ORDER BY score DESC, hit.seq DESC LIMIT p_limit
+    SELECT NULL::text, ARRAY(
+        SELECT k.seq FROM threadkeep.holding_word(p_tenant, p_owner, here, said.word::tsquery, p_before, p_each) k
     )
-    SELECT NULL::text, e.seq, e.parent, e.kind, e.turn, e.created_at, e.id, e.tokens, e.content, e.parts
-    FROM best JOIN threadkeep.entry e ON e.tenant = p_tenant AND e.conversation = here AND e.seq = best.seq
-    ORDER BY best.score DESC, best.seq DESC;
+    FROM unnest(p_words) WITH ORDINALITY said (word, place) ORDER BY said.place;
 END $$;
