@@ -179,7 +179,7 @@ class Store(ABC):
 
     @abstractmethod
     async def close(self) -> None:
-        """Let everything go that was accepted, then release files and connections. A second call does nothing."""
+        """Finish every accepted write, then release files and connections. A second call does nothing."""
 
     @abstractmethod
     async def ping(self) -> None:

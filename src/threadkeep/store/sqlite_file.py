@@ -9,28 +9,21 @@ from typing import Any
 
 import apsw
 
-from threadkeep.errors import (
-    StoreBusy,
-    StoreCorrupt,
-    StoreDenied,
-    StoreError,
-    StoreFull,
-    StoreReadOnly,
-    StoreUnavailable,
-)
+from threadkeep import errors
+from threadkeep.errors import StoreError, StoreUnavailable
 from threadkeep.store.filesystem import explain, kind_of
 
 BUSY_MILLISECONDS = 30_000
 
 _ERRORS: tuple[tuple[type[apsw.Error], type[StoreError]], ...] = (
-    (apsw.BusyError, StoreBusy),
-    (apsw.LockedError, StoreBusy),
-    (apsw.FullError, StoreFull),
-    (apsw.ReadOnlyError, StoreReadOnly),
-    (apsw.PermissionsError, StoreDenied),
-    (apsw.AuthError, StoreDenied),
-    (apsw.CorruptError, StoreCorrupt),
-    (apsw.NotADBError, StoreCorrupt),
+    (apsw.BusyError, errors.StoreBusy),
+    (apsw.LockedError, errors.StoreBusy),
+    (apsw.FullError, errors.StoreFull),
+    (apsw.ReadOnlyError, errors.StoreReadOnly),
+    (apsw.PermissionsError, errors.StoreDenied),
+    (apsw.AuthError, errors.StoreDenied),
+    (apsw.CorruptError, errors.StoreCorrupt),
+    (apsw.NotADBError, errors.StoreCorrupt),
 )
 
 

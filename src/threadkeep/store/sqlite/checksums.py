@@ -13,6 +13,7 @@ from threadkeep.store.sqlite_file import Database
 
 _pack = struct.Struct("<12q").pack
 _SIGN = 1 << 31
+_NONE_FITS = 1 << 40
 
 ENTRY = "tenant, conversation, seq, parent, kind, turn, created_at, id, tokens, head, newest, content, parts"
 ENTRY_NUMBERS = (
@@ -31,24 +32,20 @@ def checksum(*columns: Any) -> int:
 
 
 def row_checksum(tenant: int, conversation: int, row: Sequence[Any]) -> int:
-    """Return the checksum of an entry: of the numbers in `ENTRY_NUMBERS`, id, content and parts. It is made fast."""
-    crc = crc32(_pack(tenant, conversation, *row[:10]))
-    id, content, parts = row[10:13]
-    if id is not None:
-        crc = crc32(id, crc)
-    if content is not None:
-        crc = crc32(content, crc)
-    if parts is not None:
-        crc = crc32(parts, crc)
-    return crc - ((crc & _SIGN) << 1)
-
-
-def is_intact(key: Sequence[Any], row: Sequence[Any]) -> bool:
-    """Whether an entry, with its checksum at the end, is as it was stored; damage can even make numbers of bytes."""
+    """Return the checksum of an entry: of the numbers in `ENTRY_NUMBERS`, id, content and parts. It is made fast. Where
+    damage has made something else of a number, or numbers of bytes, no stored checksum fits."""
     try:
-        return bool(row_checksum(key[0], key[1], row) == row[-1])
+        crc = crc32(_pack(tenant, conversation, *row[:10]))
+        id, content, parts = row[10:13]
+        if id is not None:
+            crc = crc32(id, crc)
+        if content is not None:
+            crc = crc32(content, crc)
+        if parts is not None:
+            crc = crc32(parts, crc)
     except (TypeError, struct.error):
-        return False
+        return _NONE_FITS
+    return crc - ((crc & _SIGN) << 1)
 
 
 def _entry_checksum(*columns: Any) -> int:

@@ -20,7 +20,7 @@ from threadkeep.store.base import Draft
 from threadkeep.store.codec import STATE, SUMMARY, Packer, Row, decode, decode_id, decode_text, moment
 from threadkeep.store.embedded import ConversationLog
 from threadkeep.store.record import DraftEnd, OpenTurn, Tip
-from threadkeep.store.sqlite.checksums import CONVERSATION, ENTRY_NUMBERS, SETTINGS, checksum, is_intact
+from threadkeep.store.sqlite.checksums import CONVERSATION, ENTRY_NUMBERS, SETTINGS, checksum, row_checksum
 from threadkeep.store.sqlite_file import Database
 
 _HERE = "WHERE tenant = ? AND conversation = ?"
@@ -136,11 +136,13 @@ class SqliteLog(ConversationLog):
     def _decode(self, rows: Iterable[Sequence[Any]]) -> list[Entry]:
         """Return the entries behind rows; refuse one that is not as it was stored. This is most of a restore."""
         entries: list[Entry] = []
-        conversation, unpack, adopt = self.id, self._packer.unpack, Entry.adopt
-        stored_at, at = None, None
+        add, adopt, unpack = entries.append, Entry.adopt, self._packer.unpack
+        conversation, stored_at, at = self.id, None, None
+        tenant, key = self._keys
         for row in rows:
-            self._check(row)
-            seq, parent, kind, turn, created_at, tokens, _, _, _, _, id, content, parts, _ = row
+            seq, parent, kind, turn, created_at, tokens, _, _, _, _, id, content, parts, crc = row
+            if row_checksum(tenant, key, row) != crc:
+                raise self._damaged(row)
             if created_at != stored_at:
                 stored_at, at = created_at, moment(created_at)
             tokens = None if tokens < 0 else tokens
@@ -148,24 +150,24 @@ class SqliteLog(ConversationLog):
                 body: Body = decode_text(kind, id, tokens, unpack(content))
             else:
                 body = decode(Row(kind, id, tokens, unpack(content), unpack(parts)))
-            entries.append(
-                adopt(
-                    {
-                        "conversation": conversation,
-                        "seq": seq,
-                        "parent": parent or None,
-                        "turn": None if turn < 0 else turn,
-                        "created_at": at,
-                        "body": body,
-                    }
-                )
-            )
+            fields = {
+                "conversation": conversation,
+                "seq": seq,
+                "parent": parent or None,
+                "turn": None if turn < 0 else turn,
+                "created_at": at,
+                "body": body,
+            }
+            add(adopt(fields))
         return entries
 
     def _check(self, row: Sequence[Any]) -> None:
         """Refuse an entry that is not as it was stored."""
-        if not is_intact(self.key, row):
-            raise StoreCorrupt(f"Entry {row[0]} of conversation {self.id} is damaged.")
+        if row_checksum(*self._keys, row) != row[-1]:
+            raise self._damaged(row)
+
+    def _damaged(self, row: Sequence[Any]) -> StoreCorrupt:
+        return StoreCorrupt(f"Entry {row[0]} of conversation {self.id} is damaged.")
 
     # The tree
 
