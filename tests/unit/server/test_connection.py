@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from tests.integration.serving import Server, serving
+from threadkeep.conversation.message import Message, Role
+from threadkeep.conversation.scope import LOCAL
 from threadkeep.server.connection import MOST_HEAD_BYTES, MOST_QUEUED, Connection, ConnectionLimits, connections_within
 from threadkeep.testing.scripted_model import ScriptedModel
 
@@ -216,8 +218,8 @@ async def test_a_request_that_does_not_arrive_in_time_is_given_up(half: bytes) -
 async def test_a_reader_that_never_reads_is_cut_off() -> None:
     async with serving(connection=Hasty) as server:
         path = await server.conversation()
-        for _ in range(8):
-            await server.say(path, "word " * 180_000)
+        stored = server.conversations.at(LOCAL, path.rpartition("/")[2])
+        await stored.append(*[Message(role=Role.USER, content="word " * 180_000)] * 8)
         reader, writer = await server.connect()
         reader._transport.pause_reading()  # type: ignore[attr-defined]
         writer.write(f"GET {path}/events?after=0 HTTP/1.1\r\n".encode() + HOST + b"\r\n")
