@@ -1,13 +1,14 @@
 """The real small model, in this process and behind its own HTTP server. Installed by `make test`."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.errors import ModelRefused, UnknownModel
 from threadkeep.llm.answer import Answer
-from threadkeep.llm.base import Model, Request, Text
+from threadkeep.llm.base import Model, ModelOptions, Request, Text
 from threadkeep.llm.langchain import LangChainModel
 from threadkeep.llm.loading import NO_REAL_MODELS, load_model
 from threadkeep.llm.local import LocalModel
@@ -54,6 +55,15 @@ async def test_closing_stops_it_and_the_next_request_is_answered(local: LocalMod
 async def test_a_request_beyond_its_window_is_refused(local: LocalModel) -> None:
     with pytest.raises(ModelRefused, match="8192"):
         await asked(local, Request(messages=(Message(role=Role.USER, content="word " * 9000),)))
+
+
+async def test_its_options_are_heard(local: LocalModel) -> None:
+    options = ModelOptions(temperature=0, seed=1, max_tokens=3)
+    first = await asked(local, replace(REQUEST, options=options))
+    assert (first.reason, first.usage and first.usage.output_tokens) == ("length", 3)
+    assert (await asked(local, replace(REQUEST, options=options))).text == first.text
+    with pytest.raises(ModelRefused, match="takes no option reasoning_effort"):
+        await asked(local, replace(REQUEST, options=ModelOptions(reasoning_effort="low")))
 
 
 async def test_a_history_with_tools_from_another_model_is_told_in_words(local: LocalModel) -> None:

@@ -24,7 +24,6 @@ _UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minute
 
 
 def add_keys_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `threadkeep keys`."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="create|list|revoke")
     create = new_action(actions, "create", "make a key and show it once")
     create.add_argument("--tenant", required=True, help="whose data the key opens")
@@ -45,7 +44,6 @@ def add_keys_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_store_flag(parser: argparse.ArgumentParser) -> None:
-    """Let a command name the store."""
     parser.add_argument("--store", metavar="URL", help="where conversations are kept (default: the one that is set)")
 
 
@@ -59,12 +57,10 @@ def _duration(text: str) -> timedelta:
 def new_action(
     actions: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, purpose: str
 ) -> argparse.ArgumentParser:
-    """Declare one of the things that a command does."""
     return actions.add_parser(name, help=purpose, description=purpose, allow_abbrev=False)
 
 
 def run_keys(arguments: argparse.Namespace) -> int:
-    """Do what was asked for."""
     settings = checked_settings(arguments.store, is_made=arguments.action == "create")
     return asyncio.run(_act_on_keys(settings.store, arguments))
 
@@ -133,7 +129,6 @@ def _state_of(key: ApiKey) -> str:
 
 
 def add_logins_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `threadkeep logins`."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="list|end")
     listing = new_action(actions, "list", "list the browsers that are signed in")
     listing.add_argument("--tenant", help="of this tenant only")
@@ -145,7 +140,6 @@ def add_logins_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_logins(arguments: argparse.Namespace) -> int:
-    """Do what was asked for."""
     return asyncio.run(_act_on_logins(checked_settings(arguments.store).store, arguments))
 
 

@@ -30,7 +30,6 @@ SHOWN = 10
 
 
 def add_chat_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `threadkeep chat`."""
     parser.add_argument("--assistant", metavar="NAME", help="who answers: an installed assistant, or module:name")
     parser.add_argument("--model", metavar="NAME", help="the model that answers: provider:model, or demo")
     parser.add_argument(

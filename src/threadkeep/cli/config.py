@@ -20,13 +20,11 @@ HIDDEN = "(hidden)"
 
 
 def add_config_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `threadkeep config`."""
     add_setting_flags(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run_config(arguments: argparse.Namespace) -> int:
-    """Print the settings."""
     flags, file = given_flags(arguments), read_trusted_file(os.environ)
     settings = load_settings(os.environ, flags, file)
     known = origins(os.environ, flags, file)
@@ -127,7 +125,6 @@ def add_setting_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def given_flags(arguments: argparse.Namespace) -> dict[str, object]:
-    """Return the values of these flags."""
     parser = argparse.ArgumentParser(add_help=False)
     add_setting_flags(parser)
     return {name: getattr(arguments, name) for name in vars(parser.parse_args([]))}

@@ -73,8 +73,6 @@ async def check_store(settings: Settings) -> AsyncIterator[Finding]:
 
 
 class _Listener(logging.Handler):
-    """Keeps the warnings of a log."""
-
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
         self.heard: list[str] = []
@@ -153,7 +151,6 @@ async def check_model(settings: Settings) -> AsyncIterator[Finding]:
 
 
 async def check_mcp(settings: Settings) -> AsyncIterator[Finding]:
-    """Connect to every MCP server."""
     async with McpServers(settings.mcp.servers) as servers:
         await servers.settled(MCP_SECONDS)
         states = servers.states()
@@ -167,7 +164,6 @@ async def check_mcp(settings: Settings) -> AsyncIterator[Finding]:
 
 
 async def check_port(settings: Settings) -> AsyncIterator[Finding]:
-    """Try to listen where a server would."""
     place = f"{settings.host}:{settings.port}"
     try:
         family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
@@ -263,7 +259,6 @@ CHECKS: tuple[Callable[[Settings], AsyncIterator[Finding]], ...] = (
 
 
 def add_doctor_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `threadkeep doctor`."""
     add_setting_flags(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
 

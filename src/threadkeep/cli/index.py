@@ -31,7 +31,6 @@ _OPERATOR = re.compile("[<>!]=|[<>=]")
 
 
 def add_index_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `threadkeep index`."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="add|list|remove|search")
     add = actions.add_parser("add", help="add documents, or bring them up to date")
     add.add_argument("index", type=Path, help="the file of the index; it is made if it is missing")
@@ -55,7 +54,6 @@ def add_index_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_index(arguments: argparse.Namespace) -> int:
-    """Do what was asked for."""
     terminal = Terminal(sys.stdin, sys.stdout, sys.stderr, os.environ)
     try:
         return asyncio.run(_act_on_index(arguments, terminal))
@@ -127,7 +125,6 @@ class _Adding:
         self._done += _file_size(path)
 
     async def write(self) -> None:
-        """Write what was taken up."""
         group, self._group = self._group, []
         written, unchanged = await self._index.add(group)
         self.added = Added(self.added.written + written, self.added.unchanged + unchanged)
@@ -191,7 +188,6 @@ class Progress:
         self.clear()
 
     def show(self, done: int, remark: str) -> None:
-        """Draw the bar anew."""
         share = min(done / self._total, 1.0)
         bar = "█" * int(share * WIDTH)
         self._draw(f"{bar:░<{WIDTH}} {share:4.0%}  {remark}")

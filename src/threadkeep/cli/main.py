@@ -36,7 +36,6 @@ MODULES = {"keys": "api_keys", "logins": "api_keys"} | dict.fromkeys(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and answer its exit status."""
     _stand_in_for_closed_streams()
     parser = _main_parser()
     called = parser.parse_args(argv)

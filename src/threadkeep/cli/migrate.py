@@ -12,12 +12,10 @@ from threadkeep.runtime import migrate
 
 
 def add_migrate_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `threadkeep migrate`."""
     parser.add_argument("--store", metavar="URL", help="the store to migrate (default: the one that is set)")
 
 
 def run_migrate(arguments: argparse.Namespace) -> int:
-    """Migrate, and print one line for each migration."""
     settings = trusted_settings({"store": arguments.store})
     applied = asyncio.run(migrate(settings.store))
     for name in applied:

@@ -60,12 +60,10 @@ LAST_SECONDS = 5
 
 
 def add_serve_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `threadkeep serve`."""
     add_setting_flags(parser)
 
 
 def run_serve(arguments: argparse.Namespace) -> int:
-    """Serve until told to stop."""
     settings = trusted_settings(given_flags(arguments))
     if settings.auth == "none" and not is_loopback(settings.host):
         return _refuse(f"{settings.host} is not a loopback address; {HOW_TO_OPEN}", 2)

@@ -32,7 +32,6 @@ class SlashCommand(NamedTuple):
 
 
 def run_command(line: str, session: Session, follower: Follower) -> None:
-    """Do what a line with a slash says."""
     name, _, argument = line.removeprefix("/").partition(" ")
     if name not in COMMANDS and session.assistant.agent is not None:
         # An assistant that leads a conversation may know commands of its own: /status.

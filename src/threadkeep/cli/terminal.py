@@ -53,11 +53,9 @@ class PlainStream:
     """Shows text as it is."""
 
     def feed(self, text: str) -> str:
-        """Return the text."""
         return text
 
     def finish(self) -> str:
-        """Return nothing: nothing is held back."""
         return ""
 
 
@@ -72,7 +70,6 @@ class MarkdownStream:
         self._styles: tuple[str, ...] = ()
 
     def feed(self, text: str) -> str:
-        """Take in more text; return what can be shown by now."""
         shown = []
         *lines, rest = (self._held + text).split("\n")
         for line in lines:
@@ -82,7 +79,6 @@ class MarkdownStream:
         return "".join(shown)
 
     def finish(self) -> str:
-        """Return what was held back; the text is over."""
         return self._show(self._held, is_whole=True)
 
     def _show(self, text: str, *, is_whole: bool) -> str:
@@ -157,7 +153,6 @@ class MarkdownStream:
 
 
 def paint(text: str, *styles: str) -> str:
-    """Return the text in these styles of a terminal."""
     return f"\x1b[{';'.join(styles)}m{text}\x1b[0m" if text and styles else text
 
 
@@ -192,11 +187,9 @@ class Terminal:
             raise
 
     def stream(self) -> TextStream:
-        """Return what marks up one message."""
         return MarkdownStream() if self.is_styled else PlainStream()
 
     def show(self, text: str) -> None:
-        """Show a piece of an answer."""
         if text:
             self._stdout.write(text)
             self._stdout.flush()

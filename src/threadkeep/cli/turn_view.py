@@ -34,7 +34,6 @@ class TurnView:
         self.mine: set[str] = set()
 
     def show(self, event: Event) -> None:
-        """Show one event."""
         match event.what:
             case TextDelta(message=message, text=text):
                 self._write_text(message, text)
@@ -50,7 +49,6 @@ class TurnView:
                 self._show_turn_end(event.what)
 
     def message(self, message: Message) -> None:
-        """Show a message of the past."""
         if message.role is Role.TOOL and message.tool_result is not None:
             result = message.tool_result
             self._show_result(result.tool_call_id, message.content, result.error, result.duration_ms)

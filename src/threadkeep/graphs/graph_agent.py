@@ -60,7 +60,6 @@ class GraphAgent(Agent):
         self._shown = frozenset(shown)
 
     async def think(self, asked: Asked) -> AsyncIterator[Thought]:
-        """Run the graph once."""
         heard = _Heard()
         try:
             async with aclosing(self._run_graph(asked)) as parts:
@@ -108,7 +107,6 @@ class GraphAgent(Agent):
 
 
 def _thoughts_written(part: Any) -> Iterator[Thought]:
-    """Yield what a node wrote to the stream."""
     if isinstance(part, Block):
         yield Shown(part)
     elif isinstance(part, dict) and isinstance(part.get("kind"), str):
@@ -125,7 +123,6 @@ class _Heard:
 
     @property
     def unanswered(self) -> list[dict[str, Any]]:
-        """The calls that nothing in the graph has answered."""
         return list(self._calls.values())
 
     def said(self, message: BaseMessage, *, aloud: bool) -> Iterator[Thought]:

@@ -34,12 +34,10 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """The text so far."""
         self._texts = ["".join(self._texts)]
         return self._texts[0]
 
     def add(self, delta: Delta) -> None:
-        """Take up one more delta."""
         match delta:
             case Text():
                 self._texts.append(delta.text)

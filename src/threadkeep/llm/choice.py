@@ -55,12 +55,10 @@ their providers recommended for everyday work in November 2026."""
 
 
 def provider_named(name: str) -> Provider | None:
-    """Return the provider of that name, None if it is not in the table."""
     return next((provider for provider in PROVIDERS if provider.name == name), None)
 
 
 def pip_line(name: str) -> str:
-    """Return the line that installs what a provider needs."""
     provider = provider_named(name)
     if provider and provider.extra:
         return f"pip install 'threadkeep[{name}]'"

@@ -45,7 +45,6 @@ class DemoModel(Model):
         self._limit = limit
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
-        """Speak the reply word by word, then its tool calls."""
         reply = await self._reply_in_time(request)
         for word in _WORD.findall(reply.text):
             yield Text(word)

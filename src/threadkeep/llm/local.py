@@ -59,7 +59,6 @@ def _read_string(file: BinaryIO) -> bytes:
 
 
 def _skip_value(file: BinaryIO, kind: int) -> None:
-    """Pass over one value."""
     if kind == _STRING:
         file.seek(_read_number(file, "<Q"), 1)
     elif kind == _ARRAY:

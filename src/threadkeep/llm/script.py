@@ -92,7 +92,6 @@ class Scene:
 
     @cached_property
     def tools(self) -> frozenset[str]:
-        """The names of the tools that may be called."""
         return frozenset(tool.name for tool in self.request.tools)
 
     @cached_property

@@ -33,7 +33,6 @@ def title_request(question: str, answer: str) -> Request:
 
 
 def is_title_request(request: Request) -> bool:
-    """Return whether a request was made by `title_request`."""
     return bool(request.messages) and request.messages[0].content == _INSTRUCTIONS
 
 

@@ -47,7 +47,6 @@ class FunctionTool(Tool):
         self.spec = ToolSpec(name=name, description=Docstring.of(function).summary, parameters=self._signature.schema)
 
     async def run(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
-        """Check the arguments, call the function within the time limit, and return how it went."""
         timeout = context.timeout if self._timeout is None else self._timeout
         return await attempt(lambda: self._call_function(args, context), timeout)
 

@@ -39,11 +39,9 @@ class Registry:
         return len(self._tools)
 
     def get(self, name: str) -> Tool | None:
-        """Return the tool of that name, or None."""
         return self._tools.get(name)
 
     def specs(self) -> tuple[ToolSpec, ...]:
-        """Return all tools as a model sees them."""
         return tuple(tool.spec for tool in self)
 
     def plus(self, found: Iterable[Tool]) -> "Registry":

@@ -160,7 +160,6 @@ class _RequestRecorder:
         return getattr(self._api, name)
 
     async def async_request_streamed(self, method: str, path: str, body: Any, options: Any = None) -> Any:
-        """Take the request."""
         self.request = self._api._build_request(method, path, body, options)
 
         return _no_events()

@@ -95,7 +95,6 @@ class LangChainModel(Model):
         return cls(chat_model_named(name, **options), name)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
-        """Stream the answer. Every error of a vendor comes out as one of ours."""
         try:
             async with aclosing(await self._open_stream(request)) as deltas:
                 async for delta in deltas:

@@ -54,7 +54,6 @@ class Connection(asyncio.Protocol):
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Parse what came, and wake whoever waits for it."""
         self._heard_at = self._loop.time()
         try:
             self._parser.feed_data(data)
@@ -82,7 +81,6 @@ class Connection(asyncio.Protocol):
             raise ConnectionError("an answer without a question")
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Note a header."""
         self.headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
@@ -93,12 +91,10 @@ class Connection(asyncio.Protocol):
             self.headers.clear()
 
     def on_body(self, body: bytes) -> None:
-        """Note a piece of the body."""
         self._pieces.append(body)
         self._size += len(body)
 
     def on_message_complete(self) -> None:
-        """Note that the answer is whole."""
         if self._has_head:
             self._has_end = True
             self.is_reusable = self._parser.should_keep_alive()
@@ -127,7 +123,6 @@ class Connection(asyncio.Protocol):
         return data
 
     def drop(self) -> None:
-        """Cut the connection."""
         self.is_reusable = False
         self._set_alarm(None)
         self._transport.abort()
@@ -218,7 +213,6 @@ class Transport:
         )
 
     async def aclose(self) -> None:
-        """Close what is idle."""
         for connection in chain.from_iterable(self._idle.values()):
             connection.drop()
         self._idle.clear()

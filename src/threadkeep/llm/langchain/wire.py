@@ -29,17 +29,14 @@ class DeltaBuffer:
         self._half = ""
 
     def add_text(self, text: str) -> None:
-        """Take up some text."""
         self._texts.append(text)
 
     def add_call(self, index: int | str | None, id: str | None, name: str | None, args: str) -> None:
-        """Take up a part of a tool call."""
         self.has_calls = True
         place = self._call_index(index, id, name)
         self._calls.append(CallPart(index=place, id=id or None, name=name or None, args=args))
 
     def set_usage(self, given: int, made: int, cached: int) -> None:
-        """Note the tokens that were counted so far."""
         self._usage = Usage(input_tokens=max(0, given), output_tokens=max(0, made), cached_tokens=max(0, cached))
 
     def drain(self) -> Iterator[Delta]:
@@ -98,7 +95,6 @@ class Events:
         self._data: list[bytes] = []
 
     def feed(self, data: bytes) -> Iterator[Event]:
-        """Yield the events that are whole now."""
         self._rest.append(data)
         if b"\n" not in data:
             return
@@ -176,7 +172,6 @@ class AnthropicReader:
         self._counted: dict[str, int] = {}
 
     def __call__(self, event: Event, buffer: DeltaBuffer) -> None:
-        """Read one event."""
         match event.get("type"):
             case "content_block_delta":
                 delta = event["delta"]

@@ -116,7 +116,6 @@ class Connection:
 
     @asynccontextmanager
     async def _open(self, stderr: StderrTail) -> AsyncIterator[Any]:
-        """Open the way to the server."""
         self._is_opening = True
         try:
             async with open_transport(self._config, stderr, lambda: self._wake.set()) as streams:

@@ -58,7 +58,6 @@ class McpServers:
         return not late
 
     async def close(self) -> None:
-        """Close all connections and end the processes that were started for them."""
         for connection in self._connections.values():
             connection.stop()
         await asyncio.gather(*self._owners)

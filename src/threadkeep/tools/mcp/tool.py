@@ -36,8 +36,6 @@ Call = Callable[[str, Mapping[str, Any]], Awaitable[ToolOutcome]]
 
 
 class McpTool(Tool):
-    """One tool that a server listed."""
-
     def __init__(self, server: str, config: McpServer, listed: Listed, call: Call) -> None:
         hints = listed.annotations or ToolAnnotations()
         self.spec = ToolSpec(
@@ -53,7 +51,6 @@ class McpTool(Tool):
         self._call = call
 
     async def run(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
-        """Have the server run the call within the time limit, and return how it went."""
         return await attempt(lambda: self._call(self._name, args), self._timeout)
 
 
@@ -81,7 +78,6 @@ def tool_name(server: str, tool: str) -> str:
 
 
 def outcome_from(result: CallToolResult) -> ToolOutcome:
-    """Return the outcome behind an answer of a server."""
     texts = [_part_as_text(part) for part in result.content]
     if result.structured_content is not None and not _says_already(texts, result.structured_content):
         texts.append(canonical(result.structured_content))

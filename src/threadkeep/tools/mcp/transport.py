@@ -99,7 +99,6 @@ class _Watched:
         return getattr(self._stream, "last_context", None)
 
     async def receive(self) -> Any:
-        """Return the next message."""
         return await self._stream.receive()
 
     async def aclose(self) -> None:
