@@ -121,7 +121,7 @@ def _records(found: list[dict[str, Any]], start: int) -> list[Record]:
 
 
 def _record(fields: dict[str, Any]) -> Record:
-    if fields.pop("format", FORMAT) > (FORMAT if "opening" in fields else IMPORTING):
+    if fields.pop("format", FORMAT) > (IMPORTING if "imported" in fields else FORMAT):
         raise StoreTooNew
     return Record.model_validate(fields)
 
