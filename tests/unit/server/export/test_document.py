@@ -161,57 +161,6 @@ def test_a_person_reads_what_was_said_and_done() -> None:
         assert said in text
 
 
-MARKDOWN = """# Plan
-
-Buy **two** *big* ~~red~~ `boxes`:
-
-3. [Shop](https://example.org/?a=1&b=2 "Open")
-4. Home
-
-| What | Price |
-|:-----|------:|
-| box  |     3 |
-
-```python
-print("<b>")
-```
-"""
-
-
-def _text(markdown: str, role: Role = Role.ASSISTANT) -> str:
-    """Return what a file shows of a message with this text."""
-    page = _page(Message(role=role, content=markdown))
-    return page.partition('<div class="text" dir="auto">')[2].partition("</div>\n</article>")[0]
-
-
-def test_markdown_is_drawn() -> None:
-    drawn = _text(MARKDOWN)
-    assert "<h3>Plan</h3>" in drawn
-    assert "<p>Buy <strong>two</strong> <em>big</em> <s>red</s> <code>boxes</code>:</p>" in drawn
-    assert '<ol start="3">' in drawn
-    link = '<a href="https://example.org/?a=1&amp;b=2" title="Open" rel="noopener noreferrer">Shop</a>'
-    assert f"<li>{link}</li>" in drawn
-    assert '<td align="right">3</td>' in drawn
-    assert '<pre><code>print("&lt;b&gt;")\n</code></pre>' in drawn
-
-
-@pytest.mark.parametrize(("role", "shown"), [(Role.USER, "one<br>\ntwo"), (Role.ASSISTANT, "one\ntwo")])
-def test_the_end_of_a_line_is_one_where_a_person_typed_it(role: Role, shown: str) -> None:
-    assert f"<p>{shown}</p>" in _text("one\ntwo", role)
-
-
-def test_an_image_is_a_link() -> None:
-    drawn = _text("![a chart](https://example.org/c.png)")
-    assert '!<a href="https://example.org/c.png" rel="noopener noreferrer">a chart</a>' in drawn
-
-
-@pytest.mark.parametrize(
-    "text", ["> " * 60 + "deep", "- " * 60 + "deep", "[only]: https://example.org", "a *b*\n" * 9000]
-)
-def test_what_cannot_be_drawn_is_shown_as_it_was_written(text: str) -> None:
-    assert text in Page(_text(text)).text
-
-
 def _blocks(*blocks: Block) -> str:
     return _page(Message(role=Role.ASSISTANT, blocks=blocks))
 
