@@ -17,6 +17,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from http.client import HTTPConnection, HTTPException
+from logging.handlers import BufferingHandler
 from pathlib import Path
 from typing import NamedTuple
 
@@ -67,27 +68,19 @@ async def check_store(settings: Settings) -> AsyncIterator[Finding]:
         with _store_warnings() as warnings:
             yield _will_be_migrated(shown, pending) if pending else await _try_store(shown, settings.store)
         for warning in warnings:
-            yield Finding(Grade.WARN, "store", warning)
+            yield Finding(Grade.WARN, "store", warning.getMessage())
     except ThreadkeepError as error:
         yield Finding(Grade.FAIL, "store", f"{shown}: {error}", _store_advice(error))
 
 
-class _Listener(logging.Handler):
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self.heard: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.heard.append(record.getMessage())
-
-
 @contextmanager
-def _store_warnings() -> Iterator[list[str]]:
+def _store_warnings() -> Iterator[list[logging.LogRecord]]:
     """Collect what a store has to say when it is opened, so that it is told as a finding."""
-    logger, listener = logging.getLogger("threadkeep.store"), _Listener()
+    logger, listener = logging.getLogger("threadkeep.store"), BufferingHandler(1_000)
+    listener.setLevel(logging.WARNING)
     logger.addHandler(listener)
     try:
-        yield listener.heard
+        yield listener.buffer
     finally:
         logger.removeHandler(listener)
 

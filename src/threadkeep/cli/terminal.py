@@ -10,7 +10,7 @@ import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
-from typing import Protocol, TextIO
+from typing import TextIO
 
 try:
     import readline
@@ -39,30 +39,11 @@ _SPAN = re.compile(r"`(?P<code>[^`]+)`(?!`)|\*\*(?P<bold>[^\s*](?:.*?\S)??)\*\*|
 _STYLES = {"code": CYAN, "bold": BOLD, "italic": ITALIC}
 
 
-class TextStream(Protocol):
-    """What turns text into what is shown of it, piece by piece."""
-
-    def feed(self, text: str) -> str:
-        """Take in more text; return what can be shown by now."""
-
-    def finish(self) -> str:
-        """Return what was held back; the text is over."""
-
-
-class PlainStream:
-    """Shows text as it is."""
-
-    def feed(self, text: str) -> str:
-        return text
-
-    def finish(self) -> str:
-        return ""
-
-
 class MarkdownStream:
-    """Marks up one message."""
+    """Marks up one message, piece by piece; without styles it is shown as it is."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_styled: bool = True) -> None:
+        self._is_styled = is_styled
         self._held = ""
         self._fence = ""
         self._is_begun = False
@@ -70,6 +51,9 @@ class MarkdownStream:
         self._styles: tuple[str, ...] = ()
 
     def feed(self, text: str) -> str:
+        """Take in more text; return what can be shown by now."""
+        if not self._is_styled:
+            return text
         shown = []
         *lines, rest = (self._held + text).split("\n")
         for line in lines:
@@ -79,7 +63,8 @@ class MarkdownStream:
         return "".join(shown)
 
     def finish(self) -> str:
-        return self._show(self._held, is_whole=True)
+        """Return what was held back; the text is over."""
+        return self._show(self._held, is_whole=True) if self._is_styled else ""
 
     def _show(self, text: str, *, is_whole: bool) -> str:
         """Return what can be shown of the rest of a line, and hold back the other part of it."""
@@ -186,8 +171,8 @@ class Terminal:
             self._stdout.write("\n")
             raise
 
-    def stream(self) -> TextStream:
-        return MarkdownStream() if self.is_styled else PlainStream()
+    def stream(self) -> MarkdownStream:
+        return MarkdownStream(is_styled=self.is_styled)
 
     def show(self, text: str) -> None:
         if text:

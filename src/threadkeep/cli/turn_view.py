@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from threadkeep.cli.terminal import Terminal, TextStream
+from threadkeep.cli.terminal import MarkdownStream, Terminal
 from threadkeep.conversation.blocks import Block
 from threadkeep.conversation.events import (
     Event,
@@ -30,7 +30,7 @@ class TurnView:
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
         self._names: dict[str, str] = {}
-        self._writing: tuple[str, TextStream] | None = None
+        self._writing: tuple[str, MarkdownStream] | None = None
         self.mine: set[str] = set()
 
     def show(self, event: Event) -> None:

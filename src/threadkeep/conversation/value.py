@@ -70,6 +70,11 @@ def check_text(text: object) -> str:
     return text
 
 
+def storable(text: str) -> str:
+    """Return the text with every lone surrogate replaced, because no store can keep one."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
 def check_json(value: object) -> Any:
     """Return `value`, which must be plain JSON: finite numbers, string keys, valid text, bounded depth."""
     level: list[object] = [value]

@@ -10,7 +10,7 @@ from typing import Any
 
 from threadkeep.conversation.ids import IdSource
 from threadkeep.conversation.message import ToolCall, Usage
-from threadkeep.conversation.value import check_json
+from threadkeep.conversation.value import check_json, storable
 from threadkeep.errors import InvalidInput
 from threadkeep.llm.base import CallPart, Delta, Stopped, Text, Used
 
@@ -55,18 +55,13 @@ class Answer:
         """Return the tool calls in order, each with an id of its own."""
         calls: dict[str, ToolCall] = {}
         for _, part in sorted(self._parts.items()):
-            given = _writable(part.id)[:255]
+            given = storable(part.id)[:255]
             id = given if given and given not in calls else f"call_{new_id().replace('-', '')}"
             args, flaw = _arguments("".join(part.args))
             if flaw:
                 self.flaws[id] = flaw
-            calls[id] = ToolCall(id=id, name=_writable(part.name)[:64] or "unnamed", args=args)
+            calls[id] = ToolCall(id=id, name=storable(part.name)[:64] or "unnamed", args=args)
         return tuple(calls.values())
-
-
-def _writable(text: str) -> str:
-    """Return the text without halves of characters, which no store can keep."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _arguments(text: str) -> tuple[dict[str, Any], str | None]:

@@ -14,7 +14,7 @@ from pydantic_core import to_jsonable_python
 
 from threadkeep.background import is_being_cancelled
 from threadkeep.conversation.blocks import Block, Narrative
-from threadkeep.conversation.value import check_json
+from threadkeep.conversation.value import check_json, storable
 from threadkeep.errors import InvalidInput
 from threadkeep.tools.base import ToolOutcome
 
@@ -49,11 +49,6 @@ def canonical(value: object) -> str:
     plain = to_jsonable_python(value, inf_nan_mode="null")
     text = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return storable(text)
-
-
-def storable(text: str) -> str:
-    """Return the text with every lone surrogate replaced, because no store can keep one."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 async def attempt(work: Callable[[], Awaitable[ToolOutcome]], timeout: float | None) -> ToolOutcome:

@@ -23,10 +23,11 @@ from mcp.types import (
 )
 from mcp.types import Tool as Listed
 
+from threadkeep.conversation.value import storable
 from threadkeep.llm.base import ToolSpec
 from threadkeep.tools.base import Tool, ToolContext, ToolOutcome
 from threadkeep.tools.mcp import McpServer
-from threadkeep.tools.outcome import attempt, canonical, failure, storable
+from threadkeep.tools.outcome import attempt, canonical, failure
 
 _LONGEST = 64
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")

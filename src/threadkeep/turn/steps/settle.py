@@ -7,9 +7,9 @@ from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Status, Update
 from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall, Usage
 from threadkeep.conversation.turn import Failure, TurnChange, TurnState
+from threadkeep.conversation.value import storable
 from threadkeep.errors import ContentTooLarge
 from threadkeep.store.base import Appendable, Draft
-from threadkeep.tools.outcome import storable
 from threadkeep.turn.active_turn import ActiveTurn
 
 MOST_SAID = 2_000
