@@ -98,6 +98,9 @@ def _function_call(verb: str, arguments: Sequence[Any]) -> str:
         f"threadkeep.moment() + ${number}::interval" if isinstance(argument, FromNow) else f"${number}"
         for number, argument in enumerate(arguments, 1)
     )
+    if verb == "commit":
+        # What returns nothing is called as an expression, which is cheaper than a table without rows.
+        return f"SELECT threadkeep.{verb}({places})"
     return f"SELECT {_LISTED if verb == 'list' else '*'} FROM threadkeep.{verb}({places})"
 
 

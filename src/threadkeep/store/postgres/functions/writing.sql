@@ -77,8 +77,14 @@ DECLARE
 BEGIN
     IF p_places IS NOT NULL THEN
         -- Nobody takes these conversations for indexed, or deletes them, while their rows in `behind` are held.
-        PERFORM FROM unnest(p_places) n JOIN threadkeep.behind b
-            ON b.tenant = p_tenant AND b.owner = n.owner AND b.conversation = n.conversation FOR KEY SHARE OF b;
+        -- One, which is what a writer alone sends, is looked up without a join.
+        IF cardinality(p_places) = 1 THEN
+            PERFORM FROM threadkeep.behind b WHERE b.tenant = p_tenant
+                AND b.owner = p_places[1].owner AND b.conversation = p_places[1].conversation FOR KEY SHARE;
+        ELSE
+            PERFORM FROM unnest(p_places) n JOIN threadkeep.behind b
+                ON b.tenant = p_tenant AND b.owner = n.owner AND b.conversation = n.conversation FOR KEY SHARE OF b;
+        END IF;
         GET DIAGNOSTICS done = ROW_COUNT;
         IF done < cardinality(p_places) THEN
             PERFORM threadkeep.fall_behind(p_tenant, p_places);
