@@ -1,18 +1,19 @@
 """The database as the rest of this folder uses it: calls, the keys of scopes, refusals as errors, rows as values."""
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple, Protocol
 
 import asyncpg
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import MAX_SEQ
-from threadkeep.conversation.entry import Entry, Status
+from threadkeep.conversation.entry import Body, Entry, Status
 from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Jump, Tree
 from threadkeep.conversation.turn import Turn, TurnState
 from threadkeep.errors import AlreadyExists, ConversationNotFound, EntryNotFound, InvalidCursor
-from threadkeep.store.codec import Packer, Row, decode, decode_id, encode_id
+from threadkeep.store.codec import STATE, Packer, Row, decode, decode_id, decode_text, encode_id
 from threadkeep.store.postgres.jsonb import dump_text, load, load_text, restore
 from threadkeep.store.postgres.pool import Pool
 
@@ -61,16 +62,29 @@ class Translator:
         content = self._packer.unpack(line["content"])
         return Row(line["kind"], line["id"], line["tokens"], content, load_text(line["parts"]))
 
-    def entry(self, conversation: str, line: Columns) -> Entry:
-        """Return an entry of a conversation."""
-        return Entry.trusted(
-            conversation=conversation,
-            seq=line["seq"],
-            parent=line["parent"] or None,
-            turn=line["turn"],
-            created_at=line["created_at"],
-            body=decode(self.row(line)),
-        )
+    def entries(self, conversation: str, lines: Iterable[asyncpg.Record]) -> tuple[Entry, ...]:
+        """Return the entries of a conversation from rows that end with the columns of a line. This is most of what
+        Python does in a restore."""
+        entries = []
+        unpack, adopt = self._packer.unpack, Entry.adopt
+        for *_, seq, parent, kind, turn, created_at, id, tokens, content, parts in lines:
+            if parts is None and kind < STATE:
+                body: Body = decode_text(kind, id, tokens, unpack(content))
+            else:
+                body = decode(Row(kind, id, tokens, unpack(content), load_text(parts)))
+            entries.append(
+                adopt(
+                    {
+                        "conversation": conversation,
+                        "seq": seq,
+                        "parent": parent or None,
+                        "turn": turn,
+                        "created_at": created_at,
+                        "body": body,
+                    }
+                )
+            )
+        return tuple(entries)
 
 
 class Database:
@@ -177,13 +191,10 @@ def to_tree(head: int, newest: int, jumps: list[int] | None) -> Tree:
 
 def to_turn(scope: Scope, conversation: str, row: Columns) -> Turn:
     """Return an open turn."""
-    return Turn.trusted(
-        scope=scope,
-        conversation=conversation,
-        number=row["number"],
-        state=TurnState(row["state"]),
-        owner=to_text(row["owner"]),
-        fence=row["fence"],
-        taken=row["taken"],
-        until=row["until"],
-    )
+    return Turn.trusted(scope=scope, conversation=conversation, **turn_columns(row))
+
+
+def turn_columns(row: Columns) -> dict[str, Any]:
+    """Return what the row of an open turn says of it."""
+    columns = {name: row[name] for name in ("number", "fence", "taken", "until")}
+    return {**columns, "state": TurnState(row["state"]), "owner": to_text(row["owner"])}

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from threadkeep.conversation.entry import Entry, Update
 from threadkeep.conversation.scope import Scope
-from threadkeep.conversation.turn import TurnChange, TurnState
+from threadkeep.conversation.turn import TurnChange
 from threadkeep.errors import ConversationNotFound, KeyReused, StoreCorrupt
 from threadkeep.store.codec import STATE, TURN, Row, decode, decode_id, encode_id
-from threadkeep.store.postgres.database import REMEMBERED, Columns, Place, Translator, to_text
+from threadkeep.store.postgres.database import Columns, Place, Translator, turn_columns
 from threadkeep.store.postgres.jsonb import dump, escape, load_text
 from threadkeep.store.postgres.pool import Pool
 from threadkeep.store.record import DraftEnd, KeyUse, OpenTurn, Record, Replay, Tip, place_entries
@@ -82,67 +82,38 @@ class PostgresEnd(NamedTuple):
             raise StoreCorrupt(f"Entry {turn} opened a queued turn, but does not say so.")
         return body
 
+    def remembered(self) -> "PostgresEnd":
+        """Return the end without what was read beside it."""
+        return self if self.facts is None else self._replace(asked=_NOTHING, facts=None)
+
     def _fact(self, name: str, asked: Asked) -> Any:
         if self.facts is None or self.asked != asked:
             raise MissingError(asked)
         return self.facts[name]
 
 
-class Ends:
-    """Reads ends, and remembers those that were written last."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-        self._ends: dict[Place, PostgresEnd] = {}
-
-    def get(self, where: Place) -> PostgresEnd | None:
-        """Return the end as it was left."""
-        return self._ends.get(where)
-
-    def set(self, where: Place, end: PostgresEnd) -> None:
-        """Remember where a log was left."""
-        if len(self._ends) >= REMEMBERED:
-            self._ends.clear()
-        self._ends[where] = end if end.facts is None else end._replace(asked=_NOTHING, facts=None)
-
-    def forget(self, where: Place) -> None:
-        """Forget what has changed."""
-        self._ends.pop(where, None)
-
-    async def read(self, scope: Scope, conversation: str, where: Place, asked: Asked) -> PostgresEnd:
-        """Return the end as it is now."""
-        key = bytes.fromhex(asked.key) if asked.key else None
-        rows = await self._pool.call("end_of", *where, asked.parent, asked.queued, key)
-        if not rows:
-            raise ConversationNotFound
-        row = rows[0]
-        pieces = row["pieces"] or 0
-        draft = DraftEnd(decode_id(row["message"]), row["turn"], row["characters"], row["bytes"]) if pieces else None
-        return PostgresEnd(
-            scope=scope,
-            id=conversation,
-            conversation=row["conversation"],
-            version=row["version"],
-            tip=Tip(row["last"], row["head"], row["newest"]),
-            total=row["total"],
-            messages=row["messages"],
-            open_turns={turn["number"]: to_open_turn(turn) for turn in row["turns"]},
-            draft=draft,
-            pieces=pieces,
-            asked=asked,
-            facts=row,
-        )
-
-
-def to_open_turn(row: Columns) -> OpenTurn:
-    """Return an open turn as the rules know it."""
-    return OpenTurn.trusted(
-        number=row["number"],
-        state=TurnState(row["state"]),
-        owner=to_text(row["owner"]),
-        fence=row["fence"],
-        taken=row["taken"],
-        until=row["until"],
+async def read_end(pool: Pool, scope: Scope, conversation: str, where: Place, asked: Asked) -> PostgresEnd:
+    """Return the end of a log as it is now."""
+    key = bytes.fromhex(asked.key) if asked.key else None
+    rows = await pool.call("end_of", *where, asked.parent, asked.queued, key)
+    if not rows:
+        raise ConversationNotFound
+    row = rows[0]
+    pieces = row["pieces"] or 0
+    draft = DraftEnd(decode_id(row["message"]), row["turn"], row["characters"], row["bytes"]) if pieces else None
+    return PostgresEnd(
+        scope=scope,
+        id=conversation,
+        conversation=row["conversation"],
+        version=row["version"],
+        tip=Tip(row["last"], row["head"], row["newest"]),
+        total=row["total"],
+        messages=row["messages"],
+        open_turns={turn["number"]: OpenTurn.trusted(**turn_columns(turn)) for turn in row["turns"]},
+        draft=draft,
+        pieces=pieces,
+        asked=asked,
+        facts=row,
     )
 
 

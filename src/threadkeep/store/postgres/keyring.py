@@ -61,26 +61,11 @@ class PostgresKeyRing(KeyRing):
 
 
 def _key(row: asyncpg.Record) -> ApiKey:
-    return ApiKey(
-        id=row["id"],
-        digest=row["digest"],
-        hint=row["hint"],
-        scope=Scope(tenant=row["tenant"], user=row["person"]),
-        role=KeyRole(row["role"]),
-        created_at=row["created_at"],
-        expires_at=row["expires_at"],
-        revoked_at=row["revoked_at"],
-    )
+    names = ("id", "digest", "hint", "created_at", "expires_at", "revoked_at")
+    scope = Scope(tenant=row["tenant"], user=row["person"])
+    return ApiKey(scope=scope, role=KeyRole(row["role"]), **{name: row[name] for name in names})
 
 
 def _login(row: asyncpg.Record) -> Login:
-    login = row["login"]
-    return Login(
-        id=login["id"],
-        digest=login["digest"],
-        key=_key(row["key"]),
-        device=login["device"],
-        created_at=login["created_at"],
-        idle_until=login["idle_until"],
-        ends_at=login["ends_at"],
-    )
+    names = ("id", "digest", "device", "created_at", "idle_until", "ends_at")
+    return Login(key=_key(row["key"]), **{name: row["login"][name] for name in names})

@@ -158,7 +158,7 @@ class Searcher:
         rows = await self._find("holding", *place, quoted, min(before, 2**31 - 1), RELATED)
         found = relate([row["seqs"] for row in rows], before, limit)
         lines = await self._db.pool.call("entries_at", *place, found) if found else []
-        entries = {row["seq"]: self._db.translator.entry(conversation, row) for row in lines}
+        entries = {entry.seq: entry for entry in self._db.translator.entries(conversation, lines)}
         return tuple(entries[seq] for seq in found if seq in entries)
 
     def _translate(self, rows: Sequence[Any]) -> list[Candidate]:
@@ -168,7 +168,7 @@ class Searcher:
             if row["conversation"] not in found:
                 found[row["conversation"]] = to_text(row["title"]), to_tree(row["head"], row["newest"], row["jumps"])
             title, tree = found[row["conversation"]]
-            entry = self._db.translator.entry(decode_id(row["conversation"]), row)
+            (entry,) = self._db.translator.entries(decode_id(row["conversation"]), [row])
             candidates.append(Candidate(entry, lambda title=title: title, lambda tree=tree: tree))  # type: ignore[misc]
         return candidates
 

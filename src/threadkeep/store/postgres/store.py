@@ -150,7 +150,7 @@ class PostgresStore(RuledStore):
 
     async def _entries(self, verb: str, scope: Scope, conversation: str, *arguments: int | None) -> tuple[Entry, ...]:
         lines = await self._db.lines(verb, *await self._db.place(scope, conversation), *arguments)
-        return tuple(self._db.translator.entry(conversation, line) for line in lines)
+        return self._db.translator.entries(conversation, lines)
 
     async def count(self, scope: Scope, conversation: str, *, head: int | None = None, after: int = ROOT) -> int:
         place = await self._db.place(scope, conversation)
@@ -174,7 +174,7 @@ class PostgresStore(RuledStore):
                 offset=offset,
                 text=text if line["content"] else "",
             )
-        return LogPage(entries=tuple(self._db.translator.entry(conversation, line) for line in lines), draft=draft)
+        return LogPage(entries=self._db.translator.entries(conversation, lines), draft=draft)
 
     async def state(self, scope: Scope, conversation: str, *, at: int | None = None) -> State:
         entries = await self._entries("state", scope, conversation, optional(at))

@@ -19,7 +19,7 @@ from threadkeep.errors import AlreadyExists, StoreBusy, StoreError, StoreUnavail
 from threadkeep.store.base import Created
 from threadkeep.store.codec import decode_id, encode_id
 from threadkeep.store.postgres.database import REMEMBERED, Database, Place
-from threadkeep.store.postgres.ends import Asked, Commit, Ends, MissingError, PostgresEnd, escaped, to_commit
+from threadkeep.store.postgres.ends import Asked, Commit, MissingError, PostgresEnd, escaped, read_end, to_commit
 from threadkeep.store.postgres.faults import MovedError, is_cut
 from threadkeep.store.postgres.jsonb import dump
 from threadkeep.store.postgres.pool import ATTEMPTS, Pool
@@ -45,7 +45,7 @@ class Log:
     def __init__(self, database: Database, ids: IdSource) -> None:
         self._db = database
         self._ids = ids
-        self._ends = Ends(database.pool)
+        self._ends: dict[Place, PostgresEnd] = {}
         self._committer = Committer(database.pool)
         self._locks: dict[Place, asyncio.Lock] = {}
         self._writers = 0
@@ -58,7 +58,7 @@ class Log:
 
     def forget(self, where: Place) -> None:
         """Remember nothing of a conversation that is deleted or comes back."""
-        self._ends.forget(where)
+        self._ends.pop(where, None)
 
     async def create(self, scope: Scope, new: NewConversation, key: IdempotencyKey | None, at: datetime) -> Created:
         """Create a conversation, or find it by its key."""
@@ -124,9 +124,9 @@ class Log:
         asked = Asked(key=use.name if use else None)
         cut: tuple[Decision[T], Commit] | None = None
         for attempt in range(MOST_MOVES):
-            known = self._ends.get(where) if attempt == 0 else None
-            end = known or await self._ends.read(scope, conversation, where, asked)
-            self._ends.forget(where)
+            # Taken out, and put back only when it is known how the log ends.
+            known = self._ends.pop(where, None) if attempt == 0 else None
+            end = known or await read_end(self._db.pool, scope, conversation, where, asked)
             if cut is not None and await self._is_stored(where, end, cut[1]):
                 return cut[0].answer(cut[1].entries_made), len(cut[1].entries_made)
             try:
@@ -140,7 +140,9 @@ class Log:
                             raise
                         cut = decision, commit
                         continue
-                    self._ends.set(where, commit.end)
+                    if len(self._ends) >= REMEMBERED:
+                        self._ends.clear()
+                    self._ends[where] = commit.end.remembered()
                     return decision.answer(commit.entries_made), len(commit.entries_made)
                 if known is None:
                     return decision.answer(await self._between(where, end, decision.again)), 0
@@ -168,7 +170,7 @@ class Log:
         if again is None:
             return ()
         lines = await self._db.pool.call("entries_between", where.tenant, end.conversation, *again)
-        return tuple(self._db.translator.entry(end.id, line) for line in lines)
+        return self._db.translator.entries(end.id, lines)
 
 
 Waiting = tuple[Commit, asyncio.Future[None]]
