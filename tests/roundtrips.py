@@ -25,7 +25,7 @@ async def exported(store: Store, selection: Selection = EVERYTHING) -> bytes:
 
 async def imported(store: Store, items: Iterator[Portable | Problem], scope: Scope = LOCAL) -> Report:
     """Import everything, whoever it belongs to."""
-    importer = Importer(store, scope, keep_owners=True)
+    importer = Importer(store, scope, keep_users=True, keep_tenants=True)
     for item in items:
         await importer.add(item)
     return importer.report

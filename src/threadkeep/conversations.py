@@ -5,7 +5,7 @@ engine that answers, the store and the bus are private.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
@@ -26,6 +26,9 @@ from threadkeep.store.base import ConversationPage, HitPage, Statistics, Store
 from threadkeep.store.keyring import KeyRing
 from threadkeep.tools.mcp.servers import McpServers
 from threadkeep.tools.registry import Registry
+from threadkeep.transfer.exporter import Selection
+from threadkeep.transfer.importer import Importer
+from threadkeep.transfer.moving import export_archive, export_lines, finetune_lines
 from threadkeep.turn.assistant import Assistant
 from threadkeep.turn.local_bus import list_topic
 from threadkeep.turn.notify_bridge import NotifyBridge
@@ -113,6 +116,21 @@ class Conversations:
                 return bool(await subscription.get(seconds))
 
             yield wait
+
+    # In bulk
+
+    def export(self, selection: Selection, form: str) -> AsyncIterator[str | bytes]:
+        """Yield a selection as `jsonl`, `zip` or `finetune`."""
+        exports: dict[str, Callable[..., AsyncIterator[str | bytes]]] = {
+            "jsonl": export_lines,
+            "zip": export_archive,
+            "finetune": finetune_lines,
+        }
+        return exports[form](self._store, selection, lambda done: None)
+
+    def importer(self, scope: Scope, *, keep_users: bool = False) -> Importer:
+        """Return what takes in conversations for a user, or for the users of the tenant that they name."""
+        return Importer(self._store, scope, keep_users=keep_users)
 
     # For administrators of a tenant
 

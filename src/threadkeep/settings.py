@@ -179,6 +179,7 @@ class Settings(BaseModel):
     )
     max_message_bytes: int = Field(default=MAX_BYTES, ge=1, description="how large one message may be")
     max_body_bytes: int = _limit(8 * MAX_BYTES, "how large the body of a request may be")
+    max_import_bytes: int = _limit(1024 * MAX_BYTES, "how large a file may be that is imported over HTTP")
     user_requests_per_second: float = _limit(200, "requests of one user, on average over ten seconds")
     user_turns: int = _limit(200, "turns of one user that run at a time")
     user_streams: int = _limit(2000, "event streams of one user that are open at a time")

@@ -11,6 +11,7 @@ from tests.integration.serving import serving as serving_here
 from threadkeep.conversation import event_json
 from threadkeep.errors import (
     ContentTooLarge,
+    InvalidImport,
     ModelError,
     ModelRefused,
     ModelUnavailable,
@@ -38,6 +39,7 @@ def leaves(kind: type[ThreadkeepError]) -> Iterator[type[ThreadkeepError]]:
     below = [each for each in kind.__subclasses__() if each.__module__.startswith("threadkeep.")]
     if not below or kind in (
         ContentTooLarge,
+        InvalidImport,
         ModelError,
         ModelRefused,
         ModelUnavailable,

@@ -46,7 +46,7 @@ FILLED: dict[str, Any] = {
 """What is sent where a value is needed, or does harm if it is obeyed."""
 LEFT_OUT = {
     *("after", "history", "store", "parent", "expected_head", "policy", "reason", "system", "assistant"),
-    *("idempotency-key", "if-match", "accept", "prefer", "last-event-id", "key", "login"),
+    *("of", "idempotency-key", "if-match", "accept", "prefer", "last-event-id", "key", "login"),
 }
 """What stays out of the requests: it can name nothing of others, or would be refused before the id is looked at."""
 
@@ -91,7 +91,7 @@ def calls_of(document: dict[str, Any]) -> Iterator[Call]:
 def _fields(document: dict[str, Any], operation: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a body, whichever way they are written down."""
     content = operation.get("requestBody", {}).get("content", {})
-    if not content:
+    if "application/octet-stream" in content or not content:  # a file has no fields
         return {}
     schema = content["application/json"]["schema"]
     choices = [each for each in schema.get("anyOf", [schema]) if each.get("type") != "null"]

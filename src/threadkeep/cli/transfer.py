@@ -30,9 +30,9 @@ from threadkeep.transfer.importer import Importer, Report
 from threadkeep.transfer.moving import (
     Format,
     copy,
+    export_archive,
     export_lines,
     finetune_lines,
-    write_archive,
     write_branches,
 )
 from threadkeep.transfer.portable import Portable, Problem
@@ -69,7 +69,8 @@ async def _export(arguments: argparse.Namespace) -> int:
                 case Format.FINETUNE:
                     await _write(finetune_lines(store, selection, shown), file)
                 case Format.ZIP:
-                    await write_archive(store, selection, file, shown)
+                    async for data in export_archive(store, selection, shown):
+                        file.write(data)
                 case Format.MARKDOWN:
                     await write_branches(store, selection, file, shown, MarkdownWriter, "md")
                 case Format.HTML:
@@ -103,7 +104,7 @@ def run_import(arguments: argparse.Namespace) -> int:
 async def _import(arguments: argparse.Namespace) -> int:
     scope = Scope(tenant=arguments.tenant, user=arguments.user)
     async with _opened(arguments.store, is_made=True) as store:
-        importer = Importer(store, scope, keep_owners=arguments.keep_users, assistant=arguments.assistant)
+        importer = Importer(store, scope, keep_users=arguments.keep_users, assistant=arguments.assistant)
         return _told(await _imported(importer, read_source(arguments.source, arguments.table)))
 
 
@@ -187,15 +188,22 @@ async def _backup(arguments: argparse.Namespace) -> int:
 
 
 async def _back_up_by_export(arguments: argparse.Namespace, progress: Progress) -> int:
-    everything = Selection()
+    written = 0
+
+    def show(done: int) -> None:
+        nonlocal written
+        written = done
+        progress.show(0, f"{done} entries")
+
     async with _opened(arguments.store) as store:
         with _writing(arguments.file) as file:
-            written = await write_archive(store, everything, file, lambda done: progress.show(0, f"{done} entries"))
+            async for data in export_archive(store, Selection(), show):
+                file.write(data)
             file.flush()
-            found = await asyncio.to_thread(_counted, _draft(arguments.file))
-            if found != (written.conversations, written.entries):
+            conversations, entries = await asyncio.to_thread(_counted, _draft(arguments.file))
+            if entries != written:
                 raise ImportDamaged(f"The backup does not read back as it was written; {arguments.file} was not made.")
-    return written.conversations
+    return conversations
 
 
 def _counted(path: Path) -> tuple[int, int]:
@@ -223,7 +231,8 @@ def run_restore(arguments: argparse.Namespace) -> int:
 async def _restore(arguments: argparse.Namespace) -> int:
     if not await asyncio.to_thread(is_sqlite, arguments.file):
         async with _opened(arguments.store, is_made=True) as store:
-            return _told(await _imported(Importer(store, LOCAL, keep_owners=True), read_source(str(arguments.file))))
+            importer = Importer(store, LOCAL, keep_users=True, keep_tenants=True)
+            return _told(await _imported(importer, read_source(str(arguments.file))))
     with TemporaryDirectory() as folder:
         # Opening a store writes to it, and a backup stays as it is.
         path = Path(folder, "backup.db")

@@ -38,6 +38,7 @@ from threadkeep.server.routes.export import export_routes
 from threadkeep.server.routes.login import login_routes
 from threadkeep.server.routes.messages import message_routes
 from threadkeep.server.routes.search import search_routes
+from threadkeep.server.routes.transfer import transfer_routes
 from threadkeep.settings import Settings
 
 CROSS_ORIGIN: dict[str, Any] = {
@@ -87,6 +88,7 @@ def create_app(conversations: Conversations, settings: Settings, metrics: Server
         event_routes,
         search_routes,
         export_routes,
+        transfer_routes,
         about_routes,
         admin_routes,
     ):
@@ -104,7 +106,7 @@ def _surround(app: FastAPI, settings: Settings, open_requests: OpenRequests, met
     """Add what every request passes through; the one added last sees it first."""
     app.add_middleware(HeadRequests)
     app.add_middleware(TrackRequests, open_requests=open_requests)
-    app.add_middleware(BodySize, most=settings.max_body_bytes)
+    app.add_middleware(BodySize, most=settings.max_body_bytes, files={"/v1/import": settings.max_import_bytes})
     if settings.cors_origins:
         app.add_middleware(CORSMiddleware, allow_origins=settings.cors_origins, **CROSS_ORIGIN)
     app.add_middleware(OriginGuard, origins=settings.cors_origins, loopback=settings.auth == "none")

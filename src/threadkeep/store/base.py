@@ -312,8 +312,7 @@ class Store(ABC):
             for entry in page:
                 yield entry
             seq = page[-1].seq if page else head
-            fitting = len(page) * WALKED_CHARACTERS // (1 + sum(map(_characters, page)))
-            limit = max(WALKED, min(5 * limit, fitting, MOST_WALKED))
+            limit = next_limit(limit, page)
 
     @abstractmethod
     async def log(self, scope: Scope, conversation: str, after: Cursor, *, limit: int = 100) -> LogPage:
@@ -431,6 +430,12 @@ class Store(ABC):
     @abstractmethod
     async def tenants(self) -> tuple[str, ...]:
         """Return every tenant that may have conversations, by name."""
+
+
+def next_limit(limit: int, page: Sequence[Entry]) -> int:
+    """Return how many entries to read after a page: more while they are small, few where they are large."""
+    fitting = len(page) * WALKED_CHARACTERS // (1 + sum(map(_characters, page)))
+    return max(WALKED, min(5 * limit, fitting, MOST_WALKED))
 
 
 def _characters(entry: Entry) -> int:

@@ -23,10 +23,36 @@ SMALL = 64 * 1024 * 1024
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
+class Sink:
+    """Where an archive is written to that is handed on while it is written."""
+
+    def __init__(self) -> None:
+        self._data = bytearray()
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def write(self, data: bytes) -> int:
+        """Take bytes."""
+        self._data += data
+        return len(data)
+
+    def flush(self) -> None:
+        """Do nothing: all is here."""
+
+    def close(self) -> None:
+        """Do nothing: nothing is held open."""
+
+    def take(self) -> bytes:
+        """Return what was written since the last time."""
+        data, self._data = bytes(self._data), bytearray()
+        return data
+
+
 class ArchiveWriter:
     """Writes text into numbered members of an archive, the same bytes for the same text."""
 
-    def __init__(self, file: IO[bytes], name: str = "conversations-{:05}.jsonl") -> None:
+    def __init__(self, file: IO[bytes] | Sink, name: str = "conversations-{:05}.jsonl") -> None:
         self._zip = zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED)
         self._name = name
         self._member: IO[bytes] | None = None

@@ -15,7 +15,7 @@ from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import ConversationNotFound
-from threadkeep.store.base import WALKED, ConversationPage, Store
+from threadkeep.store.base import WALKED, ConversationPage, Store, next_limit
 from threadkeep.transfer.portable import Header
 
 LISTED = 100
@@ -91,10 +91,10 @@ async def _page(store: Store, tenant: str, user: str | None, after: str | None) 
 
 async def log_of(store: Store, conversation: Conversation) -> AsyncIterator[Entry]:
     """Yield the log as it was when the conversation was read; what came later is left out."""
-    seq = 0
+    seq, limit = 0, WALKED
     while seq < conversation.entries:
-        page = await store.log(conversation.scope, conversation.id, Cursor(seq=seq), limit=WALKED)
-        for entry in page.entries:
+        page = (await store.log(conversation.scope, conversation.id, Cursor(seq=seq), limit=limit)).entries
+        for entry in page:
             if entry.seq <= conversation.entries:
                 yield entry
-        seq = page.entries[-1].seq
+        seq, limit = page[-1].seq, next_limit(limit, page)

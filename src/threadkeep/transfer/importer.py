@@ -11,7 +11,7 @@ from threadkeep.errors import Conflict, InvalidInput, NotFound
 from threadkeep.store.base import Import, Store
 from threadkeep.transfer.portable import Header, Portable, Problem
 
-STEP_ENTRIES = 250
+STEP_ENTRIES = 500
 STEP_CHARACTERS = 1_000_000
 MAX_PROBLEMS = 1000
 """How many problems are kept for the report; the others are counted."""
@@ -43,13 +43,22 @@ class Report:
 
 
 class Importer:
-    """Fills a store. Everything goes to `scope`, but where `keep_owners` is set and a header says whose it is."""
+    """Fills a store. Everything goes to `scope`, unless a header says whose it is and that is to be kept."""
 
-    def __init__(self, store: Store, scope: Scope, *, keep_owners: bool = False, assistant: str | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        scope: Scope,
+        *,
+        keep_users: bool = False,
+        keep_tenants: bool = False,
+        assistant: str | None = None,
+    ) -> None:
         self.report = Report()
         self._store = store
         self._scope = scope
-        self._keep_owners = keep_owners
+        self._keep_users = keep_users
+        self._keep_tenants = keep_tenants
         self._assistant = assistant
 
     async def add(self, item: Portable | Problem) -> None:
@@ -66,9 +75,9 @@ class Importer:
 
     def scope_of(self, header: Header) -> Scope:
         """Return whom a conversation will belong to."""
-        if not self._keep_owners:
-            return self._scope
-        return Scope(tenant=header.tenant or self._scope.tenant, user=header.user or self._scope.user)
+        tenant = header.tenant if self._keep_tenants else None
+        user = header.user if self._keep_users else None
+        return Scope(tenant=tenant or self._scope.tenant, user=user or self._scope.user)
 
     async def put(self, header: Header, entries: AsyncIterator[Entry], open_turns: Mapping[int, TurnState]) -> int:
         """Put one conversation into the store; return how many entries are new. `open_turns` are those at its end."""

@@ -12,7 +12,7 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.errors import AlreadyExists, Conflict, InvalidInput, NotFound
 from threadkeep.store.base import Store
-from threadkeep.transfer.archive import ArchiveWriter
+from threadkeep.transfer.archive import ArchiveWriter, Sink
 from threadkeep.transfer.exporter import Selection, log_of, select
 from threadkeep.transfer.importer import Importer, Report
 from threadkeep.transfer.jsonl import BEGINNING, JsonlWriter
@@ -20,6 +20,8 @@ from threadkeep.transfer.portable import LogCheck, Problem
 
 Progress = Callable[[int], None]
 """Is told how many entries are done."""
+SENT = 64 * 1024
+"""How many bytes of an archive are handed on together."""
 
 
 class Format(StrEnum):
@@ -56,10 +58,10 @@ async def export_lines(store: Store, selection: Selection, progress: Progress) -
     yield writer.total()
 
 
-async def write_archive(store: Store, selection: Selection, file: IO[bytes], progress: Progress) -> JsonlWriter:
-    """Write a selection as an archive of parts, and return what was counted."""
-    archive, counted = ArchiveWriter(file), JsonlWriter()
-    part = JsonlWriter()
+async def export_archive(store: Store, selection: Selection, progress: Progress) -> AsyncIterator[bytes]:
+    """Yield a selection as an archive of parts."""
+    sink, entries = Sink(), 0
+    archive, part = ArchiveWriter(sink), JsonlWriter()
     archive.begin()
     archive.write(BEGINNING)
     async for conversation in select(store, selection):
@@ -70,12 +72,13 @@ async def write_archive(store: Store, selection: Selection, file: IO[bytes], pro
             archive.write(BEGINNING)
         async for line in part.conversation(selection.header(conversation), log_of(store, conversation)):
             archive.write(line)
-        counted.conversations += 1
-        counted.entries += conversation.entries
-        progress(counted.entries)
+            if len(sink) > SENT:
+                yield sink.take()
+        entries += conversation.entries
+        progress(entries)
     archive.write(part.total())
     archive.close()
-    return counted
+    yield sink.take()
 
 
 async def branch_text(store: Store, conversation: Conversation, writer: BranchWriter) -> AsyncIterator[str]:
@@ -148,7 +151,7 @@ async def copy(source: Store, target: Store, selection: Selection, progress: Pro
 
     What is there already is compared instead, so a copy that was cut off goes on where it was.
     """
-    importer, done = Importer(target, LOCAL, keep_owners=True), 0
+    importer, done = Importer(target, LOCAL, keep_users=True, keep_tenants=True), 0
     everyone = Selection(conversation=selection.conversation)
     async for conversation in select(source, selection):
         header, check = everyone.header(conversation), LogCheck()

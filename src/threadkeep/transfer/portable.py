@@ -14,14 +14,17 @@ from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry, HeadChoice, Status, Update
 from threadkeep.conversation.export import ExportedConversation, ExportedEntry
 from threadkeep.conversation.ids import Id
+from threadkeep.conversation.message import Message
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.errors import InvalidImport, ThreadkeepError
 from threadkeep.store.record import Tip
 
 V = TypeVar("V", bound=BaseModel)
-IN_MEMORY = 500
-"""How many entries of one conversation are held in memory while it is read."""
+IN_MEMORY = 2_000_000
+"""About how many bytes of one conversation are held in memory while it is read."""
+_ENTRY = 1000
+"""What an entry takes beside its text."""
 
 
 class Header(ExportedConversation):
@@ -139,12 +142,15 @@ class Spool:
     def __init__(self, conversation: str) -> None:
         self._conversation = conversation
         self._first: list[Entry] = []
+        self._held = 0
         self._rest: IO[bytes] | None = None
 
     def add(self, entry: Entry) -> None:
         """Take the next entry."""
-        if len(self._first) < IN_MEMORY:
+        if self._held < IN_MEMORY:
             self._first.append(entry)
+            text = entry.body.content if isinstance(entry.body, Message) else entry.body.model_dump_json()
+            self._held += _ENTRY + len(text)
             return
         if self._rest is None:
             self._rest = TemporaryFile()  # noqa: SIM115 - closed with the spool

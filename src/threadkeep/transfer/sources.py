@@ -75,6 +75,8 @@ def read_items(file: IO[bytes], name: str) -> Iterator[Found]:
     try:
         beginning = file.read(_PEEKED)
         file.seek(0)
+        if beginning.startswith(_SQLITE):
+            raise UnknownFormat("A database is imported on the command line: threadkeep import FILE.")
         if not beginning.startswith(_ZIP):
             yield from _text(file, beginning, name)
             return

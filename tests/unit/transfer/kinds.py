@@ -18,7 +18,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.store.base import Store
 from threadkeep.testing.samples import ADA, new, say
 from threadkeep.transfer.exporter import Selection, log_of
-from threadkeep.transfer.moving import write_archive
+from threadkeep.transfer.moving import export_archive
 
 CHATGPT = {
     "title": "Trip",
@@ -248,14 +248,13 @@ async def ours(store: Store) -> dict[str, bytes]:
     await say(store, name, "another", parent=1)
     await new(store, ADA, "hello", name="second")
     mine = Selection(ADA.tenant, ADA.user)
-    archive = io.BytesIO()
-    await write_archive(store, mine, archive, lambda done: None)
+    archive = b"".join([data async for data in export_archive(store, mine, lambda done: None)])
     conversation: Conversation = await store.get(ADA, name)
     pieces = [piece async for piece in export_text(conversation, log_of(store, conversation), conversation.updated_at)]
     return {
         "our lines": await exported(store, mine),
         "our lines of a store": await exported(store),
-        "our archive": archive.getvalue(),
+        "our archive": archive,
         "our document": "".join(pieces).encode(),
     }
 

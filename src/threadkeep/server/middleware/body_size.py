@@ -3,6 +3,8 @@
 A body that declares too much is refused before it is read, any other as soon as it has too much.
 """
 
+from collections.abc import Mapping
+
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -18,32 +20,35 @@ FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
 class BodySize(HttpMiddleware):
-    """Refuses large bodies; 0 is no limit."""
+    """Refuses large bodies; 0 is no limit. `files` are paths that take files, each with a limit of its own: they are
+    not parsed as a whole, so their values do not count."""
 
-    def __init__(self, app: ASGIApp, most: int) -> None:
+    def __init__(self, app: ASGIApp, most: int, files: Mapping[str, int]) -> None:
         super().__init__(app)
         self.most = most
+        self.files = files
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if 0 < self.most < _declared(Headers(scope=scope)):
-            await self._too_large()(scope, receive, send)
+        most = self.files.get(scope["path"], self.most)
+        if 0 < most < _declared(Headers(scope=scope)):
+            await _too_large(most)(scope, receive, send)
         else:
-            await self._watch(scope, receive, send)
+            await self._watch(scope, receive, send, most)
 
-    async def _watch(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _watch(self, scope: Scope, receive: Receive, send: Send, most: int) -> None:
         """Count what arrives. For the application the client is gone then, and its answer to that is not sent."""
         arrived, has_answered, is_open = 0, False, False
         refusal: Response | None = None
         is_form = Headers(scope=scope).get("content-type", "").lower().startswith(FORMS)
-        values = None if is_form else ValueCount()
+        values = None if is_form or scope["path"] in self.files else ValueCount()
 
         async def receive_counting() -> Message:
             nonlocal arrived, refusal
             message = await receive()
             body = message.get("body", b"")
             arrived += len(body)
-            if 0 < self.most < arrived:
-                refusal = self._too_large()
+            if 0 < most < arrived:
+                refusal = _too_large(most)
             elif values is not None and values.add(body) > MOST_VALUES:
                 detail = f"The JSON of a body has at most {MOST_VALUES} values."
                 refusal = problem(413, "too_many_values", detail, CLOSE, most=MOST_VALUES)
@@ -68,8 +73,9 @@ class BodySize(HttpMiddleware):
         elif refusal is not None and is_open:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    def _too_large(self) -> Response:
-        return problem(413, "body_too_large", f"A body has at most {self.most} bytes.", CLOSE, most=self.most)
+
+def _too_large(most: int) -> Response:
+    return problem(413, "body_too_large", f"A body has at most {most} bytes.", CLOSE, most=most)
 
 
 class ValueCount:

@@ -1,0 +1,156 @@
+"""What export and import cost, beside reading and inserting the bare rows of the same messages in the same run.
+
+    python -m bench.keeping            100,000 messages
+    python -m bench.keeping --quick    10,000 messages
+
+The bare export reads rows and writes each as a line of JSON; the bare import parses lines and inserts rows, as many
+in a commit as we have. Memory is the peak of what Python holds while a file of 1,000 messages, and then one of
+all of them, is imported and exported again.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+import time
+import tracemalloc
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import apsw
+
+from bench.report import Report
+from bench.stopwatch import Act
+from bench.texts import turns
+from threadkeep.conversation.conversation import NewConversation
+from threadkeep.conversation.scope import LOCAL
+from threadkeep.runtime import open_store
+from threadkeep.store.base import Append, Store
+from threadkeep.transfer.exporter import Selection
+from threadkeep.transfer.importer import STEP_ENTRIES, Importer
+from threadkeep.transfer.moving import export_lines
+from threadkeep.transfer.sources import read_file
+
+ALL = Selection(LOCAL.tenant, LOCAL.user)
+IN_ONE = 1000
+_TABLE = "CREATE TABLE message (id INTEGER PRIMARY KEY, conversation TEXT, role TEXT, at TEXT, content TEXT)"
+_INSERT = "INSERT INTO message (conversation, role, at, content) VALUES (?, ?, ?, ?)"
+
+
+async def fill(store: Store, messages: int) -> None:
+    """Store conversations of a thousand messages each."""
+    source = turns()
+    for number in range(messages // IN_ONE):
+        await store.create(LOCAL, NewConversation(id=f"c{number}"))
+        for _ in range(IN_ONE // 100):
+            bodies = tuple(message for turn in islice(source, 50) for message in turn)
+            await store.append(LOCAL, f"c{number}", Append(bodies=bodies))
+
+
+async def export(store: Store, path: Path) -> None:
+    """Write everything to a file."""
+    with path.open("wb") as file:
+        async for line in export_lines(store, ALL, lambda done: None):
+            file.write(line.encode())
+
+
+async def take_in(store: Store, path: Path) -> None:
+    """Import a file."""
+    importer = Importer(store, LOCAL)
+    with path.open("rb") as file:
+        async for item in read_file(file, path.name):
+            await importer.add(item)
+    assert not importer.report.problems, importer.report.problems[:3]
+
+
+def bare_import(path: Path, target: Path) -> None:
+    """Insert the messages of a file as bare rows, as durable as our own."""
+    db = apsw.Connection(str(target))
+    db.execute(f"PRAGMA journal_mode = wal; PRAGMA synchronous = full; {_TABLE}").fetchall()
+    rows: list[tuple[str, ...]] = []
+    with path.open("rb") as file:
+        for line in file:
+            entry = json.loads(line).get("entry")
+            if entry is not None:
+                rows.append(("c", entry["body"]["role"], entry["created_at"], entry["body"]["content"]))
+            if len(rows) == STEP_ENTRIES:
+                _commit(db, rows)
+                rows = []
+    _commit(db, rows)
+    db.close()
+
+
+def _commit(db: apsw.Connection, rows: list[tuple[str, ...]]) -> None:
+    db.execute("BEGIN IMMEDIATE")
+    db.executemany(_INSERT, rows)
+    db.execute("COMMIT")
+
+
+def bare_export(source: Path, path: Path) -> None:
+    """Write bare rows as lines of JSON."""
+    db = apsw.Connection(str(source))
+    with path.open("wb") as file:
+        for id, conversation, role, at, content in db.execute("SELECT * FROM message ORDER BY id"):
+            row = {"id": id, "conversation": conversation, "role": role, "at": at, "content": content}
+            file.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
+    db.close()
+
+
+async def peak(folder: Path, messages: int) -> float:
+    """Return how many megabytes Python holds at most while so many messages are imported and exported."""
+    source, target = folder / f"{messages}.db", folder / f"{messages}-again.db"
+    store = await open_store(f"sqlite:///{source}")
+    await fill(store, messages)
+    await export(store, folder / "lines")
+    await store.close()
+    store = await open_store(f"sqlite:///{target}")
+    tracemalloc.start()
+    await take_in(store, folder / "lines")
+    await export(store, folder / "again")
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    await store.close()
+    return most / 1e6
+
+
+async def measure(report: Report, folder: Path, messages: int) -> None:
+    """Measure export and import of one SQLite store."""
+    store = await open_store(f"sqlite:///{folder}/one.db")
+    await fill(store, messages)
+    other = await open_store(f"sqlite:///{folder}/two.db")
+    lines = folder / "lines"
+    seconds = {}
+    acts: dict[str, Act] = {
+        "export": lambda: export(store, lines),
+        "bare import": lambda: asyncio.to_thread(bare_import, lines, folder / "bare.db"),
+        "import": lambda: take_in(other, lines),
+        "bare export": lambda: asyncio.to_thread(bare_export, folder / "bare.db", folder / "bare"),
+    }
+    for name, work in acts.items():
+        started = time.perf_counter()
+        await work()
+        seconds[name] = time.perf_counter() - started
+    await store.close()
+    await other.close()
+    rows = [[name, f"{messages / taken:,.0f}"] for name, taken in seconds.items()]
+    report.table(f"{messages:,} messages, SQLite", ["what", "messages a second"], rows)
+    report.bar("export, of the bare rows' rate", seconds["bare export"] / seconds["export"], at_least=0.3)
+    report.bar("import, of the bare rows' rate", seconds["bare import"] / seconds["import"], at_least=0.3)
+
+
+async def main(messages: int) -> None:
+    """Run the benchmark."""
+    report = Report(sys.stdout)
+    report.title("Keeping: export and import")
+    with TemporaryDirectory() as folder:
+        await measure(report, Path(folder), messages)
+        small, large = await peak(Path(folder), IN_ONE), await peak(Path(folder), messages // 2)
+    report.bar(f"memory for {messages // 2:,} messages, of that for {IN_ONE:,}", large / small, at_most=2)
+    report.note(f"peak {small:.1f} and {large:.1f} MB")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="export and import beside bare rows")
+    parser.add_argument("--quick", action="store_true", help="10,000 messages instead of 100,000")
+    asyncio.run(main(10_000 if parser.parse_args().quick else 100_000))

@@ -1,0 +1,187 @@
+"""Conversations in bulk: everything of a person or a tenant as one file, and files of many kinds taken in."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from enum import StrEnum
+from tempfile import SpooledTemporaryFile
+from typing import IO, Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request
+from starlette.responses import Response, StreamingResponse
+
+from threadkeep.conversation.api_key import KeyRole
+from threadkeep.conversation.scope import Scope
+from threadkeep.conversations import Conversations
+from threadkeep.errors import InvalidImport, LimitReached, NotAllowed
+from threadkeep.server.identity.guards import Identity, Who
+from threadkeep.server.limits import Limited, Limits, room_for_export, room_for_stream, room_to_write
+from threadkeep.server.negotiation import wants_stream
+from threadkeep.server.responses import Shown
+from threadkeep.server.sse import STREAM_HEADERS, encode
+from threadkeep.transfer.exporter import Selection
+from threadkeep.transfer.importer import Importer, Report
+from threadkeep.transfer.portable import Portable, Problem
+from threadkeep.transfer.sources import read_file
+
+IN_MEMORY = 1024 * 1024
+TOLD_EVERY = 20
+"""After how many conversations progress is told."""
+_KINDS: tuple[type[InvalidImport], ...] = (InvalidImport, *InvalidImport.__subclasses__())
+_CODES = {kind.code: kind for kind in _KINDS}
+
+
+class BulkFormat(StrEnum):
+    """How an export of many is written."""
+
+    JSONL = "jsonl"
+    ZIP = "zip"
+    FINETUNE = "finetune"
+
+
+class Whose(StrEnum):
+    """Whose conversations."""
+
+    ME = "me"
+    TENANT = "tenant"
+
+
+_TYPES = {
+    BulkFormat.JSONL: "application/jsonl",
+    BulkFormat.ZIP: "application/zip",
+    BulkFormat.FINETUNE: "application/jsonl",
+}
+_FILES: dict[int | str, dict[str, Any]] = {200: {"content": {kind: {} for kind in _TYPES.values()}}}
+_BODY: dict[str, Any] = {
+    "requestBody": {"required": True, "content": {"application/octet-stream": {"schema": {"format": "binary"}}}}
+}
+Chosen = Annotated[BulkFormat, Query(alias="format", description="`finetune` has the current branches only.")]
+Of = Annotated[Whose, Query(description="`tenant` is for administrators: the conversations of all users.")]
+
+
+class ShownProblem(Shown):
+    """What could not be imported, and where it is in the file."""
+
+    place: str
+    code: str
+    detail: str
+
+
+class ShownReport(Shown):
+    """What an import did: how many conversations are new or longer, how many were there, how many failed and why."""
+
+    conversations: int
+    added: int
+    unchanged: int
+    entries: int
+    failed: int
+    problems: list[ShownProblem]
+
+    @classmethod
+    def of(cls, report: Report) -> "ShownReport":
+        """Return the report as it is shown."""
+        problems = [ShownProblem(place=each.place, code=each.code, detail=each.detail) for each in report.problems]
+        names = ("conversations", "added", "unchanged", "entries", "failed")
+        return cls(problems=problems, **{name: getattr(report, name) for name in names})
+
+
+def transfer_routes(conversations: Conversations) -> APIRouter:
+    router = APIRouter(prefix="/v1", tags=["transfer"])
+
+    @router.get(
+        "/export",
+        dependencies=[Depends(room_for_export)],
+        response_class=Response,
+        responses=_FILES,
+        summary="Export all conversations of a person or a tenant",
+    )
+    async def export(who: Who, chosen: Chosen = BulkFormat.JSONL, of: Of = Whose.ME) -> Response:
+        _check_role(who, of)
+        selection = Selection(who.scope.tenant, who.scope.user if of is Whose.ME else None)
+        ending = "zip" if chosen is BulkFormat.ZIP else "jsonl"
+        headers = {
+            "Content-Disposition": f'attachment; filename="conversations.{ending}"',
+            "Cache-Control": "no-store",
+        }
+        content = conversations.export(selection, chosen.value)
+        return StreamingResponse(content, media_type=_TYPES[chosen], headers=headers)
+
+    @router.post(
+        "/import",
+        dependencies=[Depends(room_to_write), Depends(room_for_stream)],
+        openapi_extra=_BODY,
+        response_model=ShownReport,
+        summary="Import conversations from a file",
+    )
+    async def import_file(request: Request, who: Who, limits: Limited, of: Of = Whose.ME) -> Any:
+        _check_role(who, of)
+        file = await _received(request)
+        importer = conversations.importer(who.scope, keep_users=of is Whose.TENANT)
+        work = _Import(importer, file, who.scope, limits)
+        if wants_stream(request.headers.get("accept", "")):
+            return StreamingResponse(work.events(), media_type="text/event-stream", headers=STREAM_HEADERS)
+        async for _ in work.steps():
+            pass
+        _refuse_what_is_none(importer.report)
+        return ShownReport.of(importer.report)
+
+    return router
+
+
+def _check_role(who: Identity, of: Whose) -> None:
+    if of is Whose.TENANT and who.role is not KeyRole.ADMIN:
+        raise NotAllowed
+
+
+async def _received(request: Request) -> IO[bytes]:
+    """Return the body as a file; a large one waits on disk."""
+    file: IO[bytes] = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - closed by who reads it
+    try:
+        async for chunk in request.stream():
+            await asyncio.to_thread(file.write, chunk)
+    except BaseException:
+        file.close()
+        raise
+    file.seek(0)
+    return file
+
+
+def _refuse_what_is_none(report: Report) -> None:
+    """A file in which nothing can be read is a bad request, and no report."""
+    if not report.conversations and len(report.problems) == 1 and report.problems[0].code in _CODES:
+        raise _CODES[report.problems[0].code](report.problems[0].detail)
+
+
+class _Import:
+    """One import, conversation by conversation, within the limits of who sent it."""
+
+    def __init__(self, importer: Importer, file: IO[bytes], scope: Scope, limits: Limits) -> None:
+        self._importer = importer
+        self._file = file
+        self._scope = scope
+        self._limits = limits
+
+    async def steps(self) -> AsyncIterator[Report]:
+        """Take in the file; yield the report now and then."""
+        with self._file:
+            number = 0
+            async for item in read_file(self._file, "file"):
+                number += 1
+                if not await self._has_room(item):
+                    return
+                await self._importer.add(item)
+                if number % TOLD_EVERY == 0:
+                    yield self._importer.report
+
+    async def _has_room(self, item: Portable | Problem) -> bool:
+        try:
+            await self._limits.check_storage(self._scope)
+        except LimitReached as error:
+            await self._importer.add(Problem.of(item.place, error))
+            return False
+        return True
+
+    async def events(self) -> AsyncIterator[bytes]:
+        """Yield progress as events, and in the end the report."""
+        async for report in self.steps():
+            yield encode("import.progress", {"conversations": report.conversations, "entries": report.entries})
+        yield encode("import.done", ShownReport.of(self._importer.report).model_dump(mode="json"))
