@@ -50,6 +50,20 @@ def own_judged() -> list[Judged]:
     ]
 
 
+def judged_in(language: str) -> list[Judged]:
+    """Return questions in a language, half of them follow-ups, after two messages about cameras. They are ours."""
+    rows = [row for row in _read(OWN / "languages.jsonl") if row["language"] == language]
+    return [
+        Judged(row["question"], (Message(role=Role.ASSISTANT, content=row["before"]),), row["needs_context"])
+        for row in rows
+    ]
+
+
+def languages() -> list[str]:
+    """Return the languages that there are questions in."""
+    return list(dict.fromkeys(row["language"] for row in _read(OWN / "languages.jsonl")))
+
+
 def own_documents() -> list[Document]:
     """Return the passages that the shipped conversations are about."""
     return [Document(id=row["id"], title=row["title"], text=row["text"]) for row in _read(OWN / "passages.jsonl")]

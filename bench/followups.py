@@ -18,6 +18,8 @@ from bench.followup_cases import (
     Case,
     Judged,
     judged_by_people,
+    judged_in,
+    languages,
     own_cases,
     own_documents,
     own_judged,
@@ -144,6 +146,8 @@ async def measure_own(report: Report) -> None:
         found = await score(some, ways(sides.hybrid)[OURS], sides.hybrid)
         report.note(f"{kind}, {len(some)}: nDCG@5 {found.ndcg:.3f} (last turn only {last.ndcg:.3f})")
     judge(report, "Needs context, our own", own_judged())
+    balanced = {language: judge(report, f"Needs context, {language}", judged_in(language)) for language in languages()}
+    report.bar("balanced accuracy, the worst of the languages", min(balanced.values()), at_least=0.8)
     report.bar("our own conversations, recall@5", ours.recall, at_least=0.9)
     await sides.hybrid.close()
 

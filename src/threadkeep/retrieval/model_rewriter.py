@@ -118,7 +118,8 @@ def flaw(query: str, question: str, said: Sequence[str]) -> str | None:
         return "it was empty"
     if len(query) > max(LONGEST_QUERY, 2 * len(question)):
         return "it was too long"
-    if _REFUSAL.search(query.replace("\u2019", "'")):
+    # A person who does not know something says so too: "I don't know, but which one is cheaper?"
+    if _is_refusal(query) and not _is_refusal(question):
         return "it was no query"
     words = content_stems(query)
     if not words:
@@ -127,6 +128,10 @@ def flaw(query: str, question: str, said: Sequence[str]) -> str | None:
     new = sorted(word for word in words - known if not _is_form_of(word, known) and not _stands_in(word, said))
     is_nonsense = len(new) > max(1, len(words) // _SHARE) or len(new) == len(words)
     return f"it had words that nobody said: {', '.join(new[:5])}" if is_nonsense else None
+
+
+def _is_refusal(text: str) -> bool:
+    return _REFUSAL.search(text.replace("\u2019", "'")) is not None
 
 
 def _stands_in(word: str, said: Iterable[str]) -> bool:

@@ -1,6 +1,7 @@
 """Follow-up detection: does the newest question need the conversation before it to be understood?
 
-With a history it does, unless it clearly stands alone; a change of topic stands alone. The signs are weighed with small
+With a history it does, unless it clearly stands alone; a change of topic stands alone. For other languages than
+English `languages` decides, by fewer signs. The signs are weighed with small
 numbers: fitted on conversations of 2019 (TREC CAsT) and rounded, except for places, beginnings, fragments and "which"
 alone: those conversations have too few of them, so they were set by hand. `bench/followups.py` measures them all.
 """
@@ -10,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from threadkeep.conversation.message import Message, Role
+from threadkeep.routing import languages
 from threadkeep.routing.signs import Wording, stems
 from threadkeep.routing.vocabulary import COURTESIES
 from threadkeep.text.stems import stem
@@ -69,15 +71,17 @@ def follow_up(question: str, history: Sequence[Message]) -> FollowUp:
     if not any(text.strip() for text in texts):
         return FollowUp(needs_context=False, why="it is the first question")
     question = question[:MOST_CHARACTERS]
-    if not _LATIN.search(question):
-        return _in_another_script(question, texts)
     wording = Wording(question)
     if wording.words and COURTESIES.issuperset(wording.words):
         return FollowUp(needs_context=False, why="it is a courtesy")
-    asked = [text for message, text in zip(messages, texts, strict=True) if message.role is Role.USER]
-    signs = list(wording.signs(stems(asked)))
     known = stems(texts)
     shared = tuple(wording.written[at] for at in wording.specific if stem(wording.words[at]) in known)
+    if (judged := languages.needs_context(question, texts)) is not None:
+        return FollowUp(needs_context=judged[0], why=judged[1], shared=shared or _shared_pairs(question, texts))
+    if not _LATIN.search(question):
+        return _in_another_script(question, texts)
+    asked = [text for message, text in zip(messages, texts, strict=True) if message.role is Role.USER]
+    signs = list(wording.signs(stems(asked)))
     if BIAS + sum(WEIGHTS[sign] for sign in signs) > 0:
         strongest = max(signs, key=lambda sign: WEIGHTS[sign])
         return FollowUp(needs_context=True, why=_WHY[strongest], shared=shared)
@@ -87,10 +91,14 @@ def follow_up(question: str, history: Sequence[Message]) -> FollowUp:
 
 def _in_another_script(question: str, texts: Sequence[str]) -> FollowUp:
     """Judge a question whose language has no lists here: it stands alone only if it is long and says nothing known."""
-    known = frozenset().union(*map(words, texts))
-    shared = tuple(sorted(words(question) & known))
+    shared = _shared_pairs(question, texts)
     if not any(sign.isalnum() for sign in question):
         return FollowUp(needs_context=True, why="it names nothing by itself")
     if shared or len(question) < CLEARLY_LONG:
         return FollowUp(needs_context=True, why="it may go on with what was said before", shared=shared)
     return FollowUp(needs_context=False, why="it stands alone, with words that are new here")
+
+
+def _shared_pairs(question: str, texts: Sequence[str]) -> tuple[str, ...]:
+    """Return the words of a question as they are indexed, pairs of signs in dense scripts, that were said before."""
+    return tuple(sorted(words(question) & frozenset().union(*map(words, texts))))

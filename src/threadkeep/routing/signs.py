@@ -15,6 +15,7 @@ from threadkeep.routing.vocabulary import (
     GENERAL,
     GOING_ON,
     INNER,
+    INTRODUCING,
     POINTING,
     POLITE,
     QUESTION_WORDS,
@@ -40,6 +41,7 @@ _DEFINITION = re.compile(r"\W*(?:what|who) (?:is|are|was|were) (?:an? )?(?:[\w-]
 _COMPLEMENT = frozenset(
     {"of", "between", "for", "about", "in", "to", "with", "on", "from", "at", "by", "against", "during"}
 )
+_PAUSE = re.compile(r"[.,;:!?]\s")
 _EXPLETIVE = frozenset({"mean", "take", "possible", "cost", "like"})
 _ANSWERED_BY_THERE = frozenset({"is", "are", "was", "were", "isn't", "aren't"})
 _MAX_FRAGMENT = 3
@@ -76,6 +78,7 @@ class Wording:
         self.text = " ".join(question.split())
         self.written = _WORD.findall(self.text)
         self.words = [_plain(word) for word in self.written]
+        self._clauses = [len(_PAUSE.findall(self.text, 0, match.start())) for match in _WORD.finditer(self.text)]
         self.stop_words = BY_LANGUAGE[language_of(self.words)] | SMALL
 
     @cached_property
@@ -131,7 +134,7 @@ class Wording:
                 pointing = False
             case _:
                 pointing = word in POINTING
-        return pointing and not (word in INNER and self._is_explained(at))
+        return pointing and not (word in INNER and (self._is_explained(at) or self._is_introduced(at)))
 
     def _is_explained(self, at: int) -> bool:
         """Whether what a word stands for was named just before, in the same question."""
@@ -142,6 +145,14 @@ class Wording:
         )
         return named and (
             joined or "if" in earlier or (self.words[at] in ("its", "their", "his", "her") and "and" in earlier)
+        )
+
+    def _is_introduced(self, at: int) -> bool:
+        """Whether an earlier clause of the question brings something up itself: "My bike is old. How do I sell it?"."""
+        return any(
+            self.words[place - 1] in INTRODUCING and self._clauses[place] < self._clauses[at]
+            for end in self.specific
+            for place in range(max(1, end - 2), end + 1)
         )
 
     def _begins_as_follow_up(self) -> bool:
@@ -166,7 +177,8 @@ class Wording:
         named = any(_is_name(self.written[at], 1) for at in range(start, end + 1))
         bare = is_general and not completed and not any(at in self.specific for at in range(start, end))
         left_open = not completed if is_general else self._at(end + 1) != "of"
-        return bare, left_open and not named and self._at(start - 1) == "the"
+        is_known = self._at(start - 1) == "the" and not self._is_introduced(end)
+        return bare, left_open and not named and is_known
 
 
 def _plain(word: str) -> str:

@@ -20,7 +20,10 @@ POINTING = _set(
 )
 """Words that stand for something that was named before."""
 
-INNER = _set("it its they them their he she his her him")
+INTRODUCING = _set("a an my our about some")
+"""Words before something that a question brings up itself."""
+
+INNER = _set("it its they them their he she his her him one ones this these")
 """Of those, the ones that may stand for something in the same sentence: "What is taurine and is it safe?"."""
 
 GOING_ON = _set(

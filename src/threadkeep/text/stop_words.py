@@ -23,10 +23,11 @@ _FRENCH = """ai alors as au aussi aux avait avec avez avons bien c ce ces cet ce
 donc du elle elles en encore entre est et été être eu fait il ils j je l la le les leur leurs lui m ma mais me même mes
 moi mon n ne nos notre nous on ont ou où par pas peu peut plus pour pourquoi qu quand que quel quelle quelles quels qui
 quoi s sa sans se ses si son sont sur t ta te tes toi ton tous tout très tu un une vos votre vous y"""
-_SPANISH = """al algo así aunque bien cada como cómo con cual cuál cuando cuándo de del desde donde dónde dos el él
-ella ellas ellos en entre era eres es esa ese eso esta está estas este esto estos fue ha hace hasta hay la las le les lo
-los más me mi mis mucho muy nada ni no nos nosotros o os otra otro para pero poco por porque puede pues que qué quien
-quién se ser si sí sin sobre son soy su sus también te tiene todo todos tu tú tus un una uno unos y ya yo"""
+_SPANISH = """al algo así aunque bien cada como cómo con cual cuál cuales cuáles cuando cuanto cuánto cuándo de
+del desde donde dónde dos el él ella ellas ellos en entre era eres es esa ese eso esta está estas este esto
+estos fue ha hace hasta hay la las le les lo los más me mi mis mucho muy nada ni no nos nosotros o os otra otro
+para pero poco por porque puede pues que qué quien quién se ser si sí sin sobre son soy su sus también te tiene
+todo todos tu tú tus un una uno unos y ya yo"""
 
 _ITALIAN = """a ad ai al alla alle allo anche ancora che chi ci come con cosa cui da dal dalla dalle dei del
 della delle dello di dove e è ed era essere gli ha hai hanno ho i il in io la le lei li lo loro lui ma me mi
@@ -85,16 +86,19 @@ _ARABIC_SCRIPT = re.compile("[\u0600-\u06ff]")
 _DEVANAGARI = re.compile("[\u0900-\u097f]")
 
 
-def language_of(words: Collection[str]) -> str:
-    """Return the language that most of the words are common in; of equals the first, so English where nothing tells."""
-    known = frozenset(words)
-    found = max(BY_LANGUAGE, key=lambda language: len(BY_LANGUAGE[language] & known))
-    if BY_LANGUAGE[found] & known:
-        return found
+def language_of(words: Collection[str], before: Collection[str] = ()) -> str:
+    """Return the language that most of the words are common in; words that were said before decide between equals.
+
+    Where nothing tells, it is the language of the script, which is English for the Latin one.
+    """
+    known, said = frozenset(words), frozenset(before)
+    found = {name: len(listed & known) for name, listed in BY_LANGUAGE.items()}
+    most = max(found.values())
+    likely = [name for name, count in found.items() if count == most]
+    if most or said:
+        likely.sort(key=lambda name: -len(BY_LANGUAGE[name] & said))
+    if most or BY_LANGUAGE[likely[0]] & said:
+        return likely[0]
     text = " ".join(words)
-    scripts = {
-        "russian": _CYRILLIC.search(text),
-        "arabic": _ARABIC_SCRIPT.search(text),
-        "hindi": _DEVANAGARI.search(text),
-    }
-    return next((language for language, match in scripts.items() if match), ENGLISH)
+    scripts = {"russian": _CYRILLIC, "arabic": _ARABIC_SCRIPT, "hindi": _DEVANAGARI}
+    return next((language for language, script in scripts.items() if script.search(text)), ENGLISH)

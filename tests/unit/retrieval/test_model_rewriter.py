@@ -140,6 +140,12 @@ def test_a_word_counts_as_said_however_long_ago_it_was() -> None:
     assert flaw("Vanilla of Madagascar", "And there?", said[1:]) is not None
 
 
+def test_a_person_who_does_not_know_is_no_model_that_refuses() -> None:
+    asked = "I don't know, but which camera is cheaper?"
+    assert flaw("I don't know, but which camera is cheaper, Sony or Canon?", asked, ["Sony and Canon cameras"]) is None
+    assert flaw("I don't know which camera", "Which one is cheaper?", ["Sony and Canon cameras"]) == "it was no query"
+
+
 def test_what_belongs_to_another_conversation_is_refused_nearly_always() -> None:
     cases = [json.loads(line) for line in (OWN / "conversations.jsonl").read_text(encoding="utf-8").splitlines()]
     foreign = [

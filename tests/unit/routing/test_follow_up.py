@@ -37,6 +37,8 @@ PHONES = (
         "Which has the longest battery life?",
         "which are waterproof?",
         "which of them support 5G?",
+        "Can I get a refund for it?",
+        "I don't know, but which one is better?",
     ],
 )
 def test_a_question_that_leans_on_the_conversation_needs_it(question: str) -> None:
@@ -56,6 +58,9 @@ def test_a_question_that_leans_on_the_conversation_needs_it(question: str) -> No
         "Show me laptops with 32 GB of memory",
         "Which is the biggest commercial plane?",
         "Which countries have nuclear weapons?",
+        "I'd like to learn more about frogs. What's the biggest one?",
+        "Hi, my bike chain keeps going out, what is the issue?",
+        "My laptop is slow. How can I fix it?",
     ],
 )
 def test_a_question_that_names_what_it_is_about_stands_alone(question: str) -> None:

@@ -1,0 +1,49 @@
+"""Follow-ups in other languages: what a question points at, and whether it names something itself."""
+
+import pytest
+
+from threadkeep.conversation.message import Message, Role
+from threadkeep.routing.follow_up import follow_up
+from threadkeep.routing.languages import needs_context
+
+
+def judged(question: str, before: str) -> bool:
+    return follow_up(question, (Message(role=Role.ASSISTANT, content=before),)).needs_context
+
+
+@pytest.mark.parametrize(
+    ("before", "goes_on", "stands_alone"),
+    [
+        ("索尼A7很好，佳能R6也值得推荐。", "它多少钱？", "法国的首都是哪里？"),
+        ("ソニーA7が良いです。", "バッテリーは？", "源氏物語を書いたのは誰ですか？"),
+        ("소니 A7이 좋습니다.", "다른 것도 있어요?", "프랑스의 수도는 어디예요?"),
+        ("سوني A7 كاميرا جيدة.", "كم سعره؟", "ما هي عاصمة فرنسا؟"),
+        ("सोनी A7 एक अच्छा कैमरा है।", "इसकी कीमत क्या है?", "फ्रांस की राजधानी क्या है?"),
+        ("Sony A7 это хорошая камера.", "А сколько он стоит?", "Какая столица Австралии?"),
+        ("La Sony A7 è una buona fotocamera.", "Quali sono i vantaggi?", "Chi ha scritto la Divina Commedia?"),
+        ("De Sony A7 is een goede camera.", "Hoe zwaar is hij?", "Wie schilderde de Nachtwacht?"),
+    ],
+)
+def test_a_follow_up_and_a_question_that_stands_alone_are_told_apart(
+    before: str, goes_on: str, stands_alone: str
+) -> None:
+    assert judged(goes_on, before)
+    assert not judged(stands_alone, before)
+
+
+def test_what_was_said_before_decides_between_languages_that_share_a_word() -> None:
+    assert needs_context("Quanto custa?", ["A Sony A7 é uma boa câmara."]) == (True, "it names nothing by itself")
+    assert needs_context("Quanto costa?", ["La Sony A7 è una buona fotocamera."]) == (
+        True,
+        "it names nothing by itself",
+    )
+
+
+def test_english_and_unknown_languages_are_judged_elsewhere() -> None:
+    assert needs_context("How much does it weigh?", ["The camera is good."]) is None
+    assert needs_context("ราคาเท่าไหร่", ["กล้องดี"]) is None
+
+
+@pytest.mark.parametrize("question", ["", "？", "的", "は", "그", "و", "\x00 это"])
+def test_odd_questions_are_judged_all_the_same(question: str) -> None:
+    assert isinstance(judged(question, "Sony A7 это хорошая камера. 你好"), bool)
