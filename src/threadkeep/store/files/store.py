@@ -17,12 +17,12 @@ from threadkeep.background import supervised
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.ids import IdSource, check_id
 from threadkeep.conversation.scope import LOCAL
-from threadkeep.errors import ConversationNotFound, InvalidId, StoreUnavailable
+from threadkeep.errors import ConversationNotFound, StoreUnavailable
 from threadkeep.store import filesystem
 from threadkeep.store.files.config import FolderConfig, Problem, Problems
 from threadkeep.store.files.journal import Journal
 from threadkeep.store.files.keyring import files_keyring
-from threadkeep.store.files.tenant_folder import TenantFolder
+from threadkeep.store.files.tenant_folder import TenantFolder, is_id
 from threadkeep.store.filesystem import translating_os_errors, warn_if_shared
 from threadkeep.store.ledger.store import LedgerStore, TenantLedgers
 
@@ -149,7 +149,7 @@ class FilesStore(LedgerStore):
         found = []
         for item in os.scandir(self._path):
             tenant = item.name.removesuffix("@")
-            if item.is_dir() and _is_tenant(tenant) and self._config(tenant).hidden.is_dir():
+            if item.is_dir() and tenant != LOCAL.tenant and is_id(tenant) and self._config(tenant).hidden.is_dir():
                 found.append(tenant)
         return sorted(set(found))
 
@@ -161,10 +161,3 @@ class FilesStore(LedgerStore):
 def _folder_name(tenant: str) -> str:
     """Return the name of a tenant's folder, which must not look like the file of a conversation."""
     return f"{tenant}@" if ".json" in tenant else tenant
-
-
-def _is_tenant(name: str) -> bool:
-    try:
-        return check_id(name) != LOCAL.tenant
-    except InvalidId:
-        return False

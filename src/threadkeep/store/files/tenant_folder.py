@@ -212,11 +212,11 @@ def _ids_in(folder: Path, ending: str) -> dict[str, Signature]:
     except FileNotFoundError:
         return {}
     ids = (name.removesuffix(ending) for name in names if name.endswith(ending))
-    found = ((name, filesystem.signature(folder / f"{name}{ending}")) for name in ids if _is_id(name))
+    found = ((name, filesystem.signature(folder / f"{name}{ending}")) for name in ids if is_id(name))
     return {name: signature for name, signature in found if signature is not None}
 
 
-def _is_id(name: str) -> bool:
+def is_id(name: str) -> bool:
     try:
         check_id(name)
     except InvalidId:

@@ -6,7 +6,7 @@ inside `_run`, so a backend that waits for a disk can send them to a thread.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import Protocol, TypeVar
 
@@ -144,24 +144,14 @@ class LedgerStore(EmbeddedStore):
 
         def work() -> Created:
             ledgers = self._ledgers_of(scope.tenant)
-            if key is None:
-                return self._create(ledgers, scope, new, None, at)
-            with ledgers.lock():
-                return self._created(ledgers, scope, key) or self._create(ledgers, scope, new, key, at)
+            with ledgers.lock() if key else nullcontext():
+                if key and (found := self._created(ledgers, scope, key)):
+                    return found
+                opening = self._rules.open(scope, new.id or self._ids(), new, self._ids(), key)
+                ledger = ledgers.create(opening if at is None else opening.model_copy(update={"at": at}))
+                return Created(conversation=ledger.conversation)
 
         return await self._run(work)
-
-    def _create(
-        self,
-        ledgers: TenantLedgers,
-        scope: Scope,
-        new: NewConversation,
-        key: IdempotencyKey | None,
-        at: datetime | None,
-    ) -> Created:
-        opening = self._rules.open(scope, new.id or self._ids(), new, self._ids(), key)
-        ledger = ledgers.create(opening if at is None else opening.model_copy(update={"at": at}))
-        return Created(conversation=ledger.conversation)
 
     def _created(self, ledgers: TenantLedgers, scope: Scope, key: IdempotencyKey) -> Created | None:
         use = key_use(scope, key)
