@@ -116,10 +116,15 @@ class ConversationHandle:
         named = self._key("regenerate", key, [entry])
         return self._begun(await accept_again(self._runner, self.scope, self.id, entry, named))
 
-    async def cancel(self) -> int:
-        """Stop the turn that runs or waits and return its number; what was said of the answer is kept and marked."""
+    @checked
+    async def cancel(self, number: int | None = None) -> int:
+        """Stop a turn (none: the one that runs or waits) and return its number; what was said of the answer is kept and
+        marked, and a queued message is never asked."""
         for turn in await self.turns():
-            if turn.state is not TurnState.QUEUED:
+            if turn.number == number and turn.state is TurnState.QUEUED:
+                await self._store.withdraw(self.scope, self.id, turn.number)
+                return turn.number
+            if turn.state is not TurnState.QUEUED and number in (None, turn.number):
                 try:
                     await self._runner.stop_turn(turn, TurnState.CANCELLED)
                 except LeaseLost:

@@ -22,7 +22,7 @@ from threadkeep.errors import InvalidValue, ModelError
 from threadkeep.jobs import RECOVER_EVERY, purge_deleted, recover_turns
 from threadkeep.llm.base import Model
 from threadkeep.llm.choice import Choice
-from threadkeep.store.base import ConversationPage, HitPage, Statistics, Store
+from threadkeep.store.base import MAX_LIMIT, ConversationPage, HitPage, Statistics, Store
 from threadkeep.store.keyring import KeyRing
 from threadkeep.tools.mcp.servers import McpServers
 from threadkeep.tools.registry import Registry
@@ -92,6 +92,16 @@ class Conversations:
     ) -> ConversationPage:
         """Return a page of the user's conversations, the one with the newest entry first."""
         return await self._store.list(scope, assistant=assistant, status=status, limit=limit, after=after)
+
+    async def search_titles(self, text: str, *, scope: Scope = LOCAL, limit: int = 20) -> tuple[Conversation, ...]:
+        """Return the user's conversations whose title holds this text, the last active first."""
+        found: list[Conversation] = []
+        folded, page = text.casefold(), await self._store.list(scope, limit=MAX_LIMIT)
+        while True:
+            found += [item for item in page.items if folded in (item.title or "").casefold()]
+            if len(found) >= limit or page.next is None:
+                return tuple(found[:limit])
+            page = await self._store.list(scope, limit=MAX_LIMIT, after=page.next)
 
     @checked
     async def search(

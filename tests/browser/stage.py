@@ -122,6 +122,8 @@ ASSISTANT = Assistant(
             asked("long story", STORY),
             asked("right to left", RIGHT_TO_LEFT),
             asked("stumble", stumble),
+            asked("too long", lambda _match, _scene: Reply(text="The first half", ending="length")),
+            asked("filtered", lambda _match, _scene: Reply(text="The first", ending="content_filter")),
             asked(r"(?s)repeat (?P<words>.+)", "{words}"),
             asked(r"say (?P<words>.+)", "{words}"),
             calls(r"hold (?P<name>\w+)", "hold"),

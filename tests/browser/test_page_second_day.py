@@ -129,3 +129,81 @@ async def test_lists_and_tables_go_in_the_direction_of_their_language(person: Pe
     for selector in ("ul", "table"):
         shown = person.answers.locator(f".text {selector}").first
         assert await shown.evaluate("one => getComputedStyle(one).direction") == "rtl", selector
+
+
+async def test_queued_messages_are_moved_edited_and_taken_back(person: Person, api: Api, stage: Server) -> None:
+    page = person.page
+    id = await api.begin()
+    await person.open(id)
+    await person.write("hold queue")
+    await expect(page.get_by_test_id("stop")).to_be_visible()
+    queued = page.locator(".pending[data-state=queued]")
+    for number, word in enumerate(("one", "two", "three", "four"), 1):
+        await person.write(f"Say {word}.")
+        await expect(queued).to_have_count(number)
+    bubbles = queued.locator(".bubble")
+    await queued.nth(1).get_by_role("button", name="Move up").click()
+    await expect(bubbles).to_have_text(["Say two.", "Say one.", "Say three.", "Say four."])
+    await queued.nth(3).get_by_role("button", name="Withdraw").click()
+    await expect(bubbles).to_have_text(["Say two.", "Say one.", "Say three."])
+    await queued.nth(2).get_by_role("button", name="Edit").click()
+    await expect(person.field).to_have_value("Say three.")
+    await person.write("Say five.")
+    await expect(bubbles).to_have_text(["Say two.", "Say one.", "Say five."])
+    (stage.folder / "queue").touch()
+    await expect(person.said.locator(".bubble")).to_have_text(["hold queue", "Say two.", "Say one.", "Say five."])
+    await person.is_answered()
+
+
+async def test_an_answer_that_was_cut_says_so_and_goes_on(person: Person, api: Api) -> None:
+    await person.open(await api.begin("Be filtered.", "Be too long."))
+    ending = person.page.get_by_test_id("ending")
+    await expect(ending.first).to_contain_text("The provider's filter ended this answer (content_filter).")
+    await expect(ending.first.get_by_role("button")).to_have_count(0)
+    await expect(ending.last).to_contain_text("This answer was cut")
+    await ending.last.get_by_role("button", name="Continue").click()
+    await expect(person.said.last).to_contain_text("Continue where your answer was cut off.")
+    await person.is_answered()
+    await expect(person.page.get_by_role("button", name="Continue")).to_have_count(0)
+
+
+async def test_conversations_are_pinned_filed_filtered_and_found_by_title(
+    new_context: NewContext, stage: Server, api: Api
+) -> None:
+    await api.begin(title="The oldest zebra")
+    await api.begin(title="About lions", assistant="forgetful")
+    for number in range(62):
+        await api.begin(title=f"Later {number}")
+    person = Person(await (await new_context()).new_page(), stage.url)
+    page = person.page
+    await person.open()
+    await expect(person.row("Later 61")).to_be_visible()
+    await expect(person.row("The oldest zebra")).to_have_count(0)
+    await page.get_by_test_id("search").fill("ZEBRA")
+    await expect(person.row("The oldest zebra")).to_be_visible()
+    await expect(page.get_by_test_id("announced")).to_have_text("Found: 1 title, 0 messages.")
+    await person.more("Pin", "The oldest zebra")
+    await page.get_by_test_id("search").fill("")
+    await page.reload()
+    group = page.get_by_test_id("conversations").locator("section")
+    pinned = group.filter(has=page.get_by_role("heading", name="Pinned", exact=True))
+    await expect(pinned.get_by_role("link", name="The oldest zebra", exact=True)).to_be_visible()
+    await person.more("Move to a folder", "Later 60")
+    await page.get_by_role("textbox", name="Name of the folder").fill("Work")
+    await page.get_by_role("button", name="Move", exact=True).click()
+    work = group.filter(has=page.get_by_role("heading", name="Work", exact=True))
+    await expect(work.get_by_role("link", name="Later 60", exact=True)).to_be_visible()
+    await person.more("Unpin", "The oldest zebra")
+    await expect(pinned).to_have_count(0)
+    await page.get_by_test_id("filter").select_option(label="Forgetful")
+    await expect(person.rows.locator("a > span")).to_have_text(["About lions"])
+
+
+async def test_an_unknown_address_has_a_page_that_says_so(person: Person, api: Api) -> None:
+    answer = await person.page.goto(f"{person.url}/no/such/page")
+    assert answer
+    assert answer.status == 404
+    await expect(person.page.get_by_role("heading", name="There is no such page.")).to_be_visible()
+    assert (await api.client.get("/no/such/page")).headers["content-type"] == "application/problem+json"
+    await person.page.get_by_role("button", name="Begin a conversation").click()
+    await expect(person.field).to_be_focused()

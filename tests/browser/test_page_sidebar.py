@@ -215,7 +215,7 @@ async def test_every_entry_of_every_menu_can_be_reached(
         await row.scroll_into_view_if_needed()
         await row.hover()
         await row.get_by_role("button").click()
-        await all_in_view(3)
+        await all_in_view(5)
     if width < 768:
         await page.keyboard.press("Escape")
     await person.more("Delete")

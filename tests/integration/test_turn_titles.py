@@ -93,12 +93,19 @@ async def test_a_title_that_a_person_gives_meanwhile_wins(processes: Processes) 
     assert (await chat.read()).title == "Mine"
 
 
-async def test_a_failed_first_turn_leaves_the_title_to_the_next(processes: Processes) -> None:
-    conversations = await processes.open(ScriptedModel([ModelUnavailable("down")], says("All of them.")), pauses=())
+async def test_a_failed_first_turn_gives_a_title_of_its_words_which_the_next_answer_replaces(
+    processes: Processes,
+) -> None:
+    conversations = await processes.open(
+        ScriptedModel([ModelUnavailable("down")], says("All of them."), says("Yes.")), pauses=()
+    )
     chat = await conversations.create()
-    await ended(await chat.send("Anyone there?"))
-    await ended(await chat.send(QUESTION))
-    assert data_of(await seen(chat, "conversation.updated"))["title"] == "Which otters keep logs?"
+    titles = []
+    for question in ("Anyone there?", QUESTION, "Really?"):
+        await ended(await chat.send(question))
+        await until(lambda: not conversations._runner._tasks)
+        titles.append((await chat.read()).title)
+    assert titles == ["Anyone there?", *["Which otters keep logs?"] * 2]
 
 
 class Broken(Model):
@@ -131,3 +138,12 @@ async def test_a_question_without_words_gets_no_empty_title(processes: Processes
     await ended(await chat.send("***"))
     await until(lambda: not conversations._runner._tasks)
     assert (await chat.read()).title is None
+
+
+@pytest.mark.parametrize(("reason", "told"), [("MAX_TOKENS", "length"), ("content_filter", "filter"), ("stop", None)])
+async def test_why_an_answer_ended_early_is_in_its_trace(processes: Processes, reason: str, told: str | None) -> None:
+    conversations = await processes.open(Real([Text("Half"), Stopped(reason)]))
+    chat = await new_conversation(conversations, title="Mine")
+    await ended(await chat.send(QUESTION))
+    trace = (await chat.messages())[-1].tool_trace
+    assert [item["reason"] for item in trace if item["kind"] == "ending"] == ([told] if told else [])

@@ -9,6 +9,7 @@ import hashlib
 import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import replace
 
 from threadkeep.background import in_thread
 from threadkeep.conversation.message import Message, Usage
@@ -53,7 +54,7 @@ class DemoModel(Model):
         for part in _call_parts(reply, request):
             yield part
         yield Used(_estimated_usage(reply, request))
-        yield Stopped("tool_calls" if reply.calls else "stop")
+        yield Stopped(reply.ending or ("tool_calls" if reply.calls else "stop"))
 
     async def _reply_in_time(self, request: Request) -> Reply:
         """Return what is said to a request. In a thread: rules may look for long, and must not hold others up."""
@@ -80,7 +81,7 @@ class DemoModel(Model):
 def _with_notice(reply: Reply) -> Reply:
     """Return the first answer of a conversation with the notice that it is scripted, unless it says so itself."""
     text = reply.text if NOTICE in reply.text else f"{reply.text}\n\n{NOTICE}"
-    return Reply(text=text, calls=reply.calls)
+    return replace(reply, text=text)
 
 
 def _call_parts(reply: Reply, request: Request) -> Iterator[CallPart]:

@@ -36,12 +36,14 @@ class Call:
 class Reply:
     """What the demo model does next: speak, call tools, or both.
 
-    A plain reply is read by a program (a rewritten query, say), so nothing is added to it.
+    A plain reply is read by a program (a rewritten query, say), so nothing is added to it. `ending` is why it ends,
+    in the word of a provider, where it is another reason than that all was said.
     """
 
     text: str = ""
     calls: tuple[Call, ...] = ()
     is_plain: bool = False
+    ending: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,7 +28,7 @@ from threadkeep.server.middleware.headers import AnswerHeaders
 from threadkeep.server.middleware.origins import OriginGuard
 from threadkeep.server.middleware.tracking import OpenRequests, RecordRequests, TrackRequests
 from threadkeep.server.negotiation import HeadRequests
-from threadkeep.server.page import PageFiles, page_routes
+from threadkeep.server.page import PageFiles, page_routes, unknown_page
 from threadkeep.server.problems import DESCRIBED, answer_with_problems
 from threadkeep.server.routes.about import about_routes
 from threadkeep.server.routes.admin import admin_routes
@@ -76,7 +76,8 @@ def create_app(conversations: Conversations, settings: Settings, metrics: Server
     metrics.watch(
         "threadkeep_mcp_ready", "Whether the tools of an MCP server can be called.", conversations.mcp.ready, "server"
     )
-    answer_with_problems(app)
+    files = PageFiles()
+    answer_with_problems(app, lambda request: unknown_page(files, request))
     app.include_router(health_routes(conversations))
     operator = LOCAL.tenant if settings.auth == "none" else settings.operator_tenant
     app.include_router(metrics_routes(metrics, operator))
@@ -95,7 +96,6 @@ def create_app(conversations: Conversations, settings: Settings, metrics: Server
         app.include_router(routes(conversations), dependencies=[Depends(within_rate)])
     for dialect in dialect_routes(conversations, settings):
         app.include_router(dialect, dependencies=[Depends(within_rate)])
-    files = PageFiles()
     app.include_router(page_routes(files))
     app.mount("/static", files, name="static")
     _surround(app, settings, open_requests, metrics)

@@ -65,15 +65,15 @@ class Packed:
         packed = gzip.compress(raw, 9, mtime=0) if media_type.startswith(_PACKED) else None
         return cls(raw, packed, media_type, f'"{hashlib.blake2s(raw, digest_size=12).hexdigest()}"')
 
-    def answer(self, request: Request) -> Response:
+    def answer(self, request: Request, status: int = 200) -> Response:
         """Answer a request for it: with nothing if the browser has it, else as small as the browser takes it."""
         headers = {"Cache-Control": "no-cache", "ETag": self.etag, "Vary": "Accept-Encoding"}
-        if self.etag in request.headers.get("if-none-match", ""):
+        if status == 200 and self.etag in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=headers)
         body = self.raw
         if self.packed is not None and takes_gzip(request.headers.get("accept-encoding", "")):
             body, headers["Content-Encoding"] = self.packed, "gzip"
-        return Response(body, media_type=self.media_type, headers=headers)
+        return Response(body, status, headers, self.media_type)
 
 
 class PageFiles:
@@ -236,3 +236,9 @@ def _pairs(names: str) -> list[tuple[str, str]]:
 
 def _path(name: str, path: str) -> str:
     return normpath(join(dirname(name), path))
+
+
+def unknown_page(files: PageFiles, request: Request) -> Response | None:
+    """The page for somebody who came by an address that there is none of: it says so. None for programs."""
+    is_person = request.method == "GET" and "text/html" in request.headers.get("accept", "")
+    return files.file(DOCUMENT).answer(request, 404) if is_person else None

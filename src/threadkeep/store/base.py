@@ -358,6 +358,11 @@ class Store(ABC):
         owner can write no more. `LeaseLost` if the turn changed hands or was settled since it was seen."""
 
     @abstractmethod
+    async def withdraw(self, scope: Scope, conversation: str, turn: int) -> None:
+        """Take a queued turn back: an entry says that it was cancelled, and its message is never asked. `TurnNotFound`
+        if it is not queued (any more)."""
+
+    @abstractmethod
     async def extend(self, lease: Lease, lease_for: timedelta) -> None:
         """Keep a lease for longer, from now on; `LeaseLost` if it is not the present one."""
 

@@ -166,6 +166,9 @@ class RuledStore(Store):
     async def take(self, turn: Turn, owner: str, lease_for: timedelta) -> Lease:
         return await self._write_for(turn, Verb(lambda end: self._rules.take(end, turn, owner, lease_for)))
 
+    async def withdraw(self, scope: Scope, conversation: str, turn: int) -> None:
+        await self._write(scope, conversation, Verb(lambda end: self._rules.withdraw(end, turn)))
+
     async def extend(self, lease: Lease, lease_for: timedelta) -> None:
         await self._write_for(lease, Verb(lambda end: self._rules.extend(end, lease, lease_for)))
 

@@ -28,6 +28,7 @@ from threadkeep.errors import (
     LeaseLost,
     StaleHead,
     StaleVersion,
+    TurnNotFound,
 )
 from threadkeep.store.base import ROOT, Append, Appended, Begin, Begun, Import
 from threadkeep.store.checks import check_append, check_begin, check_chunk, check_update, encode_within
@@ -245,6 +246,13 @@ class Rules:
         lease = _lease(end, taken)
         change = TurnChange(state=TurnState.RUNNING, detail="taken up")
         return self._decision(lambda entries: lease, [change], turn=turn.number, open_turn=taken)
+
+    def withdraw(self, end: End, number: int) -> Decision[None]:
+        """Take a queued turn back before it begins."""
+        turn, change = end.open_turns.get(number), TurnChange(state=TurnState.CANCELLED)
+        if turn is None or turn.state is not TurnState.QUEUED:
+            raise TurnNotFound
+        return self._decision(_nothing, [change], turn=number, open_turn=_settled(turn, change))
 
     def extend(self, end: End, lease: Lease, lease_for: timedelta) -> Decision[None]:
         turn = _check_lease(end, lease).model_copy(update={"until": self.clock() + lease_for})

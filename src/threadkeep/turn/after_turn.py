@@ -1,16 +1,20 @@
 """What a finished turn leaves to do, and nobody waits for: a title after the first exchange, and a running summary of
 what the window has left behind, for assistants whose policy asks for one.
 
-A title is made by the model where one is there, else from the words. A summary is a remark on the last entry that it
-covers; the originals stay, and what is appended meanwhile is not affected. A scripted model sums up nothing.
+A title is made by the model where one is there, else from the words; after a turn that was stopped or failed from the
+words, until there is an answer. A summary is a remark on the last entry that it covers; the originals stay, and what is
+appended meanwhile is not affected. A scripted model sums up nothing.
 """
 
 import asyncio
 import logging
 
 from threadkeep.context.base import Cut, cut_in
+from threadkeep.conversation.conversation import Conversation
+from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Entry, Summary, Update
 from threadkeep.conversation.message import Message, MessageStatus, Role
+from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.errors import ModelError, ThreadkeepError
 from threadkeep.llm.answer import Answer
 from threadkeep.llm.base import Request
@@ -24,6 +28,8 @@ INSTRUCTIONS = (
     "Sum up the conversation that follows for somebody who must go on with it: names, numbers, decisions, open "
     "questions and wishes, in at most 200 words, in its own language. Begin with what the earlier summary says, if any."
 )
+EARLY = 16
+"""So many entries have a conversation whose title may still be one of a turn without an answer."""
 MOST_ENTRIES = 200
 MOST_CHARACTERS = 40_000
 
@@ -39,10 +45,10 @@ async def give_title(active: ActiveTurn) -> None:
     lease, deps = active.lease, active.deps
     try:
         conversation = await deps.store.get(lease.scope, lease.conversation)
-        exchange = _exchange(active.entries)
-        if conversation.title is not None or exchange is None:
+        question, answer = _exchange(active.entries)
+        if not question or not (conversation.title is None or (answer and await _is_makeshift(active, conversation))):
             return
-        title = await _title(active, *exchange)
+        title = await _title(active, question, answer)
         if not title:
             return
         # Only if nobody has given one meanwhile.
@@ -54,8 +60,20 @@ async def give_title(active: ActiveTurn) -> None:
         logger.exception("no title for %s", lease.conversation)
 
 
-def _exchange(entries: list[Entry]) -> tuple[str, str] | None:
-    """Return question and answer of a turn, if it has both."""
+async def _is_makeshift(active: ActiveTurn, conversation: Conversation) -> bool:
+    """Whether a title was made from the words of a turn before this one, none of which had an answer."""
+    if conversation.entries > EARLY:
+        return False
+    page = await active.deps.store.log(active.lease.scope, conversation.id, Cursor(), limit=EARLY)
+    before = [entry.body for entry in page.entries if entry.turn != active.lease.turn]
+    if any(isinstance(body, TurnChange) and body.state is TurnState.COMPLETED for body in before):
+        return False
+    asked = (body.content for body in before if isinstance(body, Message) and body.role is Role.USER)
+    return conversation.title in [title_from_words(content) for content in asked]
+
+
+def _exchange(entries: list[Entry]) -> tuple[str, str]:
+    """Return question and answer of a turn, as far as it has them."""
     said = [entry.body for entry in entries if isinstance(entry.body, Message) and entry.body.content]
     asked = [message.content for message in said if message.role is Role.USER]
     answers = [
@@ -63,11 +81,11 @@ def _exchange(entries: list[Entry]) -> tuple[str, str] | None:
         for message in said
         if message.role is Role.ASSISTANT and message.status is MessageStatus.COMPLETE
     ]
-    return (asked[0], answers[-1]) if asked and answers else None
+    return asked[0] if asked else "", answers[-1] if answers else ""
 
 
 async def _title(active: ActiveTurn, question: str, answer: str) -> str:
-    if active.model.is_scripted:
+    if active.model.is_scripted or not answer:
         return title_from_words(question)
     said = Answer()
     try:

@@ -57,6 +57,7 @@ class PublishingStore(Store):
     restore = _published(Store.restore)
     choose_head = _published(Store.choose_head)
     begin = _published(Store.begin)
+    withdraw = _published(Store.withdraw)
 
     async def create(self, scope: Scope, new: NewConversation, **options: Any) -> Created:
         created = await self.inside.create(scope, new, **options)

@@ -1,6 +1,7 @@
 // Mounts the page.
 
 import * as conversations from "./conversations.js";
+import * as filing from "./filing.js";
 import * as focus from "./focus.js";
 import * as keyboard from "./keyboard.js";
 import * as outbox from "./outbox.js";
@@ -23,6 +24,7 @@ effect(() => {
   isStarted = true;
   applyTheme();
   unread.start();
+  filing.start();
   outbox.start();
   conversations.start();
   views.start();

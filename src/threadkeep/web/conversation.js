@@ -308,6 +308,29 @@ export class OpenConversation {
     }
   }
 
+  // Takes a queued message back; false if it is being answered already.
+  async withdraw(turn) {
+    try {
+      await post(conversationPath(this.id, "/cancel", { turn }));
+      return true;
+    } catch (error) {
+      if (error.code !== "turn_not_found") complain(error);
+      return false;
+    }
+  }
+
+  // Lets a queued message be asked before the one that is before it: both, and all behind them, are taken back and sent again.
+  async moveUp(turn) {
+    const all = this.queued.value;
+    const at = all.findIndex((item) => item.turn === turn);
+    if (at < 1) return;
+    const back = new Set();
+    for (const item of all.slice(at - 1).reverse()) if (await this.withdraw(item.turn)) back.add(item);
+    for (const item of [all[at], all[at - 1], ...all.slice(at + 1)]) {
+      if (back.has(item)) outbox.add({ conversation: this.id, content: item.content });
+    }
+  }
+
   async approve(call, approved, reason) {
     try {
       const body = { tool_call_id: call.id, approved, ...(reason ? { reason } : {}) };

@@ -4,6 +4,7 @@ import { conversationPath, del, get, patch, post } from "./api.js";
 import { batch, effect, signal } from "./preact.js";
 import { Stream } from "./stream.js";
 import { copier } from "./copies.js";
+import { file, filing } from "./filing.js";
 import { announce, complain, note } from "./notices.js";
 import * as outbox from "./outbox.js";
 import { alone, hear, tell } from "./tabs.js";
@@ -72,7 +73,7 @@ export function reload() {
     take([...page.data, ...older]);
     if (!older.length) next.value = page.next;
     isLoaded.value = true;
-  });
+  }).then(fetchFiled);
 }
 
 export async function loadMore() {
@@ -81,6 +82,28 @@ export async function loadMore() {
     take(page.data);
     next.value = page.next;
   });
+}
+
+// Takes conversations in that are further down in the list: those that are pinned, have a name, or pass a filter.
+export async function fetchSome(path) {
+  const { data } = await get(path);
+  take(data);
+  return data;
+}
+
+export const fetchFiltered = (filter) => fetchSome(`/v1/conversations?limit=${PAGE}&${filter}`).catch(complain);
+
+// Those that are pinned or in a folder are listed however old they are; one that is gone is forgotten.
+async function fetchFiled() {
+  const listed = new Set(conversations.value.map((item) => item.id));
+  for (const id of Object.keys(filing.value).filter((one) => !listed.has(one))) {
+    try {
+      const { messages: _, ...about } = await get(conversationPath(id, "", { limit: 1 }));
+      take([about]);
+    } catch (error) {
+      if (error.status === 404) file(id, { pinned: false, folder: "" });
+    }
+  }
 }
 
 function apply(event) {

@@ -1,4 +1,5 @@
-// Which view the address names: `/` is a new conversation, `/c/<id>` a conversation, `?at=<entry>` a place in it.
+// Which view the address names: `/` is a new conversation, `/c/<id>` a conversation, `?at=<entry>` a place in it; there is no
+// other.
 
 import { signal } from "./preact.js";
 
@@ -10,6 +11,7 @@ function read() {
     conversation: match ? decodeURIComponent(match[1]) : null,
     at: Number.isInteger(at) && at > 0 ? at : null,
     assistant: match ? null : query.get("assistant"),
+    isUnknown: !match && location.pathname !== "/",
   };
 }
 

@@ -12,6 +12,9 @@ export const isSidebarOpen = signal(false); // on a phone, where it covers the c
 export const dialog = signal(null);
 export const query = signal(""); // what is searched for
 export const showsArchived = signal(false);
+export const filter = signal(""); // which conversations are listed: "", or "assistant=…" or "status=…"
+/** @type {Signal<About | null>} */
+export const filed = signal(null); // the conversation whose folder is being chosen
 /** @type {Signal<OpenConversation | null>} */
 export const opened = signal(null); // the open conversation, or none
 /** @type {Signal<string | null>} */

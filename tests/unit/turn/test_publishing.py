@@ -25,9 +25,13 @@ Call = Callable[[PublishingStore, Lease], Awaitable[Any]]
 """Calls a verb on a store with the conversation `ID`, in which a turn runs whose lease is given."""
 
 
-async def _queue_and_settle(store: Store, lease: Lease) -> None:
+async def _queue(store: Store, lease: Lease) -> None:
     queued = Begin(message=Message(role=Role.USER, content="Then?"), owner="me", lease_for=LEASE_FOR)
     await store.begin(ADA, ID, queued)
+
+
+async def _queue_and_settle(store: Store, lease: Lease) -> None:
+    await _queue(store, lease)
     await store.append(ADA, ID, Append(lease=lease, settle=TurnChange(state=TurnState.COMPLETED)))
 
 
@@ -35,6 +39,7 @@ BEFORE: dict[str, Callable[[Store, Lease], Awaitable[None]]] = {
     "restore": lambda store, lease: store.delete(ADA, ID),
     "purge": lambda store, lease: store.delete(ADA, ID),
     "start": _queue_and_settle,
+    "withdraw": _queue,
 }
 """What must have happened before a verb has something to do."""
 
@@ -42,6 +47,10 @@ BEFORE: dict[str, Callable[[Store, Lease], Awaitable[None]]] = {
 async def _take(store: PublishingStore, lease: Lease) -> None:
     (turn,) = await store.turns(ADA, ID)
     await store.take(turn, "another", LEASE_FOR)
+
+
+async def _withdraw(store: PublishingStore, lease: Lease) -> None:
+    await store.withdraw(ADA, ID, (await store.turns(ADA, ID))[-1].number)
 
 
 CALLS: dict[str, Call] = {
@@ -74,6 +83,7 @@ CALLS: dict[str, Call] = {
     ),
     "start": lambda store, lease: store.start(ADA, ID, "me", LEASE_FOR),
     "take": _take,
+    "withdraw": _withdraw,
     "extend": lambda store, lease: store.extend(lease, LEASE_FOR),
     "turns": lambda store, lease: store.turns(ADA, ID),
     "expired": lambda store, lease: store.expired(LEASE_FOR),

@@ -17,6 +17,7 @@ from threadkeep.server.negotiation import wants_no_wait, wants_stream
 from threadkeep.server.problems import is_conflict, problem_of_turn
 from threadkeep.server.requests import ApproveBody, ConversationId, RegenerateBody, SendBody, canonical_body
 from threadkeep.server.responses import Answered, ShownMessage, ShownTurn
+from threadkeep.server.routes.conversations import Place
 from threadkeep.server.sse import stream
 
 Accept = Annotated[str, Header(description="`text/event-stream` streams the turn, `application/json` waits for it.")]
@@ -75,9 +76,9 @@ def message_routes(conversations: Conversations) -> APIRouter:
         conversation = conversations.at(who.scope, id)
         return await _answer(request, conversation, await conversation.regenerate(chosen.entry, key=made))
 
-    @router.post("/cancel", summary="Stop the turn that runs or waits")
-    async def cancel(who: Who, id: ConversationId) -> ShownTurn:
-        return ShownTurn(id=await conversations.at(who.scope, id).cancel(), state=TurnState.CANCELLED)
+    @router.post("/cancel", summary="Stop the turn that runs or waits, or take a queued message back")
+    async def cancel(who: Who, id: ConversationId, turn: Place = None) -> ShownTurn:
+        return ShownTurn(id=await conversations.at(who.scope, id).cancel(turn), state=TurnState.CANCELLED)
 
     @router.post("/approve", summary="Allow or refuse a tool call that waits for a person")
     async def approve(who: Who, id: ConversationId, body: ApproveBody, key: Key) -> ShownTurn:

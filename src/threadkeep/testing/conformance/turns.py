@@ -6,7 +6,7 @@ import pytest
 
 from threadkeep.conversation.message import Usage
 from threadkeep.conversation.turn import Failure, TurnChange, TurnState
-from threadkeep.errors import ConversationBusy, DraftMismatch, InvalidParent, LeaseLost, StaleHead
+from threadkeep.errors import ConversationBusy, DraftMismatch, InvalidParent, LeaseLost, StaleHead, TurnNotFound
 from threadkeep.store.base import ROOT, Append, Begin, Store
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.conformance.refusal import refused
@@ -35,6 +35,25 @@ class TestTurns:
         assert (turn.owner, turn.fence, turn.taken, turn.until) == ("one", begun.lease.fence, 0, clock.now + MINUTE)
         assert (await store.get(ADA, name)).head == 2
         assert (await whole_log(store, ADA, name))[0][1:] == begun.entries
+
+    async def test_a_queued_turn_can_be_taken_back_and_no_other(self, store: Store) -> None:
+        name = await new(store, ADA)
+        first, second, third = [
+            (await store.begin(ADA, name, Begin(message=asked(text), owner="one", lease_for=MINUTE))).turn
+            for text in ("first", "second", "third")
+        ]
+        await store.withdraw(ADA, name, second)
+        assert [turn.number for turn in await store.turns(ADA, name)] == [first, third]
+        newest = (await whole_log(store, ADA, name))[0][-1]
+        assert (newest.turn, newest.body) == (second, TurnChange(state=TurnState.CANCELLED))
+        for turn in (first, second, 99):
+            async with refused(store, TurnNotFound):
+                await store.withdraw(ADA, name, turn)
+        (running_turn, _) = await store.turns(ADA, name)
+        await settle(store, await store.take(running_turn, "one", MINUTE), answered("done"))
+        begun = await store.start(ADA, name, "one", MINUTE)
+        assert begun is not None
+        assert begun.turn == third
 
     async def test_a_turn_can_begin_a_branch(self, store: Store) -> None:
         name = await new(store, ADA, *"1234")

@@ -23,6 +23,11 @@ from threadkeep.turn.steps.run_tools import traced_calls
 
 logger = logging.getLogger(__name__)
 
+EARLY_ENDINGS = {
+    "length": ("length", "max_tokens", "max_output_tokens", "context_window"),
+    "filter": ("filter", "refusal", "safety", "blocked", "prohibited", "recitation", "guardrail"),
+}
+"""Why an answer ends early, by words that providers use."""
 BROKE_OFF = "The model broke off before it said anything."
 
 
@@ -138,6 +143,7 @@ async def _attempt(active: ActiveTurn, request: Request, context: Context, closi
             *context.trace,
             *call.output.notes,
             *(flaw_item(*flaw) for flaw in answer.flaws.items()),
+            *_ending(answer.reason),
         ),
         usage=answer.usage,
         status=MessageStatus.COMPLETE if whole else MessageStatus.INTERRUPTED,
@@ -147,6 +153,13 @@ async def _attempt(active: ActiveTurn, request: Request, context: Context, closi
     kept = message if text or calls or blocks else None
     change = await call.change() if whole else None
     return Generated(message=kept, is_whole=whole, change=change, stopped=stopped, error=error)
+
+
+def _ending(reason: str | None) -> tuple[dict[str, str], ...]:
+    """Return the item of a trace that tells why an answer ended before all was said, by the provider's word."""
+    said = (reason or "").lower()
+    kinds = [kind for kind, words in EARLY_ENDINGS.items() if any(word in said for word in words)]
+    return tuple({"kind": "ending", "reason": kind, "word": said} for kind in kinds[:1])
 
 
 def _shown(active: ActiveTurn) -> tuple[Block, ...]:

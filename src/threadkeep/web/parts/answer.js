@@ -7,9 +7,9 @@ import { Markdown } from "../render/markdown.js";
 import { RewrittenQuery } from "../render/query.js";
 import { ToolCard } from "../render/toolcard.js";
 import { Usage } from "../render/usage.js";
-import { isRecord } from "../render/value.js";
+import { isRecord, textOf } from "../render/value.js";
 import { assistantNamed, assistants, nameOf } from "../session.js";
-import { Copy, Siblings } from "./actions.js";
+import { Button, Copy, Siblings } from "./actions.js";
 import { Approval } from "./approval.js";
 import { IconButton } from "./icon.js";
 
@@ -49,6 +49,7 @@ export class Answer extends Component {
       ${isOver && html`<${Blocks} blocks=${sources} />`}
       ${isThinking(turnState, draft, spoken, results) && html`<p class="thinking" aria-hidden="true"><i /><i /><i /></p>`}
       ${isOver && wasStopped && html`<p class="cut-off quiet" data-testid="stopped">You stopped this. What was written is kept.</p>`}
+      ${isOver && last && html`<${Cut} conversation=${conversation} message=${last} />`}
       ${isOver && last && html`<${Footer} conversation=${conversation} messages=${messages} last=${last} />`}
     </article>`;
   }
@@ -108,6 +109,7 @@ function Spoken({ conversation, message, results, turnState, shown }) {
     <${Blocks} blocks=${shown.get(message.id)} />`;
 }
 
+const CONTINUE = "Continue where your answer was cut off.";
 const STOPPED = { content: "", duration_ms: null, error: "refused" };
 const UNFINISHED = { content: "", duration_ms: null, error: "The turn ended before there was a result." };
 
@@ -134,6 +136,18 @@ function Text({ conversation, message }) {
   return html`<div class="text" dir="auto" data-testid="answer-text">
     <${Markdown} text=${text} streaming=${Boolean(message.isDraft)} />
   </div>`;
+}
+
+// An answer that its model ended before all was said.
+function Cut({ conversation, message }) {
+  const ending = (message.tool_trace ?? []).find((item) => isRecord(item) && item.kind === "ending");
+  if (!ending) return null;
+  if (ending.reason !== "length") {
+    return html`<p class="cut-off" data-testid="ending">The provider's filter ended this answer (${textOf(ending.word)}).</p>`;
+  }
+  const isNewest = conversation.messages.value.at(-1)?.seq === message.seq && conversation.after.value === null;
+  return html`<p class="cut-off" data-testid="ending">This answer was cut: it reached the longest that the model gives.
+    ${isNewest && html` <${Button} label="Continue" onClick=${() => conversation.send(CONTINUE)} />`}</p>`;
 }
 
 function Footer({ conversation, messages, last }) {

@@ -2,7 +2,7 @@
 
 import { html } from "../preact.js";
 import * as outbox from "../outbox.js";
-import { keepDraft } from "../drafts.js";
+import { draftOf, keepDraft } from "../drafts.js";
 import { Button } from "./actions.js";
 import { Icon } from "./icon.js";
 
@@ -16,7 +16,13 @@ export function pendingOf(conversation) {
   const taken = outbox.taken.value.filter((item) => item.conversation === id && isNew(item));
   const waiting = outbox.itemsOf(id).filter((item) => !matched.has(item.key));
   return [
-    ...conversation.queued.value.map((item) => ({ key: `q${item.turn}`, content: item.content, state: "queued" })),
+    ...conversation.queued.value.map(({ turn, content }, at) => ({
+      key: `q${turn}`,
+      content,
+      state: "queued",
+      turn,
+      at,
+    })),
     ...taken.map((item) => ({ key: item.key, content: item.content, state: "sent" })),
     ...waiting.map((item) => ({ key: item.key, content: item.content, state: item.state, item })),
   ];
@@ -26,7 +32,7 @@ export function Pending({ conversation, entry }) {
   const { content, state, item } = entry;
   return html`<article class="said pending" data-state=${state} data-testid="pending" aria-label="You, not stored yet">
     <div class="bubble" dir="auto">${content}</div>
-    <footer>${stateOf(state, item)}</footer>
+    <footer>${stateOf(state, item)}${state === "queued" && html`<${Queued} conversation=${conversation} entry=${entry} />`}</footer>
     ${state === "stale" && html`<${Stale} conversation=${conversation} item=${item} />`}
     ${state === "refused" && html`<${Refused} conversation=${conversation} item=${item} />`}
   </article>`;
@@ -41,6 +47,24 @@ function stateOf(state, item) {
       <button type="button" class="link" onClick=${() => outbox.discard(item)}>Discard</button>`;
   }
   return state === "waiting" ? "Sending …" : null;
+}
+
+// What can be done with a message before it is asked.
+function Queued({ conversation, entry: { turn, content, at } }) {
+  const edit = async () => {
+    if (await conversation.withdraw(turn)) rewriteAs(conversation, content);
+  };
+  return html`
+    ${at > 0 && html`<button type="button" class="link" onClick=${() => conversation.moveUp(turn)}>Move up</button>`}
+    <button type="button" class="link" onClick=${edit}>Edit</button>
+    <button type="button" class="link" onClick=${() => conversation.withdraw(turn)}>Withdraw</button>`;
+}
+
+// Puts a text back into the field, behind what is being written there.
+function rewriteAs({ id }, content) {
+  keepDraft(id, [draftOf(id), content].filter(Boolean).join("\n\n"));
+  dispatchEvent(new CustomEvent("threadkeep-draft"));
+  document.getElementById("composer")?.focus();
 }
 
 // The conversation went on elsewhere since this was written: the person says what is meant.
@@ -62,10 +86,9 @@ function Stale({ conversation, item }) {
 
 function Refused({ conversation, item }) {
   const rewrite = () => {
-    keepDraft(conversation.id, item.content);
     outbox.discard(item);
     conversation.uncut();
-    dispatchEvent(new CustomEvent("threadkeep-draft"));
+    rewriteAs(conversation, item.content);
   };
   return html`<div class="ask" role="group" aria-label="Not sent" data-testid="refused">
     <p><strong>Not sent.</strong> ${item.problem}</p>

@@ -3,9 +3,10 @@
 import { change, remove } from "../conversations.js";
 import { assistantNamed, assistants, nameOf } from "../session.js";
 import { isUnread } from "../unread.js";
+import { file, filing } from "../filing.js";
 import { html, useState } from "../preact.js";
 import { addressOf, go, onLink, route } from "../router.js";
-import { isSidebarOpen } from "../views.js";
+import { filed, isSidebarOpen } from "../views.js";
 import { Menu } from "./menu.js";
 import { titleOf } from "../titles.js";
 import { TitleField } from "./title.js";
@@ -25,8 +26,15 @@ export function Row({ about, isOpen, state }) {
     };
     return html`<li class="row"><${TitleField} title=${about.title ?? ""} onSave=${save} onLeave=${() => setEdited(false)} /></li>`;
   }
+  const isPinned = Boolean(filing.value[about.id]?.pinned);
   const items = [
     { label: "Rename", icon: "edit", run: () => setEdited(true) },
+    {
+      label: isPinned ? "Unpin" : "Pin",
+      icon: "pin",
+      run: () => file(about.id, { pinned: !isPinned }),
+    },
+    { label: "Move to a folder", icon: "folder", run: () => (filed.value = about) },
     {
       label: about.archived ? "Restore from archive" : "Archive",
       icon: "archive",

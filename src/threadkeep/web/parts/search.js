@@ -1,6 +1,8 @@
 // What was said and matches: each hit with the words around it; it opens its branch at the message.
 
 import { get } from "../api.js";
+import { fetchSome } from "../conversations.js";
+import { announce } from "../notices.js";
 import { html, useEffect, useState } from "../preact.js";
 import { addressOf, onLink } from "../router.js";
 import { titleOf } from "../titles.js";
@@ -32,14 +34,23 @@ export function Hits({ text }) {
   </section>`;
 }
 
+// Finds messages, and titles of all conversations, which the list above shows.
 async function search(text, signal, setFound) {
+  const asked = encodeURIComponent(text);
   try {
-    const page = await get(`/v1/search?limit=30&q=${encodeURIComponent(text)}`, { signal });
+    const [page, titles] = await Promise.all([
+      get(`/v1/search?limit=30&q=${asked}`, { signal }),
+      fetchSome(`/v1/search/titles?limit=50&q=${asked}`),
+    ]);
+    if (signal.aborted) return;
     setFound({ hits: page.data, state: "done" });
+    announce(`Found: ${counted(titles.length, "title")}, ${counted(page.data.length, "message")}.`);
   } catch (error) {
     if (!signal.aborted) setFound({ hits: [], state: error.message });
   }
 }
+
+const counted = (number, what) => `${number} ${what}${number === 1 ? "" : "s"}`;
 
 // The hits of a conversation stand together, where its best one is.
 function together(hits) {

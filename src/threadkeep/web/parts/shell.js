@@ -4,13 +4,15 @@ import { needsKey } from "../api.js";
 import { html, useEffect } from "../preact.js";
 import { Steps } from "../render/steps.js";
 import * as outbox from "../outbox.js";
+import { route } from "../router.js";
 import { assistantNamed, load, phase } from "../session.js";
 import { titleOf } from "../titles.js";
-import { begin, dialog, isSidebarOpen, opened } from "../views.js";
+import { begin, beginAnew, dialog, filed, isSidebarOpen, opened } from "../views.js";
 import { Button } from "./actions.js";
 import { Branches } from "./branches.js";
 import { Composer } from "./composer.js";
 import { FirstScreen } from "./first.js";
+import { FolderChoice } from "./folder.js";
 import { Header } from "./header.js";
 import { Messages } from "./messages.js";
 import { Shortcuts } from "./shortcuts.js";
@@ -29,8 +31,9 @@ export function Shell() {
     ${isSidebarOpen.value && html`<div class="veil" onClick=${() => (isSidebarOpen.value = false)} />`}
     <div class="stage">
       <${Header} conversation=${conversation} />
-      ${conversation ? html`<${Talk} key=${conversation.id} conversation=${conversation} />` : html`<${FirstScreen} />`}
+      ${conversation ? html`<${Talk} key=${conversation.id} conversation=${conversation} />` : route.value.isUnknown ? html`<${Unknown} />` : html`<${FirstScreen} />`}
     </div>
+    ${filed.value && html`<${FolderChoice} key=${filed.value.id} about=${filed.value} />`}
     ${dialog.value === "shortcuts" && html`<${Shortcuts} />`}
     ${dialog.value === "tree" && conversation && html`<${Branches} conversation=${conversation} />`}
     <${Toasts} />
@@ -98,6 +101,14 @@ function Elsewhere({ conversation }) {
         : html`<${Button} label="Make this the current one" onClick=${() => conversation.choose()} />`
     }
   </div>`;
+}
+
+function Unknown() {
+  return html`<main class="first" id="main"><div class="column gone" data-testid="unknown">
+    <h1>There is no such page.</h1>
+    <p class="muted">The address may be misspelt. Your conversations are in the list at the side.</p>
+    <${Button} label="Begin a conversation" class="button primary" onClick=${() => beginAnew()} />
+  </div></main>`;
 }
 
 function Gone({ conversation }) {

@@ -1,13 +1,14 @@
 // The list of conversations at the side: grouped by day, live, with a filter that also searches in what was said.
 
-import { busy, conversations, isLoaded, loadMore, next } from "../conversations.js";
+import { busy, conversations, fetchFiltered, isLoaded, loadMore, next } from "../conversations.js";
+import { filing } from "../filing.js";
 import { html } from "../preact.js";
 import * as outbox from "../outbox.js";
 import { route } from "../router.js";
-import { isSignedIn, me, signOut } from "../session.js";
+import { assistants, isSignedIn, me, nameOf, signOut } from "../session.js";
 import { complain } from "../notices.js";
 import { switchTheme } from "../theme.js";
-import { beginAnew, dialog, isSidebarOpen, query, showsArchived } from "../views.js";
+import { beginAnew, dialog, filter, isSidebarOpen, query, showsArchived } from "../views.js";
 import { Icon, IconButton } from "./icon.js";
 import { LocalRow, Row } from "./row.js";
 import { Hits } from "./search.js";
@@ -27,20 +28,39 @@ export function Sidebar() {
         onInput=${(event) => (query.value = event.currentTarget.value)}
         onKeyDown=${(event) => event.key === "Escape" && (query.value = "")} />
     </label>
+    <${Filter} />
     <div class="list" data-testid="conversations"><${List} /></div>
     <${Foot} />
   </nav>`;
 }
 
+const STATUSES = { active: "Active", completed: "Completed", abandoned: "Abandoned" };
+
+function Filter() {
+  const choose = (event) => {
+    filter.value = event.currentTarget.value;
+    if (filter.value) fetchFiltered(filter.value);
+  };
+  const option = ([value, label]) => html`<option value=${value} selected=${filter.value === value}>${label}</option>`;
+  const who = assistants.value.length > 1 ? assistants.value : [];
+  return html`<select class="filter" aria-label="Which conversations are listed" data-testid="filter" onChange=${choose}>
+    ${option(["", "All conversations"])}
+    ${who.map((one) => option([`assistant=${one.name}`, nameOf(one)]))}
+    ${Object.entries(STATUSES).map(([status, label]) => option([`status=${status}`, label]))}
+  </select>`;
+}
+
 function List() {
   const text = query.value.trim().toLowerCase();
+  const [field, value] = filter.value.split("=");
   const wanted = (item) =>
-    text ? (item.title ?? "").toLowerCase().includes(text) : item.archived === showsArchived.value;
+    (text ? (item.title ?? "").toLowerCase().includes(text) : item.archived === showsArchived.value) &&
+    (!field || item[field] === value);
   const found = conversations.value.filter(wanted);
   const hasArchived = conversations.value.some((item) => item.archived);
   return html`
     ${!text && html`<${Unsent} />`}
-    ${byDay(found).map(
+    ${inGroups(found).map(
       ([day, items]) =>
         html`<section key=${day}>
       <h2>${day}</h2>
@@ -101,14 +121,19 @@ function Foot() {
   </div>`;
 }
 
-function byDay(items) {
+// What is pinned first, then folders by name, then days.
+function inGroups(items) {
   const today = new Date().setHours(0, 0, 0, 0);
-  const groups = new Map();
-  for (const item of items) {
-    const name = dayOf(new Date(item.updated_at), today);
+  const placed = items.map((item) => ({ item, ...filing.value[item.id] }));
+  const folders = [...new Set(placed.flatMap(({ folder }) => folder ?? []))];
+  folders.sort((one, other) => one.localeCompare(other, undefined, { numeric: true }));
+  /** @type {Map<string, About[]>} */
+  const groups = new Map(["Pinned", ...folders].map((name) => [name, []]));
+  for (const { item, pinned, folder } of placed) {
+    const name = pinned ? "Pinned" : folder || dayOf(new Date(item.updated_at), today);
     groups.set(name, [...(groups.get(name) ?? []), item]);
   }
-  return [...groups];
+  return [...groups].filter(([, listed]) => listed.length);
 }
 
 function dayOf(date, today) {

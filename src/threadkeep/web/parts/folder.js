@@ -1,0 +1,37 @@
+// Which folder of the list a conversation is in: one that is there, or a new one.
+
+import { file, filing } from "../filing.js";
+import { html, useState } from "../preact.js";
+import { filed } from "../views.js";
+import { Button } from "./actions.js";
+import { Dialog } from "./dialog.js";
+
+export function FolderChoice({ about }) {
+  const [name, setName] = useState(filing.value[about.id]?.folder ?? "");
+  const known = [...new Set(Object.values(filing.value).map(({ folder }) => folder ?? ""))].filter(Boolean).sort();
+  const now = filing.value[about.id]?.folder;
+  const close = () => (filed.value = null);
+  const put = (folder) => {
+    close();
+    file(about.id, { folder });
+  };
+  const submit = (event) => {
+    event.preventDefault();
+    put(name.trim());
+  };
+  return html`<${Dialog} title="Move to a folder" onClose=${close} testid="folder-dialog">
+    <ul class="choices">
+      ${known.map(
+        (folder) =>
+          html`<li key=${folder}><button type="button" class="choice" dir="auto" aria-pressed=${folder === now}
+        onClick=${() => put(folder)}>${folder}</button></li>`,
+      )}
+    </ul>
+    <form class="row" onSubmit=${submit}>
+      <input aria-label="Name of the folder" placeholder="A new folder" dir="auto" maxlength="80" value=${name}
+        onInput=${(event) => setName(event.currentTarget.value)} />
+      <${Button} type="submit" label="Move" class="button primary" disabled=${!name.trim()} />
+    </form>
+    ${now && html`<${Button} label="Take out of its folder" onClick=${() => put("")} />`}
+  <//>`;
+}
