@@ -52,7 +52,10 @@ _TYPES = {
 }
 _FILES: dict[int | str, dict[str, Any]] = {200: {"content": {kind: {} for kind in _TYPES.values()}}}
 _BODY: dict[str, Any] = {
-    "requestBody": {"required": True, "content": {"application/octet-stream": {"schema": {"format": "binary"}}}}
+    "requestBody": {
+        "required": True,
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
 }
 Chosen = Annotated[BulkFormat, Query(alias="format", description="`finetune` has the current branches only.")]
 Of = Annotated[Whose, Query(description="`tenant` is for administrators: the conversations of all users.")]
