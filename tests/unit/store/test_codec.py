@@ -1,6 +1,6 @@
 """The codec: every body comes back from its row as it was, packed or not, whatever is in it."""
 
-from datetime import UTC
+from datetime import UTC, datetime
 from json import dumps
 from typing import Any
 
@@ -15,7 +15,7 @@ from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCa
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.errors import StoreCorrupt
-from threadkeep.store.codec import Packer, Row, decode, decode_id, encode, encode_id
+from threadkeep.store.codec import Packer, Row, decode, decode_id, decode_text, encode, encode_id, microseconds, moment
 
 TRICKY = ["", "\x00", "\u2028\u2029\ufeff", "日本語", "🙂👩\u200d👧", "\\u0000", '"\\', "\r\n", "\U0010ffff", "e\u0301"]
 text = st.one_of(st.sampled_from(TRICKY), st.text(max_size=30))
@@ -121,6 +121,22 @@ def test_a_row_counts_the_bytes_of_its_text(body: Message) -> None:
 def test_a_plain_message_is_its_content_and_nothing_else() -> None:
     row = encode(Message(id="m", role=Role.USER, content="hello"))
     assert (row.content, row.parts, row.size) == ("hello", None, 5)
+
+
+@pytest.mark.parametrize("status", list(MessageStatus))
+@pytest.mark.parametrize("role", [Role.SYSTEM, Role.USER, Role.ASSISTANT])
+def test_the_fast_way_reads_the_same_plain_message(role: Role, status: MessageStatus) -> None:
+    message = Message(role=role, content="hello", tokens=2, status=status)
+    row = encode(message)
+    found = decode_text(row.kind, row.id or b"", row.tokens, row.content)
+    assert found == decode(row) == message
+    assert found.model_dump_json() == message.model_dump_json()
+    assert found.model_copy(update={"content": "other"}).content == "other"
+
+
+@given(moments)
+def test_a_moment_comes_back_from_its_number(at: datetime) -> None:
+    assert moment(microseconds(at)) == at
 
 
 @given(st.one_of(text, st.text(), st.builds(lambda t, n: t * n, st.text(max_size=5), st.integers(0, 5_000))))

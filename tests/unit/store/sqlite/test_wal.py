@@ -1,4 +1,5 @@
-"""The write-ahead log: what a kill leaves opens, what a power cut tears is dropped, and damage is never dropped."""
+"""The write-ahead log: what a kill leaves opens, what a power cut tears is dropped, damage is not; and it begins anew
+while it is written to without a pause."""
 
 import asyncio
 import os
@@ -13,8 +14,10 @@ from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.errors import StoreCorrupt
 from threadkeep.store.base import MAX_BYTES
-from threadkeep.store.sqlite import maintenance
+from threadkeep.store.sqlite import maintenance, wal
 from threadkeep.store.sqlite.store import SqliteStore
+from threadkeep.store.sqlite.writer import Writer
+from threadkeep.store.sqlite_file import connect
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import new, say, texts_of
 from threadkeep.testing.stores import everything
@@ -149,3 +152,25 @@ async def test_opening_moves_the_log_into_the_file_and_flushes_what_is_answered_
     shutil.copy(killed / "t.db", killed / "alone" / "t.db")
     await store.close()
     assert await _count(killed / "alone", clock) == 1 + MESSAGES
+
+
+TIMES = 3
+
+
+async def test_the_log_begins_anew_while_somebody_writes_all_the_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wal, "LONG_PAGES", 20)
+    connection = connect(tmp_path / "one.db")
+    connection.execute("CREATE TABLE said (word TEXT)")
+    writer = Writer(connection, lambda: None, lambda: None)
+    words, pages, times = 0, 0, 0
+    async with asyncio.timeout(120):
+        while times < TIMES:
+            word = str(words)
+            await writer.run(lambda word=word: connection.execute("INSERT INTO said VALUES (?)", (word,)))  # type: ignore[misc]
+            words, before, pages = words + 1, pages, writer.checkpoints.pages
+            times += pages < before
+    await writer.close()
+    found = connect(tmp_path / "one.db").rows("SELECT word FROM said ORDER BY rowid")
+    assert found == [(str(number),) for number in range(words)]
