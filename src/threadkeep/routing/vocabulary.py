@@ -1,7 +1,7 @@
 """The words that detection knows: those that point back, those that go on, and those that say little by themselves.
 
-They are lists on purpose, to be read and corrected. Those that point back and go on are there for English, German,
-French and Spanish; what is general is judged in English only, and other languages by the rest of the signs.
+They are lists on purpose, to be read and corrected. They are English, but for courtesies; other languages have their
+lists in `languages`.
 """
 
 from threadkeep.text.stems import stem
@@ -13,10 +13,7 @@ def _set(words: str) -> frozenset[str]:
 
 POINTING = _set(
     """it its it's itself they them their theirs themselves he she his her him hers this these those that's
-    former latter
-    er ihn ihm dessen deren dieser dieses diesen diesem davon dazu damit darüber dafür daran darin
-    elle elles celui celle ceux celles cela ça celui-ci celle-ci
-    esto eso aquello ello ellos ellas éste ésta ése ésa"""
+    former latter"""
 )
 """Words that stand for something that was named before."""
 
@@ -26,30 +23,21 @@ INTRODUCING = _set("a an my our about some")
 INNER = _set("it its they them their he she his her him one ones this these")
 """Of those, the ones that may stand for something in the same sentence: "What is taurine and is it safe?"."""
 
-GOING_ON = _set(
-    """other others another else same similar too instead also both alternatives
-    andere anderen anderes anderer auch gleiche gleichen ähnliche stattdessen beide
-    autre autres aussi même mêmes similaire plutôt
-    otro otra otros otras también mismo misma similares"""
-)
+GOING_ON = _set("other others another else same similar too instead also both alternatives")
 """Words that compare with something that was named before, or add to it."""
 
 BEGINNINGS = (
     "what about", "how about", "what else", "what if", "which one", "which ones", "why not", "why", "how so",
     "how come", "and", "or", "but", "then", "so", "no", "i mean", "i meant", "same for", "more", "tell me more",
     "more about",
-    "und", "oder", "aber", "dann", "was ist mit", "wie ist es mit", "wie wäre es mit", "nein", "ich meine",
-    "et", "ou", "mais", "alors", "qu'en est-il", "non", "je veux dire",
-    "y", "o", "pero", "entonces", "qué tal", "qué hay de", "quiero decir",
 )  # fmt: skip
 """How a question begins that goes on with something."""
 
-ALONE = frozenset({"why", "no", "non", "more"})
+ALONE = frozenset({"why", "no", "more"})
 """Beginnings that count only if nothing else, or a pause, follows: "Why?", "No, the first list"."""
 
 POLITE = _set(
-    """oh ok okay wow hmm well yes yeah thanks thank great nice cool good interesting sorry right please hi hello
-    danke gut ja ach merci bien oui gracias bueno sí"""
+    "oh ok okay wow hmm well yes yeah thanks thank great nice cool good interesting sorry right please hi hello"
 )
 """What may stand before a question without belonging to it."""
 
@@ -59,14 +47,10 @@ COURTESIES = _set(
 )
 """A question of nothing but these asks nothing."""
 
-QUESTION_WORDS = _set(
-    """who what when where why how which is are was were does do did can could
-    wer was wann wo warum wie ist sind qui quoi quand où comment pourquoi est quién qué cuándo dónde cómo es"""
-)
+QUESTION_WORDS = _set("who what when where why how which is are was were does do did can could")
 
 AUXILIARIES = _set(
-    """is are was were be been do does did can could will would should may might must has have had isn't aren't don't
-    ist sind war hat haben kann können wird est sont a ont peut es son está hay tiene puede"""
+    "is are was were be been do does did can could will would should may might must has have had isn't aren't don't"
 )
 
 SMALL = _set(
