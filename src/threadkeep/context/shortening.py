@@ -4,6 +4,7 @@ An old answer is shortened as in R-D5, tool results and arguments to their two e
 the current turn and later, so that its bytes do not change a second time.
 """
 
+from itertools import pairwise
 from typing import Any
 
 from threadkeep.context.base import Counter, Line
@@ -11,43 +12,50 @@ from threadkeep.context.blocks import old_text_of
 from threadkeep.context.history import Turn
 from threadkeep.context.marks import with_mark, with_text, without_mark
 from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall
-from threadkeep.text.excerpt import OLD, ends
+from threadkeep.text.excerpt import OLD, ends, head
+
+LEAST = 24
+"""How many characters are left of a result where not even the short forms fit."""
 
 
-def masked(line: Line) -> Line:
+def masked(line: Line, size: int = OLD) -> Line:
     """Return the short form of a line. What a person said is never shortened here."""
     match line.message.role:
         case Role.ASSISTANT:
-            return line.saying(_answer(line.message))
+            return line.saying(_answer(line.message, size))
         case Role.TOOL:
-            return line.saying(with_text(line.message, ends(line.message.content, OLD)))
+            return line.saying(with_text(line.message, _shortest(line.message.content, size)))
         case _:
             return line
 
 
-def _answer(message: Message) -> Message:
+def _shortest(text: str, size: int) -> str:
+    return ends(text, size) if size >= OLD else head(text, size)
+
+
+def _answer(message: Message, size: int) -> Message:
     if message.status is MessageStatus.INTERRUPTED:
         message = with_text(message, without_mark(message.content))
-    short = with_mark(with_text(message, old_text_of(message)))
+    short = with_mark(with_text(message, head(old_text_of(message), size)))
     if not message.tool_calls:
         return short
-    calls = tuple(_call(call) for call in message.tool_calls)
+    calls = tuple(_call(call, size) for call in message.tool_calls)
     return short if calls == message.tool_calls else short.model_copy(update={"tool_calls": calls, "tokens": None})
 
 
-def _call(call: ToolCall) -> ToolCall:
-    args = _short(call.args)
+def _call(call: ToolCall, size: int) -> ToolCall:
+    args = _short(call.args, size)
     return call if args == call.args else call.model_copy(update={"args": args})
 
 
-def _short(value: Any) -> Any:
+def _short(value: Any, size: int) -> Any:
     match value:
         case str():
-            return ends(value, OLD)
+            return _shortest(value, size)
         case dict():
-            return {key: _short(child) for key, child in value.items()}
+            return {key: _short(child, size) for key, child in value.items()}
         case list():
-            return [_short(child) for child in value]
+            return [_short(child, size) for child in value]
         case _:
             return value
 
@@ -61,16 +69,19 @@ def squeeze(turn: Turn, room: int, limit: int, count: Counter) -> tuple[Turn, in
     """Return the turn so that it fits into the room, and the seq before which its steps are masked (0 if none is).
 
     First its older steps take their short form, down to three quarters of the room so that not every new step changes
-    them again; then the newest results share what is left; then the newest step is shortened. A question is shortened
-    only if it alone is over the limit. Nothing is left out whole.
+    them again; then the newest results share what is left; then the newest step is shortened; then all of them to a
+    few characters, and at last the oldest steps go. A question is shortened only if it is over the limit alone.
     """
     if size_of(turn, count) <= room:
         return turn, 0
     turn, boundary = _mask_older(turn, room * 3 // 4, count)
     if size_of(turn, count) > room:
         turn = _share_results(turn, room, count)
+    for size in (OLD, LEAST):
+        if size_of(turn, count) > room:
+            turn = tuple(masked(line, size) for line in turn)
     if size_of(turn, count) > room:
-        turn = tuple(map(masked, turn))
+        turn = _without_oldest_steps(turn, room, count)
     return tuple(_question(line, limit, count) if line.opens else line for line in turn), boundary
 
 
@@ -89,6 +100,17 @@ def _mask_older(turn: Turn, target: int, count: Counter) -> tuple[Turn, int]:
         size += count(short.message) - count(lines[place].message)
         lines[place], boundary = short, short.seq + 1
     return tuple(lines), boundary
+
+
+def _without_oldest_steps(turn: Turn, room: int, count: Counter) -> Turn:
+    """Return the turn without so many of its oldest steps that it fits, each with its results; the newest stays."""
+    starts = [place for place, line in enumerate(turn) if line.message.role is Role.ASSISTANT]
+    size = size_of(turn, count)
+    for first, following in pairwise(starts):
+        if size <= room:
+            return turn[: starts[0]] + turn[first:]
+        size -= size_of(turn[first:following], count)
+    return turn[: starts[0]] + turn[starts[-1] :] if starts else turn
 
 
 def _share_results(turn: Turn, room: int, count: Counter) -> Turn:

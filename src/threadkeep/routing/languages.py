@@ -23,8 +23,8 @@ class Language(NamedTuple):
 
 
 def _language(points: str, weak: str, begins: str, general: str) -> Language:
-    sets = (frozenset(fold_accents(words).split()) for words in (points, weak))
-    return Language(*sets, tuple(fold_accents(begins).split("|")), tuple(fold_accents(general).split()))
+    pointing, perhaps = (frozenset(fold_accents(words).split()) for words in (points, weak))
+    return Language(pointing, perhaps, tuple(fold_accents(begins).split("|")), tuple(fold_accents(general).split()))
 
 
 _LANGUAGES = {

@@ -3,11 +3,13 @@
 from dataclasses import replace
 
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.unit.context.logs import assistant, cut_off, material, materials, told, tool, user
 from threadkeep.context.base import Context, Material, run
 from threadkeep.context.marks import NO_CONTENT
 from threadkeep.context.standard import STANDARD
+from threadkeep.context.tokens import count_tokens
 from threadkeep.conversation.message import Message, Role
 from threadkeep.llm.base import Request, ToolSpec
 from threadkeep.testing.providers import check_everywhere
@@ -108,3 +110,27 @@ def test_the_trace_tells_the_cut_and_the_size() -> None:
 
 def _built(*messages: Message, **fields: object) -> Context:
     return run(STANDARD, material(*messages, **fields))
+
+
+@st.composite
+def tool_logs(draw: st.DrawFn) -> list[Message]:
+    """Return a history full of tool calls, the current turn too."""
+    log: list[Message] = []
+    for turn in range(draw(st.integers(1, 6))):
+        log += [assistant("answer " * draw(st.integers(1, 60)))] if turn else []
+        log.append(user(f"Look at item {turn}, please."))
+        for step in range(draw(st.integers(1, 4))):
+            calls = [f"{turn}-{step}-{number}" for number in range(draw(st.integers(1, 2)))]
+            log.append(assistant("", *calls))
+            log += [tool(call, "a value of it " * draw(st.integers(1, 300))) for call in calls]
+    return log
+
+
+@settings(max_examples=150, deadline=None)
+@given(tool_logs(), st.integers(300, 4000))
+def test_a_small_budget_is_kept_and_the_question_stays_whole(log: list[Message], budget: int) -> None:
+    context = run(STANDARD, material(*log, budget=budget, count=count_tokens))
+    question = [message.content for message in log if message.role is Role.USER][-1]
+    assert context.tokens <= budget
+    assert any(question in message.content for message in context.messages)
+    check_everywhere(Request(messages=context.messages, tools=TOOLS))
