@@ -30,7 +30,7 @@ from threadkeep.llm.langchain.wire import (
 
 Call = tuple[AbstractAsyncContextManager[Any], Reader]
 """A request that is ready: opening it gives the HTTP response, and the reader knows its events."""
-Options = dict[str, Any]
+Arguments = dict[str, Any]
 
 
 class DirectChat:
@@ -41,7 +41,7 @@ class DirectChat:
         self._prepare = prepare
         self._http: Any = None
 
-    async def prepared(self, chat: BaseChatModel, messages: list[BaseMessage], options: Options) -> Call | None:
+    async def prepared(self, chat: BaseChatModel, messages: list[BaseMessage], options: Arguments) -> Call | None:
         """Return a request that is ready, None if LangChain has to do it; `chat` is ours, or a copy with options."""
         if tracing_is_enabled():
             return None
@@ -60,7 +60,7 @@ class DirectChat:
         return self._http
 
 
-Prepare = Callable[[DirectChat, Any, list[BaseMessage], Options], Awaitable[Call | None]]
+Prepare = Callable[[DirectChat, Any, list[BaseMessage], Arguments], Awaitable[Call | None]]
 
 
 def direct(chat: BaseChatModel) -> DirectChat | None:
@@ -94,7 +94,7 @@ def _body_of(response: Any) -> AsyncIterator[bytes]:
     return response.aiter_bytes() if connection is None or "content-encoding" in response.headers else connection
 
 
-async def _openai(direct: DirectChat, chat: Any, messages: list[BaseMessage], options: Options) -> Call | None:
+async def _openai(direct: DirectChat, chat: Any, messages: list[BaseMessage], options: Arguments) -> Call | None:
     has_responses = chat._use_responses_api({**options, **chat.model_kwargs})
     if not has_responses and chat._should_stream_usage(**options):
         options = {**options, "stream_options": {"include_usage": True}}
@@ -112,14 +112,14 @@ async def _openai(direct: DirectChat, chat: Any, messages: list[BaseMessage], op
     ), read_openai_response if has_responses else read_openai_chat
 
 
-async def _anthropic(direct: DirectChat, chat: Any, messages: list[BaseMessage], options: Options) -> Call | None:
+async def _anthropic(direct: DirectChat, chat: Any, messages: list[BaseMessage], options: Arguments) -> Call | None:
     payload = chat._get_request_payload(messages, stream=True, **options)
     client = chat._async_client.with_options(http_client=direct.lean(chat._async_client._client))
     api = client.beta.messages if "betas" in payload else client.messages
     return _raw(api.with_streaming_response.create(**_past_checks(payload))), AnthropicReader()
 
 
-def _past_checks(payload: Options) -> Options:
+def _past_checks(payload: Arguments) -> Arguments:
     """Return the arguments of a vendor's call, with the large ones put into the body as they are.
 
     They are plain JSON already; the vendor's client would walk through each message of the history to find that out.
@@ -136,7 +136,7 @@ async def _raw(sending: AbstractAsyncContextManager[Any]) -> AsyncIterator[Any]:
         yield response.http_response
 
 
-async def _gemini(direct: DirectChat, chat: Any, messages: list[BaseMessage], options: Options) -> Call | None:
+async def _gemini(direct: DirectChat, chat: Any, messages: list[BaseMessage], options: Arguments) -> Call | None:
     api = chat.client._api_client
     if api.vertexai:
         return None  # where tokens of an account have to be renewed
