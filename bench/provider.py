@@ -31,6 +31,8 @@ from bench.report import Report
 
 STREAMS = 100
 WARM = 5
+APART = 0.02
+"""Seconds between two questions: a hundred turns that begin in the same instant would be measured, not their tokens."""
 RIVALS = Path(__file__).with_name("provider_rivals.py")
 RIVALS_PYTHON = Path(sys.prefix, "bench/bin/python")
 NAMES = {
@@ -130,9 +132,12 @@ async def ask(port: int, path: str, body: dict[str, object], tokens: int) -> lis
 
 
 async def stream_all(port: int, questions: list[tuple[str, dict[str, object]]], tokens: int) -> list[float]:
-    """Ask all questions at a time and return how late all tokens were."""
-    answers = await asyncio.gather(*(ask(port, path, body, tokens) for path, body in questions))
-    return [late for answer in answers for late in answer]
+    """Ask one question after the other, listen to all answers at a time, and return how late all tokens were."""
+    asked = []
+    for path, body in questions:
+        asked.append(asyncio.create_task(ask(port, path, body, tokens)))
+        await asyncio.sleep(APART)
+    return [late for answer in await asyncio.gather(*asked) for late in answer]
 
 
 async def measure(kind: str, tokens: int) -> Measured:
