@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 
+import asyncpg
 import pytest
 import pytest_asyncio
 
@@ -139,6 +140,22 @@ async def test_nothing_is_lost_or_indexed_twice_while_many_append_and_search(
     )
     assert rows == [(150, 150)]
     await other.close()
+
+
+async def test_who_appends_does_not_wait_for_words_that_are_being_indexed(
+    store: Store, postgres_server: PostgresServer, postgres_database: Urls
+) -> None:
+    name = await new(store, ADA, "hello")
+    behind = "SELECT tenant, owner, conversation FROM threadkeep.behind"
+    ((tenant, owner, key),) = postgres_server.fetch(behind, postgres_server.as_admin(postgres_database))
+    indexing = await asyncpg.connect(postgres_database.server)
+    async with indexing.transaction():
+        words = ([tenant], [owner], [key], [1], [key], [1], ["hello"])
+        await indexing.execute("SELECT threadkeep.catch_up($1, $2, $3, $4, $5, $6, $7)", *words)
+        await say(store, name, "more")
+    await indexing.close()
+    assert len((await store.search(ADA, "hello ")).items) == 1
+    assert len((await store.search(ADA, "more ")).items) == 1
 
 
 async def test_a_search_uses_the_index(store: Store, postgres_server: PostgresServer, postgres_database: Urls) -> None:
