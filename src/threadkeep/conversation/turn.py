@@ -88,7 +88,7 @@ class Lease(Value):
 
 
 class Turn(Value):
-    """A turn that is not settled, as the store knows it. `taken` counts how often another owner took it up."""
+    """A turn that is not settled, as the store knows it."""
 
     scope: Scope
     conversation: str
@@ -96,5 +96,4 @@ class Turn(Value):
     state: TurnState
     owner: str | None = None
     fence: int = 0
-    taken: int = 0
     until: Moment | None = None

@@ -5,9 +5,9 @@ Beside it: the end of a log, which the rules decide by, and where a record's ent
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.entry import Body, Entry, HeadChoice, PathBody
@@ -43,8 +43,13 @@ class OpenTurn(Value):
     state: TurnState
     owner: str | None = None
     fence: int = 0
-    taken: int = 0
     until: Moment | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_release_0_1_0(cls, data: Any) -> Any:
+        """Take a turn as the first release kept it in journals, with a number of takings that nobody read."""
+        return {name: data[name] for name in data if name != "taken"} if isinstance(data, dict) else data
 
 
 class Chunk(Value):

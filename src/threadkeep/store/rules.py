@@ -240,9 +240,7 @@ class Rules:
         turn = end.open_turns.get(seen.number)
         if turn is None or turn.state is TurnState.QUEUED or (turn.fence, turn.state) != (seen.fence, seen.state):
             raise LeaseLost
-        taken = self._running(turn.number, owner, lease_for).model_copy(
-            update={"fence": turn.fence + 1, "taken": turn.taken + 1}
-        )
+        taken = self._running(turn.number, owner, lease_for).model_copy(update={"fence": turn.fence + 1})
         lease = _lease(end, taken)
         change = TurnChange(state=TurnState.RUNNING, detail="taken up")
         return self._decision(lambda entries: lease, [change], turn=turn.number, open_turn=taken)

@@ -22,7 +22,6 @@ class TurnModel:
     parent: int | None = None
     owner: str | None = None
     fence: int = 0
-    taken: int = 0
     until: datetime | None = None
 
 

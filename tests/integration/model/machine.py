@@ -124,8 +124,8 @@ class Machine(RuleBasedStateMachine):
         tree = self.stage.run(store.tree(here.scope, here.id))
         assert [branch.head for branch in tree.branches()] == here.heads()
         turns = self.stage.run(store.turns(here.scope, here.id))
-        assert [(t.number, t.state, t.owner, t.fence, t.taken, t.until) for t in turns] == [
-            (t.number, t.state, t.owner, t.fence if t.fence else turns[at].fence, t.taken, t.until)
+        assert [(t.number, t.state, t.owner, t.fence, t.until) for t in turns] == [
+            (t.number, t.state, t.owner, t.fence if t.fence else turns[at].fence, t.until)
             for at, t in enumerate(here.turns.values())
         ]
 

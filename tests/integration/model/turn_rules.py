@@ -115,7 +115,6 @@ class TurnRules(Machine):
         assert change.state is TurnState.RUNNING
         parent = (self.stage.run(store.entry(here.scope, here.id, here.next_seq()))).parent or 0
         here.add([change], parent, self.clock.now, turn.number)
-        turn.taken += 1
         self.hold(here, turn.number, lease, owner)
         self.refuse(self.handle(1 - which).take(seen, owner, MINUTE), LeaseLost)
 

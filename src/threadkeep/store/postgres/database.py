@@ -196,5 +196,5 @@ def to_turn(scope: Scope, conversation: str, row: Columns) -> Turn:
 
 def turn_columns(row: Columns) -> dict[str, Any]:
     """Return what the row of an open turn says of it."""
-    columns = {name: row[name] for name in ("number", "fence", "taken", "until")}
+    columns = {name: row[name] for name in ("number", "fence", "until")}
     return {**columns, "state": TurnState(row["state"]), "owner": to_text(row["owner"])}

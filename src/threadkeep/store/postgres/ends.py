@@ -223,7 +223,7 @@ def _add_turn(commit: Commit, where: Place, turn: OpenTurn, record: Record) -> N
 
 def _turn_row(end: PostgresEnd, where: Place, turn: OpenTurn, until: datetime | None) -> tuple[Any, ...]:
     names = (escape(end.scope.tenant), escape(end.scope.user), where.id)
-    number = (turn.number, turn.fence, turn.taken, turn.state.value, escaped(turn.owner))
+    number = (turn.number, turn.fence, turn.state.value, escaped(turn.owner))
     return end.conversation, until, where.tenant, *number, *names
 
 

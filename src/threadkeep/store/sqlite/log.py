@@ -205,7 +205,7 @@ class SqliteLog(ConversationLog):
 
     def open_turns(self) -> Iterable[OpenTurn]:
         """Return the open turns as the rules know them."""
-        sql = f"SELECT number, state, owner, until, fence, taken FROM turn {_HERE} ORDER BY number"
+        sql = f"SELECT number, state, owner, until, fence FROM turn {_HERE} ORDER BY number"
         return map(open_turn, self.db.execute(sql, self._keys))
 
     def draft_end(self) -> DraftEnd | None:
@@ -234,9 +234,9 @@ class SqliteLog(ConversationLog):
 
 
 def open_turn(row: Sequence[Any]) -> OpenTurn:
-    number, state, owner, until, fence, taken = row
+    number, state, owner, until, fence = row
     until = None if until is None else moment(until)
-    return OpenTurn(number=number, state=TurnState(state), owner=owner, until=until, fence=fence, taken=taken)
+    return OpenTurn(number=number, state=TurnState(state), owner=owner, until=until, fence=fence)
 
 
 def listed_key(row: Sequence[Any]) -> ConversationKey:

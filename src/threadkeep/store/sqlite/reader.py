@@ -106,7 +106,7 @@ class Reader:
     def expired(self, now: datetime, latest: datetime, limit: int) -> tuple[Turn, ...]:
         """Return turns of all tenants that nobody sees to; no lease is good that ends after `latest`."""
         rows = self.db.execute(
-            "SELECT t.name, u.name, c.id, n.number, n.state, n.owner, n.until, n.fence, n.taken FROM turn n "
+            "SELECT t.name, u.name, c.id, n.number, n.state, n.owner, n.until, n.fence FROM turn n "
             "JOIN conversation c ON c.key = n.conversation "
             "JOIN user u ON u.key = c.user JOIN tenant t ON t.key = c.tenant "
             "WHERE c.id IS NOT NULL AND (n.state = 'running' AND (n.until < ? OR n.until > ?) "

@@ -257,8 +257,8 @@ class LogWriter:
         end.open_turns[turn.number] = turn
         until = None if turn.until is None else microseconds(turn.until)
         self.db.execute(
-            "INSERT OR REPLACE INTO turn VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (*end.log.key[:2], turn.number, turn.state, turn.owner, until, turn.fence, turn.taken),
+            "INSERT OR REPLACE INTO turn VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (*end.log.key[:2], turn.number, turn.state, turn.owner, until, turn.fence),
         )
 
     def _keep_chunk(self, end: SqliteEnd, chunk: Chunk, record: Record) -> None:

@@ -32,7 +32,7 @@ class TestTurns:
         assert begun.lease.owner == "one"
         (turn,) = await store.turns(ADA, name)
         assert (turn.scope, turn.conversation, turn.number, turn.state) == (ADA, name, 2, TurnState.RUNNING)
-        assert (turn.owner, turn.fence, turn.taken, turn.until) == ("one", begun.lease.fence, 0, clock.now + MINUTE)
+        assert (turn.owner, turn.fence, turn.until) == ("one", begun.lease.fence, clock.now + MINUTE)
         assert (await store.get(ADA, name)).head == 2
         assert (await whole_log(store, ADA, name))[0][1:] == begun.entries
 

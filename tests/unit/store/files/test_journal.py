@@ -40,7 +40,7 @@ RECORDS = [
     Record(at=NOW, bodies=(StateChange(set={"a": None}, unset=("b",)), Summary(content=""), Update(archived=False))),
     Record(at=NOW, bodies=(Approval(tool_call_id="", approved=False),), head=0),
     Record(at=NOW, bodies=(TurnChange(state=TurnState.QUEUED, message=FULL, parent=0),)),
-    Record(at=NOW, open_turn=OpenTurn(number=1, state=TurnState.RUNNING, owner="o", fence=2, taken=1, until=NOW)),
+    Record(at=NOW, open_turn=OpenTurn(number=1, state=TurnState.RUNNING, owner="o", fence=2, until=NOW)),
     Record(at=NOW, chunk=Chunk(turn=1, message="m", text="text")),
 ]
 

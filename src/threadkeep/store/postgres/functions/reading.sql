@@ -406,7 +406,7 @@ BEGIN
 END $$;
 
 CREATE FUNCTION threadkeep.turns(p_tenant integer, p_owner integer, p_id bytea)
-RETURNS TABLE (refused text, number integer, state text, owner text, fence integer, taken integer, until timestamptz)
+RETURNS TABLE (refused text, number integer, state text, owner text, fence integer, until timestamptz)
 LANGUAGE plpgsql STABLE AS $$
 DECLARE found_key bigint;
 BEGIN
@@ -418,16 +418,16 @@ BEGIN
         RETURN NEXT;
         RETURN;
     END IF;
-    RETURN QUERY SELECT NULL, t.number, t.state, t.owner, t.fence, t.taken, t.until FROM threadkeep.turn t
+    RETURN QUERY SELECT NULL, t.number, t.state, t.owner, t.fence, t.until FROM threadkeep.turn t
     WHERE t.tenant = p_tenant AND t.conversation = found_key ORDER BY t.number;
 END $$;
 
 CREATE FUNCTION threadkeep.expired(p_now timestamptz, p_latest timestamptz, p_limit integer)
 RETURNS TABLE (
     tenant text, user_name text, conversation bytea, number integer, state text, owner text, fence integer,
-    taken integer, until timestamptz
+    until timestamptz
 ) LANGUAGE sql STABLE AS $$
-    SELECT t.tenant_name, t.user_name, t.conversation_id, t.number, t.state, t.owner, t.fence, t.taken, t.until
+    SELECT t.tenant_name, t.user_name, t.conversation_id, t.number, t.state, t.owner, t.fence, t.until
     FROM threadkeep.turn t
     WHERE (t.state = 'running' AND (t.until < p_now OR t.until > p_latest)
        OR t.state = 'queued' AND NOT EXISTS (

@@ -117,11 +117,11 @@ BEGIN
     END IF;
     IF p_turns IS NOT NULL THEN
         INSERT INTO threadkeep.turn
-        SELECT n.conversation, threadkeep.moment() + (n.until - 'epoch'::timestamptz), n.tenant, n.number, n.fence, n.taken,
+        SELECT n.conversation, threadkeep.moment() + (n.until - 'epoch'::timestamptz), n.tenant, n.number, n.fence,
                n.state, n.owner, n.tenant_name, n.user_name, n.conversation_id
         FROM unnest(p_turns) n
         ON CONFLICT (tenant, conversation, number) DO UPDATE SET
-            until = excluded.until, fence = excluded.fence, taken = excluded.taken, state = excluded.state,
+            until = excluded.until, fence = excluded.fence, state = excluded.state,
             owner = excluded.owner;
     END IF;
     IF p_ended IS NOT NULL THEN
