@@ -1,5 +1,7 @@
 """What the model is shown, through the Python API: blocks, long questions, how much of the history."""
 
+from itertools import cycle
+
 import pytest
 
 import threadkeep
@@ -89,3 +91,32 @@ async def test_what_other_branches_say_does_not_keep_a_message_from_being_recall
         await conversations._store.append(chat.scope, chat.id, Append(bodies=since, parent=1))
         await (await chat.send("Where is the harbour key?")).answer()
     assert "4711" in model.requests[0].messages[-1].content
+
+
+async def test_another_form_of_a_word_and_the_answer_beside_it_are_recalled() -> None:
+    context = await _asked_after(
+        "Which boats did they repair in Bergen?", "Only the Fram, by Nansen.", "Repairing a boat?"
+    )
+    assert "Nansen" in context
+
+
+async def test_a_question_that_says_nothing_is_recalled_by_what_is_talked_about() -> None:
+    context = await _asked_after(
+        "The harbour key is 4711.", "Noted.", "And where is it?", "We are at the harbour again."
+    )
+    assert "4711" in context
+
+
+async def _asked_after(told: str, reply: str, question: str, latest: str = "Aside.") -> str:
+    """Return what the model sees with a question long after something was told, just after something else."""
+    model = ScriptedModel(says("Yes."))
+    assistant = Assistant(name="a", policy=Policy(window=Window.NEWEST, size=3))
+    aside = [text for number in range(10) for text in (f"Aside {number}.", "Fine.")]
+    texts = [told, reply, *aside, latest, "Fine."]
+    roles = cycle((Role.USER, Role.ASSISTANT))
+    async with threadkeep.open("memory:", [assistant], model=model) as conversations:
+        chat = await conversations.create()
+        bodies = tuple(Message(role=role, content=text) for role, text in zip(roles, texts, strict=False))
+        await conversations._store.append(chat.scope, chat.id, Append(bodies=bodies))
+        await (await chat.send(question)).answer()
+    return model.requests[0].messages[-1].content

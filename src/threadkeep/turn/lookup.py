@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from threadkeep.conversation.message import Message
@@ -68,7 +68,10 @@ class Lookup:
         if choice.route != "retrieve":
             return Found(route=choice.route, why=choice.why, rewrite=unchanged)
         rewrite = unchanged if self.rewriting == "never" else await self.rewriter(model).rewrite(question, history)
-        return await self._search(choice, rewrite, self.filters(question, history) if self.filters else ())
+        found = await self._search(choice, rewrite, self.filters(question, history) if self.filters else ())
+        shown = "\n".join(message.content for message in history)
+        # What the model reads in the history anyway goes behind what it does not.
+        return replace(found, passages=tuple(sorted(found.passages, key=lambda passage: passage.text in shown)))
 
     def _route(self, question: str, history: Sequence[Message]) -> Choice:
         """Return the way to answer, given the history. Without a router, everything is looked up."""

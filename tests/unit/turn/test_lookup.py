@@ -108,3 +108,12 @@ async def test_the_shipped_conversations_find_what_answers_them(kind: str) -> No
 
 def test_at_least_forty_conversations_are_shipped() -> None:
     assert len(own_cases()) >= 40
+
+
+async def test_a_passage_that_the_model_reads_in_the_history_anyway_goes_last() -> None:
+    used = StrictRetriever(RARITY, {"pixel": "pixel-8a", "samsung": "galaxy-a54"})
+    plain = await Lookup(retriever=used).find("Samsung or Pixel?", HISTORY, ScriptedModel())
+    first, second = plain.passages
+    told = (*HISTORY, Message(role=Role.USER, content="Say it."), Message(role=Role.ASSISTANT, content=first.text))
+    again = await Lookup(retriever=used).find("Samsung or Pixel?", told, ScriptedModel())
+    assert [passage.id for passage in again.passages] == [second.id, first.id]

@@ -2,6 +2,7 @@
 what the model will see."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from itertools import takewhile
 
@@ -11,6 +12,7 @@ from threadkeep.context.tokens import calibration
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
 from threadkeep.retrieval.base import Passage
+from threadkeep.retrieval.expansion import candidates, choose
 from threadkeep.store.base import MAX_LIMIT, ROOT
 from threadkeep.text.words import content_forms
 from threadkeep.turn.active_turn import ActiveTurn
@@ -23,6 +25,10 @@ ANSWER_SHARE = 4
 """A quarter of a model's window is left for its answer."""
 RELATED = 250
 """How many related messages are looked at: those of other branches do not count, and the room decides how many fit."""
+ENOUGH_WORDS = 2
+"""A question with fewer words that say something is looked for with words of the conversation."""
+FEW_WORDS = 4
+"""How many words of the conversation are then added."""
 
 
 async def gather_context(
@@ -170,8 +176,9 @@ async def _where_it_stands(active: ActiveTurn) -> tuple[str, ...]:
 
 async def _recall(active: ActiveTurn, entries: tuple[Entry, ...], cut: Cut, found: Found | None) -> tuple[Entry, ...]:
     """Return earlier messages of this branch that have to do with the question, the best first."""
-    asked = [entry.body for entry in entries if isinstance(entry.body, Message) and entry.body.role is Role.USER]
-    words = _looked_for(asked[-1].content, found) if asked else []
+    said = [entry.body for entry in entries if isinstance(entry.body, Message)]
+    asked = max((place for place, message in enumerate(said) if message.role is Role.USER), default=None)
+    words = _looked_for(said[asked].content, said[:asked], found) if asked is not None else []
     if not words:
         return ()
     lease, store = active.lease, active.deps.store
@@ -183,8 +190,14 @@ async def _recall(active: ActiveTurn, entries: tuple[Entry, ...], cut: Cut, foun
     return tuple(entry for entry in related if any(run.first <= entry.seq <= run.last for run in runs))
 
 
-def _looked_for(question: str, found: Found | None) -> list[tuple[str, ...]]:
-    """Return the forms of the words to recall by: of the question as it was rewritten, where it was."""
-    if found is None or found.rewrite is None:
-        return content_forms(question)
-    return content_forms(" ".join((found.rewrite.text, *found.rewrite.words)))
+def _looked_for(question: str, history: Sequence[Message], found: Found | None) -> list[tuple[str, ...]]:
+    """Return the forms of the words to recall by: of the question as it was rewritten, where it was.
+
+    A question that says too little by itself is looked for with words of the newest turns.
+    """
+    if found is not None:
+        return content_forms(" ".join((found.rewrite.text, *found.rewrite.words)))
+    words = content_forms(question)
+    if len(words) < ENOUGH_WORDS:
+        words += content_forms(" ".join(choose(candidates(question, history), {}, FEW_WORDS)))
+    return words
