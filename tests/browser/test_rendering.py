@@ -378,19 +378,19 @@ async def test_a_table_breaks_no_word_scrolls_inside_itself_and_is_copied(parts:
     assert await parts.page.evaluate("document.scrollingElement.scrollWidth <= innerWidth")
     assert await parts.page.locator(".tk-scroll").evaluate("box => box.scrollWidth > box.clientWidth")
     copied = "navigator.clipboard.readText()"
-    await parts.page.get_by_role("button", name="Copy as CSV").click()
+    await parts.page.get_by_role("button", name="Copy table as CSV").click()
     await expect(parts.page.get_by_role("button", name="Copied")).to_be_visible()
     first = 'Electromagnetic cooker,"1,200","12,345,678",Scandinavia,\'=1+1 | x'
     csv = f"Product,Price,Units sold in the year,Region,Kind\r\n{first}\r\nToaster,-3,1,a,b"
     assert await parts.page.evaluate(copied) == csv
-    await parts.page.get_by_role("button", name="Copy as Markdown").click()
+    await parts.page.get_by_role("button", name="Copy table as Markdown").click()
     await expect(parts.page.get_by_role("button", name="Copied")).to_have_count(2)
     plain_head = head.replace("--:", "---").replace("|---|---|---|---|---|", "| --- | --- | --- | --- | --- |")
     assert await parts.page.evaluate(copied) == plain_head + rows
     await parts.draw(
         "Blocks", blocks=[{"type": "ranked_list", "rows": [{"name": str(n), "cap": n} for n in range(60)]}]
     )
-    await parts.page.get_by_role("button", name="Copy as CSV").click()
+    await parts.page.get_by_role("button", name="Copy table as CSV").click()
     await expect(parts.page.get_by_role("button", name="Copied")).to_be_visible()
     assert (await parts.page.evaluate(copied)).endswith("\r\n59,59")
 

@@ -7,8 +7,8 @@ import { numberOf } from "./value.js";
 export function tableTools(read) {
   const tools = document.createElement("div");
   tools.className = "tk-table-tools";
-  const csv = copyButton((button) => csvOf(read(button)), "Copy as CSV");
-  const markdown = copyButton((button) => markdownOf(read(button)), "Copy as Markdown");
+  const csv = copyButton((button) => csvOf(read(button)), "Copy table as CSV");
+  const markdown = copyButton((button) => markdownOf(read(button)), "Copy table as Markdown");
   tools.append(csv, markdown);
   return tools;
 }
