@@ -1,39 +1,33 @@
 """Settings in, wired objects out: the only file that names concrete backends. Drivers are imported when used."""
 
-import asyncio
 import logging
 import os
-import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from threadkeep.context.base import Counter, Policy, Window
+from threadkeep.assistants import Agents, assistant_of, chat_assistant, with_window
+from threadkeep.context.base import Counter
 from threadkeep.context.tokens import count_tokens
 from threadkeep.conversation.clock import Clock, utc_now
-from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.ids import IdSource, new_id
 from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidStoreUrl, InvalidValue, StoreUnavailable
 from threadkeep.llm.base import Model
 from threadkeep.llm.choice import Choice, choose_model
-from threadkeep.settings import AssistantSettings, Settings
+from threadkeep.settings import Settings
 from threadkeep.store.base import MAX_BYTES, Store
-from threadkeep.tools.base import DEFAULT_TIMEOUT, Tool
+from threadkeep.tools.base import DEFAULT_TIMEOUT
 from threadkeep.tools.mcp import McpServer
 from threadkeep.tools.mcp.servers import McpServers
-from threadkeep.tools.registry import Registry
 from threadkeep.turn.active_turn import EngineDeps
 from threadkeep.turn.admission import Admission
 from threadkeep.turn.after_turn import after_turn
-from threadkeep.turn.agent import Agent
 from threadkeep.turn.assistant import Assistant
-from threadkeep.turn.lookup import Lookup
 from threadkeep.turn.models import Models
 from threadkeep.turn.observer import Observer
 from threadkeep.turn.publishing import PublishingStore
@@ -43,10 +37,6 @@ logger = logging.getLogger(__name__)
 
 DEFAULT_STORE = "sqlite:///threadkeep.db"
 NO_POSTGRES = "PostgreSQL needs a package: pip install 'threadkeep[postgres]'"
-CHAT = "chat"
-"""The assistant that is always there."""
-ASSISTANTS = "threadkeep.assistants"
-"""The entry points by which packages offer assistants."""
 STORES = "threadkeep.stores"
 """The entry points by which packages offer stores: the name is the scheme of the URL, the value opens it."""
 
@@ -111,8 +101,8 @@ async def open_conversations(
     for the scripted demo: seconds for a word.
     """
     hosting = hosting or Hosting()
-    given = assistants or (_chat(Settings()),)
-    known = {assistant.name: _with_window(assistant, hosting.max_history_length) for assistant in given}
+    given = assistants or (chat_assistant(Settings()),)
+    known = {assistant.name: with_window(assistant, hosting.max_history_length) for assistant in given}
     choice = await _choice(model, os.environ if environment is None else environment)
     logger.debug("model: %s. %s", choice.name, choice.reason)
     own = (assistant.model for assistant in known.values() if assistant.model)
@@ -125,8 +115,8 @@ async def open_conversations(
     await servers.start()
     deps = EngineDeps(
         store=PublishingStore(store),
-        assistant_of=lambda conversation: _assistant(known, conversation, servers),
-        agents=_Agents().of,
+        assistant_of=lambda conversation: assistant_of(known, conversation, servers),
+        agents=Agents().of,
         models=Models(
             default,
             pace,
@@ -163,165 +153,6 @@ async def open_unanswered(store: str | Store) -> Conversations:
     return Conversations(TurnRunner(deps), {}, Choice("none", "Nobody answers."), McpServers({}))
 
 
-def load_counter(name: str | None) -> Counter:
-    """Return the function that counts tokens, given as `module:name`; none is our estimate."""
-    if name is None:
-        return count_tokens
-    counter = _named_here("The token counter", name)
-    if not callable(counter):
-        raise InvalidValue(f"The token counter {name} is no function.")
-    return cast(Counter, counter)
-
-
-def _named_here(what: str, name: str) -> Any:
-    """Return what a module calls so that a person has named: it may be one of the current folder, as with `python -m`.
-
-    Nothing else brings the folder in: whoever filled it could put a module before one of an installed package.
-    """
-    if "" not in sys.path:
-        sys.path.insert(0, "")
-    return _named(what, name)
-
-
-def _named(what: str, name: str) -> Any:
-    """Return what a module calls so."""
-    module, _, attribute = name.partition(":")
-    try:
-        found: Any = import_module(module)
-        for part in attribute.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise InvalidValue(f"{what} {name} cannot be loaded: {error}") from None
-    return found
-
-
-def found_assistants(settings: Settings) -> dict[str, Assistant]:
-    """Return all assistants that are installed or declared in the settings, by name, the one first that answers where
-    a conversation names none. Each has the options of the settings below its own.
-
-    One that is installed and cannot be loaded is left out; one that is declared and cannot be is an error. What an
-    entry point names is an assistant, or a function that makes one from the settings.
-    """
-    installed = {point.name: _offered(point, settings) for point in sorted(entry_points(group=ASSISTANTS))}
-    found = {CHAT: _chat(settings)}
-    found |= {name: assistant for name, assistant in installed.items() if assistant is not None}
-    found |= {name: _declared(name, described) for name, described in settings.assistants.items()}
-    first = settings.default_assistant
-    if first not in found:
-        raise InvalidValue(f"default_assistant: there is no assistant named {first}; there are: {', '.join(found)}.")
-    return {
-        name: replace(assistant, options=assistant.options.over(settings.options))
-        for name, assistant in ({first: found[first]} | found).items()
-    }
-
-
-def _chat(settings: Settings) -> Assistant:
-    """Return the assistant `chat`: the one that is installed, else a plain one."""
-    for point in entry_points(group=ASSISTANTS, name=CHAT):
-        if installed := _offered(point, settings):
-            return installed
-    return Assistant(name=CHAT, instructions="You are a helpful assistant. Answer briefly and truthfully.")
-
-
-def _offered(point: EntryPoint, settings: Settings) -> Assistant | None:
-    try:
-        found = point.load()
-        return _checked(point.name, found(settings) if callable(found) else found)
-    except Exception as error:
-        logger.warning("the assistant %s cannot be loaded: %s", point.name, error)
-        return None
-
-
-def load_assistant(name: str, known: Mapping[str, Assistant]) -> Assistant:
-    """Return one of the known assistants, or that of a Python file at hand, `module:name`. Raises InvalidValue saying
-    what is wrong with it."""
-    if ":" in name:
-        return _checked(name, _named_here("The assistant", name))
-    if name not in known:
-        offered = ", ".join(sorted(known))
-        raise InvalidValue(f"There is no assistant named {name}; there are: {offered}. Yours is named module:name.")
-    return known[name]
-
-
-def _checked(name: str, found: Any) -> Assistant:
-    if not isinstance(found, Assistant):
-        raise InvalidValue(f"{name} is no assistant, but a {type(found).__name__}.")
-    return found
-
-
-def _declared(name: str, settings: AssistantSettings) -> Assistant:
-    """Return the assistant that the settings describe, or name."""
-    if settings.program is not None:
-        return replace(_checked(settings.program, _named_here("The assistant", settings.program)), name=name)
-    tools = [_named_here("The tool", tool) for tool in settings.tools]
-    for tool, found in zip(settings.tools, tools, strict=True):
-        if not isinstance(found, Tool):
-            raise InvalidValue(f"{tool} is no tool; is there a @tool on top of it?")
-    return Assistant(
-        name=name,
-        instructions=settings.instructions,
-        description=settings.description,
-        examples=settings.examples,
-        model=settings.model,
-        options=settings.options,
-        tools=Registry(tools),
-        mcp=settings.mcp,
-        policy=_policy(settings),
-        lookup=None if settings.index is None else _lookup(settings.index),
-    )
-
-
-def _lookup(path: str) -> Lookup:
-    """Return an index of documents to look questions up in, with the embeddings that it was made with."""
-    from threadkeep.retrieval.hybrid import HybridIndex
-    from threadkeep.retrieval.loading import load_embeddings
-
-    made_with = HybridIndex.made_with(path)
-    if made_with is None:
-        raise InvalidValue(f"There is no index {path}; make one: threadkeep index add {path} FILE...")
-    return Lookup(retriever=HybridIndex.open(path, load_embeddings(made_with)))
-
-
-def _policy(settings: AssistantSettings) -> Policy:
-    if settings.newest_messages is not None:
-        return Policy(window=Window.NEWEST, size=settings.newest_messages)
-    if settings.history_tokens is not None:
-        return Policy(window=Window.BUDGET, size=settings.history_tokens)
-    return Policy()
-
-
-def _with_window(assistant: Assistant, newest: int) -> Assistant:
-    """Return the assistant with a window: its own, or so many messages before the current question (R-E10)."""
-    if assistant.policy.window is not None:
-        return assistant
-    return replace(assistant, policy=replace(assistant.policy, window=Window.NEWEST, size=newest + 1))
-
-
-class _Agents:
-    """What thinks for assistants. An agent that is named is loaded once, in a thread: a graph imports a lot."""
-
-    def __init__(self) -> None:
-        self._loaded: dict[str, Agent] = {}
-        self._loading = asyncio.Lock()
-
-    async def of(self, assistant: Assistant) -> Agent | None:
-        """Return the agent of an assistant, if it has one."""
-        if not isinstance(assistant.agent, str):
-            return assistant.agent
-        async with self._loading:
-            if assistant.agent not in self._loaded:
-                self._loaded[assistant.agent] = await asyncio.to_thread(_load_agent, assistant.name, assistant.agent)
-        return self._loaded[assistant.agent]
-
-
-def _load_agent(assistant: str, name: str) -> Agent:
-    found = _named(f"{assistant} needs packages (pip install 'threadkeep[assistants]'):", name)
-    agent = found if isinstance(found, Agent) else found()
-    if not isinstance(agent, Agent):
-        raise InvalidValue(f"{name} is no agent, but a {type(agent).__name__}.")
-    return agent
-
-
 @asynccontextmanager
 async def open(  # noqa: A001 - it is read as threadkeep.open
     store: str | Store = DEFAULT_STORE, assistants: Sequence[Assistant] = (), *, model: str | Model | None = None
@@ -336,15 +167,6 @@ async def _choice(model: str | Model | None, environment: Mapping[str, str]) -> 
     if isinstance(model, Model):
         return Choice(model.name, "It was handed in.")
     return await choose_model(model, environment)
-
-
-def _assistant(known: Mapping[str, Assistant], conversation: Conversation, servers: McpServers) -> Assistant:
-    """Return who answers in a conversation, with the tools that MCP servers offer now."""
-    name = conversation.assistant or next(iter(known))
-    if name not in known:
-        raise InvalidValue(f"There is no assistant named {name}.")
-    assistant = known[name]
-    return replace(assistant, tools=assistant.tools.plus(servers.tools())) if assistant.mcp else assistant
 
 
 async def migrate(url: str) -> list[str]:

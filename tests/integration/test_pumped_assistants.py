@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.pumping import KINDS, limited
-from threadkeep.runtime import found_assistants, open_conversations
+from threadkeep.assistants import found_assistants
+from threadkeep.runtime import open_conversations
 from threadkeep.settings import Settings
 
 SIZE = 20_000

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from threadkeep.assistants import found_assistants, load_assistant, load_counter
 from threadkeep.background import LoopThread
 from threadkeep.cli.follower import Follower
 from threadkeep.cli.session import Session, assistant_of, greet, resumed, way_back
@@ -21,7 +22,7 @@ from threadkeep.conversation.message import Role
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import MCP_PATIENCE, Conversations
 from threadkeep.errors import ThreadkeepError
-from threadkeep.runtime import Hosting, found_assistants, load_assistant, load_counter, open_conversations
+from threadkeep.runtime import Hosting, open_conversations
 from threadkeep.settings import Settings
 from threadkeep.turn.assistant import Assistant
 

@@ -28,12 +28,13 @@ from typing import TYPE_CHECKING, cast
 import uvicorn
 from fastapi import FastAPI
 
+from threadkeep.assistants import found_assistants, load_counter
 from threadkeep.cli.config import add_setting_flags, given_flags
 from threadkeep.cli.trust import trusted_settings
 from threadkeep.cli.watchdog import watchdog
 from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue, ModelError, UnknownModel
-from threadkeep.runtime import Hosting, found_assistants, load_counter, open_conversations
+from threadkeep.runtime import Hosting, open_conversations
 from threadkeep.server.app import create_app
 from threadkeep.server.connection import Connection, ConnectionLimits, connections_within, tune_garbage_collector
 from threadkeep.server.logs import TurnLog, logging_to

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 import threadkeep
+from threadkeep.assistants import found_assistants
 from threadkeep.errors import InvalidValue
 from threadkeep.llm.base import DEFAULTS, ModelOptions
-from threadkeep.runtime import found_assistants
 from threadkeep.settings import Settings
 from threadkeep.testing.scripted_model import ScriptedModel, says
 

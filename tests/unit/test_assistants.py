@@ -1,0 +1,49 @@
+"""Which assistants there are, and the counter of tokens that a person names."""
+
+import sys
+
+import pytest
+
+from threadkeep.assistants import found_assistants, load_counter
+from threadkeep.context.tokens import count_tokens
+from threadkeep.errors import InvalidValue
+from threadkeep.runtime import open_conversations
+from threadkeep.settings import AssistantSettings, Settings
+
+
+def test_without_a_setting_tokens_are_estimated() -> None:
+    assert load_counter(None) is count_tokens
+
+
+def test_a_counter_is_a_function_of_a_module() -> None:
+    assert load_counter("threadkeep.context.tokens:count_tokens") is count_tokens
+
+
+@pytest.mark.parametrize("name", ["nowhere:count", "json:nothing", "json", "", ":x", "threadkeep:__version__"])
+def test_a_counter_that_is_none_is_refused_in_one_sentence(name: str) -> None:
+    with pytest.raises(InvalidValue, match="token counter"):
+        load_counter(name)
+
+
+def test_the_assistant_that_is_set_comes_first_and_must_be_there() -> None:
+    assert next(iter(found_assistants(Settings()))) == "chat"
+    found = found_assistants(Settings(default_assistant="shop"))
+    assert (next(iter(found)), found.keys()) == ("shop", found_assistants(Settings()).keys())
+    own = {"books": AssistantSettings(instructions="You sell books.")}
+    assert next(iter(found_assistants(Settings(default_assistant="books", assistants=own)))) == "books"
+    with pytest.raises(
+        InvalidValue, match=r"^default_assistant: there is no assistant named nobody; there are: chat, "
+    ):
+        found_assistants(Settings(default_assistant="nobody"))
+
+
+async def test_only_a_name_that_a_person_gives_brings_modules_of_the_current_folder_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path])
+    assistants = found_assistants(Settings())
+    async with await open_conversations("memory:", [assistants["shop"]], model="demo", pace=0) as conversations:
+        assert await (await (await conversations.create()).send("Which phones are there?")).answer()
+    assert "" not in sys.path
+    load_counter("threadkeep.context.tokens:count_tokens")
+    assert "" in sys.path
