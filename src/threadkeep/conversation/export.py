@@ -46,6 +46,13 @@ class ExportedConversation(Value):
         return cls.model_validate(conversation.model_dump(exclude={"scope"}))
 
 
+def _check_free_form(body: object) -> object:
+    """Check a body that may hold blocks of an unknown kind; the fields of all others are checked by their types."""
+    if isinstance(body, dict) and (body.get("kind") != "message" or body.get("blocks")):
+        check_json(body)
+    return body
+
+
 class ExportedEntry(Value):
     """An entry with its place: messages with blocks and tool calls, results with timings, states, turns, remarks."""
 
@@ -53,7 +60,7 @@ class ExportedEntry(Value):
     parent: Seq | None
     turn: Seq | None
     created_at: Moment
-    body: Annotated[Body, BeforeValidator(lambda body: check_json(body) if isinstance(body, dict) else body)]
+    body: Annotated[Body, BeforeValidator(_check_free_form)]
 
     @classmethod
     def of(cls, entry: Entry) -> Self:
