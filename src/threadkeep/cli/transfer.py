@@ -11,6 +11,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
+from hashlib import blake2b
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO
@@ -27,6 +28,7 @@ from threadkeep.store.base import Store
 from threadkeep.text.markdown import MarkdownWriter
 from threadkeep.transfer.exporter import Selection
 from threadkeep.transfer.importer import Importer, Report
+from threadkeep.transfer.jsonl import written
 from threadkeep.transfer.moving import (
     Format,
     copy,
@@ -61,6 +63,8 @@ async def _export(arguments: argparse.Namespace) -> int:
     selection = Selection(arguments.tenant, user, arguments.conversation)
     async with _opened(arguments.store) as store:
         total = (await store.statistics(arguments.tenant, user=user)).entries
+        if arguments.format is Format.JSONL and arguments.output is not None:
+            return await _export_lines(store, selection, arguments, total)
         with _writing(arguments.output) as file, Progress(total, sys.stderr) as progress:
             shown = partial(progress.show, remark="exported")
             match arguments.format:
@@ -75,6 +79,23 @@ async def _export(arguments: argparse.Namespace) -> int:
                     await write_branches(store, selection, file, shown, MarkdownWriter, "md")
                 case Format.HTML:
                     await write_branches(store, selection, file, shown, HtmlWriter, "html")
+    return 0
+
+
+async def _export_lines(store: Store, selection: Selection, arguments: argparse.Namespace, total: int) -> int:
+    """Write lines to a file; if that is cut off, the next call for the same goes on where this one was."""
+    same = blake2b(repr((_url(arguments.store), selection)).encode(), digest_size=4).hexdigest()
+    draft = arguments.output.with_name(f"{arguments.output.name}.{same}.partial")
+    if not draft.exists():
+        _make_private(draft)
+    with draft.open("r+b") as file, Progress(total, sys.stderr) as progress:
+        begun = written(file)
+        file.seek(begun.end if begun else 0)
+        file.truncate()
+        await _write(export_lines(store, selection, partial(progress.show, remark="exported"), begun), file)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(arguments.output)
     return 0
 
 

@@ -7,8 +7,9 @@ the header on, so a conversation that was cut off or changed is noticed before a
 import json
 from collections.abc import AsyncIterator, Iterator
 from hashlib import sha256
-from typing import Any
+from typing import IO, Any, NamedTuple
 
+from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.export import ExportedEntry
 from threadkeep.errors import ImportDamaged, ImportTooLarge, InvalidInput, TooDeep, UnknownFormat
@@ -44,6 +45,39 @@ class JsonlWriter:
     def total(self) -> str:
         """Return the last line."""
         return f'{{"total":{{"conversations":{self.conversations},"entries":{self.entries}}}}}\n'
+
+
+class Written(NamedTuple):
+    """What an export that was cut off has written: its first and its last whole conversation, how much, and how far."""
+
+    newest: Header
+    oldest: Header
+    conversations: int
+    entries: int
+    end: int
+
+    def holds(self, conversation: Conversation) -> bool:
+        """Whether a conversation is in it as it is now. The newest come first; those of one time are in order."""
+        if conversation.updated_at > self.newest.updated_at:
+            return False
+        at, last = conversation.updated_at, self.oldest
+        place = (conversation.scope.user, conversation.id)
+        return at > last.updated_at or (
+            at == last.updated_at and place <= (last.user or conversation.scope.user, last.id)
+        )
+
+
+def written(file: IO[bytes]) -> Written | None:
+    """Return what is whole at the beginning of a file that was cut off."""
+    found: Written | None = None
+    for item in JsonlReader(file, "file").read():
+        if isinstance(item, Problem):
+            break
+        before = found or Written(item.header, item.header, 0, 0, 0)
+        found = Written(
+            before.newest, item.header, before.conversations + 1, before.entries + item.header.entries, file.tell()
+        )
+    return found
 
 
 class JsonlReader:

@@ -15,7 +15,7 @@ from threadkeep.store.base import Store
 from threadkeep.transfer.archive import ArchiveWriter, Sink
 from threadkeep.transfer.exporter import Selection, log_of, select
 from threadkeep.transfer.importer import Importer, Report
-from threadkeep.transfer.jsonl import BEGINNING, JsonlWriter
+from threadkeep.transfer.jsonl import BEGINNING, JsonlWriter, Written
 from threadkeep.transfer.portable import LogCheck, Problem
 
 Progress = Callable[[int], None]
@@ -47,11 +47,18 @@ class BranchWriter(Protocol):
         """Return what stands after them."""
 
 
-async def export_lines(store: Store, selection: Selection, progress: Progress) -> AsyncIterator[str]:
-    """Yield a selection as JSON Lines."""
+async def export_lines(
+    store: Store, selection: Selection, progress: Progress, begun: Written | None = None
+) -> AsyncIterator[str]:
+    """Yield a selection as JSON Lines, or the rest of one that was begun."""
     writer = JsonlWriter()
-    yield BEGINNING
+    if begun is None:
+        yield BEGINNING
+    else:
+        writer.conversations, writer.entries = begun.conversations, begun.entries
     async for conversation in select(store, selection):
+        if begun is not None and begun.holds(conversation):
+            continue
         async for line in writer.conversation(selection.header(conversation), log_of(store, conversation)):
             yield line
         progress(writer.entries)

@@ -58,6 +58,27 @@ def test_an_export_of_an_import_is_the_same_file(
     assert first.stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.parametrize("share", [0.001, 0.01, 0.3, 0.9, 0.999])
+def test_an_export_that_was_cut_off_goes_on(
+    share: float, filled: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    assert main(["export", "--store", filled, "--output", str(first)]) == 0
+    whole = first.read_bytes()
+
+    def stop(path: Path, target: Path) -> None:
+        path.write_bytes(whole[: int(share * len(whole))])
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", stop)
+        assert main(["export", "--store", filled, "--output", str(second)]) == 130
+    assert not second.exists()
+    assert main(["export", "--store", filled, "--output", str(second)]) == 0
+    assert second.read_bytes() == whole
+    assert not list(tmp_path.glob("*.partial"))
+
+
 def test_a_conversation_is_exported_for_people_to_read(
     filled: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
