@@ -43,45 +43,45 @@ _LANGUAGES = {
         "et|ou|mais|alors|qu en est il|non|je veux dire|pourquoi pas|plus de",
         "prix cout pes poids couleur taille grand petit long cher avantage inconvenient difference raison exemple batterie "
         "garantie fonction mieux meilleur pire bon lourd leger vieux nouveau dur temps combien plus dis montre parle "
-        "important marche etanche principa habitant haut ecran peu dire",
+        "important marche etanche principa habitant haut ecran peu dire exist depuis moins recent",
     ),
     "spanish": _language(
-        "esto eso aquello ello ellos ellas este ese esta esa estos esos otro otra otros otras ambos segundo primero ultimo",
+        "esto eso aquello ello ellos ellas este ese esta esa estos esos otro otra otros otras ambos ambas segundo segunda primero primera ultimo ultima",
         "ella le su sus ahi alli",
         "y|o|pero|entonces|que tal|que hay de|quiero decir|no|mas",
         "precio cuest cost pes peso color tama grande largo caro barat ventaj desventaj diferenci razon ejemplo bateria "
         "garanti funcion mejor peor buen bueno pesad liger viej nuev dur tiempo cuant mas dim muestr cuent importan sirv "
-        "resistent agua habitant principal alto",
+        "resistent agua habitant principal alto exist desde recient",
     ),
     "italian": _language(
         "questo questa questi queste quello quella quelli quelle cio esso essa loro entrambi altro altra altri altre "
-        "secondo primo ultimo ne",
+        "secondo seconda primo prima ultimo ultima due ne",
         "lui lei suo sua suoi sue",
         "e|o|ma|allora|e se|che ne dici|no|invece|ancora",
         "prezz cost pes peso color grand lung car economic vantagg svantagg differenz ragion motiv esempi batteri garanzi "
         "funzion miglior peggior buon pesant legger vecchi nuov dur tempo quant piu dim mostr parl important serv resistent "
-        "acqua abitant principal alt",
+        "acqua abitant principal alt esist quando recent",
     ),
     "portuguese": _language(
         "isto isso aquilo este esta esse essa estes esses aquele aquela dele dela deles delas outro outra outros outras "
-        "ambos segundo primeiro ultimo",
+        "ambos ambas segundo segunda primeiro primeira ultimo ultima duas dois",
         "ele ela eles elas seu sua",
         "e|ou|mas|entao|que tal|quero dizer|nao|mais",
         "prec cust pes peso cor tamanh grand long car barat vantag desvantag diferenc raz motiv exempl bateri garanti func "
         "melhor pior bom pesad lev velh nov dur tempo quant mais dig mostr fal important serv resistent agua habitant "
-        "principa alt",
+        "principa alt exist desde recent",
     ),
     "dutch": _language(
-        "deze hij hem ervan ermee erover daarvan daarmee daarover beide andere zij hen zulke",
+        "deze hij hem ervan ermee erover daarvan daarmee daarover beide andere twee zij hen zulke",
         "dat die dit het ze er zijn haar",
         "en|of|maar|dan|hoe zit het met|wat dacht je van|nee|ik bedoel|nog",
         "prijs kost weeg gewicht kleur groot lang duur goedkoop voordel voordeel nadel nadeel verschil reden voorbeeld accu "
         "batterij garantie functie werkt beter slechter goed zwaar licht oud nieuw tijd veel meer vertel toon laat belangrijk "
-        "mee gaat waterdicht inwoner hoog tweede eerste",
+        "mee gaat zien nieuwer waterdicht inwoner hoog tweede eerste",
     ),
     "russian": _language(
         "это этот эта эти этого этой этим этом этому он она они оно его ее её их ему ей им нем ней них тот та те того тех "
-        "оба обе другой другие другая другое второй первый последний такой такие",
+        "оба обе двух двое другой другие другая другое второй первый последний такой такие",
         "там туда",
         "а|и|или|но|тогда|как насчет|что насчет|нет|то есть|еще",
         "цен стои стоит вес цвет размер больш мал длин дорог дешев преимущест недостат разниц отлич причин пример батаре "
@@ -89,20 +89,20 @@ _LANGUAGES = {
         "водонепрониц насел жител высок главн когда",
     ),
     "arabic": _language(
-        "هم هما واحدة واحد أيهما ايهما هذا هذه ذلك تلك هؤلاء منه منها عنه عنها فيه فيها له لها لهم به بها عليه عليها الثاني الاول الأول الأخير "
+        "هم هما واحدة واحد أيهما ايهما هذا هذه ذلك تلك هؤلاء منه منها عنه عنها فيه فيها له لها لهم به بها عليه عليها الثاني الثانية الأولى الأخرى الاخرى الآخر الاول الأول الأخير "
         "الاخير غيره غيرها كلاهما بينهما",
         "هو هي هناك",
         "و|أو|لكن|ماذا عن|وماذا عن|لا|أقصد|المزيد",
         "سعر تكلف يكلف تكلفت ثمن وزن يزن تزن لون حجم كبير صغير طول طويل غالي رخيص مزايا ميز عيوب فرق سبب مثال بطاري ضمان وظيف "
-        "يعمل تعمل افضل أفضل اسوا أسوأ جيد ثقيل خفيف قديم جديد مد وقت اخبر أخبر اعطن أعطن المزيد مهم مقاوم ماء سكان اهم أهم",
+        "يعمل تعمل افضل أفضل اسوا أسوأ جيد ثقيل خفيف قديم جديد مد وقت اخبر أخبر اعطن أعطن المزيد مهم مقاوم ماء سكان اهم أهم ارخص أرخص الوان ألوان متوفر موجود أحدث احدث أكثر اكثر غال ارني أرني منذ مقارن بالمقارن وبالمقارن",
     ),
     "hindi": _language(
-        "यह वह ये वे इस उस इन उन इसका इसकी इसके उसका उसकी उसके इसे उसे इसमें उसमें इनमें उनमें दोनों दूसरा दूसरी पहला पहली "
+        "यह वह ये वे इस उस इन उन इसका इसकी इसके उसका उसकी उसके इसे उसे इसमें उसमें इनमें उनमें दोनों दूसरा दूसरी दूसरे पहला पहली "
         "आखिरी ऐसा ऐसे अन्य और सा सी",
         "वहाँ वहां",
         "और|या|लेकिन|तो|नहीं|मेरा मतलब",
         "कीमत दाम लागत वजन वज़न रंग आकार बड़ा बड़े बड़ी छोट लंब महंग सस्त फायद फ़ायद नुकसान अंतर फर्क फ़र्क कारण उदाहरण बैटरी "
-        "वारंटी काम बेहतर खराब अच्छ भारी हल्क पुरान नय समय बता दिखा मुख्य महत्व जनसंख्या ज्यादा ज़्यादा ऊंच",
+        "वारंटी काम बेहतर खराब अच्छ भारी हल्क पुरान नय समय बता दिखा मुख्य महत्व जनसंख्या वाला वाली कोई ज्यादा ज़्यादा ऊंच",
     ),
     "korean": _language(
         "그 그것 그것은 그것의 그게 그거 그건 이것 이것은 이게 이거 이건 저것 저건 그중 그중에서 둘 둘의 둘은 다른 다른건 두번째 첫번째 "
