@@ -1,5 +1,6 @@
 """Files of every kind: what comes in, twice without harm, and what is left when they are cut off or changed."""
 
+import gzip
 import io
 import json
 import random
@@ -30,6 +31,7 @@ from threadkeep.transfer.importer import Importer, Report
 from threadkeep.transfer.sources import read_items, read_source
 
 FLIPS = CUTS = 200
+DATA = Path(__file__).parents[2] / "data"
 
 
 async def _import(store: Store, path: Path, table: str | None = None) -> Report:
@@ -108,6 +110,32 @@ async def test_a_langgraph_thread_is_a_tree_of_all_its_checkpoints(tmp_path: Pat
     assert len(tree.branches()) == 2
     newest = await store.newest(HERE, "thread-1")
     assert [entry.body.content for entry in newest if isinstance(entry.body, Message)] == ["hello", "Or here."]
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("file", "name", "said", "branches"),
+    [
+        (
+            "langgraph-checkpoints",
+            "th-1",
+            ["hello", "answer 1", "seen", "done", "other branch", "answer 5", "seen", "done"],
+            2,
+        ),
+        ("openai-agents", "user-7", ["weather?", "", "sunny", "Sunny."], 1),
+        ("langchain-messages", "s1", ["hi", "hello"], 1),
+    ],
+)
+async def test_files_of_other_programs_are_read_as_they_were_written(
+    file: str, name: str, said: list[str], branches: int, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_bytes(gzip.decompress((DATA / f"{file}.db.gz").read_bytes()))
+    store = await open_store("memory:")
+    report = await _import(store, tmp_path / "file")
+    assert (report.problems, report.added) == ([], 1)
+    newest = await store.newest(HERE, name)
+    assert [entry.body.content for entry in newest if isinstance(entry.body, Message)] == said
+    assert len((await store.tree(HERE, name)).branches()) == branches
 
 
 @pytest.mark.asyncio
