@@ -213,12 +213,12 @@ class Conversations:
     def start(self, recover_every: float = RECOVER_EVERY) -> Self:
         """Take up what nobody sees to, purge what was deleted and hear of other processes, until this is closed."""
         self._jobs = [
-            _task("recovering turns", lambda: self._recover(recover_every)),
-            _task("purging what was deleted", lambda: purge_deleted(self._store)),
+            _background_task("recovering turns", lambda: self._recover(recover_every)),
+            _background_task("purging what was deleted", lambda: purge_deleted(self._store)),
         ]
         if channel := self._store.notify_channel():
             bridge = NotifyBridge(self._store.bus, channel, self._runner.changed_elsewhere)
-            self._bridge = _task("telling other processes", bridge.run)
+            self._bridge = _background_task("telling other processes", bridge.run)
         return self
 
     async def _recover(self, every: float) -> None:
@@ -229,14 +229,14 @@ class Conversations:
     async def finish_turns(self, patience: float) -> None:
         """Begin no new turns, let running ones end for so many seconds, and leave the rest for recovery."""
         self._deps.admission.close()
-        await _ended(*self._jobs)
+        await _cancel_and_wait(*self._jobs)
         await self._runner.close(patience)
 
     async def close(self, patience: float = 5.0) -> None:
         """Let running turns end for some seconds, leave the rest for recovery, and close the store."""
         await self.finish_turns(patience)
         if self._bridge is not None:
-            await _ended(self._bridge)
+            await _cancel_and_wait(self._bridge)
         await self.mcp.close()
         await self._store.close()
 
@@ -249,11 +249,11 @@ class Conversations:
         await self.close()
 
 
-def _task(name: str, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
+def _background_task(name: str, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
     return asyncio.create_task(supervised(name, work), name=name)
 
 
-async def _ended(*tasks: asyncio.Task[None]) -> None:
+async def _cancel_and_wait(*tasks: asyncio.Task[None]) -> None:
     """End tasks that would run for ever."""
     for task in tasks:
         task.cancel()

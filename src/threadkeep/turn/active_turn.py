@@ -117,7 +117,7 @@ class ActiveTurn:
         return await self.deps.agents(self.assistant)
 
     @property
-    def place(self) -> int:
+    def head(self) -> int:
         """The entry that this turn continues: its own last one on the branch, or what it was begun to answer."""
         own = [entry for entry in self.entries if entry.turn == self.lease.turn]
         on_branch = [entry.seq for entry in own if entry.continues_branch]
@@ -131,7 +131,7 @@ class ActiveTurn:
 
     async def state(self) -> State:
         """Return the state of the conversation at the place that the turn has come to."""
-        return await self.deps.store.state(self.lease.scope, self.lease.conversation, at=self.place or None)
+        return await self.deps.store.state(self.lease.scope, self.lease.conversation, at=self.head or None)
 
     def state_change(self, state: State, new: Mapping[str, Any], unset: tuple[str, ...] = ()) -> StateChange:
         """Return the entry that changes a state. Raises IllegalTransition if the assistant's machine does not go that
@@ -150,7 +150,7 @@ class ActiveTurn:
     async def append(self, *bodies: Appendable, settle: TurnChange | None = None) -> None:
         """Store what this turn has to say."""
         counted = tuple(self.deps.counted(body) for body in bodies)
-        append = Append(bodies=counted, parent=self.place, lease=self.lease, settle=settle)
+        append = Append(bodies=counted, parent=self.head, lease=self.lease, settle=settle)
         asked = time.monotonic()
         writing = asyncio.ensure_future(self.deps.store.append(self.lease.scope, self.lease.conversation, append))
         try:
@@ -161,9 +161,9 @@ class ActiveTurn:
             await asyncio.wait((writing,), timeout=STORE_PATIENCE)
             if writing.done() and writing.exception() is None:
                 self.entries += writing.result().entries
-                self._tell(append, time.monotonic() - asked)
+                self._tell_observers(append, time.monotonic() - asked)
 
-    def _tell(self, append: Append, seconds: float) -> None:
+    def _tell_observers(self, append: Append, seconds: float) -> None:
         for observer in self.deps.observers:
             observer.stored(self.lease, append.bodies, seconds)
             if append.settle is not None:

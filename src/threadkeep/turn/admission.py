@@ -30,7 +30,7 @@ class Admission:
         self.is_closed = True
 
     @contextmanager
-    def place(self, scope: Scope, conversation: str) -> Iterator[None]:
+    def admitted(self, scope: Scope, conversation: str) -> Iterator[None]:
         """Keep a place while a message is accepted; raise `Stopping` or `TooManyTurns` where there is none.
 
         In a conversation that has a turn here already there is always room: the message waits behind that turn.

@@ -101,19 +101,19 @@ async def keep_summary(active: ActiveTurn) -> None:
     """Sum up what fell out of the window since the last summary, if the assistant wants one."""
     try:
         if active.assistant.policy.summary and not active.model.is_scripted:
-            await _keep(active)
+            await _keep_summary(active)
     except ThreadkeepError as error:
         logger.info("no summary for %s: %s", active.lease.conversation, error)
     except Exception:
         logger.exception("no summary for %s", active.lease.conversation)
 
 
-async def _keep(active: ActiveTurn) -> None:
+async def _keep_summary(active: ActiveTurn) -> None:
     lease, store = active.lease, active.deps.store
     cut = _cut(active.entries)
     if not cut.first:
         return
-    earlier = await store.summary(lease.scope, lease.conversation, head=active.place)
+    earlier = await store.summary(lease.scope, lease.conversation, head=active.head)
     covered = 0 if earlier is None else earlier.parent or 0
     lost = await store.before(lease.scope, lease.conversation, cut.first, limit=MOST_ENTRIES)
     lost = tuple(entry for entry in lost if entry.seq > covered)

@@ -38,15 +38,15 @@ async def run_turn(active: ActiveTurn) -> None:
     """Do one step after the other until the turn is settled. What the store raises is left for recovery."""
     try:
         while not active.is_settled:
-            await _step(active)
+            await _next_step(active)
     except (StoreError, LeaseLost, ConversationNotFound):
         raise
     except ThreadkeepError as error:
-        await _fail(active, Failure.of(error))
+        await _settle_as_failed(active, Failure.of(error))
     except Exception:
         # A fault of ours or of an assistant's code: it would only come again, so the turn ends here.
         logger.exception("turn %s of %s failed", active.lease.turn, active.lease.conversation)
-        await _fail(active, INTERNAL)
+        await _settle_as_failed(active, INTERNAL)
 
 
 async def resume_turn(active: ActiveTurn) -> None:
@@ -55,12 +55,12 @@ async def resume_turn(active: ActiveTurn) -> None:
     await run_turn(active)
 
 
-async def _fail(active: ActiveTurn, failure: Failure) -> None:
+async def _settle_as_failed(active: ActiveTurn, failure: Failure) -> None:
     await finish_draft(active)
     await settle(active, TurnState.FAILED, failure=failure)
 
 
-async def _step(active: ActiveTurn) -> None:
+async def _next_step(active: ActiveTurn) -> None:
     if active.stop.is_set():
         await settle(active, active.stop_as)
         return
@@ -68,7 +68,7 @@ async def _step(active: ActiveTurn) -> None:
     match step:
         case Generate():
             await active.deps.load_model(active.conversation.model, active.assistant)
-            await _keep(active, await _generate(active, step))
+            await _store_answer(active, await _ask_with_less_until_it_fits(active, step))
         case RunTools():
             await run_tools(active, step)
         case Wait():
@@ -80,7 +80,7 @@ async def _step(active: ActiveTurn) -> None:
             assert_never(step)
 
 
-async def _generate(active: ActiveTurn, step: Generate) -> Generated:
+async def _ask_with_less_until_it_fits(active: ActiveTurn, step: Generate) -> Generated:
     """Ask the model; if the request is too long for it, ask again with less of the history."""
     notes = ((CUT_OFF,) if step.cut_off else ()) + ((LIMIT,) if step.last else ())
     closing = LIMIT_SAID.format(active.assistant.iterations) if step.last else ""
@@ -93,7 +93,7 @@ async def _generate(active: ActiveTurn, step: Generate) -> Generated:
     raise AssertionError("the last attempt always returns")
 
 
-async def _keep(active: ActiveTurn, generated: Generated) -> None:
+async def _store_answer(active: ActiveTurn, generated: Generated) -> None:
     """Store what the model gave; the last message of a turn and the end of the turn are one commit."""
     message = generated.message
     bodies = tuple(body for body in (generated.change, message) if body is not None)

@@ -137,7 +137,7 @@ class Presence:
             self._elsewhere.pop(topic, None)
         self._note(topic)
 
-    def here(self, topics: Iterable[Topic] | None = None) -> dict[Topic, int]:
+    def counts_here(self, topics: Iterable[Topic] | None = None) -> dict[Topic, int]:
         """Return how many readers these topics have here, or all that have any."""
         return dict(self._readers_here) if topics is None else {topic: self._readers_here[topic] for topic in topics}
 

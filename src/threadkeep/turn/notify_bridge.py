@@ -83,7 +83,7 @@ class NotifyBridge:
                     await self._woken.wait()
             if not self._woken.is_set() or time.monotonic() - self._told_all >= QUIET:
                 self._told_all = time.monotonic()
-                await self._channel.send(self._reader_words(self._bus.presence.here()))
+                await self._channel.send(self._reader_words(self._bus.presence.counts_here()))
             self._woken.clear()
             outgoing, self._outgoing = self._outgoing, set()
             incoming, self._incoming = frozenset(self._incoming), set()
@@ -93,7 +93,7 @@ class NotifyBridge:
                 await self._changed(incoming)
             if self._present:
                 present, self._present = self._present, set()
-                await self._channel.send(self._reader_words(self._bus.presence.here(present)))
+                await self._channel.send(self._reader_words(self._bus.presence.counts_here(present)))
             await asyncio.sleep(GATHER)
 
     def _words(self, topics: list[Topic]) -> list[str]:

@@ -52,7 +52,7 @@ class TurnRunner:
 
     def _run_task(self, lease: Lease, run: Callable[[ActiveTurn], Awaitable[None]]) -> None:
         leave = self.deps.admission.enter(lease.scope, lease.conversation)
-        self._spawn(self._run_all(lease, run)).add_done_callback(lambda _: leave())
+        self._spawn(self._run_with_queue(lease, run)).add_done_callback(lambda _: leave())
 
     def _spawn(self, work: Awaitable[None]) -> asyncio.Future[None]:
         task = asyncio.ensure_future(work)
@@ -62,31 +62,31 @@ class TurnRunner:
             self._lease_task = asyncio.create_task(supervised("keeping leases", self._keep_leases))
         return task
 
-    async def _run_all(self, lease: Lease, run: Callable[[ActiveTurn], Awaitable[None]]) -> None:
+    async def _run_with_queue(self, lease: Lease, run: Callable[[ActiveTurn], Awaitable[None]]) -> None:
         held: Lease | None = lease
         try:
             while held is not None:
-                held = await self._run(held, run)
+                held = await self._run_turn(held, run)
                 run = run_turn
         except (LeaseLost, ConversationNotFound) as error:
             logger.info("a turn of %s is not ours any more: %s", lease.conversation, error)
         except StoreError as error:
-            self._leave(lease, error.code)
+            self._tell_left(lease, error.code)
             logger.warning("a turn of %s is left for recovery: %s", lease.conversation, error)
         except (Exception, asyncio.CancelledError) as error:
             if isinstance(error, asyncio.CancelledError) and is_being_cancelled():
                 raise
-            self._leave(lease, "internal_error")
+            self._tell_left(lease, "internal_error")
             logger.exception("a turn of %s is left for recovery", lease.conversation)
 
-    def _leave(self, lease: Lease, code: str) -> None:
+    def _tell_left(self, lease: Lease, code: str) -> None:
         for observer in self.deps.observers:
             observer.left(lease, code)
 
-    async def _run(self, lease: Lease, run: Callable[[ActiveTurn], Awaitable[None]]) -> Lease | None:
+    async def _run_turn(self, lease: Lease, run: Callable[[ActiveTurn], Awaitable[None]]) -> Lease | None:
         """Run one turn to its end; return the lease of the next queued one, if there is one."""
         active = await ActiveTurn.load(self.deps, lease)
-        key = _key(lease.scope, lease.conversation, lease.turn, lease.fence)
+        key = _key_of(lease.scope, lease.conversation, lease.turn, lease.fence)
         self._active[key] = active
         try:
             await run(active)
@@ -112,7 +112,7 @@ class TurnRunner:
 
     def _active_here(self, turn: Turn) -> ActiveTurn | None:
         """Return a turn if it runs here and is still ours."""
-        return self._active.get(_key(turn.scope, turn.conversation, turn.number, turn.fence))
+        return self._active.get(_key_of(turn.scope, turn.conversation, turn.number, turn.fence))
 
     async def stop_turn(self, turn: Turn, state: TurnState) -> None:
         """Stop an open turn, wherever it runs: keep what was said, marked, and settle the turn."""
@@ -155,7 +155,7 @@ class TurnRunner:
 
     def _is_overdue(self, turn: Turn, waited: Mapping[Key, float]) -> bool:
         """Whether every other process had the time to take a turn up, by our own clock that never jumps."""
-        key, now = _key(turn.scope, turn.conversation, turn.number, turn.fence), asyncio.get_running_loop().time()
+        key, now = _key_of(turn.scope, turn.conversation, turn.number, turn.fence), asyncio.get_running_loop().time()
         self._unknown[key] = waited.get(key, now)
         return now - self._unknown[key] > OTHERS_TIME
 
@@ -222,7 +222,7 @@ class TurnRunner:
                 await self._keep_lease(active)
 
 
-def _key(scope: Scope, conversation: str, turn: int, fence: int) -> Key:
+def _key_of(scope: Scope, conversation: str, turn: int, fence: int) -> Key:
     return scope.tenant, conversation, turn, fence
 
 

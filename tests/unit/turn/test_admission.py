@@ -13,7 +13,7 @@ def test_without_limits_there_is_always_room() -> None:
     admission = Admission()
     for number in range(1000):
         admission.enter(LOCAL, f"c{number}")
-    with admission.place(LOCAL, "one more"):
+    with admission.admitted(LOCAL, "one more"):
         assert admission.running == 1001
     assert admission.running == 1000
 
@@ -21,27 +21,31 @@ def test_without_limits_there_is_always_room() -> None:
 def test_a_user_and_a_tenant_have_only_so_many() -> None:
     admission = Admission(user_turns=1, tenant_turns=2)
     leave = admission.enter(LOCAL, "a")
-    with pytest.raises(TooManyTurns, match="one user"), admission.place(LOCAL, "b"):
+    with pytest.raises(TooManyTurns, match="one user"), admission.admitted(LOCAL, "b"):
         pass
     third = Scope(tenant="local", user="third")
-    with admission.place(OTHER, "b"), pytest.raises(TooManyTurns, match="one tenant"), admission.place(third, "c"):
+    with (
+        admission.admitted(OTHER, "b"),
+        pytest.raises(TooManyTurns, match="one tenant"),
+        admission.admitted(third, "c"),
+    ):
         pass
     leave()
-    with admission.place(LOCAL, "b"):
+    with admission.admitted(LOCAL, "b"):
         pass
 
 
 def test_in_a_conversation_that_has_a_turn_there_is_always_room() -> None:
     admission = Admission(user_turns=1)
     admission.enter(LOCAL, "a")
-    with admission.place(LOCAL, "a"):
+    with admission.admitted(LOCAL, "a"):
         pass
 
 
 def test_once_closed_nobody_is_admitted() -> None:
     admission = Admission()
     admission.close()
-    with pytest.raises(Stopping), admission.place(LOCAL, "a"):
+    with pytest.raises(Stopping), admission.admitted(LOCAL, "a"):
         pass
 
 

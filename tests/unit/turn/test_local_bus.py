@@ -128,4 +128,4 @@ def test_nothing_is_kept_of_what_nobody_follows_here() -> None:
     assert presence.count(TOPIC) == 1
     presence.hear("one", TOPIC, 2)
     presence.leave(TOPIC)
-    assert (presence.count(TOPIC), presence._elsewhere, presence.here()) == (0, {}, {})
+    assert (presence.count(TOPIC), presence._elsewhere, presence.counts_here()) == (0, {}, {})

@@ -53,7 +53,7 @@ def conversation_routes(conversations: Conversations) -> APIRouter:
         created = await conversations.create(scope=who.scope, key=named, **chosen.model_dump())
         response.headers.update(replay_headers(created.replayed))
         response.headers["Location"] = f"/v1/conversations/{created.id}"
-        return _shown(created.value, response)
+        return _with_version(created.value, response)
 
     @router.get("", summary="List conversations, the last active first")
     async def listing(
@@ -107,14 +107,16 @@ def conversation_routes(conversations: Conversations) -> APIRouter:
         conversations.check_assistant(body.assistant)
         await conversations.check_model(body.model)
         fields, version = body.model_dump(exclude_none=True), parse_version(if_match)
-        return _shown(await conversations.at(who.scope, id).update(expected_version=version, **fields), response)
+        return _with_version(await conversations.at(who.scope, id).update(expected_version=version, **fields), response)
 
     @router.put("/{id}/head", summary="Choose a branch")
     async def choose(
         who: Who, id: ConversationId, body: HeadBody, response: Response, if_match: IfMatch = None
     ) -> ShownConversation:
         version = parse_version(if_match)
-        return _shown(await conversations.at(who.scope, id).choose_head(body.head, expected_version=version), response)
+        return _with_version(
+            await conversations.at(who.scope, id).choose_head(body.head, expected_version=version), response
+        )
 
     @router.delete("/{id}", status_code=204, response_class=Response, summary="Delete a conversation")
     async def delete(who: Who, id: ConversationId) -> None:
@@ -122,12 +124,12 @@ def conversation_routes(conversations: Conversations) -> APIRouter:
 
     @router.post("/{id}/restore", summary="Bring a conversation back that was deleted in the last half minute")
     async def restore(who: Who, id: ConversationId, response: Response) -> ShownConversation:
-        return _shown(await conversations.at(who.scope, id).restore(), response)
+        return _with_version(await conversations.at(who.scope, id).restore(), response)
 
     return router
 
 
-def _shown(conversation: Conversation, response: Response) -> ShownConversation:
+def _with_version(conversation: Conversation, response: Response) -> ShownConversation:
     response.headers["ETag"] = f'"{conversation.version}"'
     return ShownConversation.of(conversation)
 

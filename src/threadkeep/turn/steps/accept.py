@@ -43,7 +43,7 @@ async def accept(runner: TurnRunner, scope: Scope, conversation: str, sending: S
         lease_for=deps.lease_for,
         when_busy="reject" if sending.policy is BusyPolicy.REJECT else "queue",
     )
-    with deps.admission.place(scope, conversation):
+    with deps.admission.admitted(scope, conversation):
         begun = await deps.store.begin(scope, conversation, begin)
         if begun.lease is not None:
             runner.begin(begun.lease)

@@ -56,7 +56,7 @@ async def gather_context(
         tool_tokens=_tool_tokens(active) if tools else 0,
     )
     if policy.summary:
-        summary = await active.deps.store.summary(active.lease.scope, active.lease.conversation, head=active.place)
+        summary = await active.deps.store.summary(active.lease.scope, active.lease.conversation, head=active.head)
         material = replace(material, summary=summary)
     context = run(active.assistant.processors, material)
     if policy.recall and _is_cut(entries, context.cut):
@@ -89,7 +89,7 @@ async def _window(active: ActiveTurn, policy: Policy, budget: int) -> tuple[tupl
     """
     own = [entry for entry in active.entries if entry.turn == active.lease.turn and entry.continues_branch]
     if active.history is None:
-        head = (own[0].parent or 0) if own else active.place
+        head = (own[0].parent or 0) if own else active.head
         active.history = await _history(active, head, policy, budget)
     history, cut = active.history
     latest = [found for entry in own if (found := _cut_of(entry)) is not None]
@@ -142,7 +142,7 @@ async def _opening(active: ActiveTurn, entries: tuple[Entry, ...]) -> tuple[Entr
     if not entries or entries[0].parent is None:
         return ()
     lease = active.lease
-    first = await active.deps.store.after(lease.scope, lease.conversation, ROOT, limit=4, head=active.place)
+    first = await active.deps.store.after(lease.scope, lease.conversation, ROOT, limit=4, head=active.head)
     messages = takewhile(lambda entry: isinstance(entry.body, Message) and entry.body.role is Role.SYSTEM, first)
     return tuple(entry for entry in messages if entry.seq < entries[0].seq)
 
@@ -186,7 +186,7 @@ async def _recall(active: ActiveTurn, entries: tuple[Entry, ...], cut: Cut, foun
     related = await store.related(lease.scope, lease.conversation, words, before=before, limit=RELATED)
     if not related:
         return ()
-    runs = (await store.tree(lease.scope, lease.conversation)).path(active.place)
+    runs = (await store.tree(lease.scope, lease.conversation)).path(active.head)
     return tuple(entry for entry in related if any(run.first <= entry.seq <= run.last for run in runs))
 
 

@@ -57,9 +57,9 @@ async def generate(active: ActiveTurn, context: Context, *, tools: bool, closing
     """
     specs = active.assistant.tools.specs() if tools else ()
     request = Request(messages=context.messages, tools=specs, options=active.assistant.options)
-    _tell(active, request)
+    _log_request(active, request)
     for pause in (*active.deps.pauses, None):
-        generated = await _attempt(active, request, context, closing)
+        generated = await _ask_once(active, request, context, closing)
         error = generated.error
         if generated.stopped or pause is None or not isinstance(error, ModelError) or not error.can_retry:
             return generated
@@ -72,7 +72,7 @@ async def generate(active: ActiveTurn, context: Context, *, tools: bool, closing
     raise AssertionError("the last attempt always returns")
 
 
-def _tell(active: ActiveTurn, request: Request) -> None:
+def _log_request(active: ActiveTurn, request: Request) -> None:
     """Log what the model gets to see: never the content."""
     if not logger.isEnabledFor(logging.DEBUG):
         return
@@ -93,7 +93,7 @@ class _LoggedModel(Model):
 
     def stream(self, request: Request) -> AsyncIterator[Delta]:
         """Log the request and answer it."""
-        _tell(self._active, request)
+        _log_request(self._active, request)
         return self._active.model.stream(request)
 
 
@@ -106,7 +106,7 @@ async def _stopped_within(active: ActiveTurn, seconds: float) -> bool:
     return True
 
 
-async def _attempt(active: ActiveTurn, request: Request, context: Context, closing: str) -> Generated:
+async def _ask_once(active: ActiveTurn, request: Request, context: Context, closing: str) -> Generated:
     """Ask the model once."""
     deps = active.deps
     started = deps.clock()
@@ -116,7 +116,7 @@ async def _attempt(active: ActiveTurn, request: Request, context: Context, closi
     error: ModelError | ContentTooLarge | None = None
     stopped = False
     try:
-        stopped = await _stream(call)
+        stopped = await _heard_to_the_end(call)
         if closing and answer.reason is not None and not stopped:
             await writer.write(closing if answer.text else closing.strip())
         await writer.finish()
@@ -129,7 +129,7 @@ async def _attempt(active: ActiveTurn, request: Request, context: Context, closi
     whole = answer.reason is not None and error is None and not stopped
     # Where no tools were offered, a call is none.
     calls = answer.calls(deps.ids) if whole and request.tools else ()
-    blocks = (*_shown(active), *call.output.blocks) if whole and not calls else ()
+    blocks = (*_blocks_of_tools(active), *call.output.blocks) if whole and not calls else ()
     if not (text or whole or stopped or error):
         error = ModelUnavailable(BROKE_OFF)
     message = Message(
@@ -162,7 +162,7 @@ def _ending(reason: str | None) -> tuple[dict[str, str], ...]:
     return tuple({"kind": "ending", "reason": kind, "word": said} for kind in kinds[:1])
 
 
-def _shown(active: ActiveTurn) -> tuple[Block, ...]:
+def _blocks_of_tools(active: ActiveTurn) -> tuple[Block, ...]:
     """Return the blocks that the tools of this turn have shown: they are part of the answer."""
     said = (entry.body for entry in active.entries if isinstance(entry.body, Message))
     return tuple(block for message in said if message.role is Role.TOOL for block in message.blocks)
@@ -258,7 +258,7 @@ class ModelCall:
         self._state = state.after(change)
 
 
-async def _stream(call: ModelCall) -> bool:
+async def _heard_to_the_end(call: ModelCall) -> bool:
     """Take up all that the model says; return whether somebody stopped it."""
     active, loop = call.active, asyncio.get_running_loop()
     silence = active.deps.silence

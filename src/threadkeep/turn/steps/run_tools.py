@@ -27,7 +27,7 @@ MOST_TRACED, MOST_ARGUMENTS, MOST_RESULT = 100, 1_000, 200
 
 async def run_tools(active: ActiveTurn, step: RunTools) -> None:
     """Run calls at the same time and store each result; somebody who stops the turn stops the calls."""
-    running_calls = asyncio.create_task(_run(active, step))
+    running_calls = asyncio.create_task(_run_and_store(active, step))
     stopping = asyncio.create_task(active.stop.wait())
     try:
         await asyncio.wait((running_calls, stopping), return_when=asyncio.FIRST_COMPLETED)
@@ -46,11 +46,11 @@ async def refuse(active: ActiveTurn, calls: Sequence[ToolCall], reason: str) -> 
         await active.append(*(_result(active.deps.ids, call, _refusal(reason)) for call in calls))
 
 
-async def _run(active: ActiveTurn, step: RunTools) -> None:
+async def _run_and_store(active: ActiveTurn, step: RunTools) -> None:
     lease, state = active.lease, await active.state()
     for call in step.calls:
         if (outcome := _without_running(active, step, call)) is not None:
-            state = await _store(active, call, outcome, state)
+            state = await _store_result(active, call, outcome, state)
     left = [call for call in step.calls if _without_running(active, step, call) is None]
     context = ToolContext(
         scope=lease.scope,
@@ -65,7 +65,7 @@ async def _run(active: ActiveTurn, step: RunTools) -> None:
     )
     async with aclosing(run_calls(active.assistant.tools, left, context, step.flaws)) as outcomes:
         async for call, outcome in outcomes:
-            state = await _store(active, call, outcome, state)
+            state = await _store_result(active, call, outcome, state)
 
 
 def _without_running(active: ActiveTurn, step: RunTools, call: ToolCall) -> ToolOutcome | None:
@@ -82,7 +82,7 @@ def _refusal(reason: str) -> ToolOutcome:
     return ToolOutcome(content=REFUSED + (f": {reason}" if reason else ""), error="refused")
 
 
-async def _store(active: ActiveTurn, call: ToolCall, outcome: ToolOutcome, state: State) -> State:
+async def _store_result(active: ActiveTurn, call: ToolCall, outcome: ToolOutcome, state: State) -> State:
     """Store a result and the change of state that came with it; return the state after it."""
     change: StateChange | None = None
     if outcome.state or outcome.unset:
