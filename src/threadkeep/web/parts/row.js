@@ -52,7 +52,7 @@ export function Row({ about, isOpen, state }) {
   return html`<li class="row" data-open=${isOpen} data-mark=${mark} data-testid="conversation">
     <a href=${addressOf(about.id)} aria-current=${isOpen ? "page" : undefined} dir="auto" title=${title} onClick=${onClick}
       aria-labelledby=${id} aria-describedby=${who ? `${id}-who` : undefined}>
-      <span id=${id} dir="auto">${title}</span>
+      <span id=${id}>${title}</span>
       ${who && html`<small id=${`${id}-who`} class="muted">${who}</small>`}
     </a>
     ${mark && html`<span class="mark" data-state=${mark} role="img" aria-label=${MARKS[mark]} title=${MARKS[mark]} />`}
