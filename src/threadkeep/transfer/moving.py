@@ -10,7 +10,7 @@ from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import LOCAL
-from threadkeep.errors import AlreadyExists, Conflict, InvalidInput, NotFound
+from threadkeep.errors import AlreadyExists, Conflict, InvalidInput, NotFound, StoreCorrupt
 from threadkeep.store.base import Store
 from threadkeep.transfer.archive import ArchiveWriter, Sink
 from threadkeep.transfer.exporter import Selection, log_of, select
@@ -169,7 +169,7 @@ async def copy(source: Store, target: Store, selection: Selection, progress: Pro
             importer.report.fail(Problem.of(f"conversation {conversation.id}", error))
             continue
         if again:
-            raise AssertionError("An import that was acknowledged is not there.")
+            raise StoreCorrupt(f"Conversation {conversation.id} does not read back as it was copied.")
         importer.report.count(added)
         done += conversation.entries
         progress(done)
