@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from threadkeep.errors import InvalidSearch, InvalidText
-from threadkeep.text.search import Query, rank
+from threadkeep.text.search import Query, rank, relate
 from threadkeep.text.words import MAX_QUERY_WORDS, words
 
 scripts = st.text(st.characters(categories=["L", "N", "M", "P", "Z", "S", "Cc"]), max_size=60)
@@ -111,3 +111,19 @@ def test_a_snippet_shows_the_place_with_most_hits_on_one_line() -> None:
     assert hit.snippet.endswith("…")
     assert "needle and a needle" in hit.snippet
     assert [hit.snippet[low:high] for low, high in hit.highlights] == ["needle", "needle"]
+
+
+def test_words_that_come_together_in_a_passage_count_more_than_words_apart() -> None:
+    # The first word is at 10 and 500, the second at 20 alone: 10 has it near, 500 has not.
+    assert relate([[500, 10], [20]], 1000, 3).index(10) < relate([[500, 10], [20]], 1000, 3).index(500)
+
+
+def test_what_is_beside_a_hit_is_related_and_what_is_not_before_the_bound_is_not() -> None:
+    assert set(relate([[6]], 8, 20)) == {2, 3, 4, 5, 6, 7}
+    assert relate([[6]], 8, 1) == [6]
+    assert relate([[], []], 8, 20) == []
+
+
+def test_what_scores_far_less_than_the_best_is_not_related() -> None:
+    common = list(range(900, 0, -10))
+    assert 100 not in relate([common, *[[905]] * 4], 1000, 500)
