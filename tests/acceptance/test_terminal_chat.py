@@ -12,7 +12,7 @@ from tests.acceptance.pseudo_terminal import CTRL_C, CTRL_D, PseudoTerminal, run
 COMMAND = str(Path(sys.executable).with_name("threadkeep"))
 PROMPT = "\n> "
 FOLLOWING = "(a turn is running; following it)"
-WORDS = 80
+WORDS = 200
 
 ASSISTANT = f'''
 import math

@@ -351,7 +351,8 @@ async def test_the_list_tells_what_happens_in_it(store: str) -> None:
         async with aclosing(told(server.client, "/v1/events")) as late:
             assert await _named(late, "conversation.running") == {"id": id}
         gate.set()
-        assert (await _named(events, "conversation.updated"))["turn"] is None
+        while (await _named(events, "conversation.updated"))["turn"] is not None:
+            pass  # a reader that is slow hears of the running turn a second time
         await server.client.delete(path)
         assert await _named(events, "conversation.deleted") == {"id": id}
 
