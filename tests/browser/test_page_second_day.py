@@ -29,7 +29,7 @@ async def test_a_conversation_has_a_name_at_once_and_says_who_answers(person: Pe
     await expect(page.get_by_text("You stopped this")).to_be_visible()
     await expect(page.get_by_test_id("announced")).to_have_text("You stopped the answer.")
     await page.reload()
-    await expect(person.row(name)).to_be_visible()
+    await expect(person.rows.first).to_contain_text("never and tell me everything")
     await expect(page.get_by_text("You stopped this")).to_be_visible()
 
 
