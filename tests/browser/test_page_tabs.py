@@ -202,7 +202,7 @@ async def test_the_list_follows_what_another_device_does(new_context: NewContext
         await expect(tab.rows.get_by_role("img", name="An answer is being written")).to_be_visible()
     await device.shows_what_is_stored()
     for tab in (one, second):
-        await expect(tab.rows.get_by_role("img")).to_have_count(0)
+        await expect(tab.rows.get_by_role("img", name="An answer is being written")).to_have_count(0)
     await device.page.get_by_test_id("title").click()
     await device.page.get_by_label("Title").fill("Forty words")
     await device.page.get_by_label("Title").press("Enter")

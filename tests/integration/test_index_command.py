@@ -4,8 +4,10 @@ import json
 import os
 import pty
 import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing, suppress
 from pathlib import Path
 
 from threadkeep.retrieval.hybrid import HybridIndex
@@ -28,20 +30,27 @@ async def count(path: Path) -> int:
     return total
 
 
+def glance(path: Path) -> int:
+    """Return how many documents there are, past the index, which takes a while to open."""
+    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as file, suppress(sqlite3.OperationalError):
+        return int(file.execute("SELECT count(*) FROM document").fetchone()[0])
+    return 0
+
+
 async def test_interrupted_half_way_it_leaves_a_valid_index_and_goes_on_from_there(tmp_path: Path) -> None:
-    many = documents(tmp_path, 8_000)
+    many = documents(tmp_path, 2_000)
     path = tmp_path / "x.index"
     with subprocess.Popen([*INDEX, "add", str(path), str(many)], stderr=subprocess.PIPE, text=True) as process:
-        while not path.exists() or await count(path) == 0:
+        while not path.exists() or glance(path) == 0:
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
         _, complaints = process.communicate(timeout=60)
     assert (process.returncode, complaints) == (130, "")
     had = await count(path)
-    assert 0 < had < 8_000
+    assert 0 < had < 2_000
     assert had % 64 == 0
     again = subprocess.run([*INDEX, "add", str(path), str(many)], capture_output=True, text=True, check=True)
-    assert again.stdout.startswith(f"{8_000 - had} documents added or changed, {had} unchanged")
+    assert again.stdout.startswith(f"{2_000 - had} documents added or changed, {had} unchanged")
 
 
 def test_the_bar_is_drawn_on_a_terminal_and_the_output_is_clean(tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ FILLED: dict[str, Any] = {
     "approved": True,
     "title": "Mine now",
     "entry": 1,
+    "turn": 1,
     "metadata": {},
     "status": "active",
     "archived": True,

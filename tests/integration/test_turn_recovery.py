@@ -5,6 +5,7 @@ A process that stalls while the clock passes its lease is as good as dead to oth
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import timedelta
 
 import pytest
 
@@ -42,8 +43,15 @@ from threadkeep.tools.decorator import FunctionTool, tool
 from threadkeep.turn import active_turn, runner
 from threadkeep.turn.assistant import Assistant
 
-LEASE = 11.0
+LEASE = 101.0
 """Seconds after which nobody is taken for alive."""
+
+
+@pytest.fixture
+def processes(processes: Processes) -> Processes:
+    """Nobody extends a lease while a test runs, however long that takes: those who are to be dead only stand still."""
+    processes.lease_for = timedelta(seconds=100)
+    return processes
 
 
 class Runs:

@@ -6,6 +6,7 @@ Everything waits for something that can be seen, and gives up after `PATIENCE` s
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
+from datetime import timedelta
 from typing import Any
 
 from tests.told import data_of, name_of
@@ -59,6 +60,7 @@ class Processes:
         self._opened: list[Conversations] = []
         self._models: list[Model] = []
         self.clock = clock
+        self.lease_for = timedelta(seconds=10)
 
     async def open(
         self, model: Model, *tools: Tool, assistant: Assistant | None = None, store: Store | None = None, **parts: Any
@@ -73,6 +75,7 @@ class Processes:
             "ids": new_id,
             "owner": f"process-{len(self._opened)}",
             "pauses": (0.0, 0.0),
+            "lease_for": self.lease_for,
         }
         runner = WatchedRunner(EngineDeps(**(fields | parts)))
         choice = Choice(model.name, "The test plays it.")
