@@ -36,6 +36,8 @@ from threadkeep.turn.publishing import PublishingStore
 from threadkeep.turn.runner import TurnRunner
 
 MCP_PATIENCE = 10.0
+MOST_TITLE_PAGES = 10
+"""How many pages of the list a title is looked for in."""
 
 
 class Conversations:
@@ -94,14 +96,17 @@ class Conversations:
         return await self._store.list(scope, assistant=assistant, status=status, limit=limit, after=after)
 
     async def search_titles(self, text: str, *, scope: Scope = LOCAL, limit: int = 20) -> tuple[Conversation, ...]:
-        """Return the user's conversations whose title holds this text, the last active first."""
+        """Return the user's conversations whose title holds this text, the last active first. There is no index of
+        titles: the last active ones are looked at, so many pages of them as cost the same for everybody."""
         found: list[Conversation] = []
-        folded, page = text.casefold(), await self._store.list(scope, limit=MAX_LIMIT)
-        while True:
+        folded, place = text.casefold(), None
+        for _ in range(MOST_TITLE_PAGES):
+            page = await self._store.list(scope, limit=MAX_LIMIT, after=place)
             found += [item for item in page.items if folded in (item.title or "").casefold()]
-            if len(found) >= limit or page.next is None:
-                return tuple(found[:limit])
-            page = await self._store.list(scope, limit=MAX_LIMIT, after=page.next)
+            place = page.next
+            if len(found) >= limit or place is None:
+                break
+        return tuple(found[:limit])
 
     @checked
     async def search(

@@ -48,7 +48,7 @@ def add_export_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--user", help="of this user only")
     parser.add_argument("--conversation", metavar="ID", help="this one only")
     parser.add_argument("--format", type=Format, choices=list(Format), default=Format.JSONL, help="default: jsonl")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="the file to write (default: the standard output)")
+    parser.add_argument("file", type=Path, nargs="?", metavar="FILE", help="what to write (default: standard output)")
 
 
 def run_export(arguments: argparse.Namespace) -> int:
@@ -63,9 +63,9 @@ async def _export(arguments: argparse.Namespace) -> int:
     selection = Selection(arguments.tenant, user, arguments.conversation)
     async with _opened(arguments.store) as store:
         total = (await store.statistics(arguments.tenant, user=user)).entries
-        if arguments.format is Format.JSONL and arguments.output is not None:
+        if arguments.format is Format.JSONL and arguments.file is not None:
             return await _export_lines(store, selection, arguments, total)
-        with _writing(arguments.output) as file, Progress(total, sys.stderr) as progress:
+        with _writing(arguments.file) as file, Progress(total, sys.stderr) as progress:
             shown = partial(progress.show, remark="exported")
             match arguments.format:
                 case Format.JSONL:
@@ -85,7 +85,7 @@ async def _export(arguments: argparse.Namespace) -> int:
 async def _export_lines(store: Store, selection: Selection, arguments: argparse.Namespace, total: int) -> int:
     """Write lines to a file; if that is cut off, the next call for the same goes on where this one was."""
     same = blake2b(repr((_url(arguments.store), selection)).encode(), digest_size=4).hexdigest()
-    draft = arguments.output.with_name(f"{arguments.output.name}.{same}.partial")
+    draft = arguments.file.with_name(f"{arguments.file.name}.{same}.partial")
     if not draft.exists():
         _make_private(draft)
     with draft.open("r+b") as file, Progress(total, sys.stderr) as progress:
@@ -95,7 +95,7 @@ async def _export_lines(store: Store, selection: Selection, arguments: argparse.
         await _write(export_lines(store, selection, partial(progress.show, remark="exported"), begun), file)
         file.flush()
         os.fsync(file.fileno())
-    draft.replace(arguments.output)
+    draft.replace(arguments.file)
     return 0
 
 

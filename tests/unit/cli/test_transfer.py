@@ -47,10 +47,10 @@ def test_an_export_of_an_import_is_the_same_file(
     chosen: str, filled: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first, second, other = tmp_path / "first", tmp_path / "second", f"files:///{tmp_path}/folder"
-    assert main(["export", "--store", filled, "--format", chosen, "--output", str(first)]) == 0
+    assert main(["export", "--store", filled, "--format", chosen, str(first)]) == 0
     assert main(["import", "--store", other, str(first)]) == 0
     assert capsys.readouterr().out == "2 conversations imported with 703 entries, 0 were there already, 0 failed\n"
-    assert main(["export", "--store", other, "--format", chosen, "--output", str(second)]) == 0
+    assert main(["export", "--store", other, "--format", chosen, str(second)]) == 0
     assert first.read_bytes() == second.read_bytes()
     assert main(["import", "--store", other, str(first)]) == 0
     assert capsys.readouterr().out == "0 conversations imported with 0 entries, 2 were there already, 0 failed\n"
@@ -63,7 +63,7 @@ def test_an_export_that_was_cut_off_goes_on(
     share: float, filled: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
-    assert main(["export", "--store", filled, "--output", str(first)]) == 0
+    assert main(["export", "--store", filled, str(first)]) == 0
     whole = first.read_bytes()
 
     def stop(path: Path, target: Path) -> None:
@@ -72,9 +72,9 @@ def test_an_export_that_was_cut_off_goes_on(
 
     with monkeypatch.context() as patched:
         patched.setattr(Path, "replace", stop)
-        assert main(["export", "--store", filled, "--output", str(second)]) == 130
+        assert main(["export", "--store", filled, str(second)]) == 130
     assert not second.exists()
-    assert main(["export", "--store", filled, "--output", str(second)]) == 0
+    assert main(["export", "--store", filled, str(second)]) == 0
     assert second.read_bytes() == whole
     assert not list(tmp_path.glob("*.partial"))
 
@@ -85,9 +85,9 @@ def test_a_conversation_is_exported_for_people_to_read(
     assert main(["export", "--store", filled, "--format", "markdown", "--conversation", "one"]) == 0
     assert "again" in capsys.readouterr().out
     page, pages = tmp_path / "page.html", tmp_path / "pages.zip"
-    assert main(["export", "--store", filled, "--format", "html", "--conversation", "one", "--output", str(page)]) == 0
+    assert main(["export", "--store", filled, "--format", "html", "--conversation", "one", str(page)]) == 0
     assert page.read_text().startswith("<!doctype html>")
-    assert main(["export", "--store", filled, "--format", "markdown", "--output", str(pages)]) == 0
+    assert main(["export", "--store", filled, "--format", "markdown", str(pages)]) == 0
     with zipfile.ZipFile(pages) as archive:
         assert sorted(name.partition("-")[2] for name in archive.namelist()) == ["long.md", "one.md"]
 

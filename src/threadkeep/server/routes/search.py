@@ -30,7 +30,10 @@ def search_routes(conversations: Conversations) -> APIRouter:
     @router.get("/search/titles", summary="Find conversations by title")
     async def titles(
         who: Who,
-        q: Annotated[str, Query(min_length=1, max_length=1000, description="A part of the title.")],
+        q: Annotated[
+            str,
+            Query(min_length=1, max_length=1000, description="A part of the title."),
+        ],
         limit: Limit = 20,
     ) -> ConversationList:
         found = await conversations.search_titles(q, scope=who.scope, limit=limit)
