@@ -120,6 +120,12 @@ class Settings(BaseModel):
     )
     host: str = Field(default="127.0.0.1", min_length=1, description="the address to listen on")
     port: int = Field(default=8000, ge=0, le=65535, description="the port to listen on; 0 takes any free one")
+    root_path: str = Field(
+        default="",
+        max_length=200,
+        pattern=r"^(/[A-Za-z0-9._~-]+)*$",
+        description="the path under which a proxy serves this server, such as `/threads`; none: its root",
+    )
     auth: Literal["none", "keys"] = Field(
         default="none", description="who may come in: `none` asks nobody and serves this machine only, `keys` asks"
     )

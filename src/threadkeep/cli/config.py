@@ -114,6 +114,9 @@ def add_setting_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", help="the address to listen on (default: 127.0.0.1)")
     parser.add_argument("--port", type=int, help="the port to listen on, 0 for any free one (default: 8000)")
     parser.add_argument(
+        "--root-path", metavar="PATH", help="the path under which a proxy serves this server, such as /threads"
+    )
+    parser.add_argument(
         "--store", metavar="URL", help="where conversations are kept (default: sqlite:///threadkeep.db)"
     )
     parser.add_argument(

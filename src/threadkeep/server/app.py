@@ -26,6 +26,7 @@ from threadkeep.server.metrics import ServerMetrics, metrics_routes
 from threadkeep.server.middleware.body_size import BodySize
 from threadkeep.server.middleware.headers import AnswerHeaders
 from threadkeep.server.middleware.origins import OriginGuard
+from threadkeep.server.middleware.root_path import RootPath
 from threadkeep.server.middleware.tracking import OpenRequests, RecordRequests, TrackRequests
 from threadkeep.server.negotiation import HeadRequests
 from threadkeep.server.page import PageFiles, page_routes, unknown_page
@@ -60,6 +61,7 @@ def create_app(conversations: Conversations, settings: Settings, metrics: Server
         title="Threadkeep",
         version=__version__,
         responses=DESCRIBED,
+        servers=[{"url": settings.root_path}] if settings.root_path else None,
         # The interactive pages load their scripts from another host.
         docs_url=None,
         redoc_url=None,
@@ -76,7 +78,7 @@ def create_app(conversations: Conversations, settings: Settings, metrics: Server
     metrics.watch(
         "threadkeep_mcp_ready", "Whether the tools of an MCP server can be called.", conversations.mcp.ready, "server"
     )
-    files = PageFiles()
+    files = PageFiles(root_path=settings.root_path)
     answer_with_problems(app, lambda request: unknown_page(files, request))
     app.include_router(health_routes(conversations))
     operator = LOCAL.tenant if settings.auth == "none" else settings.operator_tenant
@@ -111,6 +113,8 @@ def _surround(app: FastAPI, settings: Settings, open_requests: OpenRequests, met
         app.add_middleware(CORSMiddleware, allow_origins=settings.cors_origins, **CROSS_ORIGIN)
     app.add_middleware(OriginGuard, origins=settings.cors_origins, loopback=settings.auth == "none")
     app.add_middleware(RecordRequests, listeners=(log_request, metrics.answered))
+    if settings.root_path:
+        app.add_middleware(RootPath, root_path=settings.root_path)
     app.add_middleware(AnswerHeaders)
 
 

@@ -35,7 +35,7 @@ _PACKED = ("text/", "application/manifest+json", "image/svg+xml", "application/j
 _KEPT = (".js", ".css", ".svg", ".webmanifest", ".woff2")
 
 # The forms of import and export that the page and what it has vendored use.
-PRELUDE = """const __load = (from, path) => import(new URL(path, new URL(`/static/${from}`, location.href)).href);
+PRELUDE = """const __load = (from, path) => import(new URL(path, new URL(from, import.meta.url)).href);
 """
 _IMPORT = re.compile(
     r'(?<![\w.$`])import\s*(?:(?P<what>\*\s*as\s+[\w$]+|[\w$]+|\{[^}]*\})\s*from\s*)?"(?P<path>\.[^"]+)";?'
@@ -79,8 +79,9 @@ class Packed:
 class PageFiles:
     """The folder of the page; also the application that serves it by path."""
 
-    def __init__(self, folder: Path = WEB) -> None:
+    def __init__(self, folder: Path = WEB, root_path: str = "") -> None:
         self._folder = folder.resolve()
+        self._root_path = root_path
         self._read: dict[Path | str, tuple[object, Packed]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -119,6 +120,16 @@ class PageFiles:
         """Return all modules that the page needs at once, as one."""
         return self._kept(WHOLE, self._state(), lambda: Packed.of(assemble(FIRST, self._text).encode(), WHOLE))
 
+    def document(self) -> Packed:
+        """Return the document, with its addresses as the browser sees them."""
+        file = self.file(DOCUMENT)
+
+        def make() -> Packed:
+            text = file.raw.decode().replace('="/', f'="{self._root_path}/')
+            return Packed.of(text.replace("<html", f'<html data-root="{self._root_path}"').encode(), DOCUMENT)
+
+        return self._kept(DOCUMENT, file.etag, make)
+
     def worker(self) -> Packed:
         """Return the service worker with the list of what it keeps; it changes when any of it does."""
         state = self._state()
@@ -127,9 +138,10 @@ class PageFiles:
     def _worker(self, names: list[str]) -> Packed:
         apart = {*order(FIRST, self._text), WORKER}
         kept = [name for name in names if name.endswith(_KEPT) and name not in apart]
-        etags = [self.whole().etag, *(self.file(name).etag for name in [DOCUMENT, WORKER, *kept])]
+        etags = [self.whole().etag, self.document().etag, *(self.file(name).etag for name in [WORKER, *kept])]
         version = hashlib.blake2s("".join(etags).encode(), digest_size=8).hexdigest()
-        shell = {"version": version, "files": ["/", *(f"/static/{name}" for name in [WHOLE, *kept])]}
+        files = [f"{self._root_path}/{path}" for path in ("", *(f"static/{name}" for name in [WHOLE, *kept]))]
+        shell = {"version": version, "root": self._root_path, "files": files}
         return Packed.of(f"const SHELL = {json.dumps(shell)};\n{self._text(WORKER)}".encode(), WORKER)
 
     def _text(self, name: str) -> str:
@@ -143,7 +155,7 @@ def page_routes(files: PageFiles) -> APIRouter:
     @router.get("/")
     @router.get("/c/{id}")
     async def page(request: Request) -> Response:
-        return files.file(DOCUMENT).answer(request)
+        return files.document().answer(request)
 
     @router.get("/sw.js")
     async def worker(request: Request) -> Response:
@@ -241,4 +253,4 @@ def _path(name: str, path: str) -> str:
 def unknown_page(files: PageFiles, request: Request) -> Response | None:
     """The page for somebody who came by an address that there is none of: it says so. None for programs."""
     is_person = request.method == "GET" and "text/html" in request.headers.get("accept", "")
-    return files.file(DOCUMENT).answer(request, 404) if is_person else None
+    return files.document().answer(request, 404) if is_person else None

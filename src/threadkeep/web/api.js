@@ -1,6 +1,7 @@
 // Talking to the server: one function for every call, problems as errors, keys that make a repeated request harmless.
 
 import { signal } from "./preact.js";
+import { ROOT } from "./router.js";
 
 const PATIENCE = 20_000;
 
@@ -59,7 +60,7 @@ async function request(method, path, { body, key, prefer, signal: ending } = {})
   if (prefer) headers.Prefer = prefer;
   const patience = AbortSignal.timeout(PATIENCE);
   try {
-    return await fetch(path, {
+    return await fetch(ROOT + path, {
       method,
       headers,
       body: body === undefined ? undefined : JSON.stringify(body),

@@ -6,6 +6,7 @@ import * as focus from "./focus.js";
 import * as keyboard from "./keyboard.js";
 import * as outbox from "./outbox.js";
 import { effect, html, render } from "./preact.js";
+import { ROOT } from "./router.js";
 import { load, phase } from "./session.js";
 import { Shell } from "./parts/shell.js";
 import { persist } from "./tabs.js";
@@ -35,4 +36,4 @@ effect(() => {
 });
 load();
 
-if ("serviceWorker" in navigator) navigator.serviceWorker.register("/sw.js").catch(() => {});
+if ("serviceWorker" in navigator) navigator.serviceWorker.register(`${ROOT}/sw.js`).catch(() => {});

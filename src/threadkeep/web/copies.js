@@ -1,6 +1,8 @@
 // Copies of what is on the screen, for reopening without a network: the service worker answers from them when the server
 // does not. They are of what was seen, with the cursor behind it, so that following goes on there.
 
+import { ROOT } from "./router.js";
+
 const CACHE = "threadkeep-data";
 const REST = 500;
 
@@ -14,7 +16,10 @@ export function copier(path, make) {
     if (!data || !("caches" in window)) return;
     try {
       const cache = await caches.open(CACHE);
-      await cache.put(path, new Response(JSON.stringify(data), { headers: { "Content-Type": "application/json" } }));
+      await cache.put(
+        ROOT + path,
+        new Response(JSON.stringify(data), { headers: { "Content-Type": "application/json" } }),
+      );
     } catch {
       // no room: then there is no copy
     }

@@ -4,6 +4,7 @@
 import { conversationPath, get, getText } from "./api.js";
 import { MOST } from "./branch.js";
 import { announce, complain, note } from "./notices.js";
+import { ROOT } from "./router.js";
 import { isSignedIn } from "./session.js";
 
 export async function copyText(text) {
@@ -68,7 +69,7 @@ function curl({ body, said }) {
   const headers = `-H 'Content-Type: application/json'${key}`;
   const lines = [
     `URL=${location.origin}`,
-    `CHAT=$URL$(curl -s $URL/v1/conversations ${headers} -d ${quoted(body)} -o /dev/null -w '%header{location}')`,
+    `CHAT=$URL$(curl -s $URL${ROOT}/v1/conversations ${headers} -d ${quoted(body)} -o /dev/null -w '%header{location}')`,
     ...said.map((content) => `curl -s $CHAT/messages ${headers} -d ${quoted({ content })}`),
   ];
   return `${lines.join("\n")}\n`;
@@ -79,7 +80,7 @@ function python({ body, said }) {
   return `import json
 ${isSignedIn.value ? "import os\n" : ""}import urllib.request
 
-URL = ${JSON.stringify(location.origin)}
+URL = ${JSON.stringify(location.origin + ROOT)}
 HEADERS = {
     "Content-Type": "application/json",${key}
 }

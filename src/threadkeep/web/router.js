@@ -3,15 +3,19 @@
 
 import { signal } from "./preact.js";
 
+// What stands before every path of ours where a proxy serves us under a part of its host; mostly nothing.
+export const ROOT = document.documentElement.dataset.root ?? "";
+
 function read() {
-  const match = location.pathname.match(/^\/c\/([^/]+)$/);
+  const path = location.pathname.slice(ROOT.length);
+  const match = path.match(/^\/c\/([^/]+)$/);
   const query = new URLSearchParams(location.search);
   const at = Number(query.get("at"));
   return {
     conversation: match ? decodeURIComponent(match[1]) : null,
     at: Number.isInteger(at) && at > 0 ? at : null,
     assistant: match ? null : query.get("assistant"),
-    isUnknown: !match && location.pathname !== "/",
+    isUnknown: !match && path !== "/",
   };
 }
 
@@ -22,8 +26,8 @@ addEventListener("popstate", () => {
 });
 
 export function addressOf(conversation, at) {
-  if (!conversation) return "/";
-  return `/c/${encodeURIComponent(conversation)}${at ? `?at=${at}` : ""}`;
+  if (!conversation) return `${ROOT}/`;
+  return `${ROOT}/c/${encodeURIComponent(conversation)}${at ? `?at=${at}` : ""}`;
 }
 
 export function go(conversation, { at = null, instead = false } = {}) {

@@ -2,6 +2,7 @@
 
 import { Unreachable, get, needsKey, post } from "./api.js";
 import { batch, computed, signal } from "./preact.js";
+import { addressOf } from "./router.js";
 import { clear, setOwner } from "./shelf.js";
 import { hear, tell } from "./tabs.js";
 
@@ -67,7 +68,7 @@ export async function signOut() {
 async function forget() {
   clear();
   if ("caches" in window) await caches.delete(DATA_CACHE);
-  history.replaceState(null, "", "/");
+  history.replaceState(null, "", addressOf(null));
   location.reload();
 }
 

@@ -3,6 +3,7 @@
 
 import { Unreachable, problemOf } from "./api.js";
 import { signal } from "./preact.js";
+import { ROOT } from "./router.js";
 
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 15_000;
@@ -98,7 +99,7 @@ export class Stream {
       if (Date.now() - this.heardAt > SILENCE) connection.abort();
     }, 5000);
     try {
-      const response = await fetch(this.path, { headers, signal: connection.signal, cache: "no-store" });
+      const response = await fetch(ROOT + this.path, { headers, signal: connection.signal, cache: "no-store" });
       if (!response.ok) throw await problemOf(response);
       if (this.isStopped || !response.body) return;
       this.status.value = { state: "live" };

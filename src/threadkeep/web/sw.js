@@ -6,6 +6,7 @@ const SHELL_CACHE = `threadkeep-shell-${SHELL.version}`;
 const DATA_CACHE = "threadkeep-data";
 const PATIENCE = 4000;
 const MOST_COPIES = 60;
+const ROOT = SHELL.root;
 const COPIED = /^\/v1\/(me|assistants|models|conversations|conversations\/[^/]+)$/;
 
 const worker = /** @type {WorkerScope} */ (/** @type {unknown} */ (self));
@@ -26,10 +27,11 @@ worker.addEventListener("fetch", (event) => {
   const { request } = event;
   const url = new URL(request.url);
   if (request.method !== "GET" || url.origin !== location.origin) return;
-  if (request.mode === "navigate" && (url.pathname === "/" || url.pathname.startsWith("/c/"))) {
-    event.respondWith(networkFirst(request, SHELL_CACHE, "/"));
-  } else if (url.pathname.startsWith("/static/")) event.respondWith(networkFirst(request, SHELL_CACHE, url.pathname));
-  else if (COPIED.test(url.pathname) && isNewestPage(url))
+  const path = url.pathname.slice(ROOT.length);
+  if (request.mode === "navigate" && (path === "/" || path.startsWith("/c/"))) {
+    event.respondWith(networkFirst(request, SHELL_CACHE, `${ROOT}/`));
+  } else if (path.startsWith("/static/")) event.respondWith(networkFirst(request, SHELL_CACHE, url.pathname));
+  else if (COPIED.test(path) && isNewestPage(url))
     event.respondWith(networkFirst(request, DATA_CACHE, copyName(url), event));
 });
 
@@ -49,7 +51,7 @@ async function keepFirstCopies() {
   const cache = await caches.open(DATA_CACHE);
   const paths = ["/v1/me", "/v1/assistants", "/v1/models", "/v1/conversations"];
   const isAway = () => {}; // the page will ask again itself
-  await Promise.all(paths.map((path) => cache.add(path).catch(isAway)));
+  await Promise.all(paths.map((path) => cache.add(ROOT + path).catch(isAway)));
 }
 
 // Only the newest page of a conversation or of the list is copied, under one name whatever its limit is.

@@ -203,7 +203,7 @@ interface Hit {
 }
 
 /** The server puts it in front of the service worker. */
-declare const SHELL: { version: string; files: string[] };
+declare const SHELL: { version: string; root: string; files: string[] };
 
 /** What the service worker uses of its scope; the types of a page know nothing of it. */
 interface WorkerScope {

@@ -22,6 +22,7 @@ from threadkeep.conversation.clock import Clock, utc_now
 from threadkeep.conversation.ids import new_id
 from threadkeep.errors import KeyNotFound, NotAuthenticated, RateLimited, StoreError
 from threadkeep.server.identity.guards import Identity
+from threadkeep.server.middleware.root_path import root_path_of
 from threadkeep.settings import Settings
 from threadkeep.store.keyring import KeyRing
 
@@ -220,9 +221,10 @@ def login_cookie(connection: HTTPConnection) -> str | None:
 
 
 def _cookie_name(connection: HTTPConnection) -> str:
-    """Return a name that tells the port: browsers send the cookies of a host to every port of it."""
+    """Return a name that tells port and path: browsers send the cookies of a host to all that is served there."""
     host, colon, port = connection.headers.get("host", "").rpartition(":")
-    return f"{COOKIE}-{port}" if colon and port.isdecimal() and port.isascii() and not host.endswith(":") else COOKIE
+    has_port = colon and port.isdecimal() and port.isascii() and not host.endswith(":")
+    return f"{COOKIE}{f'-{port}' if has_port else ''}{root_path_of(connection).replace('/', '-')}"
 
 
 def _is_encrypted(connection: HTTPConnection) -> bool:

@@ -4,7 +4,7 @@ import { conversationPath } from "../api.js";
 import { remove } from "../conversations.js";
 import { copyCurl, copyMarkdown, copyPython, printAll } from "../copying.js";
 import { html } from "../preact.js";
-import { go } from "../router.js";
+import { ROOT, go } from "../router.js";
 import { assistantNamed, assistants, nameOf } from "../session.js";
 import { beginAnew, dialog, isSidebarOpen } from "../views.js";
 import { Icon, IconButton } from "./icon.js";
@@ -38,7 +38,7 @@ function Presence({ readers }) {
 
 function itemsFor(conversation, about) {
   const file = (format) =>
-    conversationPath(conversation.id, "/export", { format, head: conversation.branch.value || null });
+    ROOT + conversationPath(conversation.id, "/export", { format, head: conversation.branch.value || null });
   return [
     { label: "Switch the model", icon: "spark", run: () => (dialog.value = "model") },
     null,
@@ -48,7 +48,11 @@ function itemsFor(conversation, about) {
     null,
     { label: "Print", icon: "down", run: () => printAll(conversation) },
     { label: "Export Markdown", icon: "down", href: file("markdown") },
-    { label: "Export JSON", icon: "down", href: conversationPath(conversation.id, "/export", { format: "json" }) },
+    {
+      label: "Export JSON",
+      icon: "down",
+      href: ROOT + conversationPath(conversation.id, "/export", { format: "json" }),
+    },
     { label: "Export HTML", icon: "down", href: file("html") },
     null,
     {

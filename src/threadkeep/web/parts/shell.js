@@ -4,7 +4,7 @@ import { needsKey } from "../api.js";
 import { html, useEffect } from "../preact.js";
 import { Steps } from "../render/steps.js";
 import * as outbox from "../outbox.js";
-import { route } from "../router.js";
+import { ROOT, route } from "../router.js";
 import { assistantNamed, load, phase } from "../session.js";
 import { titleOf } from "../titles.js";
 import { begin, beginAnew, dialog, filed, isSidebarOpen, opened } from "../views.js";
@@ -48,7 +48,7 @@ function Starting() {
   }, [phase.value]);
   const text = phase.value === "away" ? "The server cannot be reached. Trying again …" : "";
   return html`<main class="starting" id="main">
-    <img src="/static/icon.svg" alt="" width="44" height="44" /><p role="status">${text}</p>
+    <img src=${`${ROOT}/static/icon.svg`} alt="" width="44" height="44" /><p role="status">${text}</p>
   </main>`;
 }
 

@@ -4,7 +4,7 @@ import { busy, conversations, fetchFiltered, isLoaded, loadMore, next } from "..
 import { filing } from "../filing.js";
 import { html } from "../preact.js";
 import * as outbox from "../outbox.js";
-import { route } from "../router.js";
+import { ROOT, route } from "../router.js";
 import { assistants, isSignedIn, me, nameOf, signOut } from "../session.js";
 import { complain } from "../notices.js";
 import { switchTheme } from "../theme.js";
@@ -18,7 +18,7 @@ const DAY = 24 * 3600 * 1000;
 export function Sidebar() {
   return html`<nav class="sidebar" id="sidebar" aria-label="Conversations" data-open=${isSidebarOpen.value}>
     <div class="brand">
-      <img src="/static/icon.svg" alt="" width="26" height="26" /><span>Threadkeep</span>
+      <img src=${`${ROOT}/static/icon.svg`} alt="" width="26" height="26" /><span>Threadkeep</span>
       <${IconButton} name="close" label="Close the list" class="only-narrow" onClick=${() => (isSidebarOpen.value = false)} />
     </div>
     <button type="button" class="new" data-testid="new" onClick=${() => beginAnew()}><${Icon} name="plus" /> New conversation</button>

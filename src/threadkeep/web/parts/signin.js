@@ -1,6 +1,7 @@
 // Signing in with a key, where the server asks for one.
 
 import { html, useRef, useState } from "../preact.js";
+import { ROOT } from "../router.js";
 import { phase, signIn } from "../session.js";
 
 export function SignIn() {
@@ -23,7 +24,7 @@ export function SignIn() {
   };
   return html`<main class="sign-in" id="main">
     <form onSubmit=${submit} data-testid="sign-in">
-      <img src="/static/icon.svg" alt="" width="44" height="44" />
+      <img src=${`${ROOT}/static/icon.svg`} alt="" width="44" height="44" />
       <h1>Sign in to Threadkeep</h1>
       ${phase.value === "ready" && html`<p role="alert" data-testid="signed-out">You were signed out: your key was revoked, or it has expired. What you wrote and did not send is kept in this browser.</p>`}
       <label for="key">Your key</label>
