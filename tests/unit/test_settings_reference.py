@@ -15,7 +15,7 @@ BEGIN, END = "<!-- table -->\n", "<!-- end of table -->\n"
 
 def _default(value: object) -> str:
     match value:
-        case None | ():
+        case None | () | "":
             return ""
         case bool():
             return f"`{str(value).lower()}`"
