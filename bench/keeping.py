@@ -27,7 +27,8 @@ from bench.texts import turns
 from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.runtime import open_store
-from threadkeep.store.base import Append, Store
+from threadkeep.store.base import Store
+from threadkeep.store.values import Append
 from threadkeep.transfer.exporter import Selection
 from threadkeep.transfer.importer import STEP_ENTRIES, Importer
 from threadkeep.transfer.moving import export_lines

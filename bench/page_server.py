@@ -23,7 +23,8 @@ from threadkeep.conversation.scope import LOCAL
 from threadkeep.runtime import open_conversations
 from threadkeep.server.app import create_app
 from threadkeep.settings import Settings
-from threadkeep.store.base import Append, Store
+from threadkeep.store.base import Store
+from threadkeep.store.values import Append
 
 SHOWN = 50
 TOGETHER = 200

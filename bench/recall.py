@@ -33,7 +33,7 @@ from threadkeep.conversation.scope import LOCAL
 from threadkeep.llm.base import Delta, Model, Request, Stopped, Text, Used
 from threadkeep.retrieval.embeddings import WordLlamaEmbeddings, unit
 from threadkeep.runtime import open_conversations, open_store
-from threadkeep.store.base import Append
+from threadkeep.store.values import Append
 from threadkeep.text.stems import stem
 from threadkeep.text.stop_words import STOP_WORDS
 from threadkeep.text.words import words_in_order

@@ -35,7 +35,7 @@ from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.runtime import open_conversations, open_store
-from threadkeep.store.base import Append
+from threadkeep.store.values import Append
 
 WARM_SECONDS = 5.0
 MEASURED_SECONDS = 8.0

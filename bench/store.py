@@ -29,9 +29,10 @@ from tests.postgres_server import PostgresServer, Urls
 from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.runtime import open_store
-from threadkeep.store.base import Append, Store
+from threadkeep.store.base import Store
 from threadkeep.store.codec import Packer
 from threadkeep.store.sqlite.store import SqliteStore
+from threadkeep.store.values import Append
 
 LENGTHS = (10, 100, 1_000, 10_000, 100_000)
 CONVERSATIONS = 32

@@ -29,7 +29,8 @@ from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.llm.base import Delta, Model, Request, Stopped, Text, Used
 from threadkeep.runtime import open_conversations
-from threadkeep.store.base import Append, Begin, Store
+from threadkeep.store.base import Store
+from threadkeep.store.values import Append, Begin
 from threadkeep.turn.assistant import Assistant
 
 TOKENS = 200

@@ -7,7 +7,7 @@ from bench.texts import turns
 from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.runtime import open_store
-from threadkeep.store.base import Append
+from threadkeep.store.values import Append
 
 
 async def main(url: str, width: int, appends: int) -> None:

@@ -21,8 +21,9 @@ from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import BusyPolicy, Turn, TurnState
 from threadkeep.conversation.value import checked
 from threadkeep.errors import InvalidValue, LeaseLost, TurnNotFound
-from threadkeep.store.base import MAX_LIMIT, ROOT, WALKED, Append, Begun, LogPage
+from threadkeep.store.base import MAX_LIMIT, ROOT, WALKED
 from threadkeep.store.paging import backwards, check_position, newest_messages
+from threadkeep.store.values import Append, Begun, LogPage
 from threadkeep.turn.follow import follow
 from threadkeep.turn.runner import TurnRunner
 from threadkeep.turn.steps.accept import Sending, accept, accept_again

@@ -22,8 +22,9 @@ from threadkeep.errors import InvalidValue, ModelError
 from threadkeep.jobs import RECOVER_EVERY, purge_deleted, recover_turns
 from threadkeep.llm.base import Model
 from threadkeep.llm.choice import Choice
-from threadkeep.store.base import MAX_LIMIT, ConversationPage, HitPage, Statistics, Store
+from threadkeep.store.base import MAX_LIMIT, Store
 from threadkeep.store.keyring import KeyRing
+from threadkeep.store.values import ConversationPage, HitPage, Statistics
 from threadkeep.tools.mcp.servers import McpServers
 from threadkeep.tools.registry import Registry
 from threadkeep.transfer.exporter import Selection

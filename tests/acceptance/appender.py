@@ -11,7 +11,7 @@ import sys
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.runtime import open_store
-from threadkeep.store.base import Append
+from threadkeep.store.values import Append
 
 CONVERSATION = "contended"
 

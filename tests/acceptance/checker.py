@@ -11,7 +11,8 @@ from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.errors import ConversationNotFound
-from threadkeep.store.base import Append, Begin, Store
+from threadkeep.store.base import Store
+from threadkeep.store.values import Append, Begin
 from threadkeep.testing.stores import whole_log
 
 Ack = dict[str, Any]

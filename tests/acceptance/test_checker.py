@@ -11,7 +11,8 @@ from tests.acceptance.writer import SHARED, Writer
 from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.runtime import open_store
-from threadkeep.store.base import Append, Store
+from threadkeep.store.base import Store
+from threadkeep.store.values import Append
 from threadkeep.testing.samples import asked
 
 STEPS = 17

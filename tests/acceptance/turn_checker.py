@@ -15,7 +15,7 @@ from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.errors import ThreadkeepError
-from threadkeep.store.base import LogPage
+from threadkeep.store.values import LogPage
 from threadkeep.testing.stores import whole_log
 from threadkeep.turn.follow import events_of
 

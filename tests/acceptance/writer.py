@@ -15,7 +15,8 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversation.turn import Lease, TurnChange, TurnState
 from threadkeep.runtime import open_store
-from threadkeep.store.base import Append, Begin, Store
+from threadkeep.store.base import Store
+from threadkeep.store.values import Append, Begin
 
 LEASE = timedelta(minutes=1)
 SHARED = "shared"

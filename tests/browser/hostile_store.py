@@ -9,7 +9,7 @@ from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.runtime import open_store
-from threadkeep.store.base import Append
+from threadkeep.store.values import Append
 
 TURNS = 12
 """How many turns a conversation holds: so many that the page shows all of them at once."""

@@ -16,7 +16,7 @@ from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.runtime import open_store
-from threadkeep.store.base import Append
+from threadkeep.store.values import Append
 
 MESSAGES = 10_000
 AT_A_TIME = 1_000

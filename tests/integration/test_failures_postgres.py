@@ -23,7 +23,8 @@ from threadkeep.errors import (
     StoreUnavailable,
 )
 from threadkeep.runtime import open_store
-from threadkeep.store.base import Append, Store
+from threadkeep.store.base import Store
+from threadkeep.store.values import Append
 from threadkeep.testing.samples import MINUTE, asked, key, new, say, texts_of
 from threadkeep.testing.stores import everything, whole_log
 

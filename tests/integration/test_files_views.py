@@ -19,8 +19,9 @@ from threadkeep.conversation.message import Message, Role, ToolCall
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.turn import TurnState
 from threadkeep.errors import AlreadyExists, ConversationNotFound, StoreCorrupt, UnknownRole
-from threadkeep.store.base import MAX_BYTES, Append
+from threadkeep.store.base import MAX_BYTES
 from threadkeep.store.files.store import FilesStore
+from threadkeep.store.values import Append
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import MINUTE, NO_TIME, answered, new, returned, running, say, settle, texts_of
 

@@ -12,7 +12,7 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversation.turn import TurnState
 from threadkeep.runtime import migrate, open_store
-from threadkeep.store.base import Append
+from threadkeep.store.values import Append
 
 FILES = sorted((Path(__file__).parent.parent / "data").glob("sqlite-*.db"))
 

@@ -10,8 +10,9 @@ import pytest_asyncio
 from tests.postgres_server import PostgresServer, Urls
 from threadkeep.conversation.message import Message, Role
 from threadkeep.runtime import open_store
-from threadkeep.store.base import Append, Store
+from threadkeep.store.base import Store
 from threadkeep.store.postgres import search as index
+from threadkeep.store.values import Append
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import ADA, BOB, EVE, asked, new, say
 

@@ -13,7 +13,8 @@ from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Entry, Update
 from threadkeep.conversation.message import Message, MessageStatus, Role, Usage
 from threadkeep.conversation.turn import Lease, TurnChange, TurnState
-from threadkeep.store.base import Append, Begin, Store
+from threadkeep.store.base import Store
+from threadkeep.store.values import Append, Begin
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import ADA, MINUTE, answered, asked, key, new, run
 from threadkeep.testing.stores import OpenAnother, whole_log

@@ -14,7 +14,8 @@ from tests.roundtrips import exported, import_lines
 from threadkeep.conversation.entry import Update
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import StateChange
-from threadkeep.store.base import Append, Store
+from threadkeep.store.base import Store
+from threadkeep.store.values import Append
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import ADA, EVE, answered, new, running, say, settle
 from threadkeep.transfer.exporter import Selection

@@ -14,7 +14,7 @@ from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.errors import KeyReused, TurnNotFound
 from threadkeep.runtime import open_conversations
-from threadkeep.store.base import Append, Appended
+from threadkeep.store.values import Append, Appended
 from threadkeep.testing.providers import check_everywhere
 from threadkeep.testing.scripted_model import ScriptedModel, says, wants
 from threadkeep.tools.base import ToolContext

@@ -9,7 +9,7 @@ from threadkeep.context.base import Policy, Window
 from threadkeep.conversation.blocks import RankedList
 from threadkeep.conversation.message import Message, Role
 from threadkeep.runtime import Hosting, open_conversations
-from threadkeep.store.base import Append
+from threadkeep.store.values import Append
 from threadkeep.testing.scripted_model import ScriptedModel, says, wants
 from threadkeep.tools.base import ToolOutcome
 from threadkeep.tools.decorator import tool

@@ -17,7 +17,8 @@ from threadkeep.conversation.message import Message, Usage
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.llm.base import CallPart, Delta, Model, Request, Stopped, Text, Used
-from threadkeep.store.base import Append, Store
+from threadkeep.store.base import Store
+from threadkeep.store.values import Append
 from threadkeep.testing.scripted_model import ScriptedModel, says, wants
 from threadkeep.testing.stores import whole_log
 from threadkeep.tools.decorator import tool

@@ -14,7 +14,8 @@ from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.errors import ConversationBusy, InvalidParent, InvalidValue, KeyReused, StaleHead
 from threadkeep.llm.base import Stopped, Text
-from threadkeep.store.base import ROOT, Begin, Begun
+from threadkeep.store.base import ROOT
+from threadkeep.store.values import Begin, Begun
 from threadkeep.testing.providers import check_everywhere
 from threadkeep.testing.scripted_model import ScriptedModel, Step, says, wants
 from threadkeep.tools.decorator import tool

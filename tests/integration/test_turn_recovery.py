@@ -35,7 +35,7 @@ from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue, ModelUnavailable, UnknownModel
 from threadkeep.llm.base import CallPart, Delta, Model, Request, Stopped, Text
 from threadkeep.runtime import open_conversations
-from threadkeep.store.base import Append, Appended
+from threadkeep.store.values import Append, Appended
 from threadkeep.testing.providers import check_everywhere
 from threadkeep.testing.scripted_model import ScriptedModel, Step, says, wants
 from threadkeep.tools.base import ToolContext

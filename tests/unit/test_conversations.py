@@ -13,7 +13,7 @@ from threadkeep.conversation.state import StateChange
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue, ThreadkeepError
-from threadkeep.store.base import Append
+from threadkeep.store.values import Append
 
 WRONG: list[Any] = [5, "text", b"bytes", object(), [], {}, 1.5, True]
 

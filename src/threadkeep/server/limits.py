@@ -20,7 +20,7 @@ from threadkeep.errors import RateLimited, StorageFull, TooManyConversations, To
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.negotiation import refuse_head, wants_stream
 from threadkeep.settings import Settings
-from threadkeep.store.base import Statistics
+from threadkeep.store.values import Statistics
 
 BURST_SECONDS = 10
 """A limit of requests per second is an average over so long."""

@@ -20,7 +20,7 @@ from threadkeep.conversation.turn import Lease, TurnChange
 from threadkeep.errors import NotAllowed
 from threadkeep.server.identity.guards import Admin
 from threadkeep.server.middleware.tracking import RequestRecord
-from threadkeep.store.base import Appendable
+from threadkeep.store.values import Appendable
 from threadkeep.turn.observer import Observer
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")

@@ -11,22 +11,32 @@ For all verbs:
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime, timedelta
-from typing import Literal
 
 from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.cursor import Cursor
-from threadkeep.conversation.entry import Approval, Entry, Status, Summary, Update
+from threadkeep.conversation.entry import Entry, Status, Update
 from threadkeep.conversation.idempotency import IdempotencyKey
-from threadkeep.conversation.message import Message, Role
+from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
-from threadkeep.conversation.state import State, StateChange
+from threadkeep.conversation.state import State
 from threadkeep.conversation.tree import Tree
-from threadkeep.conversation.turn import Lease, Turn, TurnChange, TurnState
+from threadkeep.conversation.turn import Lease, Turn
 from threadkeep.store.keyring import KeyRing
 from threadkeep.store.notify_channel import NotifyChannel
+from threadkeep.store.values import (
+    Append,
+    Appended,
+    Begin,
+    Begun,
+    ConversationPage,
+    Created,
+    HitPage,
+    Import,
+    LogPage,
+    Statistics,
+)
 
 ROOT = 0
 MAX_LIMIT = 1000
@@ -36,139 +46,6 @@ MOST_WALKED = 500
 WALKED_CHARACTERS = 1024 * 1024
 """How far the pages of a walk grow: to so many entries, and to so much text if the next are like those just read."""
 MAX_BYTES = 1024 * 1024
-
-Appendable = Message | StateChange | Summary | Approval
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Append:
-    """What one append does, all or nothing.
-
-    Messages and state changes continue `parent` (none: the head; `ROOT`: a new beginning; another entry: a branch)
-    and each other; the last one becomes the head. A remark concerns the entry before it in `bodies`, or else `parent`.
-    """
-
-    bodies: tuple[Appendable, ...] = ()
-    parent: int | None = None
-    expected_head: int | None = None
-    expected_version: int | None = None
-    key: IdempotencyKey | None = None
-    lease: Lease | None = None
-    settle: TurnChange | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Begin:
-    """How a turn is to begin. Without a message it answers `parent` again; that entry becomes the head."""
-
-    message: Message | None = None
-    parent: int | None = None
-    expected_head: int | None = None
-    key: IdempotencyKey | None = None
-    owner: str
-    lease_for: timedelta
-    when_busy: Literal["queue", "reject"] = "queue"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Import:
-    """Entries of another store's log that follow each other. `new`, with an id, and `created_at` describe the whole.
-
-    The last ones of a log come with its `version` and the turns that are open there: until then more will follow.
-    """
-
-    new: NewConversation
-    created_at: datetime
-    entries: tuple[Entry, ...] = ()
-    version: int | None = None
-    open_turns: Mapping[int, TurnState] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Created:
-    """A conversation, and whether a repeated key found it instead of making it."""
-
-    conversation: Conversation
-    replayed: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Appended:
-    """The stored entries in order, and whether a repeated key found them instead of making them."""
-
-    entries: tuple[Entry, ...]
-    replayed: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Begun:
-    """A turn that began or was queued: its number, its first entries, and the lease if it runs (none on a replay)."""
-
-    turn: int
-    entries: tuple[Entry, ...]
-    lease: Lease | None = None
-    replayed: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """The message that is being written: its text from character `offset` on."""
-
-    message: str
-    turn: int
-    started_at: datetime
-    offset: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogPage:
-    """Entries in the order of the log, and what is being written if the page reaches the end of the log."""
-
-    entries: tuple[Entry, ...]
-    draft: Draft | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConversationPage:
-    """A page of a list, and the cursor of the next page if there is one. Its items come without what may be large:
-    `system` is none and `metadata` empty."""
-
-    items: tuple[Conversation, ...]
-    next: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
-    """An entry that was found. `highlights` are ranges of characters in `snippet`; `branch` is the head of a branch
-    that holds the entry: the current one where it does."""
-
-    conversation: str
-    title: str | None
-    seq: int
-    branch: int
-    role: Role
-    created_at: datetime
-    score: float
-    snippet: str
-    highlights: tuple[tuple[int, int], ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HitPage:
-    """Hits, the best first, and the cursor of the next page if there is one."""
-
-    items: tuple[Hit, ...]
-    next: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Statistics:
-    """How much is stored: `bytes` counts the UTF-8 text of all entries before compression."""
-
-    conversations: int = 0
-    entries: int = 0
-    bytes: int = 0
 
 
 class Store(ABC):

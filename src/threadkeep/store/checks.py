@@ -18,8 +18,8 @@ from threadkeep.errors import (
     MetadataTooLarge,
     SystemTooLarge,
 )
-from threadkeep.store.base import Append, Begin, Import
 from threadkeep.store.codec import Row, encode
+from threadkeep.store.values import Append, Begin, Import
 
 MAX_METADATA_BYTES = 64 * 1024
 MAX_SYSTEM_BYTES = 256 * 1024

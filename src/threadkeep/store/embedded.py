@@ -15,10 +15,11 @@ from threadkeep.conversation.state import State, StateChange, fold
 from threadkeep.conversation.tree import Run, Tree
 from threadkeep.conversation.turn import Turn, TurnChange
 from threadkeep.errors import EntryNotFound, StoreCorrupt
-from threadkeep.store.base import ROOT, Draft, LogPage
+from threadkeep.store.base import ROOT
 from threadkeep.store.paging import check_limit, check_position
 from threadkeep.store.record import Tip
 from threadkeep.store.ruled import RuledStore
+from threadkeep.store.values import Draft, LogPage
 
 T = TypeVar("T")
 

@@ -11,8 +11,9 @@ from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Tree
 from threadkeep.errors import InvalidCursor, InvalidLimit, StoreCorrupt
-from threadkeep.store.base import MAX_LIMIT, WALKED, ConversationPage, Hit, HitPage, Store
+from threadkeep.store.base import MAX_LIMIT, WALKED, Store
 from threadkeep.store.codec import microseconds
+from threadkeep.store.values import ConversationPage, Hit, HitPage
 from threadkeep.text.search import Found, Query, rank
 from threadkeep.text.words import searchable
 

@@ -28,7 +28,7 @@ from threadkeep.errors import (
     LeaseLost,
     StoreBusy,
 )
-from threadkeep.store.base import ROOT, WALKED, Append, Appended, Begin, Begun, ConversationPage, HitPage, Import, Store
+from threadkeep.store.base import ROOT, WALKED, Store
 from threadkeep.store.checks import check_import
 from threadkeep.store.paging import (
     Candidate,
@@ -41,6 +41,7 @@ from threadkeep.store.paging import (
     search_after,
 )
 from threadkeep.store.rules import EndMovedError, Rules, Verb
+from threadkeep.store.values import Append, Appended, Begin, Begun, ConversationPage, HitPage, Import
 from threadkeep.text.search import Query
 from threadkeep.text.words import query_forms
 

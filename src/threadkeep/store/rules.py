@@ -30,7 +30,7 @@ from threadkeep.errors import (
     StaleVersion,
     TurnNotFound,
 )
-from threadkeep.store.base import ROOT, Append, Appended, Begin, Begun, Import
+from threadkeep.store.base import ROOT
 from threadkeep.store.checks import check_append, check_begin, check_chunk, check_update, encode_within
 from threadkeep.store.codec import Row, encode
 from threadkeep.store.record import (
@@ -45,6 +45,7 @@ from threadkeep.store.record import (
     Record,
     Replay,
 )
+from threadkeep.store.values import Append, Appended, Begin, Begun, Import
 
 T_co = TypeVar("T_co", covariant=True)
 

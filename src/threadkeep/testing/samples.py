@@ -8,7 +8,8 @@ from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message, Role, ToolResult
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, TurnChange, TurnState
-from threadkeep.store.base import Append, Begin, Begun, Store
+from threadkeep.store.base import Store
+from threadkeep.store.values import Append, Begin, Begun
 
 ADA = Scope(tenant="acme", user="ada")
 BOB = Scope(tenant="acme", user="bob")

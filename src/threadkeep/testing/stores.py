@@ -6,7 +6,8 @@ from typing import Any
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.scope import Scope
-from threadkeep.store.base import Draft, Store
+from threadkeep.store.base import Store
+from threadkeep.store.values import Draft
 
 OpenAnother = Callable[[], Awaitable[Store]]
 """Opens one more handle on the data of the test, with the clock of the test."""

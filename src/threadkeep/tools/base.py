@@ -9,7 +9,8 @@ from threadkeep.conversation.blocks import Block
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State
 from threadkeep.llm.base import ToolSpec
-from threadkeep.store.base import Hit, Store
+from threadkeep.store.base import Store
+from threadkeep.store.values import Hit
 
 
 @dataclass(frozen=True, slots=True)

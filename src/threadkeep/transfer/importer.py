@@ -8,7 +8,8 @@ from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.errors import Conflict, InvalidInput, NotFound
-from threadkeep.store.base import Import, Store
+from threadkeep.store.base import Store
+from threadkeep.store.values import Import
 from threadkeep.transfer.portable import Header, Portable, Problem
 
 STEP_ENTRIES = 500

@@ -22,7 +22,8 @@ from threadkeep.conversation.turn import Lease, TurnChange, TurnState
 from threadkeep.errors import LeaseLost
 from threadkeep.llm.base import Model
 from threadkeep.llm.loading import Loader
-from threadkeep.store.base import MAX_LIMIT, Append, Appendable, Store
+from threadkeep.store.base import MAX_LIMIT, Store
+from threadkeep.store.values import Append, Appendable
 from threadkeep.tools.base import DEFAULT_TIMEOUT
 from threadkeep.turn.admission import Admission
 from threadkeep.turn.agent import Agent

@@ -19,7 +19,7 @@ from threadkeep.errors import ModelError, ThreadkeepError
 from threadkeep.llm.answer import Answer
 from threadkeep.llm.base import Request
 from threadkeep.llm.title import clean_title, title_from_words, title_request
-from threadkeep.store.base import Append
+from threadkeep.store.values import Append
 from threadkeep.turn.active_turn import ActiveTurn
 
 logger = logging.getLogger(__name__)

@@ -34,7 +34,8 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import TurnChange, TurnState
-from threadkeep.store.base import WALKED, Draft, LogPage, Store
+from threadkeep.store.base import WALKED, Store
+from threadkeep.store.values import Draft, LogPage
 from threadkeep.turn.local_bus import LOOK, READERS, LocalBus, Nudge, topic_of
 
 LOOK_EVERY = 1.0

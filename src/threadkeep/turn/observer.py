@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.turn import Lease, TurnChange
-from threadkeep.store.base import Appendable
+from threadkeep.store.values import Appendable
 
 
 class Observer:

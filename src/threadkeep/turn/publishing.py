@@ -11,7 +11,8 @@ from typing import Any, TypeVar, cast
 from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, Turn
-from threadkeep.store.base import Append, Appended, Begun, Created, Import, Store
+from threadkeep.store.base import Store
+from threadkeep.store.values import Append, Appended, Begun, Created, Import
 from threadkeep.turn.local_bus import LocalBus, Nudge
 
 VerbT = TypeVar("VerbT", bound=Callable[..., Any])

@@ -22,7 +22,7 @@ from threadkeep.errors import (
     StaleHead,
     StaleVersion,
 )
-from threadkeep.store.base import Append
+from threadkeep.store.values import Append
 from threadkeep.testing.samples import NO_TIME, answered, asked, key
 
 T = TypeVar("T")

@@ -18,7 +18,8 @@ from tests.integration.model.conversation import ConversationModel
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.scope import Scope
-from threadkeep.store.base import ROOT, Append, Draft, Store
+from threadkeep.store.base import ROOT, Store
+from threadkeep.store.values import Append, Draft
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.stores import whole_log
 

@@ -11,7 +11,7 @@ from hypothesis.stateful import (
 from tests.integration.model.machine import Machine, pick, side, word
 from threadkeep.conversation.entry import Summary
 from threadkeep.conversation.message import Message
-from threadkeep.store.base import Statistics
+from threadkeep.store.values import Statistics
 
 T = TypeVar("T")
 

@@ -19,7 +19,7 @@ from threadkeep.errors import (
     InvalidParent,
     LeaseLost,
 )
-from threadkeep.store.base import Append, Begin
+from threadkeep.store.values import Append, Begin
 from threadkeep.testing.samples import MINUTE, answered, asked, key
 
 T = TypeVar("T")

@@ -15,7 +15,8 @@ from threadkeep.llm.base import Stopped, Text
 from threadkeep.runtime import open_store
 from threadkeep.server.limits import FAR_BYTES, FRESH_SECONDS, Limits
 from threadkeep.settings import Settings
-from threadkeep.store.base import Append, Statistics, Store
+from threadkeep.store.base import Store
+from threadkeep.store.values import Append, Statistics
 from threadkeep.testing.scripted_model import ScriptedModel, Step, says
 
 OTHER = Scope(tenant="local", user="other")

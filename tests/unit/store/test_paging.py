@@ -8,8 +8,9 @@ from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversation.state import StateChange
 from threadkeep.errors import InvalidLimit
 from threadkeep.runtime import open_store
-from threadkeep.store.base import WALKED, Append, Store
+from threadkeep.store.base import WALKED, Store
 from threadkeep.store.paging import backwards, newest_messages
+from threadkeep.store.values import Append
 
 CHANGES = WALKED + 5
 MESSAGES = 4

@@ -10,8 +10,9 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnState
 from threadkeep.errors import ContextTooLong, ModelRefused, StoreUnavailable
 from threadkeep.llm.base import Stopped
-from threadkeep.store.base import MAX_BYTES, Append, Appended
+from threadkeep.store.base import MAX_BYTES
 from threadkeep.store.memory import MemoryStore
+from threadkeep.store.values import Append, Appended
 from threadkeep.testing.samples import texts_of
 from threadkeep.testing.scripted_model import ScriptedModel, says
 from threadkeep.turn.engine import SHARES, resume_turn, run_turn

@@ -8,7 +8,7 @@ from threadkeep.conversation.entry import Approval, Body, Entry, HeadChoice, Sta
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult, Usage
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import Failure, TurnChange, TurnState
-from threadkeep.store.base import Draft, LogPage
+from threadkeep.store.values import Draft, LogPage
 from threadkeep.turn.follow import events_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -14,7 +14,8 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.turn import Lease, TurnChange, TurnState
 from threadkeep.errors import ConversationNotFound
 from threadkeep.runtime import open_store
-from threadkeep.store.base import Append, Begin, Import, Store
+from threadkeep.store.base import Store
+from threadkeep.store.values import Append, Begin, Import
 from threadkeep.testing.samples import ADA
 from threadkeep.turn.local_bus import Nudge, list_topic
 from threadkeep.turn.publishing import PublishingStore

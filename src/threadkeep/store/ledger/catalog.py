@@ -12,10 +12,10 @@ from threading import Lock
 from typing import NamedTuple
 
 from threadkeep.conversation.turn import Turn, TurnState
-from threadkeep.store.base import Statistics
 from threadkeep.store.codec import microseconds
 from threadkeep.store.ledger.ledger import Ledger
 from threadkeep.store.paging import Listed, ListQuery, activity
+from threadkeep.store.values import Statistics
 from threadkeep.text.search import CANDIDATES, RELATED, Query
 from threadkeep.text.words import searchable, words
 

@@ -19,7 +19,6 @@ from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.tree import Jump, Run, Tree
 from threadkeep.conversation.turn import Turn, TurnChange, TurnState
 from threadkeep.errors import EntryNotFound
-from threadkeep.store.base import Draft
 from threadkeep.store.embedded import ConversationLog
 from threadkeep.store.record import (
     Chunk,
@@ -33,6 +32,7 @@ from threadkeep.store.record import (
     place_entries,
 )
 from threadkeep.store.rules import finishes, version_after
+from threadkeep.store.values import Draft
 
 
 class DraftText:

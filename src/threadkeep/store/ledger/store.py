@@ -17,7 +17,6 @@ from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Turn
 from threadkeep.errors import ConversationNotFound, EntryNotFound
-from threadkeep.store.base import Created, HitPage, Statistics
 from threadkeep.store.checks import check_new
 from threadkeep.store.embedded import EmbeddedStore
 from threadkeep.store.ledger.catalog import Catalog
@@ -26,6 +25,7 @@ from threadkeep.store.paging import Candidate, Listed, ListQuery, check_limit
 from threadkeep.store.record import Record
 from threadkeep.store.ruled import PageOfHits
 from threadkeep.store.rules import Verb, key_use, replayed
+from threadkeep.store.values import Created, HitPage, Statistics
 from threadkeep.text.search import Query, relate
 
 T = TypeVar("T")

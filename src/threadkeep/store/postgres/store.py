@@ -17,7 +17,7 @@ from threadkeep.conversation.state import State, StateChange, fold
 from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import Turn
 from threadkeep.errors import StoreUnavailable
-from threadkeep.store.base import ROOT, Created, Draft, HitPage, LogPage, Statistics
+from threadkeep.store.base import ROOT
 from threadkeep.store.checks import check_new
 from threadkeep.store.codec import decode_id, encode_id
 from threadkeep.store.paging import Listed, ListQuery, check_limit
@@ -30,6 +30,7 @@ from threadkeep.store.postgres.search import Index, Searcher
 from threadkeep.store.postgres.writing import Log
 from threadkeep.store.ruled import PageOfHits, RuledStore
 from threadkeep.store.rules import Verb
+from threadkeep.store.values import Created, Draft, HitPage, LogPage, Statistics
 from threadkeep.text.search import Query
 
 T = TypeVar("T")

@@ -16,7 +16,6 @@ from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import IdSource
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import AlreadyExists, StoreBusy, StoreError, StoreUnavailable, ThreadkeepError
-from threadkeep.store.base import Created
 from threadkeep.store.codec import decode_id, encode_id
 from threadkeep.store.postgres.database import REMEMBERED, Database, Place
 from threadkeep.store.postgres.ends import Asked, Commit, MissingError, PostgresEnd, escaped, read_end, to_commit
@@ -25,6 +24,7 @@ from threadkeep.store.postgres.jsonb import dump
 from threadkeep.store.postgres.pool import ATTEMPTS, Pool
 from threadkeep.store.record import Replay
 from threadkeep.store.rules import Decision, Verb, entries_of, key_use
+from threadkeep.store.values import Created
 
 T = TypeVar("T")
 

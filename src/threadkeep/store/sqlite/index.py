@@ -11,11 +11,11 @@ from typing import Any
 from threadkeep.conversation.cursor import MAX_SEQ
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import StoreCorrupt
-from threadkeep.store.base import Statistics
 from threadkeep.store.codec import STATE, Row, decode, decode_id
 from threadkeep.store.paging import Candidate, Listed, ListQuery, activity
 from threadkeep.store.sqlite.log import LISTED, ConversationKey, listed_key
 from threadkeep.store.sqlite.reader import Reader
+from threadkeep.store.values import Statistics
 from threadkeep.text.search import CANDIDATES, RELATED, Query
 from threadkeep.text.words import INDEXED_CHARACTERS, searchable, words
 

@@ -16,12 +16,12 @@ from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.tree import Jump, Run, Tree
 from threadkeep.conversation.turn import Turn, TurnState
 from threadkeep.errors import EntryNotFound, StoreCorrupt
-from threadkeep.store.base import Draft
 from threadkeep.store.codec import STATE, SUMMARY, Packer, Row, decode, decode_id, decode_text, moment
 from threadkeep.store.embedded import ConversationLog
 from threadkeep.store.record import DraftEnd, OpenTurn, Tip
 from threadkeep.store.sqlite.checksums import CONVERSATION, ENTRY_NUMBERS, SETTINGS, checksum, row_checksum
 from threadkeep.store.sqlite_file import Database
+from threadkeep.store.values import Draft
 
 _HERE = "WHERE tenant = ? AND conversation = ?"
 _ENTRY = f"SELECT {ENTRY_NUMBERS}, id, content, parts, crc FROM entry {_HERE}"

@@ -23,7 +23,6 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Turn
 from threadkeep.errors import StoreUnavailable
 from threadkeep.store import filesystem
-from threadkeep.store.base import Created, HitPage, Statistics
 from threadkeep.store.checks import check_new
 from threadkeep.store.embedded import EmbeddedStore
 from threadkeep.store.filesystem import warn_if_shared
@@ -40,6 +39,7 @@ from threadkeep.store.sqlite.wal import check_end, check_pair, flush
 from threadkeep.store.sqlite.writer import Writer
 from threadkeep.store.sqlite.writing import LogWriter
 from threadkeep.store.sqlite_file import Database, connect, translating_sqlite_errors
+from threadkeep.store.values import Created, HitPage, Statistics
 from threadkeep.text.search import Query, relate
 
 T = TypeVar("T")

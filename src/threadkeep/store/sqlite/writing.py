@@ -18,7 +18,6 @@ from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnChange
 from threadkeep.errors import AlreadyExists, ConversationNotFound
-from threadkeep.store.base import Created
 from threadkeep.store.codec import STATE, Row, encode_id, microseconds
 from threadkeep.store.record import Chunk, DraftEnd, KeyUse, OpenTurn, Record, Replay, Tip, place_entries
 from threadkeep.store.rules import Verb, entries_of, finishes, key_use, version_after
@@ -26,6 +25,7 @@ from threadkeep.store.sqlite import index
 from threadkeep.store.sqlite.checksums import CONVERSATION, SETTINGS, checksum, row_checksum
 from threadkeep.store.sqlite.log import ConversationKey, SqliteLog
 from threadkeep.store.sqlite.reader import Reader
+from threadkeep.store.values import Created
 
 T = TypeVar("T")
 REMEMBERED = 10_000

@@ -20,7 +20,8 @@ from threadkeep.errors import (
     InvalidValue,
     MetadataTooLarge,
 )
-from threadkeep.store.base import MAX_BYTES, ROOT, Append, Appendable, Begin, Store
+from threadkeep.store.base import MAX_BYTES, ROOT, Store
+from threadkeep.store.values import Append, Appendable, Begin
 from threadkeep.testing.conformance.refusal import refused
 from threadkeep.testing.samples import ADA, MINUTE, asked, new, running, settle
 

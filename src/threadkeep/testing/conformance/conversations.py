@@ -14,8 +14,9 @@ from threadkeep.errors import (
     StaleVersion,
     SystemTooLarge,
 )
-from threadkeep.store.base import Append, Store
+from threadkeep.store.base import Store
 from threadkeep.store.checks import MAX_METADATA_BYTES, MAX_SYSTEM_BYTES
+from threadkeep.store.values import Append
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.conformance.refusal import refused
 from threadkeep.testing.samples import ADA, BOB, EVE, asked, new, say

@@ -6,7 +6,8 @@ from threadkeep.conversation.entry import Approval, Summary, Update
 from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall
 from threadkeep.conversation.state import State
 from threadkeep.errors import ConversationNotFound, EntryNotFound
-from threadkeep.store.base import MAX_LIMIT, ROOT, Append, Store
+from threadkeep.store.base import MAX_LIMIT, ROOT, Store
+from threadkeep.store.values import Append
 from threadkeep.testing.conformance.refusal import refused
 from threadkeep.testing.samples import ADA, BOB, EVE, NO_TIME, answered, asked, new, returned, running, say, settle
 from threadkeep.testing.stores import OpenAnother

@@ -9,7 +9,8 @@ from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.entry import Update
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import AlreadyExists, ConversationNotFound, LeaseLost, ThreadkeepError
-from threadkeep.store.base import Append, Store
+from threadkeep.store.base import Store
+from threadkeep.store.values import Append
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.conformance.refusal import refused
 from threadkeep.testing.samples import (

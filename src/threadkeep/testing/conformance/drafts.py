@@ -6,7 +6,8 @@ from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.conversation.turn import TurnState
 from threadkeep.errors import ContentTooLarge, DraftMismatch, InvalidId, InvalidText
-from threadkeep.store.base import MAX_BYTES, Append, Draft, Store
+from threadkeep.store.base import MAX_BYTES, Store
+from threadkeep.store.values import Append, Draft
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.conformance.refusal import refused
 from threadkeep.testing.samples import ADA, MINUTE, new, run, running, say, settle, texts_of

@@ -8,7 +8,8 @@ import pytest
 from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.entry import Update
 from threadkeep.errors import AlreadyExists, StaleVersion
-from threadkeep.store.base import Append, Store
+from threadkeep.store.base import Store
+from threadkeep.store.values import Append
 from threadkeep.testing.samples import ADA, asked, new, running, say, texts_of
 from threadkeep.testing.stores import OpenAnother, everything, whole_log
 

@@ -9,7 +9,8 @@ from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.entry import Update
 from threadkeep.conversation.state import State
 from threadkeep.errors import AlreadyExists, ConversationBusy, InvalidParent, KeyReused, StaleHead
-from threadkeep.store.base import Append, Begin, Store
+from threadkeep.store.base import Store
+from threadkeep.store.values import Append, Begin
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.conformance.refusal import refused
 from threadkeep.testing.samples import ADA, BOB, EVE, MINUTE, answered, asked, key, new, running, say, settle

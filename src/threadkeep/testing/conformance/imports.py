@@ -17,7 +17,8 @@ from threadkeep.errors import (
     InvalidImport,
     InvalidParent,
 )
-from threadkeep.store.base import ROOT, Append, Begin, Import, Store
+from threadkeep.store.base import ROOT, Store
+from threadkeep.store.values import Append, Begin, Import
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.conformance.refusal import refused
 from threadkeep.testing.samples import ADA, BOB, MINUTE, NO_TIME, answered, asked, new, run, running, say, settle

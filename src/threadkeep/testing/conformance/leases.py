@@ -4,7 +4,8 @@ import pytest
 
 from threadkeep.conversation.turn import Lease, TurnChange, TurnState
 from threadkeep.errors import LeaseLost, ThreadkeepError
-from threadkeep.store.base import Append, Store
+from threadkeep.store.base import Store
+from threadkeep.store.values import Append
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.conformance.refusal import refused
 from threadkeep.testing.samples import ADA, BOB, EVE, MINUTE, answered, new, run, running, settle

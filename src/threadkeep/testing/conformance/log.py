@@ -17,7 +17,8 @@ from threadkeep.errors import (
     StaleHead,
     StaleVersion,
 )
-from threadkeep.store.base import MAX_BYTES, ROOT, Append, Appendable, Store
+from threadkeep.store.base import MAX_BYTES, ROOT, Store
+from threadkeep.store.values import Append, Appendable
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.conformance.refusal import refused
 from threadkeep.testing.samples import ADA, answered, asked, new, returned, say, texts_of

@@ -4,7 +4,8 @@ import pytest
 
 from threadkeep.conversation.state import StateChange
 from threadkeep.errors import ConversationNotFound, InvalidLimit
-from threadkeep.store.base import Append, Store
+from threadkeep.store.base import Store
+from threadkeep.store.values import Append
 from threadkeep.testing.conformance.refusal import refused
 from threadkeep.testing.samples import ADA, BOB, new
 

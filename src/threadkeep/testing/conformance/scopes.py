@@ -8,7 +8,8 @@ from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Update
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.errors import ConversationNotFound
-from threadkeep.store.base import Append, Begin, Store
+from threadkeep.store.base import Store
+from threadkeep.store.values import Append, Begin
 from threadkeep.testing.conformance.refusal import refused
 from threadkeep.testing.samples import ADA, BOB, EVE, MINUTE, asked, key, new, run, say
 

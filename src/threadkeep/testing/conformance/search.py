@@ -8,7 +8,8 @@ from threadkeep.conversation.entry import Summary, Update
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.state import State
 from threadkeep.errors import InvalidCursor, InvalidLimit
-from threadkeep.store.base import ROOT, Append, Hit, Store
+from threadkeep.store.base import ROOT, Store
+from threadkeep.store.values import Append, Hit
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.conformance.refusal import refused
 from threadkeep.testing.samples import ADA, BOB, MINUTE, answered, new, returned, run, running, say, settle

@@ -5,7 +5,8 @@ import pytest
 from threadkeep.conversation.entry import Summary
 from threadkeep.conversation.state import WHOLE_EVERY, State, StateChange
 from threadkeep.errors import EntryNotFound, StaleVersion
-from threadkeep.store.base import ROOT, Append, Store
+from threadkeep.store.base import ROOT, Store
+from threadkeep.store.values import Append
 from threadkeep.testing.conformance.refusal import refused
 from threadkeep.testing.samples import ADA, asked, new, say
 

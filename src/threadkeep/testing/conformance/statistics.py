@@ -3,7 +3,8 @@
 import pytest
 
 from threadkeep.conversation.entry import Update
-from threadkeep.store.base import Statistics, Store
+from threadkeep.store.base import Store
+from threadkeep.store.values import Statistics
 from threadkeep.testing.samples import ADA, BOB, EVE, new, run, say
 
 

@@ -7,7 +7,8 @@ import pytest
 from threadkeep.conversation.message import Usage
 from threadkeep.conversation.turn import Failure, TurnChange, TurnState
 from threadkeep.errors import ConversationBusy, DraftMismatch, InvalidParent, LeaseLost, StaleHead, TurnNotFound
-from threadkeep.store.base import ROOT, Append, Begin, Store
+from threadkeep.store.base import ROOT, Store
+from threadkeep.store.values import Append, Begin
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.conformance.refusal import refused
 from threadkeep.testing.samples import ADA, MINUTE, answered, asked, new, run, running, say, settle, texts_of

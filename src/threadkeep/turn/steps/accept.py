@@ -8,8 +8,9 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import BusyPolicy, Turn, TurnState
 from threadkeep.errors import InvalidParent, LeaseLost
-from threadkeep.store.base import ROOT, Begin, Begun
+from threadkeep.store.base import ROOT
 from threadkeep.store.paging import backwards
+from threadkeep.store.values import Begin, Begun
 from threadkeep.turn.active_turn import turn_entries
 from threadkeep.turn.runner import TurnRunner
 

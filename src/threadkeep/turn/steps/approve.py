@@ -9,7 +9,8 @@ from threadkeep.conversation.message import ToolCall
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, Turn, TurnState
 from threadkeep.errors import LeaseLost, ThreadkeepError, TurnNotFound
-from threadkeep.store.base import Append, Store
+from threadkeep.store.base import Store
+from threadkeep.store.values import Append
 from threadkeep.turn import decision
 from threadkeep.turn.active_turn import turn_entries
 from threadkeep.turn.runner import TurnRunner

@@ -11,7 +11,7 @@ from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.conversation.state import State, StateChange
 from threadkeep.conversation.value import JsonObject
 from threadkeep.errors import ContentTooLarge, IllegalTransition
-from threadkeep.store.base import Appendable
+from threadkeep.store.values import Appendable
 from threadkeep.tools.base import Archive, ToolContext, ToolOutcome
 from threadkeep.tools.outcome import failure
 from threadkeep.tools.registry import run_calls, shorten

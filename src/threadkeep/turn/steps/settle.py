@@ -9,7 +9,7 @@ from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCa
 from threadkeep.conversation.turn import Failure, TurnChange, TurnState
 from threadkeep.conversation.value import storable
 from threadkeep.errors import ContentTooLarge
-from threadkeep.store.base import Appendable, Draft
+from threadkeep.store.values import Appendable, Draft
 from threadkeep.turn.active_turn import ActiveTurn
 
 MOST_SAID = 2_000

@@ -7,7 +7,7 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversation.state import StateChange
 from threadkeep.server.routes import conversations
-from threadkeep.store.base import Append
+from threadkeep.store.values import Append
 
 SIZE, MESSAGES = 400_000, 5
 

@@ -14,7 +14,8 @@ from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.runtime import open_store, open_unanswered
 from threadkeep.server.routes import events as list_events
 from threadkeep.server.routes.events import SHOWN, TOP, WHOLE_EVERY, watch_list
-from threadkeep.store.base import ConversationPage, Store
+from threadkeep.store.base import Store
+from threadkeep.store.values import ConversationPage
 
 
 @pytest.fixture

@@ -15,11 +15,11 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import Lease, TurnChange, TurnState
 from threadkeep.errors import DraftMismatch, KeyReused, LeaseLost, StaleHead, StaleVersion, ThreadkeepError
-from threadkeep.store.base import Append, Begin, Begun
 from threadkeep.store.files import journal
 from threadkeep.store.ledger.catalog import Catalog, WordIndex
 from threadkeep.store.ledger.ledger import Ledger
 from threadkeep.store.rules import Decision, Rules
+from threadkeep.store.values import Append, Begin, Begun
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import ADA, BOB, MINUTE, answered, asked, key
 from threadkeep.text.search import CANDIDATES, Query

@@ -14,8 +14,9 @@ from threadkeep.conversation.entry import Summary, Update
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.errors import StoreCorrupt, StoreError
-from threadkeep.store.base import MAX_BYTES, Append
+from threadkeep.store.base import MAX_BYTES
 from threadkeep.store.sqlite.store import SqliteStore
+from threadkeep.store.values import Append
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import asked, key, new, running, say
 from threadkeep.testing.stores import everything

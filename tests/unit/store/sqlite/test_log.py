@@ -7,10 +7,11 @@ import pytest
 
 from threadkeep.conversation.entry import Summary
 from threadkeep.conversation.ids import new_id
-from threadkeep.store.base import MAX_BYTES, Append
+from threadkeep.store.base import MAX_BYTES
 from threadkeep.store.sqlite.schema import APPLICATION, migrations
 from threadkeep.store.sqlite.store import SqliteStore
 from threadkeep.store.sqlite_file import Database
+from threadkeep.store.values import Append
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import ADA, EVE, new, say
 
