@@ -8,13 +8,14 @@ own exceptions never leave `store/`.
     ├── InvalidInput             the caller must change what it sends
     │   ├── InvalidId, InvalidText, InvalidValue, UnknownRole, TooDeep,
     │   │   ContentTooLarge (MetadataTooLarge, SystemTooLarge)
-    │   └── InvalidCursor, InvalidLimit, InvalidSearch, InvalidParent, InvalidStoreUrl, IllegalTransition,
-    │       InvalidImport (UnknownFormat, ImportDamaged, ImportTooLarge, UnsafeArchive)
+    │   ├── InvalidCursor, InvalidLimit, InvalidSearch, InvalidParent, InvalidStoreUrl, IllegalTransition,
+    │   │   InvalidPeriod, RetentionDeletesActive, HoldOnNobody
+    │   └── InvalidImport (UnknownFormat, ImportDamaged, ImportTooLarge, UnsafeArchive)
     ├── NotFound                 missing, or somebody else's: the answer is the same
-    │   └── ConversationNotFound, EntryNotFound, TurnNotFound, KeyNotFound
+    │   └── ConversationNotFound, EntryNotFound, TurnNotFound, KeyNotFound, HoldNotFound
     ├── Conflict                 right in itself, but the world moved on
     │   └── AlreadyExists, StaleHead, StaleVersion, KeyReused, ConversationBusy, LeaseLost, DraftMismatch,
-    │       ImportConflict
+    │       ImportConflict, LegalHold
     ├── NotAuthenticated         who is asking is not known
     ├── NotAllowed               known, but it may not do this
     ├── LimitReached             right in itself, but too much for now; each says when to try again
@@ -105,6 +106,18 @@ class IllegalTransition(InvalidInput, code="illegal_transition"):
     """The conversation cannot go from its state to that one."""
 
 
+class InvalidPeriod(InvalidInput, code="invalid_period"):
+    """A period is a number of days, hours or minutes such as 90d, 12h or 30m, more than none and at most 100 years."""
+
+
+class RetentionDeletesActive(InvalidInput, code="retention_deletes_active"):
+    """Active conversations are never deleted: `time_to_live` must be longer than `abandoned_after`."""
+
+
+class HoldOnNobody(InvalidInput, code="hold_on_nobody"):
+    """There is nothing to hold: the conversation, user or tenant has nothing stored."""
+
+
 class InvalidImport(InvalidInput, code="invalid_import"):
     """What is to be imported does not fit together."""
 
@@ -143,6 +156,10 @@ class TurnNotFound(NotFound, code="turn_not_found"):
 
 class KeyNotFound(NotFound, code="key_not_found"):
     """There is no such API key."""
+
+
+class HoldNotFound(NotFound, code="hold_not_found"):
+    """There is no such legal hold."""
 
 
 class Conflict(ThreadkeepError, code="conflict"):
@@ -187,6 +204,10 @@ class DraftMismatch(Conflict, code="draft_mismatch"):
 
 class ImportConflict(Conflict, code="import_conflict"):
     """This conversation is here already and went on differently; nothing of it was changed."""
+
+
+class LegalHold(Conflict, code="legal_hold"):
+    """This is under a legal hold: nothing of it may be deleted until an administrator removes the hold."""
 
 
 class NotAuthenticated(ThreadkeepError, code="not_authenticated"):

@@ -10,17 +10,16 @@ from datetime import timedelta
 
 from threadkeep.cli.trust import trusted_settings
 from threadkeep.conversation.api_key import ApiKey, KeyRole, digest_of, new_secret
-from threadkeep.conversation.clock import utc_now
+from threadkeep.conversation.clock import period, utc_now
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.scope import Scope
-from threadkeep.errors import InvalidStoreUrl, StoreUnavailable
+from threadkeep.errors import InvalidPeriod, InvalidStoreUrl, StoreUnavailable
 from threadkeep.runtime import open_store, store_path
 from threadkeep.settings import Settings
 from threadkeep.store.base import Store
 from threadkeep.store.keyring import KeyRing
 
 HINT = 9
-_UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minutes=1)}
 
 
 def add_keys_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,10 +47,10 @@ def add_store_flag(parser: argparse.ArgumentParser) -> None:
 
 
 def _duration(text: str) -> timedelta:
-    unit = _UNITS.get(text[-1:])
-    if unit is None or not (text[:-1].isascii() and text[:-1].isdecimal()) or len(text) > 7 or not int(text[:-1]):
-        raise argparse.ArgumentTypeError(f"{text!r} is no time such as 90d, 12h or 30m")
-    return int(text[:-1]) * unit
+    try:
+        return period(text)
+    except InvalidPeriod:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time such as 90d, 12h or 30m") from None
 
 
 def new_action(

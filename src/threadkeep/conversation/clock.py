@@ -1,9 +1,14 @@
-"""The clock that is passed in wherever a moment is recorded, so that tests can hand in another; moments as text."""
+"""The clock that is passed in wherever a moment is recorded, so that tests can hand in another; moments and periods as
+text."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+
+from threadkeep.errors import InvalidPeriod
 
 Clock = Callable[[], datetime]
+LONGEST = timedelta(days=36_500)
+_UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minutes=1)}
 
 
 def utc_now() -> datetime:
@@ -14,3 +19,20 @@ def utc_now() -> datetime:
 def moment_text(moment: datetime) -> str:
     """Return a moment in ISO 8601, in UTC, which is written Z."""
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def period(text: object) -> timedelta:
+    """Return the period that a text such as `90d`, `12h` or `30m` names; `InvalidPeriod` if it is none."""
+    unit = _UNITS.get(text[-1:]) if isinstance(text, str) else None
+    number = text[:-1] if isinstance(text, str) else ""
+    if unit is None or not (number.isascii() and number.isdecimal()) or len(number) > 8:
+        raise InvalidPeriod
+    if not timedelta(0) < int(number) * unit <= LONGEST:
+        raise InvalidPeriod
+    return int(number) * unit
+
+
+def period_text(value: timedelta) -> str:
+    """Return a period as a text, in the largest unit that fits; what is shorter than a minute is left out."""
+    name, unit = next((pair for pair in _UNITS.items() if not value % pair[1]), ("m", _UNITS["m"]))
+    return f"{value // unit}{name}"

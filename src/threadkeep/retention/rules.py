@@ -1,0 +1,168 @@
+"""The rules of retention: what is known of a conversation becomes a verdict. Nothing is read or written here.
+
+A conversation that nobody uses goes its way in two steps: active -> abandoned (or completed, by whoever is done with
+it) -> deleted. No rule of time deletes an active one. Caps do not look at time: who keeps too much loses the oldest.
+"""
+
+import json
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Annotated, Any, NamedTuple, Self
+
+from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
+
+from threadkeep.conversation.clock import period, period_text
+from threadkeep.conversation.entry import Status
+from threadkeep.conversation.ids import Id
+from threadkeep.conversation.value import Value
+from threadkeep.errors import RetentionDeletesActive
+
+FOREVER = "forever"
+
+
+def _period(value: object) -> object:
+    """Return what a rule says as a period; `forever` is none."""
+    if value is None or value == FOREVER:
+        return None
+    return value if isinstance(value, timedelta) else period(value)
+
+
+Period = Annotated[
+    timedelta | None,
+    BeforeValidator(_period, json_schema_input_type=str),
+    PlainSerializer(lambda value: FOREVER if value is None else period_text(value), return_type=str),
+]
+"""How long: `90d`, `12h`, `30m`, or `forever`."""
+Cap = Annotated[int, Field(ge=0, le=2**62)]
+
+
+class Periods(Value):
+    """What happens to a conversation that nobody uses, and when.
+
+    One that is active is marked abandoned after `abandoned_after`. A completed one is deleted `completed_kept` after
+    its last activity. With `time_to_live`, whatever nobody used for so long is deleted, once it is not active any more.
+    """
+
+    abandoned_after: Period = timedelta(days=30)
+    completed_kept: Period = timedelta(days=90)
+    time_to_live: Period = None
+
+    @model_validator(mode="after")
+    def _spares_active(self) -> Self:
+        lives, active = self.time_to_live, self.abandoned_after
+        if lives is not None and (active is None or lives <= active):
+            raise RetentionDeletesActive
+        return self
+
+
+class AssistantPeriods(Value):
+    """The same for the conversations of one assistant; what is not set is as for all others."""
+
+    abandoned_after: Period = None
+    completed_kept: Period = None
+    time_to_live: Period = None
+
+
+class Retention(Periods):
+    """The rules of a tenant: for all conversations, for those of single assistants, and how much is kept at most (0: as
+    much as there is)."""
+
+    user_conversations: Cap = 0
+    user_bytes: Cap = 0
+    tenant_bytes: Cap = 0
+    assistants: dict[Id, AssistantPeriods] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_text(cls, given: Any) -> Any:
+        """Take JSON, as a variable of the environment holds it."""
+        return json.loads(given) if isinstance(given, str) else given
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        for assistant in self.assistants:
+            self.periods(assistant)
+        return self
+
+    def periods(self, assistant: str | None) -> Periods:
+        """Return the rules for the conversations of an assistant."""
+        own = self.assistants.get(assistant or "")
+        mine = {name: getattr(self, name) for name in Periods.model_fields}
+        return Periods(**mine | ({name: getattr(own, name) for name in own.model_fields_set} if own else {}))
+
+    def merged(self, changes: "Retention | None") -> "Retention":
+        """Return these rules with those that are set in `changes` instead."""
+        if changes is None:
+            return self
+        return Retention.model_validate({**_set_fields(self), **_set_fields(changes)})
+
+    def shortest(self) -> timedelta | None:
+        """Return how long after its last activity a conversation is due at the earliest; none if that never comes."""
+        every = [self.periods(name) for name in (None, *self.assistants)]
+        waits = (_next_step(periods, status)[2] for periods in every for status in Status)
+        return min((wait for wait in waits if wait), default=None)
+
+
+def _set_fields(value: Value) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in value.model_fields_set}
+
+
+class Action(StrEnum):
+    """What is done to a conversation."""
+
+    KEEP = "keep"
+    ABANDON = "abandon"
+    DELETE = "delete"
+
+
+class Facts(NamedTuple):
+    """What is known of a conversation: who answers in it, its status, when its newest entry was stored, whether a turn
+    is open in it, and whether somebody holds it."""
+
+    assistant: str | None
+    status: Status
+    last_activity: datetime
+    is_running: bool = False
+    is_held: bool = False
+
+
+class Verdict(NamedTuple):
+    """What is done, by which rule, and since when it is due (none: that will not come by itself)."""
+
+    action: Action
+    reason: str
+    due: datetime | None = None
+
+
+def judge(rules: Retention, facts: Facts, now: datetime) -> Verdict:
+    """Return what the rules of time say about a conversation."""
+    if facts.is_held:
+        return Verdict(Action.KEEP, "held")
+    if facts.is_running:
+        return Verdict(Action.KEEP, "running")
+    action, reason, wait = _next_step(rules.periods(facts.assistant), facts.status)
+    if wait is None:
+        return Verdict(Action.KEEP, reason)
+    due = facts.last_activity + wait
+    return Verdict(action if due <= now else Action.KEEP, reason, due)
+
+
+def _next_step(periods: Periods, status: Status) -> tuple[Action, str, timedelta | None]:
+    """Return what comes next, by which rule, and how long after the last activity."""
+    match status:
+        case Status.ACTIVE:
+            return Action.ABANDON, "abandoned_after", periods.abandoned_after
+        case Status.ABANDONED:
+            return Action.DELETE, "time_to_live", _left(periods)
+        case Status.COMPLETED:
+            waits = [(periods.completed_kept, "completed_kept"), (periods.time_to_live, "time_to_live")]
+            wait, reason = min(((wait, reason) for wait, reason in waits if wait), default=(None, "completed_kept"))
+            return Action.DELETE, reason, wait
+
+
+def _left(periods: Periods) -> timedelta | None:
+    """Return how long an abandoned conversation is kept. That it was marked is its last activity: what went before is
+    `abandoned_after` at least, so that it is never deleted too early."""
+    if periods.time_to_live is None or periods.abandoned_after is None:
+        return None
+    return periods.time_to_live - periods.abandoned_after
