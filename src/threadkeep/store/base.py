@@ -23,6 +23,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State
 from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import Lease, Turn
+from threadkeep.store.audit import AuditLog
 from threadkeep.store.keyring import KeyRing
 from threadkeep.store.notify_channel import NotifyChannel
 from threadkeep.store.values import (
@@ -53,6 +54,8 @@ class Store(ABC):
 
     keyring: KeyRing
     """The API keys of those who may come in."""
+    audit: AuditLog
+    """Who did what: see `threadkeep.store.audit`."""
 
     @abstractmethod
     async def close(self) -> None:

@@ -3,12 +3,14 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from secrets import token_bytes
 from typing import TypeVar
 
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.ids import IdSource
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import AlreadyExists, ConversationNotFound, StoreUnavailable
+from threadkeep.store.ledger.audit import LedgerAudit, Rows
 from threadkeep.store.ledger.keyring import memory_keyring
 from threadkeep.store.ledger.ledger import Ledger
 from threadkeep.store.ledger.store import LedgerStore, TenantLedgers
@@ -102,6 +104,8 @@ class MemoryStore(LedgerStore):
         super().__init__(clock, ids, max_bytes)
         self._tenants: dict[str, MemoryLedgers] = {}
         self.keyring = memory_keyring()
+        self._acts: dict[str, Rows] = {}
+        self.audit = LedgerAudit(token_bytes(32), lambda tenant: self._acts.setdefault(tenant, Rows()), self._run)
         self._closed = False
 
     async def close(self) -> None:
@@ -111,7 +115,7 @@ class MemoryStore(LedgerStore):
         await self._run(lambda: None)
 
     async def tenants(self) -> tuple[str, ...]:
-        return tuple(sorted(self._tenants))
+        return tuple(sorted(self._tenants.keys() | self._acts.keys()))
 
     async def _run(self, work: Callable[[], T]) -> T:
         if self._closed:

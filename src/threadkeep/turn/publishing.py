@@ -46,6 +46,7 @@ class PublishingStore(Store):
     def __init__(self, inside: Store) -> None:
         self.inside = inside
         self.keyring = inside.keyring
+        self.audit = inside.audit
         self.bus = LocalBus()
 
     def _publish(self, scope: Scope, conversation: str, *, in_list: bool = True) -> None:

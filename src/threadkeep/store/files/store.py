@@ -19,11 +19,13 @@ from threadkeep.conversation.ids import IdSource, check_id
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.errors import ConversationNotFound, StoreUnavailable
 from threadkeep.store import filesystem
+from threadkeep.store.files.audit import AuditFile
 from threadkeep.store.files.config import FolderConfig, Problem, Problems
 from threadkeep.store.files.journal import Journal
 from threadkeep.store.files.keyring import files_keyring
 from threadkeep.store.files.tenant_folder import TenantFolder, is_id
 from threadkeep.store.filesystem import translating_os_errors, warn_if_shared
+from threadkeep.store.ledger.audit import LedgerAudit
 from threadkeep.store.ledger.store import LedgerStore, TenantLedgers
 
 T = TypeVar("T")
@@ -42,6 +44,7 @@ class FilesStore(LedgerStore):
         self._max_bytes = max_bytes
         self._problems = Problems()
         self._folders: dict[str, TenantFolder] = {}
+        self._audit_files: dict[str, AuditFile] = {}
         self._lock = Lock()
         self._threads = ThreadPoolExecutor(THREADS, "threadkeep-files")
         self._looked = ""
@@ -54,6 +57,7 @@ class FilesStore(LedgerStore):
         store = cls(path, clock, ids, max_bytes)
         try:
             await store._run(store._make)
+            store.audit = LedgerAudit(await store.keyring.secret(), store._audit_file, store._run)
         except BaseException:
             await store.close()
             raise
@@ -108,6 +112,12 @@ class FilesStore(LedgerStore):
             with suppress(ConversationNotFound), journal.locked(os.O_RDONLY):
                 journal.read()
         self._looked = looked
+
+    def _audit_file(self, tenant: str) -> AuditFile:
+        with self._lock:
+            if tenant not in self._audit_files:
+                self._audit_files[tenant] = AuditFile(self._config(tenant).hidden)
+            return self._audit_files[tenant]
 
     def problems(self) -> tuple[Problem, ...]:
         """Return what was found wrong with files since the store was opened, and what was done about it."""

@@ -21,6 +21,7 @@ from threadkeep.store.base import ROOT
 from threadkeep.store.checks import check_new
 from threadkeep.store.codec import decode_id, encode_id
 from threadkeep.store.paging import Listed, ListQuery, check_limit
+from threadkeep.store.postgres.audit import PostgresAudit
 from threadkeep.store.postgres.database import Database, number, optional, to_conversation, to_tree, to_turn
 from threadkeep.store.postgres.keyring import PostgresKeyRing
 from threadkeep.store.postgres.notify_channel import PostgresNotifyChannel
@@ -47,10 +48,11 @@ _DRAFT = -1
 class PostgresStore(RuledStore):
     """Conversations in a PostgreSQL database."""
 
-    def __init__(self, pool: Pool, clock: Clock, ids: IdSource, max_bytes: int) -> None:
+    def __init__(self, pool: Pool, clock: Clock, ids: IdSource, max_bytes: int, secret: bytes) -> None:
         super().__init__(clock, ids, max_bytes)
         self._pool = pool
         self.keyring = PostgresKeyRing(pool)
+        self.audit = PostgresAudit(pool, secret)
         self._db = Database(pool)
         self._log = Log(self._db, ids)
         self._index = Index(self._db)
@@ -60,7 +62,12 @@ class PostgresStore(RuledStore):
     async def open(cls, url: str, clock: Clock, ids: IdSource, max_bytes: int) -> Self:
         """Open the database, whose schema must be current."""
         await check(url)
-        return cls(Pool(url), clock, ids, max_bytes)
+        pool = Pool(url)
+        try:
+            return cls(pool, clock, ids, max_bytes, await PostgresKeyRing(pool).secret())
+        except BaseException:
+            await pool.close()
+            raise
 
     async def close(self) -> None:
         await self._log.close()

@@ -30,6 +30,7 @@ from threadkeep.store.paging import Listed, ListQuery, check_limit
 from threadkeep.store.ruled import PageOfHits
 from threadkeep.store.rules import Verb
 from threadkeep.store.sqlite import index
+from threadkeep.store.sqlite.audit import SqliteAudit
 from threadkeep.store.sqlite.keyring import SqliteKeyRing
 from threadkeep.store.sqlite.log import SqliteLog
 from threadkeep.store.sqlite.maintenance import HealthCheck, Maintenance
@@ -57,6 +58,7 @@ class SqliteStore(EmbeddedStore):
         self._reader = Reader(connect(path))
         self._searcher = Reader(connect(path))
         self.keyring = SqliteKeyRing(self.writer, self._reader.db)
+        self.audit = SqliteAudit(self.writer, self._reader.db)
         self._searching = asyncio.Lock()
         self._health = HealthCheck(path, self.writer)
         self.maintenance = Maintenance(self.writer, self._log)

@@ -40,8 +40,12 @@ async def _with_files_beside(files: FilesStore, folder: Path) -> dict[str, bytes
     return _files(folder)
 
 
+OF_THE_TENANT = ("lock", "api-keys.lock", "secret", "audit.log")
+
+
 def _files(folder: Path) -> dict[str, bytes]:
-    found = (path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("lock"))
+    """Return the files that belong to conversations."""
+    found = (path for path in folder.rglob("*") if path.is_file() and path.name not in OF_THE_TENANT)
     return {str(path.relative_to(folder)): path.read_bytes() for path in found if not path.name.endswith(".new")}
 
 

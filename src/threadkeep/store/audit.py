@@ -1,0 +1,288 @@
+"""The contract of an audit log: who did what, to what, when and from where, in one chain of hashes for each tenant.
+
+It holds ids, counts and codes, never content. Holds and retention settings are acts in it, and what is in force is a
+fold over them: a change and its record are one. A person's name is kept as a pseudonym, so that erasing the person
+breaks no chain. What is hashed, folded and verified is decided here, once for all backends, which keep rows of text.
+"""
+
+import hmac
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import Field, StringConstraints, ValidationError
+
+from threadkeep.conversation.ids import check_id
+from threadkeep.conversation.value import JsonObject, Moment, Value
+from threadkeep.errors import InvalidInput, InvalidLimit, StoreCorrupt
+
+USER, ALIAS = "user:", "user:~"
+"""How a person is named by an act, and how the log keeps that: no id begins with a tilde."""
+PRUNED = "audit.pruned"
+FACTS = ("hold.added", "hold.removed", "retention.set", "retention.removed")
+"""Acts that stay in force, each for its topic and object, until another one replaces or removes it."""
+PAGE = 1000
+
+Code = Annotated[str, StringConstraints(pattern=r"^[ -~]{0,300}$")]
+
+
+class Act(Value):
+    """What somebody did. `actor` is `user:ID`, `operator` (the command line) or `system`; `action` a code such as
+    `hold.added`; `object` a kind and an id, such as `conversation:ID`; `request` the id of the request it came with."""
+
+    at: Moment
+    action: Code
+    object: Code
+    actor: Code = "system"
+    details: JsonObject = Field(default_factory=dict)
+    address: Code = ""
+    request: Code = ""
+
+
+class Row(NamedTuple):
+    """A record as it is kept: text alone, so that what is hashed is what stands there."""
+
+    seq: int
+    at: str
+    actor: str
+    action: str
+    object: str
+    details: str
+    address: str
+    request: str
+    hash: str = ""
+
+    @property
+    def act(self) -> Act:
+        """What it tells; `StoreCorrupt` if it tells nothing."""
+        fields = {name: value for name, value in self._asdict().items() if name in Act.model_fields}
+        try:
+            return Act.model_validate({**fields, "details": json.loads(self.details)})
+        except (ValueError, InvalidInput) as error:
+            raise StoreCorrupt(f"Record {self.seq} of the audit log is damaged.") from error
+
+
+class Head(Value):
+    """The newest record of a log: whoever keeps it elsewhere can tell later whether the log still leads to it."""
+
+    seq: int = 0
+    hash: str = ""
+
+
+START = Head()
+
+
+class Audited(Value):
+    """An act with its place in the chain."""
+
+    seq: int
+    hash: str
+    act: Act
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which records to read: those after the record `after`, oldest first, or before it, newest first."""
+
+    actor: str | None = None
+    actions: tuple[str, ...] = ()
+    object: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    after: int | None = None
+    newest_first: bool = False
+
+    def conditions(self) -> list[tuple[str, str, Any]]:
+        """Return column, comparison and value of all that was asked for."""
+        asked = [
+            ("seq", "<" if self.newest_first else ">", self.after),
+            ("actor", "=", self.actor),
+            ("object", "=", self.object),
+            ("at", ">=", self.since and at_text(self.since)),
+            ("at", "<", self.until and at_text(self.until)),
+        ]
+        return [condition for condition in asked if condition[2] is not None]
+
+    def has(self, row: Row) -> bool:
+        compare = {"<": str.__lt__, ">=": str.__ge__, "=": str.__eq__}
+        if self.actions and row.action not in self.actions:
+            return False
+        if self.after is not None and not (row.seq < self.after if self.newest_first else row.seq > self.after):
+            return False
+        return all(compare[sign](getattr(row, name), value) for name, sign, value in self.conditions() if name != "seq")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verified:
+    """How many records there are, the newest of them, and whatever does not fit, by its place."""
+
+    records: int
+    head: Head
+    breaks: tuple[str, ...]
+
+
+class AuditLog(ABC):
+    """Keeps acts. Like every write of a store, a record is durable when its verb returns. `secret` is the store's."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+
+    # What a backend adds
+
+    @abstractmethod
+    async def _append(self, tenant: str, row: Row) -> None:
+        """Add a row whose number and hash are not known yet; `chained` gives them."""
+
+    @abstractmethod
+    async def _rows(self, tenant: str, wanted: Wanted, limit: int) -> list[Row]:
+        """Return rows in order, everything that was appended before among them."""
+
+    @abstractmethod
+    async def _prune(self, tenant: str, through: int, head: Head, row: Row) -> bool:
+        """Add a row and remove those up to `through` in one step, unless `head` is not the newest one any more."""
+
+    # Written once
+
+    async def append(self, tenant: str, act: Act) -> None:
+        """Add an act."""
+        await self._append(check_id(tenant), self.row(tenant, act))
+
+    async def read(self, tenant: str, wanted: Wanted | None = None, *, limit: int = 100) -> tuple[Audited, ...]:
+        """Return records of a tenant. Who filters by a person names it `user:ID`, or as the log does."""
+        wanted = wanted or Wanted()
+        if not 1 <= limit <= PAGE:
+            raise InvalidLimit
+        actor, concerned = (name and self.alias(tenant, name) for name in (wanted.actor, wanted.object))
+        rows = await self._rows(check_id(tenant), replace(wanted, actor=actor, object=concerned), limit)
+        return tuple(Audited(seq=row.seq, hash=row.hash, act=row.act) for row in rows)
+
+    async def head(self, tenant: str) -> Head:
+        """Return the newest record; `START` if there is none."""
+        newest = await self._rows(check_id(tenant), Wanted(newest_first=True), 1)
+        return Head(seq=newest[0].seq, hash=newest[0].hash) if newest else START
+
+    async def facts(self, tenant: str) -> dict[tuple[str, str], Act]:
+        """Return the acts in force by topic (`hold`, `retention`) and object, a person as the log names it."""
+        return (await self._fold(check_id(tenant)))[1]
+
+    async def prune(self, tenant: str, before: datetime, at: datetime) -> int:
+        """Remove the records up to the first that is not older than `before`; return how many. A record says so, with
+        the hash of the last one removed and the facts in force, so that the rest stays a chain that can be verified."""
+        while True:
+            kept = await self._rows(check_id(tenant), Wanted(since=before), 1)
+            head, facts = await self._fold(tenant)
+            first = await self._rows(tenant, Wanted(), 1)
+            through = kept[0].seq - 1 if kept else head.seq
+            if not first or through < first[0].seq:
+                return 0
+            last = await self._rows(tenant, Wanted(after=through - 1), 1)
+            said = [act.model_dump(mode="json", exclude_defaults=True) for act in facts.values()]
+            details = {"through": through, "hash": last[0].hash, "facts": said}
+            act = Act(at=at, action=PRUNED, object=f"tenant:{tenant}", details=details)
+            if await self._prune(tenant, through, head, self.row(tenant, act)):
+                return through + 1 - first[0].seq
+
+    async def verify(self, tenant: str, kept: Head | None = None) -> Verified:
+        """Follow the chain, from what was pruned last; `kept` is a head that was kept elsewhere."""
+        try:
+            chain = _Chain(tenant, await self._checkpoint(tenant), kept)
+            while rows := await self._rows(tenant, Wanted(after=chain.seen), PAGE):
+                for row in rows:
+                    chain.follow(row)
+        except (StoreCorrupt, ValidationError) as error:
+            return Verified(records=0, head=START, breaks=(str(error),))
+        return chain.result()
+
+    def alias(self, tenant: str, name: str) -> str:
+        """Return how the log names an actor or an object: a person by a pseudonym that only this store can make."""
+        if not name.startswith(USER) or name.startswith(ALIAS):
+            return name
+        person = f"{tenant}\0{name.removeprefix(USER)}".encode()
+        return ALIAS + hmac.digest(self._secret, person, "sha256").hex()[:20]
+
+    def row(self, tenant: str, act: Act) -> Row:
+        actor, concerned = self.alias(tenant, act.actor), self.alias(tenant, act.object)
+        return Row(0, at_text(act.at), actor, act.action, concerned, _json(act.details), act.address, act.request)
+
+    async def _checkpoint(self, tenant: str) -> Row | None:
+        found = await self._rows(tenant, Wanted(actions=(PRUNED,), newest_first=True), 1)
+        return found[0] if found else None
+
+    async def _fold(self, tenant: str) -> tuple[Head, dict[tuple[str, str], Act]]:
+        """Return the facts in force, and the newest record as it was then."""
+        head, start = await self.head(tenant), await self._checkpoint(tenant)
+        acts = [Act.model_validate(fields) for fields in start.act.details["facts"]] if start else []
+        after = start.seq if start else 0
+        while rows := await self._rows(tenant, Wanted(actions=FACTS, after=after), PAGE):
+            acts += [row.act for row in rows if row.seq <= head.seq]
+            after = rows[-1].seq
+        return head, fold(acts)
+
+
+def fold(acts: Iterable[Act]) -> dict[tuple[str, str], Act]:
+    """Return the acts that are in force after all of these, by topic and object."""
+    facts: dict[tuple[str, str], Act] = {}
+    for act in acts:
+        topic, _, verb = act.action.rpartition(".")
+        facts.pop((topic, act.object), None)
+        if verb != "removed":
+            facts[topic, act.object] = act
+    return facts
+
+
+def chained(tenant: str, head: Head, row: Row) -> Row:
+    """Return a row as the next one after `head`."""
+    row = row._replace(seq=head.seq + 1)
+    return row._replace(hash=_hash(tenant, head.hash, row))
+
+
+def _hash(tenant: str, before: str, row: Row) -> str:
+    return sha256(_json([before, tenant, *row[:-1]]).encode()).hexdigest()
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def at_text(moment: datetime) -> str:
+    """Return a moment as text that sorts like the moments do."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def signature(head: Head, tenant: str, key: bytes) -> str:
+    """Return what only those who have the key can make of a head."""
+    return hmac.digest(key, _json([tenant, head.seq, head.hash]).encode(), "sha256").hex()
+
+
+class _Chain:
+    """Follows rows, from the start or from the last one that was pruned, and notes what does not fit."""
+
+    def __init__(self, tenant: str, checkpoint: Row | None, kept: Head | None) -> None:
+        details = checkpoint.act.details if checkpoint else {}
+        self._tenant = tenant
+        self._kept = kept
+        self._before = Head(seq=details.get("through", 0), hash=details.get("hash", ""))
+        self._breaks: list[str] = []
+        self._records = 0
+        self.seen = 0
+
+    def follow(self, row: Row) -> None:
+        place, before = f"record {row.seq}", self._before
+        if row.seq != before.seq + 1:
+            self._breaks.append(f"{place}: it follows {before.seq}; the records between are missing or out of order")
+        elif row.hash != _hash(self._tenant, before.hash, row):
+            self._breaks.append(f"{place}: it, or the one before it, is not what was recorded")
+        if self._kept and row.seq == self._kept.seq and row.hash != self._kept.hash:
+            self._breaks.append(f"{place}: it is not the one of the head that was kept")
+        self._before = Head(seq=row.seq, hash=row.hash)
+        self._records += 1
+        self.seen = row.seq
+
+    def result(self) -> Verified:
+        if self._kept and self._kept.seq > self._before.seq:
+            self._breaks.append(f"record {self._before.seq + 1}: cut off; the head that was kept is {self._kept.seq}")
+        return Verified(records=self._records, head=self._before, breaks=tuple(self._breaks))

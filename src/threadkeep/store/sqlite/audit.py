@@ -1,0 +1,63 @@
+"""The audit log in SQLite: a row gets its place in the chain in the transaction that it comes with."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from threadkeep.store.audit import START, AuditLog, Head, Row, Wanted, chained
+from threadkeep.store.sqlite.writer import Writer
+from threadkeep.store.sqlite_file import Database, translating_sqlite_errors
+
+_COLUMNS = ", ".join(Row._fields)
+_TENANT = "tenant = (SELECT key FROM tenant WHERE name = ?)"
+
+
+class SqliteAudit(AuditLog):
+    """The acts in one file."""
+
+    def __init__(self, writer: Writer, reading: Database) -> None:
+        super().__init__(bytes(reading.value("SELECT value FROM secret")))
+        self._writer = writer
+        self._reading = reading
+
+    def add(self, tenant: str, row: Row) -> None:
+        """Add a row in the present transaction."""
+        db = self._writer.connection
+        db.execute("INSERT OR IGNORE INTO tenant (name) VALUES (?)", (tenant,))
+        db.execute(
+            f"INSERT INTO audit (tenant, {_COLUMNS}) "
+            f"VALUES ((SELECT key FROM tenant WHERE name = ?), {', '.join('?' * len(row))})",
+            (tenant, *chained(tenant, _head(db, tenant), row)),
+        )
+
+    async def _append(self, tenant: str, row: Row) -> None:
+        await self._writer.run(lambda: self.add(tenant, row))
+
+    async def _rows(self, tenant: str, wanted: Wanted, limit: int) -> list[Row]:
+        asked, values = [_TENANT], [tenant]
+        for name, sign, value in wanted.conditions():
+            asked.append(f"{name} {sign} ?")
+            values.append(value)
+        if wanted.actions:
+            asked.append(f"action IN ({', '.join('?' * len(wanted.actions))})")
+            values += wanted.actions
+        order = "DESC" if wanted.newest_first else "ASC"
+        sql = f"SELECT {_COLUMNS} FROM audit WHERE {' AND '.join(asked)} ORDER BY seq {order} LIMIT ?"
+        with translating_sqlite_errors(self._reading):
+            return [Row(*row) for row in self._reading.rows(sql, (*values, limit))]
+
+    async def _prune(self, tenant: str, through: int, head: Head, row: Row) -> bool:
+        def change() -> bool:
+            if _head(self._writer.connection, tenant) != head:
+                return False
+            self._writer.connection.execute(f"DELETE FROM audit WHERE {_TENANT} AND seq <= ?", (tenant, through))
+            self.add(tenant, row)
+            return True
+
+        return await self._writer.run(change)
+
+
+def _head(db: Database, tenant: str) -> Head:
+    found: Sequence[Any] | None = db.row(
+        f"SELECT seq, hash FROM audit WHERE {_TENANT} ORDER BY seq DESC LIMIT 1", (tenant,)
+    )
+    return Head(seq=found[0], hash=found[1]) if found else START

@@ -1,0 +1,122 @@
+"""The audit log: acts in a chain for each tenant, what is in force folded from them, pruned without breaking it."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from threadkeep.errors import InvalidId
+from threadkeep.store.audit import PRUNED, START, Act, Head, Wanted
+from threadkeep.store.base import Store
+from threadkeep.testing.stores import OpenAnother
+
+NOW = datetime(2025, 1, 1, 12, tzinfo=UTC)
+
+
+def _act(action: str = "key.created", what: str = "key:one", day: int = 0, **fields: Any) -> Act:
+    return Act(**{"at": NOW + timedelta(days=day), "action": action, "object": what, **fields})
+
+
+async def _actions(store: Store, tenant: str = "acme", **wanted: Any) -> list[str]:
+    return [record.act.action for record in await store.audit.read(tenant, Wanted(**wanted))]
+
+
+@pytest.mark.asyncio
+class TestAudit:
+    async def test_an_act_is_read_as_it_was_recorded(self, store: Store, open_another: OpenAnother) -> None:
+        said = {"count": 3, "reason": "a \u0000 “letter”", "ids": ["a", "b"]}
+        act = _act(actor="operator", details=said, address="192.0.2.7", request="r-1")
+        await store.audit.append("acme", act)
+        other = await open_another()
+        try:
+            (record,) = await other.audit.read("acme")
+            assert (record.seq, record.act) == (1, act)
+            assert await store.audit.head("acme") == Head(seq=1, hash=record.hash)
+        finally:
+            if other is not store:
+                await other.close()
+
+    async def test_a_person_is_named_by_a_pseudonym_of_the_tenant(self, store: Store) -> None:
+        for tenant in ("acme", "other"):
+            await store.audit.append(tenant, _act(actor="user:ada", object="user:bob"))
+        (here,), (there,) = await store.audit.read("acme"), await store.audit.read("other")
+        names = {here.act.actor, here.act.object, there.act.actor, there.act.object}
+        assert len(names) == 4
+        assert not any("ada" in name or "bob" in name for name in names)
+        assert await store.audit.read("acme", Wanted(actor="user:ada")) == (here,)
+        assert await store.audit.read("acme", Wanted(actor="user:bob")) == ()
+        assert await store.audit.read("acme", Wanted(object=here.act.object)) == (here,)
+
+    async def test_a_tenant_reads_its_own_acts_alone(self, store: Store) -> None:
+        await store.audit.append("acme", _act("key.created"))
+        await store.audit.append("other", _act("key.revoked"))
+        assert await _actions(store) == ["key.created"]
+        assert await _actions(store, "other") == ["key.revoked"]
+        assert await store.audit.read("nobody") == ()
+        assert await store.audit.head("nobody") == START
+        assert {"acme", "other"} <= set(await store.tenants())
+        with pytest.raises(InvalidId):
+            await store.audit.append("../acme", _act())
+
+    async def test_records_are_read_by_what_is_asked_and_in_pages(self, store: Store) -> None:
+        for day, action in enumerate("abcde"):
+            await store.audit.append("acme", _act(action, f"key:{day % 2}", day))
+        assert await _actions(store, object="key:1") == ["b", "d"]
+        assert await _actions(store, actions=("a", "e"), newest_first=True) == ["e", "a"]
+        assert await _actions(store, since=NOW + timedelta(days=1), until=NOW + timedelta(days=3)) == ["b", "c"]
+        first = await store.audit.read("acme", limit=2)
+        assert [record.seq for record in first] == [1, 2]
+        assert await _actions(store, after=2) == ["c", "d", "e"]
+        assert await _actions(store, after=3, newest_first=True) == ["b", "a"]
+
+    async def test_acts_of_many_at_once_are_one_chain(self, store: Store, open_another: OpenAnother) -> None:
+        other = await open_another()
+        try:
+            await asyncio.gather(*(each.audit.append("acme", _act()) for each in (store, other) * 20))
+            looks = await asyncio.gather(store.audit.head("acme"), other.audit.head("acme"))
+            assert [head.seq for head in looks] == [40, 40]
+            verified = await store.audit.verify("acme")
+            assert (verified.records, verified.breaks) == (40, ())
+        finally:
+            if other is not store:
+                await other.close()
+
+    async def test_what_is_in_force_is_a_fold_over_the_acts(self, store: Store) -> None:
+        await store.audit.append("acme", _act("hold.added", "conversation:a", details={"reason": "court"}))
+        await store.audit.append("acme", _act("hold.added", "user:ada"))
+        await store.audit.append("acme", _act("key.created"))
+        await store.audit.append("acme", _act("retention.set", "tenant:acme", details={"completed_days": 90}))
+        await store.audit.append("acme", _act("retention.set", "tenant:acme", details={"completed_days": 30}))
+        await store.audit.append("acme", _act("hold.removed", "conversation:a"))
+        facts = await store.audit.facts("acme")
+        ada = store.audit.alias("acme", "user:ada")
+        assert set(facts) == {("hold", ada), ("retention", "tenant:acme")}
+        assert facts["retention", "tenant:acme"].details == {"completed_days": 30}
+        assert await store.audit.facts("other") == {}
+
+    async def test_pruning_leaves_a_chain_and_what_is_in_force(self, store: Store) -> None:
+        await store.audit.append("acme", _act("hold.added", "conversation:a", 1))
+        await store.audit.append("acme", _act("hold.added", "conversation:b", 2))
+        await store.audit.append("acme", _act("hold.removed", "conversation:b", 3))
+        await store.audit.append("acme", _act("key.created", "key:one", 4))
+        facts, kept = await store.audit.facts("acme"), await store.audit.head("acme")
+        assert await store.audit.prune("acme", NOW + timedelta(days=1), NOW) == 0
+        assert await store.audit.prune("acme", NOW + timedelta(days=3), NOW + timedelta(days=10)) == 2
+        assert await _actions(store) == ["hold.removed", "key.created", PRUNED]
+        assert await store.audit.facts("acme") == facts
+        assert await store.audit.prune("acme", NOW + timedelta(days=9), NOW + timedelta(days=11)) == 2
+        assert await _actions(store) == [PRUNED, PRUNED]
+        assert await store.audit.facts("acme") == facts
+        await store.audit.append("acme", _act("hold.removed", "conversation:a", 12))
+        assert await store.audit.facts("acme") == {}
+        assert (await store.audit.verify("acme", kept)).breaks == ()
+        assert (await store.audit.head("acme")).seq == 7
+
+    async def test_a_log_that_was_cut_or_replaced_is_told_by_a_kept_head(self, store: Store) -> None:
+        await store.audit.append("acme", _act())
+        head = await store.audit.head("acme")
+        assert (await store.audit.verify("acme", head)).breaks == ()
+        for kept, place in ((Head(seq=2, hash="0" * 64), "record 2"), (Head(seq=1, hash="0" * 64), "record 1")):
+            (said,) = (await store.audit.verify("acme", kept)).breaks
+            assert said.startswith(place)
