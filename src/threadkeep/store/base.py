@@ -27,6 +27,7 @@ from threadkeep.store.audit import AuditLog
 from threadkeep.store.keyring import KeyRing
 from threadkeep.store.notify_channel import NotifyChannel
 from threadkeep.store.values import (
+    Adopt,
     Append,
     Appended,
     Begin,
@@ -215,6 +216,16 @@ class Store(ABC):
         is stored already is compared: the same entries again change nothing, more of them are added, and
         `ImportConflict` tells that the log went on differently here. `ConversationBusy` if a turn runs. What a turn did
         elsewhere is taken for done; one that was open there is open here, a running one with a lease that has run out.
+        """
+
+    @abstractmethod
+    async def adopt(self, scope: Scope, conversation: str, adopt: Adopt) -> Appended:
+        """Append entries that were acknowledged elsewhere, whatever was appended or runs here meanwhile: where the log
+        has gone on they are a branch of it. A repeated key returns the entries of the first time.
+
+        The turns that they tell of are open here if they are open there; a running one is nobody's, and left alone
+        for `ADOPTED_FOR`, within which its other entries follow. `ConversationBusy` if one has ended there
+        whose answer is being written here; `InvalidParent` if a parent is no entry of a branch.
         """
 
     # Turns

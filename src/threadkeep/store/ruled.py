@@ -19,7 +19,7 @@ from threadkeep.conversation.entry import Entry, Status, Update
 from threadkeep.conversation.ids import IdSource, check_id
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
-from threadkeep.conversation.turn import Lease, Turn
+from threadkeep.conversation.turn import Lease, Turn, TurnChange
 from threadkeep.errors import (
     AlreadyExists,
     ConversationNotFound,
@@ -29,7 +29,7 @@ from threadkeep.errors import (
     StoreBusy,
 )
 from threadkeep.store.base import ROOT, WALKED, Store
-from threadkeep.store.checks import check_import
+from threadkeep.store.checks import check_adopt, check_import
 from threadkeep.store.paging import (
     Candidate,
     Listed,
@@ -41,7 +41,7 @@ from threadkeep.store.paging import (
     search_after,
 )
 from threadkeep.store.rules import EndMovedError, Rules, Verb
-from threadkeep.store.values import Append, Appended, Begin, Begun, ConversationPage, HitPage, Import
+from threadkeep.store.values import ELSEWHERE, Adopt, Append, Appended, Begin, Begun, ConversationPage, HitPage, Import
 from threadkeep.text.search import Query
 from threadkeep.text.words import query_forms
 
@@ -101,6 +101,18 @@ class RuledStore(Store):
             with suppress(EndMovedError):
                 return await self._write(
                     scope, name, Verb(partial(self._rules.import_entries, imported, rows, besides))
+                )
+        raise StoreBusy
+
+    async def adopt(self, scope: Scope, conversation: str, adopt: Adopt) -> Appended:
+        rows = check_adopt(adopt, self._rules.max_bytes)
+        for _ in range(IMPORT_ATTEMPTS):
+            last = (await self.get(scope, conversation)).entries
+            entries = [_numbered_behind(last, entry) for entry in adopt.entries]
+            besides = await self._besides(scope, conversation, last, entries)
+            with suppress(EndMovedError):
+                return await self._write(
+                    scope, conversation, Verb(partial(self._rules.adopt, entries, rows, besides, adopt.key), adopt.key)
                 )
         raise StoreBusy
 
@@ -237,3 +249,16 @@ class RuledStore(Store):
         check_limit(limit)
         found = await self._related(scope, check_id(conversation), query_forms(words), min(before, MAX_SEQ), limit)
         return tuple(entry for entry in found if isinstance(entry.body, Message))
+
+
+def _numbered_behind(last: int, entry: Entry) -> Entry:
+    """Return an entry from elsewhere with the numbers that it has behind the entry `last`."""
+
+    def here(number: int | None) -> int | None:
+        return number if number is None or number <= ELSEWHERE else last + number - ELSEWHERE
+
+    body = entry.body
+    if isinstance(body, TurnChange) and body.parent is not None:
+        body = body.model_copy(update={"parent": here(body.parent)})
+    numbers = {"seq": here(entry.seq), "parent": here(entry.parent), "turn": here(entry.turn)}
+    return entry.model_copy(update={**numbers, "body": body})

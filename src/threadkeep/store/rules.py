@@ -48,6 +48,8 @@ from threadkeep.store.record import (
 from threadkeep.store.values import Append, Appended, Begin, Begun, Import
 
 T_co = TypeVar("T_co", covariant=True)
+ADOPTED_FOR = timedelta(seconds=10)
+"""How long a running turn that was adopted is left alone: its other entries follow at once."""
 
 
 class EndMovedError(Exception):
@@ -153,21 +155,12 @@ class Rules:
         if end.draft is not None or any(turn.owner is not None for turn in end.open_turns.values()):
             raise ConversationBusy
         is_last = imported.version is not None
-        places = [
-            ImportedPlace.trusted(
-                parent=entry.parent or ROOT,
-                turn=entry.turn,
-                at=entry.created_at,
-                beside=besides.get(entry.parent or ROOT, 0),
-            )
-            for entry in entries
-        ]
         turns = self._turns(end, imported.open_turns) if is_last else ()
         return self._decision(
             len,
             [entry.body for entry in entries],
             [rows[entry.seq] for entry in entries],
-            imported=Imported(places=tuple(places), version=imported.version or 0, turns=turns),
+            imported=Imported(places=_places(entries, besides), version=imported.version or 0, turns=turns),
         )
 
     def _turns(self, end: End, states: Mapping[int, TurnState]) -> tuple[OpenTurn, ...]:
@@ -182,6 +175,43 @@ class Rules:
             ),
         )
 
+    def adopt(
+        self, entries: Sequence[Entry], rows: Sequence[Row], besides: Mapping[int, int], key: IdempotencyKey, end: End
+    ) -> Decision[Appended]:
+        """Take in entries that follow the end of the log and were acknowledged elsewhere."""
+        use = key_use(end.scope, key)
+        if (found := replayed(end, use)) is not None:
+            return Decision(lambda made: Appended(entries=made, replayed=True), again=found)
+        if entries[0].seq != end.tip.last + 1:
+            raise EndMovedError
+        turns = self._adopted_turns(end, entries)
+        if end.draft is not None and any(turn.number == end.draft.turn and not turn.state.is_open for turn in turns):
+            raise ConversationBusy
+        bodies = [entry.body for entry in entries]
+        return self._decision(
+            lambda made: Appended(entries=made),
+            bodies,
+            rows,
+            imported=Imported(
+                places=_places(entries, besides), version=end.version + any(map(_changes_version, bodies)), turns=turns
+            ),
+            key=use,
+        )
+
+    def _adopted_turns(self, end: End, entries: Sequence[Entry]) -> tuple[OpenTurn, ...]:
+        """Return the turns that some entries open, change or end here, as they are after them."""
+        until, turns = self.clock() + ADOPTED_FOR, dict[int, OpenTurn]()
+        for entry in entries:
+            if isinstance(entry.body, TurnChange) and entry.turn is not None:
+                known, state = end.open_turns.get(entry.turn), entry.body.state
+                turns[entry.turn] = OpenTurn(
+                    number=entry.turn,
+                    state=state,
+                    fence=known.fence if known else 0,
+                    until=until if state is TurnState.RUNNING else None,
+                )
+        return tuple(turn for turn in turns.values() if turn.state.is_open or turn.number in end.open_turns)
+
     # Turns
 
     def begin(self, end: End, begin: Begin) -> Decision[Begun]:
@@ -190,7 +220,7 @@ class Rules:
         if (found := replayed(end, key)) is not None:
             return Decision(lambda entries: Begun(turn=found[0], entries=entries, replayed=True), again=found)
         parent = _parent(end, begin.parent, begin.expected_head)
-        if not end.open_turns:
+        if not end.open_turns and not begin.waits:
             turn = self._running(end.tip.last + 1, begin.owner, begin.lease_for)
             return self._run(end, turn, parent, begin.message, key)
         if begin.when_busy == "reject":
@@ -275,6 +305,19 @@ def _nothing(entries: tuple[Entry, ...]) -> None:
     """Answer with nothing."""
 
 
+def _places(entries: Sequence[Entry], besides: Mapping[int, int]) -> tuple[ImportedPlace, ...]:
+    """Return where entries of another store go."""
+    return tuple(
+        ImportedPlace.trusted(
+            parent=entry.parent or ROOT,
+            turn=entry.turn,
+            at=entry.created_at,
+            beside=besides.get(entry.parent or ROOT, 0),
+        )
+        for entry in entries
+    )
+
+
 def key_use(scope: Scope, key: IdempotencyKey | None) -> KeyUse | None:
     """Return how a record remembers a key."""
     return None if key is None else KeyUse(name=key.name(scope).hex(), digest=key.digest.hex())
@@ -297,7 +340,11 @@ def version_after(version: int, record: Record) -> int:
     """Return the version of a conversation after a record; an import brings its own."""
     if record.imported is not None:
         return max(version, record.imported.version)
-    return version + any(isinstance(body, StateChange | Update | HeadChoice) for body in record.bodies)
+    return version + any(map(_changes_version, record.bodies))
+
+
+def _changes_version(body: Body) -> bool:
+    return isinstance(body, StateChange | Update | HeadChoice)
 
 
 def finishes(record: Record, draft: DraftEnd) -> bool:

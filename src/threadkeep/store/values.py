@@ -34,7 +34,8 @@ class Append:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Begin:
-    """How a turn is to begin. Without a message it answers `parent` again; that entry becomes the head."""
+    """How a turn is to begin. Without a message it answers `parent` again; that entry becomes the head. One that waits
+    is queued even if no other is open, for somebody to start it."""
 
     message: Message | None = None
     parent: int | None = None
@@ -43,6 +44,7 @@ class Begin:
     owner: str
     lease_for: timedelta
     when_busy: Literal["queue", "reject"] = "queue"
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +59,21 @@ class Import:
     entries: tuple[Entry, ...] = ()
     version: int | None = None
     open_turns: Mapping[int, TurnState] = field(default_factory=dict)
+
+
+ELSEWHERE = 2**52
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adopt:
+    """Entries that were acknowledged elsewhere, with their parents, turns and times, to go behind the end of a log.
+
+    `ELSEWHERE + 1` is the number of the first of them, and what is above `ELSEWHERE` is one of them; other numbers are
+    of this log. `key` makes them, as a whole, something that is done only once.
+    """
+
+    entries: tuple[Entry, ...]
+    key: IdempotencyKey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

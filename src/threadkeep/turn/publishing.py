@@ -58,6 +58,7 @@ class PublishingStore(Store):
     delete = _published(Store.delete)
     restore = _published(Store.restore)
     choose_head = _published(Store.choose_head)
+    adopt = _published(Store.adopt)
     begin = _published(Store.begin)
     withdraw = _published(Store.withdraw)
 

@@ -9,14 +9,14 @@ import pytest
 from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.cursor import Cursor
-from threadkeep.conversation.entry import Update
+from threadkeep.conversation.entry import Entry, Update
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.turn import Lease, TurnChange, TurnState
 from threadkeep.errors import ConversationNotFound
 from threadkeep.runtime import open_store
 from threadkeep.store.base import Store
-from threadkeep.store.values import Append, Begin, Import
-from threadkeep.testing.samples import ADA
+from threadkeep.store.values import ELSEWHERE, Adopt, Append, Begin, Import
+from threadkeep.testing.samples import ADA, key
 from threadkeep.turn.local_bus import Nudge, list_topic
 from threadkeep.turn.publishing import PublishingStore
 
@@ -68,6 +68,22 @@ CALLS: dict[str, Call] = {
     ),
     "import_entries": lambda store, lease: store.import_entries(
         ADA, Import(new=NewConversation(id="another"), created_at=utc_now())
+    ),
+    "adopt": lambda store, lease: store.adopt(
+        ADA,
+        ID,
+        Adopt(
+            entries=(
+                Entry(
+                    conversation=ID,
+                    seq=ELSEWHERE + 1,
+                    parent=1,
+                    created_at=utc_now(),
+                    body=Message(role=Role.USER, content="Else"),
+                ),
+            ),
+            key=key("adopted"),
+        ),
     ),
     "choose_head": lambda store, lease: store.choose_head(ADA, ID, 0),
     "tree": lambda store, lease: store.tree(ADA, ID),
