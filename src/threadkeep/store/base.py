@@ -100,14 +100,21 @@ class Store(ABC):
 
     @abstractmethod
     async def update(
-        self, scope: Scope, conversation: str, change: Update, *, expected_version: int | None = None
+        self,
+        scope: Scope,
+        conversation: str,
+        change: Update,
+        *,
+        expected_version: int | None = None,
+        expected_entries: int | None = None,
     ) -> Conversation:
         """Change what `change` sets, raise the version and record the change as an entry; `StaleVersion` if the
-        version is not the expected one."""
+        version is not the expected one, `ConversationBusy` if the log has not so many entries (any more)."""
 
     @abstractmethod
-    async def delete(self, scope: Scope, conversation: str) -> None:
-        """Hide the conversation and everything that belongs to it: entries, turns, keys, index.
+    async def delete(self, scope: Scope, conversation: str, *, expected_entries: int | None = None) -> None:
+        """Hide the conversation and everything that belongs to it: entries, turns, keys, index. `ConversationBusy` if
+        the log has not the expected number of entries (any more): somebody uses it.
 
         From then on it answers like one that never was, wherever it is looked for; a lease of it is `LeaseLost`; its id
         and its keys can be used again. All of it is kept aside, with the time of its deletion, until it is purged.
@@ -307,8 +314,8 @@ class Store(ABC):
         considered, so that it costs the same in a long conversation; `text.search.relate` decides for every backend."""
 
     @abstractmethod
-    async def statistics(self, tenant: str, *, user: str | None = None) -> Statistics:
-        """Return how much a tenant, or one user of it, has stored."""
+    async def statistics(self, tenant: str, *, user: str | None = None, conversation: str | None = None) -> Statistics:
+        """Return how much a tenant, or one user or one conversation of it, has stored."""
 
     # For administrators of a tenant
 

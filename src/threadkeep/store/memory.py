@@ -15,6 +15,7 @@ from threadkeep.store.ledger.keyring import memory_keyring
 from threadkeep.store.ledger.ledger import Ledger
 from threadkeep.store.ledger.store import LedgerStore, TenantLedgers
 from threadkeep.store.record import Record
+from threadkeep.store.rules import check_entries
 
 T = TypeVar("T")
 
@@ -72,8 +73,9 @@ class MemoryLedgers(TenantLedgers):
             self._created_with.setdefault(ledger.created_with, ledger.id)
         self.catalog.note(ledger)
 
-    def delete(self, scope: Scope, conversation: str, now: datetime) -> None:
+    def delete(self, scope: Scope, conversation: str, now: datetime, expected_entries: int | None) -> None:
         with self.reading(scope, conversation) as ledger:
+            check_entries(ledger.tip, expected_entries)
             del self._ledgers[conversation]
         if self._created_with.get(ledger.created_with or "") == conversation:
             del self._created_with[ledger.created_with or ""]

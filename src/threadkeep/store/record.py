@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 from pydantic import Field, model_validator
 
 from threadkeep.conversation.conversation import NewConversation
-from threadkeep.conversation.entry import Body, Entry, HeadChoice, PathBody
+from threadkeep.conversation.entry import Body, Entry, HeadChoice, PathBody, Status
 from threadkeep.conversation.ids import Id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Jump
@@ -204,6 +204,10 @@ class End(Protocol):
     @property
     def version(self) -> int:
         """Its version."""
+
+    @property
+    def status(self) -> Status:
+        """Its status."""
 
     @property
     def tip(self) -> Tip:

@@ -72,9 +72,16 @@ class RuledStore(Store):
             raise LeaseLost from None
 
     async def update(
-        self, scope: Scope, conversation: str, change: Update, *, expected_version: int | None = None
+        self,
+        scope: Scope,
+        conversation: str,
+        change: Update,
+        *,
+        expected_version: int | None = None,
+        expected_entries: int | None = None,
     ) -> Conversation:
-        await self._write(scope, conversation, Verb(lambda end: self._rules.update(end, change, expected_version)))
+        verb = Verb(lambda end: self._rules.update(end, change, expected_version, expected_entries))
+        await self._write(scope, conversation, verb)
         return await self.get(scope, conversation)
 
     async def choose_head(

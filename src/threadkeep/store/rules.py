@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import NewConversation
-from threadkeep.conversation.entry import Body, Entry, HeadChoice, Update
+from threadkeep.conversation.entry import Body, Entry, HeadChoice, Status, Update
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
@@ -44,6 +44,7 @@ from threadkeep.store.record import (
     OpenTurn,
     Record,
     Replay,
+    Tip,
 )
 from threadkeep.store.values import Append, Appended, Begin, Begun, Import
 
@@ -96,10 +97,13 @@ class Rules:
         opening = Opening(tenant=scope.tenant, user=scope.user, id=name, mark=mark, new=new)
         return Record(at=self.clock(), opening=opening, key=key_use(scope, key))
 
-    def update(self, end: End, change: Update, expected_version: int | None) -> Decision[None]:
+    def update(
+        self, end: End, change: Update, expected_version: int | None, expected_entries: int | None = None
+    ) -> Decision[None]:
         check_update(change)
         row = encode_within(change, self.max_bytes)
         _check_version(end, expected_version)
+        check_entries(end.tip, expected_entries)
         return self._decision(_nothing, [change], [row])
 
     def choose_head(self, end: End, head: int, expected_version: int | None) -> Decision[None]:
@@ -135,6 +139,9 @@ class Rules:
             _check_draft(end, append.bodies, append.settle is not None)
         if append.settle is not None:
             bodies, rows = (*bodies, append.settle), [*rows, encode(append.settle)]
+        if any(isinstance(body, Message) for body in bodies):
+            renewal = _renewal(end)
+            bodies, rows = (*bodies, *renewal), [*rows, *map(encode, renewal)]
         return self._decision(
             lambda entries: Appended(entries=entries),
             bodies,
@@ -231,7 +238,7 @@ class Rules:
         number = end.tip.last + 1
         return self._decision(
             lambda entries: Begun(turn=number, entries=entries),
-            [TurnChange(state=TurnState.QUEUED, message=begin.message, parent=begin.parent)],
+            [TurnChange(state=TurnState.QUEUED, message=begin.message, parent=begin.parent), *_renewal(end)],
             parent=parent,
             turn=number,
             open_turn=OpenTurn(number=number, state=TurnState.QUEUED),
@@ -250,7 +257,7 @@ class Rules:
         lease = _lease(end, turn)
         return self._decision(
             lambda entries: Begun(turn=turn.number, entries=entries, lease=lease),
-            [change] if message is None else [message, change],
+            [*([] if message is None else [message]), change, *_renewal(end)],
             parent=parent,
             head=parent if message is None else None,
             turn=turn.number,
@@ -352,6 +359,17 @@ def finishes(record: Record, draft: DraftEnd) -> bool:
     if record.turn != draft.turn:
         return False
     return any(isinstance(body, Message) and body.id == draft.message for body in record.bodies)
+
+
+def check_entries(tip: Tip, expected: int | None) -> None:
+    """Refuse what was decided by a log that has gone on since."""
+    if expected is not None and expected != tip.last:
+        raise ConversationBusy("The conversation has gone on meanwhile.")
+
+
+def _renewal(end: End) -> tuple[Update, ...]:
+    """Return what goes with a new message: an abandoned conversation is active again."""
+    return (Update(status=Status.ACTIVE),) if end.status is Status.ABANDONED else ()
 
 
 def _check_version(end: End, expected: int | None) -> None:

@@ -152,7 +152,7 @@ async def test_who_is_far_below_a_cap_is_counted_again_after_a_while_only(memory
     counted = []
     real = memory.statistics
 
-    async def count(tenant: str, *, user: str | None = None) -> Statistics:
+    async def count(tenant: str, *, user: str | None = None, conversation: str | None = None) -> Statistics:
         counted.append(user)
         return await real(tenant, user=user)
 

@@ -31,6 +31,7 @@ from threadkeep.store.files.view import Found, Importer, View, digest, parse, re
 from threadkeep.store.filesystem import NEVER, Signature, translating_os_errors
 from threadkeep.store.ledger.ledger import Ledger
 from threadkeep.store.record import Record
+from threadkeep.store.rules import check_entries
 
 _NEW = os.O_RDWR | os.O_CREAT
 
@@ -208,10 +209,11 @@ class ConversationFiles:
                 raise
             yield
 
-    def delete(self, scope: Scope, trashed: Trashed) -> None:
+    def delete(self, scope: Scope, trashed: Trashed, expected_entries: int | None) -> None:
         """Move all files into the trash. The view goes before the journal: alone it would be taken for another
         program's."""
         with self.writing(scope), translating_os_errors():
+            check_entries(self.ledger.tip, expected_entries)
             torn = filesystem.set_aside_files(self._journal.path, "torn")
             marks = [self._mark] if self._mark.exists() else []
             trashed.move_in([*self._view.files(), *torn, *marks], self._journal.path)

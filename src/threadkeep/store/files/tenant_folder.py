@@ -122,11 +122,11 @@ class TenantFolder(TenantLedgers):
         self._note(files)
         return ledger
 
-    def delete(self, scope: Scope, conversation: str, now: datetime) -> None:
+    def delete(self, scope: Scope, conversation: str, now: datetime, expected_entries: int | None) -> None:
         files = self._files(conversation)
         with files.reading(scope) as ledger:
             key = ledger.created_with
-        files.delete(scope, self._trash.new_folder(conversation, now))
+        files.delete(scope, self._trash.new_folder(conversation, now), expected_entries)
         if key is not None and self.created_with(key) == conversation:
             self._key(key).unlink(missing_ok=True)
         self._drop(conversation)

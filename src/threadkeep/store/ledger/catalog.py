@@ -201,9 +201,11 @@ class Catalog:
             if turn.state is TurnState.QUEUED and (turn.scope, turn.conversation) not in open_ones
         ]
 
-    def statistics(self, user: str | None) -> Statistics:
+    def statistics(self, user: str | None, conversation: str | None = None) -> Statistics:
         with self._lock:
-            cards = list(self._cards.values() if user is None else self._of(user))
+            named = self._cards.get(conversation or "")
+            chosen = self._cards.values() if conversation is None else [named] if named else []
+            cards = [card for card in chosen if user in (None, card.conversation.scope.user)]
         return Statistics(
             conversations=len(cards),
             entries=sum(card.conversation.entries for card in cards),

@@ -70,8 +70,8 @@ class TenantLedgers(ABC):
         """Keep a new conversation; `AlreadyExists` if there is one with its id."""
 
     @abstractmethod
-    def delete(self, scope: Scope, conversation: str, now: datetime) -> None:
-        """Put a conversation aside, with everything that belongs to it."""
+    def delete(self, scope: Scope, conversation: str, now: datetime, expected_entries: int | None) -> None:
+        """Put a conversation aside, with everything that belongs to it, unless it has gone on (`check_entries`)."""
 
     @abstractmethod
     def restore(self, scope: Scope, conversation: str) -> None:
@@ -168,7 +168,7 @@ class LedgerStore(EmbeddedStore):
     async def _list(self, asked: ListQuery) -> Sequence[Listed]:
         return await self._read_catalog(asked.tenant, lambda ledgers: ledgers.catalog.listed(asked))
 
-    async def delete(self, scope: Scope, conversation: str) -> None:
+    async def delete(self, scope: Scope, conversation: str, *, expected_entries: int | None = None) -> None:
         check_id(conversation)
 
         def work() -> None:
@@ -176,7 +176,7 @@ class LedgerStore(EmbeddedStore):
             with ledgers.reading(scope, conversation):
                 pass
             with ledgers.lock():
-                ledgers.delete(scope, conversation, self._clock())
+                ledgers.delete(scope, conversation, self._clock(), expected_entries)
 
         await self._run(work)
 
@@ -232,8 +232,8 @@ class LedgerStore(EmbeddedStore):
 
         return await self._read_catalog(scope.tenant, look)
 
-    async def statistics(self, tenant: str, *, user: str | None = None) -> Statistics:
-        return await self._read_catalog(tenant, lambda ledgers: ledgers.catalog.statistics(user))
+    async def statistics(self, tenant: str, *, user: str | None = None, conversation: str | None = None) -> Statistics:
+        return await self._read_catalog(tenant, lambda ledgers: ledgers.catalog.statistics(user, conversation))
 
     async def users(self, tenant: str) -> tuple[str, ...]:
         check_id(tenant)

@@ -12,13 +12,15 @@ from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Jump, Tree
 from threadkeep.conversation.turn import Turn, TurnState
-from threadkeep.errors import AlreadyExists, ConversationNotFound, EntryNotFound, InvalidCursor
+from threadkeep.errors import AlreadyExists, ConversationBusy, ConversationNotFound, EntryNotFound, InvalidCursor
 from threadkeep.store.codec import STATE, Packer, Row, decode, decode_id, decode_text, encode_id
 from threadkeep.store.postgres.jsonb import dump_text, load, load_text, restore
 from threadkeep.store.postgres.pool import Pool
 
 REMEMBERED = 10_000
-REFUSALS = {kind.code: kind for kind in (AlreadyExists, ConversationNotFound, EntryNotFound, InvalidCursor)}
+REFUSALS = {
+    kind.code: kind for kind in (AlreadyExists, ConversationBusy, ConversationNotFound, EntryNotFound, InvalidCursor)
+}
 """What a function may answer instead of a row."""
 
 

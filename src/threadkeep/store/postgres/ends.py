@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from threadkeep.conversation.entry import Entry, Update
+from threadkeep.conversation.entry import Entry, Status, Update
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnChange
 from threadkeep.errors import ConversationNotFound, KeyReused, StoreCorrupt
@@ -48,6 +48,7 @@ class PostgresEnd(NamedTuple):
     id: str
     conversation: int
     version: int
+    status: Status
     tip: Tip
     total: int
     messages: int
@@ -106,6 +107,7 @@ async def read_end(pool: Pool, scope: Scope, conversation: str, where: Place, as
         id=conversation,
         conversation=row["conversation"],
         version=row["version"],
+        status=Status(row["status"]),
         tip=Tip(row["last"], row["head"], row["newest"]),
         total=row["total"],
         messages=row["messages"],
@@ -191,7 +193,7 @@ def _add_change(commit: Commit, record: Record) -> None:
     change = Update()
     for update in updates:
         change = change.model_copy(update=update.model_dump(exclude_none=True))
-    commit.end = commit.end._replace(version=version)
+    commit.end = commit.end._replace(version=version, status=change.status or commit.end.status)
     commit.add(
         "changes",
         (

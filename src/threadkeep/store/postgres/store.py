@@ -114,10 +114,10 @@ class PostgresStore(RuledStore):
             found = [(asked.whose, row) for row in rows]
         return [(to_conversation(scope, row, is_listed=True), row["key"]) for scope, row in found]
 
-    async def delete(self, scope: Scope, conversation: str) -> None:
+    async def delete(self, scope: Scope, conversation: str, *, expected_entries: int | None = None) -> None:
         place = await self._db.place(scope, conversation)
         self._log.forget(place)
-        await self._db.ask("hide", *place, FromNow())
+        await self._db.ask("hide", *place, FromNow(), expected_entries)
 
     async def restore(self, scope: Scope, conversation: str) -> Conversation:
         place = await self._db.place(scope, conversation)
@@ -217,8 +217,9 @@ class PostgresStore(RuledStore):
     ) -> tuple[Entry, ...]:
         return await self._searcher.related(scope, conversation, words, before, limit)
 
-    async def statistics(self, tenant: str, *, user: str | None = None) -> Statistics:
-        row = await self._pool.one("statistics", check_id(tenant), user)
+    async def statistics(self, tenant: str, *, user: str | None = None, conversation: str | None = None) -> Statistics:
+        only = None if conversation is None else encode_id(conversation)
+        row = await self._pool.one("statistics", check_id(tenant), user, only)
         return Statistics(conversations=row["conversations"], entries=row["entries"], bytes=row["bytes"])
 
     async def users(self, tenant: str) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 from threadkeep.conversation.cursor import MAX_SEQ
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import StoreCorrupt
-from threadkeep.store.codec import STATE, Row, decode, decode_id
+from threadkeep.store.codec import STATE, Row, decode, decode_id, encode_id
 from threadkeep.store.paging import Candidate, Listed, ListQuery, activity
 from threadkeep.store.sqlite.log import LISTED, ConversationKey, listed_key
 from threadkeep.store.sqlite.reader import Reader
@@ -145,17 +145,18 @@ def _listed(reader: Reader, asked: ListQuery, row: Sequence[Any]) -> Listed:
     return reader.log_at(scope, listed_key(row)).to_conversation(row), row[0]
 
 
-def statistics(reader: Reader, tenant: str, user: str | None) -> Statistics:
-    """Return how much a tenant, or one user of it, has stored."""
+def statistics(reader: Reader, tenant: str, user: str | None, conversation: str | None) -> Statistics:
+    """Return how much a tenant, or one user or one conversation of it, has stored."""
     keys = reader.owner_keys(tenant, user)
     if keys is None:
         return Statistics()
+    only, asked = ("", keys) if conversation is None else ("AND c.id = ?3", (*keys, encode_id(conversation)))
     conversations, entries, size = reader.db.row(
-        f"SELECT count(*), coalesce(sum(entries), 0), coalesce(sum(bytes), 0) FROM conversation c WHERE {_OF}",
-        keys,
+        f"SELECT count(*), coalesce(sum(entries), 0), coalesce(sum(bytes), 0) FROM conversation c WHERE {_OF} {only}",
+        asked,
     )
-    sql = f"SELECT e.position, e.kind, e.tokens, e.content, e.parts {_LAGGING} AND {_OF}"
-    late = [_unpacked(reader, position, row).size for position, *row in reader.db.execute(sql, keys)]
+    sql = f"SELECT e.position, e.kind, e.tokens, e.content, e.parts {_LAGGING} AND {_OF} {only}"
+    late = [_unpacked(reader, position, row).size for position, *row in reader.db.execute(sql, asked)]
     return Statistics(conversations=conversations, entries=entries + len(late), bytes=size + sum(late))
 
 

@@ -32,14 +32,15 @@ _WHOLE = f"SELECT {CONVERSATION}, crc, entries, updated_at, {SETTINGS}, settings
 
 
 class ConversationKey(NamedTuple):
-    """A conversation that was found: the keys that its rows begin with, its id, its version, and how many entries it
-    has at least."""
+    """A conversation that was found: the keys that its rows begin with, its id, its version, how many entries it has at
+    least, and its status."""
 
     tenant: int
     conversation: int
     id: str
     version: int = 0
     entries: int = 0
+    status: str = Status.ACTIVE
 
 
 class SqliteLog(ConversationLog):

@@ -102,8 +102,8 @@ class SqliteStore(EmbeddedStore):
         with self._snapshot():
             return index.list_conversations(self._reader, asked)
 
-    async def delete(self, scope: Scope, conversation: str) -> None:
-        await self._run(lambda: self._log.hide(scope, conversation))
+    async def delete(self, scope: Scope, conversation: str, *, expected_entries: int | None = None) -> None:
+        await self._run(lambda: self._log.hide(scope, conversation, expected_entries))
 
     async def restore(self, scope: Scope, conversation: str) -> Conversation:
         return await self._run(lambda: self._log.restore(scope, conversation))
@@ -146,9 +146,9 @@ class SqliteStore(EmbeddedStore):
         async with self._searching:
             return await asyncio.to_thread(look)
 
-    async def statistics(self, tenant: str, *, user: str | None = None) -> Statistics:
+    async def statistics(self, tenant: str, *, user: str | None = None, conversation: str | None = None) -> Statistics:
         with self._snapshot():
-            return index.statistics(self._reader, tenant, user)
+            return index.statistics(self._reader, tenant, user, conversation)
 
     async def users(self, tenant: str) -> tuple[str, ...]:
         with translating_sqlite_errors(self._reader.db):

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import Conversation, NewConversation
-from threadkeep.conversation.entry import Entry, Update
+from threadkeep.conversation.entry import Entry, Status, Update
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.scope import Scope
@@ -20,7 +20,7 @@ from threadkeep.conversation.turn import TurnChange
 from threadkeep.errors import AlreadyExists, ConversationNotFound
 from threadkeep.store.codec import STATE, Row, encode_id, microseconds
 from threadkeep.store.record import Chunk, DraftEnd, KeyUse, OpenTurn, Record, Replay, Tip, place_entries
-from threadkeep.store.rules import Verb, entries_of, finishes, key_use, version_after
+from threadkeep.store.rules import Verb, check_entries, entries_of, finishes, key_use, version_after
 from threadkeep.store.sqlite import index
 from threadkeep.store.sqlite.checksums import CONVERSATION, SETTINGS, checksum, row_checksum
 from threadkeep.store.sqlite.log import ConversationKey, SqliteLog
@@ -46,6 +46,7 @@ class SqliteEnd:
     scope: Scope
     log: SqliteLog
     version: int
+    status: Status
     tip: Tip
     messages: int
     open_turns: dict[int, OpenTurn]
@@ -157,6 +158,7 @@ class LogWriter:
                 scope=scope,
                 log=log,
                 version=log.key.version,
+                status=Status(log.key.status),
                 tip=log.tip,
                 messages=log.messages_up_to(log.tip.last),
                 open_turns={turn.number: turn for turn in log.open_turns()},
@@ -225,6 +227,7 @@ class LogWriter:
         _ = self.reader.log_at(end.scope, end.log.key).conversation
         self.db.execute("UPDATE conversation SET version = ? WHERE key = ?", (end.version, end.log.key.conversation))
         for change in (body for body in record.bodies if isinstance(body, Update)):
+            end.status = change.status or end.status
             self.db.execute(
                 "UPDATE conversation SET title = coalesce(?, title), metadata = coalesce(?, metadata), "
                 "status = coalesce(?, status), archived = coalesce(?, archived), model = coalesce(?, model), "
@@ -280,12 +283,13 @@ class LogWriter:
 
     # Deletion
 
-    def hide(self, scope: Scope, conversation: str) -> None:
+    def hide(self, scope: Scope, conversation: str, expected_entries: int | None) -> None:
         """Take the id away."""
-        key = self.reader.log(scope, conversation).key
+        log = self.reader.log(scope, conversation)
+        check_entries(log.tip, expected_entries)
         self.db.execute(
             "UPDATE conversation SET id = NULL, deleted_id = id, deleted_at = ? WHERE key = ?",
-            (microseconds(self.clock()), key.conversation),
+            (microseconds(self.clock()), log.key.conversation),
         )
         self.forget()
 

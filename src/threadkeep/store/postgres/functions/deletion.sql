@@ -2,12 +2,24 @@
 -- until a purge begins, which takes that away. `removal` says when it was deleted; nothing there is content, so that a
 -- purge sees what was deleted in all tenants.
 
--- Make a conversation unreachable at once.
-CREATE FUNCTION threadkeep.hide(p_tenant integer, p_owner integer, p_id bytea, p_now timestamptz, OUT refused text)
-LANGUAGE plpgsql AS $$
+-- Make a conversation unreachable at once, if `p_last` (null: any) is its last entry.
+CREATE FUNCTION threadkeep.hide(
+    p_tenant integer, p_owner integer, p_id bytea, p_now timestamptz, p_last integer, OUT refused text
+) LANGUAGE plpgsql AS $$
 DECLARE hidden bigint;
 BEGIN
     PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
+    IF p_last IS NOT NULL THEN
+        -- Who appends holds a row of `behind`, and needs the conversation's to make one.
+        SELECT c.key INTO hidden FROM threadkeep.conversation c
+        WHERE c.tenant = p_tenant AND c.id = p_id AND c.owner = p_owner FOR UPDATE;
+        PERFORM FROM threadkeep.behind b
+        WHERE b.tenant = p_tenant AND b.owner = p_owner AND b.conversation = hidden FOR UPDATE;
+        IF (SELECT c.last FROM threadkeep.conversation_now c WHERE c.tenant = p_tenant AND c.key = hidden) <> p_last THEN
+            refused := 'conversation_busy';
+            RETURN;
+        END IF;
+    END IF;
     UPDATE threadkeep.conversation c SET id = NULL, deleted_id = p_id
     WHERE c.tenant = p_tenant AND c.id = p_id AND c.owner = p_owner RETURNING c.key INTO hidden;
     IF NOT FOUND THEN

@@ -395,14 +395,14 @@ BEGIN
 END $$;
 
 CREATE FUNCTION threadkeep.statistics(
-    p_tenant text, p_user text, OUT conversations bigint, OUT entries bigint, OUT bytes bigint
+    p_tenant text, p_user text, p_id bytea, OUT conversations bigint, OUT entries bigint, OUT bytes bigint
 ) LANGUAGE plpgsql STABLE AS $$
 DECLARE here record;
 BEGIN
     SELECT * INTO here FROM threadkeep.scope(p_tenant, p_user);
     SELECT count(*), coalesce(sum(c.last), 0), coalesce(sum(c.total), 0) INTO conversations, entries, bytes
     FROM threadkeep.conversation_now c
-    WHERE c.tenant = here.tenant AND (p_user IS NULL OR c.owner = here.owner);
+    WHERE c.tenant = here.tenant AND (p_user IS NULL OR c.owner = here.owner) AND (p_id IS NULL OR c.id = p_id);
 END $$;
 
 CREATE FUNCTION threadkeep.turns(p_tenant integer, p_owner integer, p_id bytea)

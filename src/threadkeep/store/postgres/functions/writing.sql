@@ -7,14 +7,14 @@
 CREATE FUNCTION threadkeep.end_of(
     p_tenant integer, p_owner integer, p_id bytea, p_parent integer, p_queued integer, p_key bytea
 ) RETURNS TABLE (
-    conversation bigint, version integer, last integer, head integer, newest integer, total bigint, messages integer,
+    conversation bigint, version integer, status text, last integer, head integer, newest integer, total bigint, messages integer,
     turns threadkeep.turn[], pieces integer, message bytea, turn integer, characters integer, bytes integer,
     is_on_branch boolean, follower integer, queued jsonb, made_in bigint, digest bytea, first_made integer, last_made integer
 ) LANGUAGE plpgsql STABLE AS $$
 BEGIN
     PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
     RETURN QUERY
-    SELECT c.key, c.version, c.last, c.head, c.newest, c.total, c.messages,
+    SELECT c.key, c.version, c.status, c.last, c.head, c.newest, c.total, c.messages,
            ARRAY(SELECT t FROM threadkeep.turn t WHERE t.tenant = p_tenant AND t.conversation = c.key ORDER BY t.number),
            d.number, d.message, d.turn, d.ends, d.bytes,
            threadkeep.is_on_branch(p_tenant, c.key, p_parent), threadkeep.follower(p_tenant, c.key, p_parent),

@@ -1,0 +1,103 @@
+"""Abandoned conversations: still readable, active again with a new message, and never taken from who has come back."""
+
+import asyncio
+
+import pytest
+
+from threadkeep.conversation.entry import Status, Update
+from threadkeep.errors import ConversationBusy, ConversationNotFound
+from threadkeep.store.base import Store
+from threadkeep.store.values import Append, Statistics
+from threadkeep.testing.conformance.refusal import refused
+from threadkeep.testing.samples import ADA, BOB, asked, new, run, say, texts_of
+from threadkeep.testing.stores import OpenAnother
+
+ABANDONED = Update(status=Status.ABANDONED)
+
+
+async def _abandoned(store: Store) -> str:
+    name = await new(store, ADA, "hello")
+    await store.update(ADA, name, ABANDONED)
+    return name
+
+
+@pytest.mark.asyncio
+class TestAbandonment:
+    async def test_an_abandoned_conversation_can_be_read_and_listed(self, store: Store) -> None:
+        name = await _abandoned(store)
+        assert (await store.get(ADA, name)).status is Status.ABANDONED
+        assert texts_of(await store.newest(ADA, name)) == ["hello"]
+        (listed,) = (await store.list(ADA, status=Status.ABANDONED)).items
+        assert listed.id == name
+
+    async def test_a_new_message_makes_it_active_again_in_the_same_step(
+        self, store: Store, open_another: OpenAnother
+    ) -> None:
+        other = await open_another()
+        for write in (say, run):
+            name = await _abandoned(store)
+            await write(other, name, "back again")
+            there = await other.get(ADA, name)
+            assert (there.status, there.version) == (Status.ACTIVE, 3)
+            entry = await store.entry(ADA, name, there.entries)
+            assert entry.body == Update(status=Status.ACTIVE)
+            assert await store.get(ADA, name) == there
+            await say(store, name, "and again")
+            assert (await store.get(ADA, name)).version == 3
+        await other.close()
+
+    async def test_a_message_that_is_queued_makes_it_active_again(self, store: Store) -> None:
+        name = await new(store, ADA)
+        await run(store, name)
+        await store.update(ADA, name, ABANDONED)
+        begun = await run(store, name, "queued")
+        assert begun.lease is None
+        assert (await store.get(ADA, name)).status is Status.ACTIVE
+
+    async def test_a_title_leaves_it_abandoned_and_a_message_leaves_others_as_they_are(self, store: Store) -> None:
+        name = await _abandoned(store)
+        await store.update(ADA, name, Update(title="later"))
+        assert (await store.get(ADA, name)).status is Status.ABANDONED
+        await store.update(ADA, name, Update(status=Status.COMPLETED))
+        await say(store, name, "one more")
+        assert (await store.get(ADA, name)).status is Status.COMPLETED
+
+    async def test_what_was_decided_by_an_older_log_is_refused(self, store: Store, open_another: OpenAnother) -> None:
+        other, name = await open_another(), await new(store, ADA, "hello")
+        seen = (await store.get(ADA, name)).entries
+        await say(other, name, "still here")
+        async with refused(store, ConversationBusy):
+            await store.delete(ADA, name, expected_entries=seen)
+        async with refused(store, ConversationBusy):
+            await store.update(ADA, name, ABANDONED, expected_entries=seen)
+        await store.update(ADA, name, ABANDONED, expected_entries=seen + 1)
+        await store.delete(ADA, name, expected_entries=seen + 2)
+        async with refused(store, ConversationNotFound):
+            await store.delete(ADA, name, expected_entries=seen + 2)
+        await other.close()
+
+    async def test_of_a_message_and_a_deletion_at_once_one_wins(self, store: Store, open_another: OpenAnother) -> None:
+        other = await open_another()
+        for number in range(20):
+            name = await new(store, ADA, "hello", name=f"c{number}")
+            said, deleted = await asyncio.gather(
+                other.append(ADA, name, Append(bodies=(asked("me first"),))),
+                store.delete(ADA, name, expected_entries=1),
+                return_exceptions=True,
+            )
+            if isinstance(deleted, ConversationBusy):
+                assert not isinstance(said, BaseException)
+                assert (await store.get(ADA, name)).entries == 2
+            else:
+                assert (type(said), deleted) == (ConversationNotFound, None)
+        await other.close()
+
+    async def test_what_one_conversation_takes_is_counted(self, store: Store) -> None:
+        name = await new(store, ADA, "12345", "é")
+        await new(store, ADA, "more")
+        await new(store, BOB, "x", name="bobs")
+        assert await store.statistics("acme", conversation=name) == Statistics(conversations=1, entries=2, bytes=7)
+        assert (await store.statistics("acme", user="ada", conversation=name)).bytes == 7
+        for elsewhere in ({"user": "ada", "conversation": "bobs"}, {"conversation": "missing"}):
+            assert await store.statistics("acme", **elsewhere) == Statistics()
+        assert await store.statistics("umbrella", conversation=name) == Statistics()
