@@ -15,6 +15,7 @@ from threadkeep.conversation.entry import Approval, Entry, Update
 from threadkeep.conversation.events import Event, MessageCompleted, TurnEnded, TurnWaiting
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message, Role, ToolCall
+from threadkeep.conversation.parts import split_text
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State
 from threadkeep.conversation.tree import Tree
@@ -87,14 +88,15 @@ class ConversationHandle:
     @checked
     async def send(
         self,
-        content: str,
+        content: str | list[Any],
         *,
         parent: int | None = None,
         expected_head: int | None = None,
         policy: BusyPolicy | str = BusyPolicy.QUEUE,
         key: Key | None = None,
     ) -> "TurnHandle":
-        """Send a message; when this returns it is stored for ever and its turn runs or is queued.
+        """Send a message, a text or a list of parts; when this returns it is stored for ever and its turn runs or is
+        queued.
 
         `parent` continues another entry than the head (a branch); the same `key` sends the same message only once.
         """
@@ -102,12 +104,15 @@ class ConversationHandle:
             chosen = BusyPolicy(policy)
         except ValueError:
             raise InvalidValue(f"A policy is one of {', '.join(BusyPolicy)}.") from None
+        text, parts = (content, ()) if isinstance(content, str) else split_text(content)
+        said = [part.model_dump(mode="json") for part in parts]
         sending = Sending(
-            content=content,
+            content=text,
+            parts=parts,
             parent=parent,
             expected_head=expected_head,
             policy=chosen,
-            key=self._key("send", key, [content, parent]),
+            key=self._key("send", key, [text, *said, parent]),
         )
         return self._begun(await accept(self._runner, self.scope, self.id, sending))
 

@@ -6,13 +6,13 @@ own exceptions never leave `store/`.
 
     ThreadkeepError
     ├── InvalidInput             the caller must change what it sends
-    │   ├── InvalidId, InvalidText, InvalidValue, UnknownRole, TooDeep,
+    │   ├── InvalidId, InvalidText, InvalidValue, UnknownRole, TooDeep, InvalidPart, TooManyParts,
     │   │   ContentTooLarge (MetadataTooLarge, SystemTooLarge)
     │   ├── InvalidCursor, InvalidLimit, InvalidSearch, InvalidParent, InvalidStoreUrl, IllegalTransition,
     │   │   InvalidPeriod, RetentionDeletesActive, HoldOnNobody
     │   └── InvalidImport (UnknownFormat, ImportDamaged, ImportTooLarge, UnsafeArchive)
     ├── NotFound                 missing, or somebody else's: the answer is the same
-    │   └── ConversationNotFound, EntryNotFound, TurnNotFound, KeyNotFound, HoldNotFound
+    │   └── ConversationNotFound, EntryNotFound, TurnNotFound, KeyNotFound, HoldNotFound, FileNotFound
     ├── Conflict                 right in itself, but the world moved on
     │   └── AlreadyExists, StaleHead, StaleVersion, KeyReused, ConversationBusy, LeaseLost, DraftMismatch,
     │       ImportConflict, LegalHold
@@ -80,6 +80,14 @@ class SystemTooLarge(ContentTooLarge, code="system_too_large"):
 
 class TooDeep(InvalidInput, code="too_deep"):
     """Structured data may be nested at most 64 levels deep."""
+
+
+class InvalidPart(InvalidInput, code="invalid_part"):
+    """A part of a message has the wrong type or shape, or does not belong into it."""
+
+
+class TooManyParts(InvalidInput, code="too_many_parts"):
+    """A message has at most 100 parts beside its text."""
 
 
 class InvalidCursor(InvalidInput, code="invalid_cursor"):
@@ -160,6 +168,10 @@ class KeyNotFound(NotFound, code="key_not_found"):
 
 class HoldNotFound(NotFound, code="hold_not_found"):
     """There is no such legal hold."""
+
+
+class FileNotFound(NotFound, code="file_not_found"):
+    """There is no such file."""
 
 
 class Conflict(ThreadkeepError, code="conflict"):

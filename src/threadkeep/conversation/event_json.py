@@ -91,5 +91,7 @@ def _position(what: MessageCompleted | ToolReturned) -> dict[str, Any]:
 
 
 def message_json(message: Message) -> dict[str, Any]:
-    """Return a message as clients see it."""
+    """Return a message as clients see it: what only the provider of its model can read is left out."""
+    if message.parts:
+        return message.model_dump(mode="json", exclude={"kind": True, "parts": {"__all__": {"payload"}}})
     return message.model_dump(mode="json", exclude={"kind"})

@@ -47,8 +47,8 @@ class ExportedConversation(Value):
 
 
 def _check_free_form(body: object) -> object:
-    """Check a body that may hold blocks of an unknown kind; the fields of all others are checked by their types."""
-    if isinstance(body, dict) and (body.get("kind") != "message" or body.get("blocks")):
+    """Check a body that may hold blocks or parts of an unknown kind; all other fields are checked by their types."""
+    if isinstance(body, dict) and (body.get("kind") != "message" or body.get("blocks") or body.get("parts")):
         check_json(body)
     return body
 

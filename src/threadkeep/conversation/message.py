@@ -7,8 +7,9 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from threadkeep.conversation.blocks import AnyBlock
 from threadkeep.conversation.ids import Id, new_id
+from threadkeep.conversation.parts import Parts, Reasoning
 from threadkeep.conversation.value import JsonObject, Moment, Text, Value
-from threadkeep.errors import InvalidValue, UnknownRole
+from threadkeep.errors import InvalidPart, InvalidValue, UnknownRole
 
 
 class Role(StrEnum):
@@ -60,12 +61,14 @@ class Usage(Value):
 
 
 class Message(Value):
-    """One message. `tokens` is its size for the context; `started_at` is when its first character was written."""
+    """One message. Its text is `content`, `parts` are what it has beside it: see `parts`. `tokens` is its size for the
+    context; `started_at` is when its first character was written."""
 
     kind: Literal["message"] = "message"
     id: Id = Field(default_factory=new_id)
     role: Annotated[Role, BeforeValidator(check_role)]
     content: Text = ""
+    parts: Parts = Field(default=(), exclude_if=lambda parts: not parts)
     blocks: tuple[AnyBlock, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
     tool_result: ToolResult | None = None
@@ -82,4 +85,9 @@ class Message(Value):
             raise InvalidValue("A tool message, and no other, has a tool_result.")
         if self.tool_calls and self.role is not Role.ASSISTANT:
             raise InvalidValue("Only an assistant message has tool_calls.")
+        for part in self.parts:
+            if part.at > len(self.content):
+                raise InvalidPart("A part stands behind at most as many characters as the text has.")
+            if isinstance(part, Reasoning) and self.role is not Role.ASSISTANT:
+                raise InvalidPart("Only an assistant message has reasoning.")
         return self

@@ -4,12 +4,24 @@ checked by their own types.
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictBool
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    StrictBool,
+    ValidatorFunctionWrapHandler,
+    WithJsonSchema,
+    WrapValidator,
+)
 
 from threadkeep.conversation.entry import Status
 from threadkeep.conversation.ids import Id, check_id
+from threadkeep.conversation.parts import MAX_PARTS
 from threadkeep.conversation.turn import BusyPolicy
-from threadkeep.conversation.value import JsonObject, Text, check_text
+from threadkeep.conversation.value import JsonObject, Text, check_json, check_text
 from threadkeep.errors import ConversationNotFound, InvalidId
 
 Seq = Annotated[
@@ -20,6 +32,34 @@ Seq = Annotated[
 Title = Annotated[str, Field(max_length=500, examples=["Holidays"]), BeforeValidator(check_text)]
 ModelName = Annotated[str, Field(min_length=1, max_length=200, examples=["demo"]), BeforeValidator(check_text)]
 Reason = Annotated[str, Field(max_length=2000), BeforeValidator(check_text)]
+
+
+def _parts_or_text(given: Any, check: ValidatorFunctionWrapHandler) -> Any:
+    """Take a list of parts as it is: whoever stores the message checks them."""
+    return check_json(given) if isinstance(given, list) and given else check(given)
+
+
+_PART = {
+    "type": "object",
+    "required": ["type"],
+    "properties": {"type": {"type": "string", "minLength": 1, "maxLength": 64}},
+}
+Content = Annotated[
+    str,
+    Field(min_length=1),
+    BeforeValidator(check_text),
+    WrapValidator(_parts_or_text),
+    PlainSerializer(lambda content: content),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "minLength": 1},
+                {"type": "array", "minItems": 1, "maxItems": MAX_PARTS, "items": _PART},
+            ],
+            "examples": ["What can you do?"],
+        }
+    ),
+]
 
 
 def _path_id(text: str) -> str:
@@ -61,9 +101,10 @@ class PatchBody(Body):
 
 
 class SendBody(Body):
-    """A message. `parent` left out continues the head, null begins anew, another entry makes a branch."""
+    """A message: text, or a list of parts. `parent` left out continues the head, null begins anew, another entry makes
+    a branch."""
 
-    content: Text = Field(min_length=1, examples=["What can you do?"])
+    content: Content
     parent: Seq | None = None
     expected_head: Seq | None = None
     policy: BusyPolicy = BusyPolicy.QUEUE

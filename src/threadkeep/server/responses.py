@@ -11,17 +11,19 @@ from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.event_json import message_json
 from threadkeep.conversation.message import Message, ToolCall, ToolResult, Usage
+from threadkeep.conversation.parts import AnyPart
 from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import Failure, Turn, TurnChange, TurnState
 from threadkeep.conversation_handle import ConversationHandle
 
 
 def _any_of(schema: dict[str, Any]) -> None:
-    """Say that a block may fit more than one schema: that of an unknown kind, which any block fits, is among them."""
+    """Say that a block or part may fit more than one schema: that of an unknown kind, which any fits, is among them."""
     schema["items"] = {"anyOf": schema["items"]["oneOf"]}
 
 
 ShownBlocks = Annotated[list[AnyBlock], Field(json_schema_extra=_any_of)]
+ShownParts = Annotated[list[AnyPart], Field(json_schema_extra=_any_of, exclude_if=lambda parts: not parts)]
 
 
 class Shown(BaseModel):
@@ -68,11 +70,13 @@ class ShownPlace(Shown):
 
 
 class ShownContent(Shown):
-    """What a message holds; `tool_result` says how the call went that it answers, `tool_trace` what a turn noted."""
+    """What a message holds; `parts` are what it has beside the text, and left out if that is nothing; `tool_result`
+    says how the call went that it answers, `tool_trace` what a turn noted."""
 
     id: str
     role: str
     content: str
+    parts: ShownParts = []
     blocks: ShownBlocks
     tool_calls: list[ToolCall]
     tool_result: ToolResult | None

@@ -344,6 +344,6 @@ def next_limit(limit: int, page: Sequence[Entry]) -> int:
 def _characters(entry: Entry) -> int:
     """Return about how much text an entry holds; what most entries are is seen at a glance."""
     body = entry.body
-    if isinstance(body, Message) and not (body.blocks or body.tool_calls or body.tool_trace):
+    if isinstance(body, Message) and not (body.parts or body.blocks or body.tool_calls or body.tool_trace):
         return len(body.content)
     return len(body.model_dump_json())

@@ -105,6 +105,7 @@ def encode(body: Body) -> Row:
 
 
 _BARE: dict[str, Any] = {
+    "parts": (),
     "blocks": (),
     "tool_calls": (),
     "tool_result": None,
@@ -164,6 +165,7 @@ def _decode(row: Row) -> Body:
         id=decode_id(row.id or b""),
         role=_ROLES[row.kind // 2],
         content=row.content,
+        parts=bare["parts"],
         blocks=bare["blocks"],
         tool_calls=bare["tool_calls"],
         tool_result=bare["tool_result"],

@@ -9,6 +9,7 @@ from threadkeep.conversation.blocks import Block, Chart, Citation, Narrative, Ra
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, MessageStatus, Role
+from threadkeep.conversation.parts import Attachment, CitationPart, Part, Reasoning
 from threadkeep.text.grids import Grid, charted, compared, field_text, ranked, tabled
 
 UNTITLED = "Conversation"
@@ -52,18 +53,34 @@ def _about(conversation: Conversation) -> str:
 
 def _message(message: Message, at: datetime, names: dict[str, str]) -> Iterator[str]:
     yield f"## {_speaker(message, names)}, {_moment(at)}"
+    yield from (part_markdown(part) for part in message.parts if isinstance(part, Reasoning))
     if message.tool_result is not None:
         if message.tool_result.error:
             yield f"*Failed: {_one_line(message.tool_result.error)}*"
         yield _fenced(message.content)
     elif message.content:
         yield message.content
+    yield from (part_markdown(part) for part in message.parts if not isinstance(part, Reasoning))
     yield from map(block_markdown, message.blocks)
     for call in message.tool_calls:
         yield f"Calls `{call.name}`:"
         yield _fenced(json.dumps(call.args, ensure_ascii=False, indent=2), "json")
     if message.status is MessageStatus.INTERRUPTED:
         yield "*(cut off here)*"
+
+
+def part_markdown(part: Part) -> str:
+    """Return a part; a type that is not known is shown as its JSON."""
+    match part:
+        case Attachment():
+            return f"*Attached {_one_line(part.label)}*"
+        case Reasoning():
+            took = f" for {part.duration:g} s" if part.duration is not None else ""
+            return "\n".join(f"> {line}".rstrip() for line in (f"*Thought{took}*", "", *part.text.split("\n")))
+        case CitationPart():
+            return f"*Source: {_one_line(part.title or part.source)}*"
+        case _:
+            return _fenced(json.dumps(part.model_dump(mode="json"), ensure_ascii=False, indent=2), "json")
 
 
 def _speaker(message: Message, names: dict[str, str]) -> str:

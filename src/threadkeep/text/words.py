@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from threadkeep.conversation.entry import Body
 from threadkeep.conversation.message import Message
+from threadkeep.conversation.parts import Reasoning
 from threadkeep.conversation.value import check_text
 from threadkeep.text.stems import forms
 from threadkeep.text.stop_words import BY_LANGUAGE, language_of
@@ -47,12 +48,17 @@ class Word(NamedTuple):
 
 
 def searchable(body: Body) -> str:
-    """Return the text of a body that can be found: content and blocks of messages; nothing of other entries."""
+    """Return the text of a body that can be found: content, blocks and parts of messages; nothing of other entries.
+
+    What a model thought is not what it said, and cannot be found.
+    """
     if not isinstance(body, Message):
         return ""
-    if not body.blocks:
+    if not body.blocks and not body.parts:
         return body.content[:INDEXED_CHARACTERS]
-    texts = [body.content, *(text for block in body.blocks for text in _texts(block.model_dump(exclude={"type"})))]
+    beside = (*body.blocks, *(part for part in body.parts if not isinstance(part, Reasoning)))
+    unsaid = {"type", "file", "media_type"}
+    texts = [body.content, *(text for each in beside for text in _texts(each.model_dump(exclude=unsaid)))]
     return "\n".join(text for text in texts if text)[:INDEXED_CHARACTERS]
 
 

@@ -12,6 +12,7 @@ from threadkeep.conversation.blocks import Block, Chart, Citation, Narrative, Ra
 from threadkeep.conversation.entry import Approval, Body, HeadChoice, Status, Summary, Update
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall, ToolResult, Usage
+from threadkeep.conversation.parts import Attachment, CitationPart, Data, Part, Reasoning
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.errors import StoreCorrupt
@@ -40,12 +41,27 @@ blocks: st.SearchStrategy[Block] = st.one_of(
     objects.map(lambda more: Narrative.model_validate({**more, "type": "narrative", "text": "x"})),
 )
 calls = st.builds(ToolCall, id=some.map(lambda t: t[:255]), name=some.map(lambda t: t[:64]), args=objects)
+parts: st.SearchStrategy[Part] = st.one_of(
+    st.builds(
+        Attachment,
+        type=st.sampled_from(["image", "audio", "file"]),
+        file=ids,
+        name=st.sampled_from(["", "x.png", "日本語.pdf"]),
+        media_type=st.just("image/png"),
+        size=st.none() | counts,
+    ),
+    st.builds(Reasoning, text=text, model=st.none() | some, payload=st.none() | objects, duration=st.none() | counts),
+    st.builds(CitationPart, source=text, title=st.none() | some),
+    st.builds(Data, data=objects),
+    objects.map(lambda more: Part.model_validate({**more, "type": "from_the_future", "at": 0})),
+)
 usages = st.builds(Usage, input_tokens=counts, output_tokens=counts, cached_tokens=counts)
 
 
 def _message(role: Role, **fields: Any) -> Message:
     if role is not Role.ASSISTANT:
         fields.pop("tool_calls", None)
+        fields["parts"] = tuple(part for part in fields["parts"] if not isinstance(part, Reasoning))
     if role is Role.TOOL:
         fields["tool_result"] = ToolResult(tool_call_id="call", duration_ms=3, error=fields["content"] or None)
     return Message(role=role, **fields)
@@ -56,6 +72,7 @@ messages = st.builds(
     st.sampled_from(Role),
     id=ids,
     content=text,
+    parts=st.lists(parts, max_size=3).map(tuple),
     blocks=st.lists(blocks, max_size=3).map(tuple),
     tool_calls=st.lists(calls, max_size=2).map(tuple),
     tool_trace=st.lists(objects, max_size=2).map(tuple),

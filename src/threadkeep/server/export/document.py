@@ -14,6 +14,7 @@ from threadkeep.conversation.blocks import Block, Chart, Citation, Narrative, Ra
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, MessageStatus, Role
+from threadkeep.conversation.parts import Attachment, CitationPart, Part, Reasoning
 from threadkeep.server.export.charts import CHART_STYLE, chart_svg
 from threadkeep.server.export.text import json_text, prose, safe, verbatim
 from threadkeep.text.grids import Grid, charted, compared, field_text, ranked, series_of, tabled
@@ -82,6 +83,7 @@ def _article(message: Message, at: datetime) -> str:
 
 
 def _parts(message: Message) -> Iterator[str]:
+    yield from (_part(part) for part in message.parts if isinstance(part, Reasoning))
     result = message.tool_result
     if result is not None:
         took = f" in {result.duration_ms} ms" if result.duration_ms is not None else ""
@@ -89,11 +91,26 @@ def _parts(message: Message) -> Iterator[str]:
         yield _folded(f"Result of {safe(result.tool_call_id)}{took}{failed}", message.content)
     elif message.content:
         yield prose(message.content, breaks=message.role is Role.USER)
+    yield from (_part(part) for part in message.parts if not isinstance(part, Reasoning))
     yield from map(_block, message.blocks)
     for call in message.tool_calls:
         yield _folded(f"Calls {safe(call.name)} as {safe(call.id)}", json_text(call.args))
     if message.status is MessageStatus.INTERRUPTED:
         yield '<p class="note">(cut off here)</p>'
+
+
+def _part(part: Part) -> str:
+    """Return one part; a type that is not known is shown as its JSON."""
+    match part:
+        case Attachment():
+            return f'<p class="note" dir="auto">Attached {safe(part.label)}</p>'
+        case Reasoning():
+            took = f" for {part.duration:g} s" if part.duration is not None else ""
+            return _folded(f"Thought{took}", part.text)
+        case CitationPart():
+            return f'<p class="note" dir="auto">Source: {safe(part.title or part.source)}</p>'
+        case _:
+            return verbatim(json_text(part.model_dump(mode="json")))
 
 
 def _folded(summary: str, content: str) -> str:

@@ -8,6 +8,7 @@ from threadkeep.conversation.blocks import Block, Narrative, Table
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Approval, Summary, Update
 from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall, ToolResult, Usage
+from threadkeep.conversation.parts import Attachment, Part, Reasoning
 from threadkeep.conversation.state import StateChange
 from threadkeep.errors import (
     ContentTooLarge,
@@ -38,6 +39,11 @@ RICH = Message(
     id="caller.made-id_1",
     role=Role.ASSISTANT,
     content="See the table.",
+    parts=(
+        Reasoning(text="hm \x00", model="demo:one", payload={"signature": "x\x00", "z": 1, "a": [None]}, duration=1.5),
+        Attachment(type="image", file="f-1", name="日本語.png", media_type="image/png", size=3, at=4),
+        Part.model_validate({"type": "from_the_future", "z": 1, "a": {"deep": [True, "\x00", 1e300, -0.5]}}),
+    ),
     blocks=(
         Narrative(text="prose \x00"),
         Table(columns=["a", "b"], rows=[[1, "x"], [None, 2.5]]),

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message, Role
+from threadkeep.conversation.parts import Attachment, Part
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import BusyPolicy, Turn, TurnState
-from threadkeep.errors import InvalidParent, LeaseLost
+from threadkeep.errors import FileNotFound, InvalidParent, LeaseLost
 from threadkeep.store.base import ROOT
 from threadkeep.store.paging import backwards
 from threadkeep.store.values import Begin, Begun
@@ -17,9 +18,11 @@ from threadkeep.turn.runner import TurnRunner
 
 @dataclass(frozen=True, kw_only=True)
 class Sending:
-    """A message on its way in. Without content the entry `parent` is answered again."""
+    """A message on its way in, its text and what it has beside it. Without content the entry `parent` is answered
+    again."""
 
     content: str | None
+    parts: tuple[Part, ...] = ()
     parent: int | None = None
     expected_head: int | None = None
     policy: BusyPolicy = BusyPolicy.QUEUE
@@ -34,7 +37,7 @@ async def accept(runner: TurnRunner, scope: Scope, conversation: str, sending: S
         active = await _active(runner, scope, conversation)
         if active is not None and sending.policy is BusyPolicy.ROLLBACK:
             parent = await _before(runner, active)
-    message = None if sending.content is None else _message(runner, sending.content)
+    message = None if sending.content is None else _message(runner, sending.content, sending.parts)
     begin = Begin(
         message=message,
         parent=parent,
@@ -76,8 +79,10 @@ async def _make_way(runner: TurnRunner, scope: Scope, conversation: str, active:
         return  # it has just ended by itself
 
 
-def _message(runner: TurnRunner, content: str) -> Message:
-    return runner.deps.counted(Message(id=runner.deps.ids(), role=Role.USER, content=content))
+def _message(runner: TurnRunner, content: str, parts: tuple[Part, ...]) -> Message:
+    if any(isinstance(part, Attachment) for part in parts):
+        raise FileNotFound  # files are not kept yet
+    return runner.deps.counted(Message(id=runner.deps.ids(), role=Role.USER, content=content, parts=parts))
 
 
 async def _active(runner: TurnRunner, scope: Scope, conversation: str) -> Turn | None:

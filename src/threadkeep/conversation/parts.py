@@ -1,0 +1,175 @@
+"""Parts: what a message has beside its text: pictures, files, reasoning, citations, data.
+
+The text of a message is its `content`, one string. Each part says how many characters of it stand before it (`at`), so
+that text is kept once and a message of plain text has no parts at all. A part keeps every field that it was given, also
+of a type that this release does not know. The bytes of a file are never in a message: an attachment names it.
+"""
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    TypeAdapter,
+    ValidationError,
+    WrapValidator,
+    model_validator,
+)
+
+from threadkeep.conversation.ids import Id
+from threadkeep.conversation.value import JsonObject, Text, Value, check_json, check_text
+from threadkeep.errors import InvalidPart, TooManyParts
+
+MAX_PARTS = 100
+MAX_NAME = 255
+BETWEEN_TEXTS = "\n\n"
+"""What stands between two texts that were sent as parts of their own."""
+
+
+def _is_missing(value: object) -> bool:
+    return value is None or value == ""
+
+
+def check_file_name(name: object) -> str:
+    """Return the name of a file, which is shown to people: no path, nothing unseen, nothing that turns text around."""
+    text = check_text(name)
+    if len(text) > MAX_NAME or text in (".", "..") or any(mark in text for mark in "/\\"):
+        raise InvalidPart(f"The name of a file has at most {MAX_NAME} characters and is no path.")
+    if any(unicodedata.category(character) in ("Cc", "Cf", "Zl", "Zp") for character in text):
+        raise InvalidPart("The name of a file has no control characters.")
+    return text
+
+
+class Part(Value):
+    """A part of a message, of any type; further fields are kept as they are."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+    type: Text = Field(min_length=1, max_length=64)
+    at: int = Field(default=0, ge=0, exclude_if=lambda at: not at)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_json(cls, fields: Any) -> Any:
+        return fields if isinstance(fields, Part) else check_json(fields)
+
+
+class Attachment(Part):
+    """A stored file, by its id; `image` is one to look at, `audio` one to listen to, `file` any other."""
+
+    type: Literal["image", "audio", "file"]
+    file: Id
+    name: Annotated[str, BeforeValidator(check_file_name)] = Field(default="", exclude_if=_is_missing)
+    media_type: Annotated[Text, Field(pattern=r"^[a-z0-9][a-z0-9!#$&^_.+-]{0,63}/[a-z0-9][a-z0-9!#$&^_.+-]{0,63}$")]
+    size: int | None = Field(default=None, ge=0, exclude_if=_is_missing)
+
+    @property
+    def label(self) -> str:
+        """The attachment in words, for whoever cannot look at it."""
+        size = "" if self.size is None else f", {self.size:,} bytes"
+        return f"{self.type} {self.name or self.file} ({self.media_type}{size})"
+
+
+class Reasoning(Part):
+    """What a model thought before it spoke, as far as it shows it, and how many seconds it took.
+
+    `payload` is the provider's own form of it, sent back as it came to the same `model` and to no other. `call` is
+    the id of the tool call that it stands before, if it is not before all of them.
+    """
+
+    type: Literal["reasoning"] = "reasoning"
+    text: Text = Field(default="", exclude_if=_is_missing)
+    duration: float | None = Field(default=None, ge=0, exclude_if=_is_missing)
+    model: Text | None = Field(default=None, exclude_if=_is_missing)
+    payload: JsonObject | None = Field(default=None, exclude_if=_is_missing)
+    call: Text | None = Field(default=None, exclude_if=_is_missing)
+
+
+class CitationPart(Part):
+    """Where a statement comes from."""
+
+    type: Literal["citation"] = "citation"
+    source: Text
+    title: Text | None = Field(default=None, exclude_if=_is_missing)
+    text: Text | None = Field(default=None, exclude_if=_is_missing)
+
+
+class Data(Part):
+    """Something for programs to read."""
+
+    type: Literal["data"] = "data"
+    data: JsonObject
+
+
+_TAGS = {"image": "attachment", "audio": "attachment", "file": "attachment"} | {
+    name: name for name in ("reasoning", "citation", "data")
+}
+
+
+def _tag(value: Any) -> str:
+    kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
+    return _TAGS.get(kind, "other") if isinstance(kind, str) else "other"
+
+
+AnyPart = Annotated[
+    Annotated[Attachment, Tag("attachment")]
+    | Annotated[Reasoning, Tag("reasoning")]
+    | Annotated[CitationPart, Tag("citation")]
+    | Annotated[Data, Tag("data")]
+    | Annotated[Part, Tag("other")],
+    Discriminator(_tag),
+]
+
+
+def _check_parts(given: Any, check: Any) -> Any:
+    """Check parts, and say what is wrong in an error of our own tree."""
+    if isinstance(given, list | tuple) and len(given) > MAX_PARTS:
+        raise TooManyParts
+    try:
+        return check(given)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        place = ".".join(str(step) for step in wrong["loc"])
+        raise InvalidPart(f"The part {place} is not valid: {wrong['msg']}.") from None
+
+
+Parts = Annotated[tuple[AnyPart, ...], WrapValidator(_check_parts)]
+_PARTS: TypeAdapter[tuple[Part, ...]] = TypeAdapter(Parts)
+
+
+def split_text(given: Sequence[Any]) -> tuple[str, tuple[Part, ...]]:
+    """Return a list of parts, texts among them, as the text of them and the parts beside it."""
+    if len(given) > MAX_PARTS:
+        raise TooManyParts
+    content, beside = "", list[Any]()
+    for part in given:
+        fields = part.model_dump() if isinstance(part, Part) else part
+        if not isinstance(fields, dict):
+            raise InvalidPart("A part is an object with a type.")
+        if fields.get("type") == "text":
+            if set(fields) - {"type", "text", "at"}:
+                raise InvalidPart("A part of the type text has a text and nothing else.")
+            text = check_text(fields.get("text"))
+            content += (BETWEEN_TEXTS if content and text else "") + text
+        else:
+            beside.append(fields | {"at": len(content)})
+    if not content and not beside:
+        raise InvalidPart("A message has a part that says something.")
+    return content, _PARTS.validate_python(beside)
+
+
+def in_order(content: str, parts: Sequence[Part]) -> Iterator[str | Part]:
+    """Yield the text of a message piece by piece, and its parts where they stand."""
+    done = 0
+    for part in sorted(parts, key=lambda part: part.at):
+        at = min(part.at, len(content))
+        if at > done:
+            yield content[done:at]
+            done = at
+        yield part
+    if content[done:]:
+        yield content[done:]

@@ -1,0 +1,57 @@
+"""Messages with parts over HTTP: what may be sent, what comes back, and what is refused with nothing stored."""
+
+from typing import Any
+
+import pytest
+
+from tests.unit.server.serving import conversation, served
+
+SENT: list[dict[str, Any]] = [
+    {"type": "text", "text": "What is this?"},
+    {"type": "data", "data": {"rows": [1, 2]}},
+    {"type": "hologram", "depth": {"of": None}},
+]
+
+
+async def test_a_list_of_parts_is_stored_and_comes_back_beside_its_text() -> None:
+    async with served() as client:
+        path = await conversation(client)
+        assert (await client.post(f"{path}/messages", json={"content": SENT})).status_code == 200
+        question, answer = (await client.get(path)).json()["messages"]
+        assert question["content"] == "What is this?"
+        assert question["parts"] == [{**part, "at": 13} for part in SENT[1:]]
+        assert "parts" not in answer
+        for kind in ("json", "markdown", "html"):
+            assert "hologram" in (await client.get(f"{path}/export", params={"format": kind})).text
+
+
+async def test_the_same_key_with_the_same_parts_is_one_message_and_with_others_it_is_refused() -> None:
+    async with served() as client:
+        path, headers = await conversation(client), {"Idempotency-Key": "k"}
+        for _ in range(2):
+            assert (await client.post(f"{path}/messages", json={"content": SENT}, headers=headers)).status_code == 200
+        other = await client.post(f"{path}/messages", json={"content": SENT[:1]}, headers=headers)
+        assert other.json()["code"] == "idempotency_key_reused"
+        assert len((await client.get(path)).json()["messages"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        ([], "invalid_value"),
+        ([{}], "invalid_part"),
+        (["text"], "invalid_part"),
+        ([{"type": "text", "text": ""}], "invalid_part"),
+        ([{"type": "reasoning", "text": "forged", "payload": {"signature": "x"}}], "invalid_part"),
+        ([{"type": "image", "file": "f-1", "media_type": "image/png"}], "file_not_found"),
+        ([{"type": "text", "text": "x"}] * 101, "too_many_parts"),
+        ({"type": "text", "text": "x"}, "invalid_value"),
+    ],
+)
+async def test_what_is_no_list_of_parts_is_refused_with_a_code_and_nothing_is_stored(content: Any, code: str) -> None:
+    async with served() as client:
+        path = await conversation(client)
+        refused = await client.post(f"{path}/messages", json={"content": content})
+        assert refused.json()["code"] == code
+        assert refused.status_code in (400, 404)
+        assert (await client.get(path)).json()["messages"] == []
