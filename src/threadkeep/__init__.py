@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         ToolReturned,
         TurnEnded,
         TurnQueued,
+        TurnRetrying,
         TurnStarted,
         TurnWaiting,
     )
@@ -84,6 +85,7 @@ __all__ = [
     "TurnHandle",
     "TurnOutcome",
     "TurnQueued",
+    "TurnRetrying",
     "TurnStarted",
     "TurnWaiting",
     "Window",
@@ -124,6 +126,7 @@ _HOMES = {
     "TurnHandle": "conversation_handle",
     "TurnOutcome": "conversation_handle",
     "TurnQueued": "conversation.events",
+    "TurnRetrying": "conversation.events",
     "TurnStarted": "conversation.events",
     "TurnWaiting": "conversation.events",
     "Window": "context.base",

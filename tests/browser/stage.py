@@ -1,7 +1,8 @@
 """The assistant that the tests of the page talk to: its script says what the tests need to see, and no more.
 
 A server loads it by name from the settings of its folder. `hold` runs until a file of that name is there, `draw` gives
-another card each time, `remove_file` asks first, and whoever says "stumble" gets an answer at the second try only.
+another card each time, `remove_file` asks first, whoever says "stumble" gets an answer at the second try only, and
+"hurry" one that is asked for again after a pause.
 """
 
 import asyncio
@@ -11,6 +12,7 @@ from itertools import count
 from pathlib import Path
 
 from threadkeep.conversation.blocks import Block, Chart, Citation, Narrative, RankedList, SplitCompare, Table
+from threadkeep.errors import ModelRateLimited
 from threadkeep.llm.script import Call, Reply, Scene, Script, after, asked, calls
 from threadkeep.tools.decorator import tool
 from threadkeep.tools.registry import Registry
@@ -49,7 +51,8 @@ ROWS = [
     {"ticker": "CCC", "name": "Gamma", "score": 0.8, "cap": 20},
 ]
 
-_cards, _tries = count(1), count(1)
+_cards, _tries, _hurries = count(1), count(1), count(1)
+PAUSE = 8
 
 
 @tool(timeout=math.inf)
@@ -100,6 +103,13 @@ def stumble(_match: re.Match[str], _scene: Scene) -> str:
     return "On its feet again."
 
 
+def hurry(_match: re.Match[str], _scene: Scene) -> str:
+    """Ask for a pause every other time."""
+    if next(_hurries) % 2:
+        raise ModelRateLimited("Not so fast.", retry_after=PAUSE)
+    return "There you are."
+
+
 def both(match: re.Match[str], _scene: Scene) -> Reply:
     """Call a tool that needs nobody and one that a person must allow."""
     return Reply(calls=(Call("draw"), Call("remove_file", {"path": match["path"]})))
@@ -122,6 +132,7 @@ ASSISTANT = Assistant(
             asked("long story", STORY),
             asked("right to left", RIGHT_TO_LEFT),
             asked("stumble", stumble),
+            asked("hurry", hurry),
             asked("too long", lambda _match, _scene: Reply(text="The first half", ending="length")),
             asked("filtered", lambda _match, _scene: Reply(text="The first", ending="content_filter")),
             asked(r"(?s)repeat (?P<words>.+)", "{words}"),

@@ -147,6 +147,30 @@ async def test_axe_finds_nothing_when_something_is_wrong(looking: Person, api: A
     await expect(looking.answers.last).to_contain_text("hello.")
 
 
+async def test_axe_finds_nothing_in_what_ended_early_and_in_what_is_asked_again(looking: Person, api: Api) -> None:
+    page = looking.page
+    await looking.open(await api.begin("Be filtered.", "Be too long.", title="Endings"))
+    await expect(page.get_by_test_id("ending")).to_have_count(2)
+    await looking.write("hold never")
+    await expect(looking.answers.last.locator(".tk-tool")).to_have_attribute("data-state", "running")
+    await page.get_by_test_id("stop").click()
+    await expect(page.get_by_test_id("stopped")).to_be_visible()
+    await find_nothing(page, "answers that ended early")
+    await looking.write("hurry")
+    await expect(page.get_by_test_id("retrying")).to_be_visible()
+    await find_nothing(page, "a model that is asked again")
+    await looking.is_answered()
+    await looking.more("Move to a folder", "Endings")
+    await find_nothing(page, "the choice of a folder")
+    await page.get_by_role("textbox", name="Name of the folder").fill("Work")
+    await page.get_by_role("button", name="Move", exact=True).click()
+    await looking.more("Pin", "Endings")
+    await find_nothing(page, "a pinned conversation")
+    await page.goto(f"{looking.url}/no/such/page")
+    await expect(page.get_by_test_id("unknown")).to_be_visible()
+    await find_nothing(page, "an unknown address")
+
+
 async def test_axe_finds_nothing_while_somebody_tries_to_break_it(looking: Person) -> None:
     await looking.open()
     await looking.page.get_by_test_id("trial-card").get_by_role("button").click()

@@ -1,5 +1,7 @@
 """What somebody needs who comes back every day: names, marks, plain words, and a focus that stays where it was."""
 
+import re
+
 from playwright.async_api import expect
 
 from tests.browser.conftest import NewContext
@@ -167,6 +169,18 @@ async def test_an_answer_that_was_cut_says_so_and_goes_on(person: Person, api: A
     await expect(person.page.get_by_role("button", name="Continue")).to_have_count(0)
 
 
+async def test_a_provider_that_asks_to_wait_is_shown_with_the_attempt_and_the_time(person: Person, api: Api) -> None:
+    await person.open(await api.begin())
+    retrying = person.page.get_by_test_id("retrying")
+    await person.write("hurry")
+    await expect(retrying).to_have_text(re.compile(r"asks to slow down\. Asking again in \d s: attempt 2 of 4\."))
+    await person.page.reload()
+    await expect(retrying).to_contain_text("attempt 2 of 4")
+    await person.is_answered()
+    await expect(person.answers.last).to_contain_text("There you are.")
+    await expect(retrying).to_have_count(0)
+
+
 async def test_conversations_are_pinned_filed_filtered_and_found_by_title(
     new_context: NewContext, stage: Server, api: Api
 ) -> None:
@@ -197,6 +211,15 @@ async def test_conversations_are_pinned_filed_filtered_and_found_by_title(
     await expect(pinned).to_have_count(0)
     await page.get_by_test_id("filter").select_option(label="Forgetful")
     await expect(person.rows.locator("a > span")).to_have_text(["About lions"])
+    done = await api.begin(title="Done with it")
+    await api.client.patch(f"/v1/conversations/{done}", json={"status": "completed"})
+    for number in range(61):
+        await api.begin(title=f"Still later {number}")
+    await page.reload()
+    await page.get_by_test_id("filter").select_option(label="Completed")
+    await expect(person.rows.locator("a > span")).to_have_text(["Done with it"])
+    await page.get_by_test_id("filter").select_option(label="Abandoned")
+    await expect(page.get_by_text("No conversations yet.")).to_be_visible()
 
 
 async def test_an_unknown_address_has_a_page_that_says_so(person: Person, api: Api) -> None:
@@ -207,3 +230,17 @@ async def test_an_unknown_address_has_a_page_that_says_so(person: Person, api: A
     assert (await api.client.get("/no/such/page")).headers["content-type"] == "application/problem+json"
     await person.page.get_by_role("button", name="Begin a conversation").click()
     await expect(person.field).to_be_focused()
+
+
+async def test_one_can_go_on_writing_behind_a_very_long_draft(new_context: NewContext, stage: Server) -> None:
+    context = await new_context(permissions=["clipboard-read", "clipboard-write"])
+    person = Person(await context.new_page(), stage.url)
+    await person.open()
+    for end, text in (("paragraph", "word " * 40_000), ("lines", "word\n" * 40_000)):
+        await person.page.evaluate("(text) => navigator.clipboard.writeText(text)", text)
+        await person.field.press("ControlOrMeta+a")
+        await person.field.press("ControlOrMeta+v")
+        await person.field.press_sequentially(end)
+        await expect(person.field).to_have_value(text + end)
+        await person.page.reload()
+        await expect(person.field).to_have_value(text + end)

@@ -125,6 +125,8 @@ async def test_an_open_page_notices_that_its_key_was_revoked_and_keeps_the_draft
     revoke(guarded, "cy")
     await expect(person.page.get_by_role("heading", name="Sign in to Threadkeep")).to_be_visible()
     await expect(person.page.get_by_test_id("signed-out")).to_contain_text("your key was revoked")
+    await person.page.reload()
+    await expect(person.page.get_by_test_id("signed-out")).to_contain_text("your key was revoked")
     await expect(person.page.locator("body")).not_to_contain_text("Cy")
     await sign_in(person, guarded.key(user="cy"))
     await expect(person.answers).to_contain_text("Nice to meet you, Cy!")

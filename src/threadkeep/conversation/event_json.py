@@ -1,5 +1,6 @@
 """Events as clients get them: their names, which are permanent, and their JSON."""
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any, assert_never
 
@@ -18,6 +19,7 @@ from threadkeep.conversation.events import (
     ToolReturned,
     TurnEnded,
     TurnQueued,
+    TurnRetrying,
     TurnStarted,
     TurnWaiting,
 )
@@ -60,6 +62,8 @@ def to_json(what: Happening) -> Named:
             return "conversation.updated", {"approval": approval, "seq": what.seq}
         case ReadersCounted():
             return "presence", {"readers": what.readers}
+        case TurnRetrying():
+            return "turn.retrying", asdict(what)
         case _:
             assert_never(what)
 

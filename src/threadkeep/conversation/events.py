@@ -148,6 +148,20 @@ class ReadersCounted:
     readers: int
 
 
+@dataclass(frozen=True, slots=True)
+class TurnRetrying:
+    """The model failed (`code`), and is asked for the `attempt`th time of at most `attempts` in so many seconds.
+
+    It is in no log.
+    """
+
+    turn: int
+    attempt: int
+    attempts: int
+    seconds: float
+    code: str
+
+
 Happening = (
     TextDelta
     | MessageStarted
@@ -164,6 +178,7 @@ Happening = (
     | HeadChosen
     | CallDecided
     | ReadersCounted
+    | TurnRetrying
 )
 
 

@@ -71,6 +71,8 @@ class DemoModel(Model):
         scene = Scene(request)
         try:
             reply = self._script.reply(scene) or GENERAL.reply(scene)
+        except ModelError:
+            raise  # a rule that plays a provider which fails
         except Exception as error:
             raise ModelError(f"A rule of the demo's script failed: {type(error).__name__}: {error}") from error
         if reply is None:

@@ -36,7 +36,7 @@ from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.store.base import WALKED, Store
 from threadkeep.store.values import Draft, LogPage
-from threadkeep.turn.local_bus import LOOK, READERS, LocalBus, Nudge, topic_of
+from threadkeep.turn.local_bus import LOOK, UNLOGGED, LocalBus, Nudge, topic_of
 
 LOOK_EVERY = 1.0
 """Seconds after which a reader looks into the log unasked: another process may have written, or a nudge was lost."""
@@ -56,16 +56,17 @@ async def follow(
 ) -> AsyncGenerator[Event, None]:
     """Yield every event behind the cursor (none: from now on), for ever.
 
-    Those who ask for it count as readers, and are told how many there are.
+    Those who ask for `presence` count as readers, and are told what is in no log: how many there are, and when a model
+    that failed is asked again.
     """
     topic = topic_of(scope.tenant, conversation)
     with bus.subscribed(scope.tenant, conversation, presence=presence) as subscription:
         cursor = await _present(store, scope, conversation) if after is None else after
         nudges = [LOOK]
-        readers = 0
+        readers, attempt = 0, None
         while True:
             for item in nudges:
-                if item is READERS:
+                if item is UNLOGGED:
                     continue
                 if item.message is not None and item.message == cursor.message and item.offset == cursor.offset:
                     event = text_event(item.message, item.text, cursor)
@@ -77,6 +78,9 @@ async def follow(
                         yield event
             if presence and readers != (readers := bus.presence.count(topic)):
                 yield Event(ReadersCounted(readers), cursor)
+            retry = bus.retry(topic) if presence else None
+            if attempt != (attempt := retry and (retry.turn, retry.attempt)) and retry:
+                yield Event(retry, cursor)
             nudges = await subscription.get(LOOK_EVERY_BRIDGED if bus.is_bridged else LOOK_EVERY) or [LOOK]
 
 

@@ -9,10 +9,12 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
 from typing import NewType
+
+from threadkeep.conversation.events import TurnRetrying
 
 TOLD_EVERY = 10.0
 """Seconds after which a process tells its readers again."""
@@ -36,8 +38,8 @@ class Nudge:
 
 
 LOOK = Nudge()
-READERS = Nudge(message="")
-"""There may be more or fewer readers; the log has not grown."""
+UNLOGGED = Nudge(message="")
+"""There may be more or fewer readers, or a model is to be asked again; the log has not grown."""
 
 Topic = NewType("Topic", bytes)
 """What a nudge is about: a conversation, or the list of a user's conversations, as a digest that tells neither."""
@@ -180,7 +182,8 @@ class LocalBus:
     def __init__(self) -> None:
         self._readers: dict[Topic, set[Subscription]] = defaultdict(set)
         self._bridges: list[Callable[[Topic], None]] = []
-        self.presence: Presence = Presence(lambda topic: self.notify(topic, READERS))
+        self.presence: Presence = Presence(lambda topic: self.notify(topic, UNLOGGED))
+        self._retries: dict[Topic, tuple[TurnRetrying, float]] = {}
 
     def publish(self, tenant: str, conversation: str, nudge: Nudge = LOOK) -> None:
         """Tell every reader of the conversation."""
@@ -231,6 +234,22 @@ class LocalBus:
                 del self._readers[topic]
             if presence:
                 self.presence.leave(topic)
+
+    @contextmanager
+    def retrying(self, tenant: str, conversation: str, retry: TurnRetrying) -> Iterator[None]:
+        """Tell readers here for a while that a model is asked again, also those who come meanwhile."""
+        topic = topic_of(tenant, conversation)
+        self._retries[topic] = (retry, time.monotonic() + retry.seconds)
+        self.notify(topic, UNLOGGED)
+        try:
+            yield
+        finally:
+            del self._retries[topic]
+
+    def retry(self, topic: Topic) -> TurnRetrying | None:
+        """Return what a conversation waits for, with the seconds that are left of it."""
+        retry, due = self._retries.get(topic, (None, 0.0))
+        return retry and replace(retry, seconds=round(max(due - time.monotonic(), 0.0), 1))
 
     def readers(self, tenant: str, conversation: str) -> int:
         """Return how many readers a conversation has here."""

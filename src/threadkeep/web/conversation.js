@@ -59,6 +59,7 @@ export class OpenConversation {
     this.readers = this.#field("readers");
     this.failure = this.#field("failure");
     this.stopped = this.#field("stopped");
+    this.retry = this.#field("retry");
     this.cut = this.#field("cut");
     this.target = this.#field("target");
     this.hasMoved = this.#field("hasMoved");
@@ -226,6 +227,7 @@ export class OpenConversation {
       this.#match(data.seq, data.turn, data.message.content);
     else if (name === "conversation.updated" && data.queued) this.#match(data.seq, data.turn, data.queued.content);
     else if (name === "turn.waiting") announce("A tool call waits for your approval.");
+    else if (name === "turn.retrying") announce("The model failed. It is asked again in a moment.");
     else if (name === "turn.started" && state !== "running") {
       announce("The assistant is answering.");
       queueMicrotask(() => this.#checkPlace(data.turn)); // when the events that came together with it are known

@@ -37,7 +37,7 @@ export class Following {
     this.stream.value?.stop();
     this.stream.value = new Stream(this.#path, {
       cursor,
-      onEvent: (name, data, place) => this.#receive({ name, data, cursor: place }),
+      onEvent: (name, data, place) => this.#receive({ name, data, cursor: place, at: Date.now() }),
       onOpen: (again) => {
         this.#listener.onOpen(again || this.#hasRested);
         this.#hasRested = false;

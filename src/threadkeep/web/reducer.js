@@ -22,6 +22,7 @@ export const EMPTY = {
   readers: 1,
   failure: null,
   stopped: new Set(),
+  retry: null,
   cut: null,
   ownBranches: {},
   target: null,
@@ -37,8 +38,8 @@ export const EMPTY = {
  * @param {ConversationEvent} event
  * @returns {ConversationState}
  */
-export function reduce(state, { name, data }) {
-  const change = CHANGES[name]?.(state, data);
+export function reduce(state, { name, data, at }) {
+  const change = CHANGES[name]?.(state, data, at);
   return change ? { ...state, ...change } : state;
 }
 
@@ -64,10 +65,10 @@ export function copyOf(state, cursor) {
 
 /**
  * How each event changes the state: the fields that it changes, or nothing. First what the server tells.
- * @type {Record<string, (state: ConversationState, data: any) => Partial<ConversationState> | null>}
+ * @type {Record<string, (state: ConversationState, data: any, at?: number) => Partial<ConversationState> | null>}
  */
 const CHANGES = {
-  "message.started": (_, { message, turn }) => ({ draft: { id: message, turn, text: "" } }),
+  "message.started": (_, { message, turn }) => ({ draft: { id: message, turn, text: "" }, retry: null }),
   "text.delta": ({ draft }, { message, text }) =>
     draft && draft.id === message ? { draft: { ...draft, text: draft.text + text } } : null,
   "message.completed": (state, data) => completed(state, messageOf(data)),
@@ -81,6 +82,9 @@ const CHANGES = {
     news: catchingUp === null ? news : newsOf(catchingUp),
   }),
   "turn.started": (state, { turn }) => ({ ...withTurn(state, turn, "running"), failure: null }),
+  "turn.retrying": (_, { turn, attempt, attempts, seconds, code }, at = 0) => ({
+    retry: { turn, attempt, attempts, code, until: at + seconds * 1000 },
+  }),
   "turn.waiting": (state, { turn, calls }) => ({ ...withTurn(state, turn, "waiting"), ...asked(state, calls) }),
   "turn.completed": ended,
   "turn.cancelled": (state, data) => ({ ...ended(state, data), stopped: new Set([...state.stopped, data.turn]) }),
@@ -129,6 +133,7 @@ function completed(state, message) {
   return {
     ...(message.role === "user" ? arrived(state, message.turn) : {}),
     draft: draft?.id === message.id ? null : draft,
+    retry: null,
     catchingUp: isCounted ? catchingUp + 1 : catchingUp,
     ...placed(state, message),
   };
@@ -197,7 +202,7 @@ const asked = ({ approvals }, calls) => ({
 function ended(state, { turn }) {
   const { [turn]: _, ...turns } = state.turns;
   const draft = state.draft?.turn === turn ? null : state.draft;
-  return { turns, draft, queued: state.queued.filter((item) => item.turn !== turn) };
+  return { turns, draft, retry: null, queued: state.queued.filter((item) => item.turn !== turn) };
 }
 
 /**

@@ -3,7 +3,7 @@
 import { Unreachable, get, needsKey, post } from "./api.js";
 import { batch, computed, signal } from "./preact.js";
 import { addressOf } from "./router.js";
-import { clear, setOwner } from "./shelf.js";
+import { clear, keep, kept, setOwner } from "./shelf.js";
 import { hear, tell } from "./tabs.js";
 
 const DATA_CACHE = "threadkeep-data";
@@ -16,6 +16,9 @@ export const assistants = signal([]);
 export const models = signal({ default: null, data: [] });
 // starting, ready, or away (the server was never reached)
 export const phase = signal("starting");
+
+// Whether this browser had a login, which is no good any more.
+export const wasSignedIn = signal(false);
 
 /** @param {string | null | undefined} name */
 export const assistantNamed = (name) =>
@@ -39,6 +42,7 @@ export const isSignedIn = computed(() => me.value?.signed_in === true);
 export async function load() {
   try {
     const [who, helpers, offered] = await Promise.all([get("/v1/me"), get("/v1/assistants"), get("/v1/models")]);
+    keep("signed-in", who.signed_in);
     setOwner(who.tenant, who.user);
     batch(() => {
       me.value = who;
@@ -49,6 +53,7 @@ export async function load() {
     });
   } catch (error) {
     if (error.status !== 401) phase.value = "away";
+    else wasSignedIn.value = kept("signed-in", false);
     if (!(error instanceof Unreachable) && error.status !== 401) throw error;
   }
 }

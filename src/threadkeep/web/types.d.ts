@@ -116,6 +116,8 @@ interface ConversationState {
   failure: Failure | null;
   /** The turns that were stopped, as far as that is known. */
   stopped: Set<number>;
+  /** The model failed and is asked again at that time. */
+  retry: { turn: number; attempt: number; attempts: number; code: string; until: number } | null;
   /** While a branch begins here: the entry that it continues. */
   cut: number | null;
   /** By entry: the text that this view sent to continue it; null for another answer. */
@@ -136,6 +138,8 @@ interface ConversationEvent {
   name: string;
   data: any;
   cursor?: string;
+  /** When it came. */
+  at?: number;
 }
 
 /** Where a message goes that is sent: see "Sending" in the reference. */

@@ -2,9 +2,10 @@
 
 import asyncio
 from contextlib import aclosing
+from dataclasses import asdict
 
 from tests.told import data_of
-from threadkeep.conversation.events import Event, ReadersCounted
+from threadkeep.conversation.events import Event, ReadersCounted, TurnRetrying
 from threadkeep.runtime import open_conversations
 from threadkeep.turn.local_bus import FORGOTTEN_AFTER, LOOK, MOST_WAITING, LocalBus, Nudge, Presence, Topic
 
@@ -100,6 +101,28 @@ async def test_readers_are_told_when_one_comes_and_when_one_goes() -> None:
                 assert data_of(await anext(second)) == {"readers": 2}
                 assert data_of(await anext(first)) == {"readers": 2}
             assert data_of(await anext(first)) == {"readers": 1}
+    finally:
+        await conversations.close()
+
+
+async def test_readers_are_told_that_a_model_is_asked_again_also_those_who_come_meanwhile() -> None:
+    conversations = await open_conversations("memory:", model="demo")
+    try:
+        chat = await conversations.create()
+        retry = TurnRetrying(1, 2, 4, 30.0, "model_unavailable")
+        async with asyncio.timeout(PATIENCE), aclosing(chat.follow(presence=True)) as first:
+            assert data_of(await anext(first)) == {"readers": 1}
+            with chat._store.bus.retrying(chat.scope.tenant, chat.id, retry):
+                told = data_of(await anext(first))
+                async with aclosing(chat.follow(presence=True)) as second:
+                    assert data_of(await anext(second)) == {"readers": 2}
+                    again = data_of(await anext(second))
+            assert {**told, "seconds": 30.0} == {**again, "seconds": 30.0} == asdict(retry)
+            assert again["seconds"] <= told["seconds"] <= retry.seconds
+            async with aclosing(chat.follow(presence=True)) as third:
+                assert data_of(await anext(third)) == {"readers": 2}
+                await chat.update(title="What comes next")
+                assert "title" in data_of(await anext(third))
     finally:
         await conversations.close()
 

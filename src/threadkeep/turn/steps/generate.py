@@ -10,6 +10,7 @@ from typing import Any
 
 from threadkeep.context.base import Context
 from threadkeep.conversation.blocks import Block
+from threadkeep.conversation.events import TurnRetrying
 from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.conversation.state import State, StateChange
 from threadkeep.errors import ContentTooLarge, ModelError, ModelTimeout, ModelUnavailable
@@ -58,15 +59,18 @@ async def generate(active: ActiveTurn, context: Context, *, tools: bool, closing
     specs = active.assistant.tools.specs() if tools else ()
     request = Request(messages=context.messages, tools=specs, options=active.assistant.options)
     _log_request(active, request)
-    for pause in (*active.deps.pauses, None):
+    pauses = active.deps.pauses
+    for attempt, pause in enumerate((*pauses, None), start=2):
         generated = await _ask_once(active, request, context, closing)
         error = generated.error
         if generated.stopped or pause is None or not isinstance(error, ModelError) or not error.can_retry:
             return generated
         wait = max(pause * random.uniform(0.8, 1.2), min(error.retry_after or 0, 60))  # noqa: S311
         logger.info("the model failed (%s), asking again in %.1f s", error.code, wait)
-        if await _stopped_within(active, wait):
-            return replace(generated, stopped=True)
+        retry = TurnRetrying(active.lease.turn, attempt, len(pauses) + 1, wait, error.code)
+        with active.deps.store.bus.retrying(active.lease.scope.tenant, active.lease.conversation, retry):
+            if await _stopped_within(active, wait):
+                return replace(generated, stopped=True)
         if generated.message:
             return generated
     raise AssertionError("the last attempt always returns")

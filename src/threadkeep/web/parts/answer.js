@@ -12,6 +12,7 @@ import { assistantNamed, assistants, nameOf } from "../session.js";
 import { Button, Copy, Siblings } from "./actions.js";
 import { Approval } from "./approval.js";
 import { IconButton } from "./icon.js";
+import { useSeconds } from "./status.js";
 
 // A group is drawn again only when a message of it changed: a long conversation costs nothing while an answer streams.
 export class Answer extends Component {
@@ -48,6 +49,7 @@ export class Answer extends Component {
       )}
       ${isOver && html`<${Blocks} blocks=${sources} />`}
       ${isThinking(turnState, draft, spoken, results) && html`<p class="thinking" aria-hidden="true"><i /><i /><i /></p>`}
+      ${turnState === "running" && html`<${Retrying} conversation=${conversation} />`}
       ${isOver && wasStopped && html`<p class="cut-off quiet" data-testid="stopped">You stopped this. What was written is kept.</p>`}
       ${isOver && last && html`<${Cut} conversation=${conversation} message=${last} />`}
       ${isOver && last && html`<${Footer} conversation=${conversation} messages=${messages} last=${last} />`}
@@ -148,6 +150,16 @@ function Cut({ conversation, message }) {
   const isNewest = conversation.messages.value.at(-1)?.seq === message.seq && conversation.after.value === null;
   return html`<p class="cut-off" data-testid="ending">This answer was cut: it reached the longest that the model gives.
     ${isNewest && html` <${Button} label="Continue" onClick=${() => conversation.send(CONTINUE)} />`}</p>`;
+}
+
+// The provider failed, and is asked again after a pause.
+function Retrying({ conversation }) {
+  const retry = conversation.retry.value;
+  const seconds = useSeconds(retry?.until);
+  if (!retry) return null;
+  const why =
+    retry.code === "model_rate_limited" ? "The model's provider asks to slow down." : "The model's provider failed.";
+  return html`<p class="cut-off" data-testid="retrying">${why} Asking again in ${seconds} s: attempt ${retry.attempt} of ${retry.attempts}.</p>`;
 }
 
 function Footer({ conversation, messages, last }) {

@@ -4,6 +4,8 @@ import { draftOf, keepDraft } from "../drafts.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../preact.js";
 import { Icon } from "./icon.js";
 
+const LONG = 20_000; // characters of a paragraph
+
 const isTouch = () => matchMedia("(pointer: coarse)").matches;
 
 // Enter sends, except while a word is being composed and on a touch keyboard, where it makes a new line.
@@ -51,13 +53,23 @@ export function Composer({ name, onSend, onStop = null, placeholder, hint }) {
   return html`<div class="composer-box">
     <form class="composer" onSubmit=${send}>
       <label class="visually-hidden" for="composer">Message</label>
-      <textarea id="composer" ref=${field} rows="1" dir="auto" placeholder=${placeholder} onInput=${onInput}
+      <textarea id="composer" ref=${field} rows="1" dir="auto" placeholder=${placeholder} onInput=${onInput} onPaste=${pasteLong}
         onKeyDown=${(event) => isSending(event) && send(event)} enterkeyhint="enter" data-testid="composer" />
       ${onStop && html`<${Round} name="stop" type="button" label="Stop the answer" by="Esc" onClick=${onStop} />`}
       ${(!onStop || !isEmpty) && html`<${Round} name="send" type="submit" label="Send" by="Enter" disabled=${isEmpty} />`}
     </form>
     ${hint !== undefined && html`<p class="hint muted">${hint}</p>`}
   </div>`;
+}
+
+// Browsers lay a very long paragraph out anew with every key, if it was pasted in their way.
+function pasteLong(event) {
+  const field = event.currentTarget;
+  const text = event.clipboardData.getData("text/plain").replaceAll("\r\n", "\n");
+  if (!text.split("\n").some((line) => line.length > LONG)) return;
+  event.preventDefault();
+  field.setRangeText(text, field.selectionStart, field.selectionEnd, "end");
+  field.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
 function Round({ name, label, by, ...rest }) {

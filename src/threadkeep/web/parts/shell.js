@@ -26,7 +26,7 @@ export function Shell() {
   if (phase.value !== "ready") return html`<${Starting} />`;
   const conversation = opened.value;
   return html`<div class="shell">
-    ${conversation?.phase.value !== "gone" && html`<a class="skip" href="#composer">Skip to the message field</a>`}
+    ${!route.value.isUnknown && conversation?.phase.value !== "gone" && html`<a class="skip" href="#composer">Skip to the message field</a>`}
     <${Sidebar} />
     ${isSidebarOpen.value && html`<div class="veil" onClick=${() => (isSidebarOpen.value = false)} />`}
     <div class="stage">

@@ -2,7 +2,7 @@
 
 import { html, useRef, useState } from "../preact.js";
 import { ROOT } from "../router.js";
-import { phase, signIn } from "../session.js";
+import { phase, signIn, wasSignedIn } from "../session.js";
 
 export function SignIn() {
   const [problem, setProblem] = useState("");
@@ -26,7 +26,7 @@ export function SignIn() {
     <form onSubmit=${submit} data-testid="sign-in">
       <img src=${`${ROOT}/static/icon.svg`} alt="" width="44" height="44" />
       <h1>Sign in to Threadkeep</h1>
-      ${phase.value === "ready" && html`<p role="alert" data-testid="signed-out">You were signed out: your key was revoked, or it has expired. What you wrote and did not send is kept in this browser.</p>`}
+      ${(phase.value === "ready" || wasSignedIn.value) && html`<p role="alert" data-testid="signed-out">You were signed out: your key was revoked, or it has expired. What you wrote and did not send is kept in this browser.</p>`}
       <label for="key">Your key</label>
       <input id="key" ref=${field} type="password" autocomplete="current-password" placeholder="tk_…" spellcheck="false"
         aria-describedby="key-help" aria-invalid=${Boolean(problem)} />

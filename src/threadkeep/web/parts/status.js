@@ -4,7 +4,7 @@ import { html, useEffect, useState } from "../preact.js";
 import * as outbox from "../outbox.js";
 
 // Counts down while the page waits for its next try.
-function useSeconds(at) {
+export function useSeconds(at) {
   const [now, setNow] = useState(Date.now());
   useEffect(() => {
     if (!at) return undefined;
