@@ -22,6 +22,7 @@ from threadkeep.errors import InvalidValue, ModelError
 from threadkeep.jobs import RECOVER_EVERY, purge_deleted, recover_turns
 from threadkeep.llm.base import Model
 from threadkeep.llm.choice import Choice
+from threadkeep.store.audit import AuditLog, act_now
 from threadkeep.store.base import MAX_LIMIT, Store
 from threadkeep.store.keyring import KeyRing
 from threadkeep.store.values import ConversationPage, HitPage, Statistics
@@ -166,6 +167,15 @@ class Conversations:
     def keyring(self) -> KeyRing:
         """The API keys of those who may come in."""
         return self._store.keyring
+
+    @property
+    def audit(self) -> AuditLog:
+        """Who did what."""
+        return self._store.audit
+
+    async def record(self, tenant: str, action: str, concerned: str, **details: Any) -> None:
+        """Put on record what the present caller does (see `threadkeep.store.audit`): ids, counts and codes alone."""
+        await self._store.audit.append(tenant, act_now(self._deps.clock, action, concerned, **details))
 
     # Who answers
 

@@ -247,6 +247,24 @@ async def test_a_conversation_that_reaches_a_final_state_is_completed_and_its_tu
     assert (await chat.read()).status is Status.COMPLETED
 
 
+async def test_transitions_of_a_machine_are_on_record_and_other_changes_of_state_are_not(processes: Processes) -> None:
+    steps: list[Step] = [
+        Changed(set={"bag": "secret"}, now=True),
+        Changed(set={"state": "travelling"}, now=True),
+        *saying("Home.", state="home"),
+    ]
+    conversations = await opened(processes, Playing(steps))
+    chat = await new_conversation(conversations)
+    await ended(await chat.send("Go home"))
+    records = [record.act for record in await conversations.audit.read(chat.scope.tenant)]
+    assert {act.object for act in records} == {f"conversation:{chat.id}"}
+    assert [(act.action, act.details) for act in records] == [
+        ("state.changed", {"before": "packing", "after": "travelling"}),
+        ("state.changed", {"before": "travelling", "after": "home"}),
+        ("conversation.status", {"status": "completed"}),
+    ]
+
+
 async def test_branches_have_states_of_their_own(processes: Processes) -> None:
     agent = Playing(saying("Socks.", bag="socks"), saying("Off.", state="travelling"), saying("Hats.", bag="hats"))
     conversations = await opened(processes, agent)

@@ -9,13 +9,15 @@ import hmac
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from contextvars import ContextVar
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field, StringConstraints, ValidationError
 
+from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.value import JsonObject, Moment, Value
 from threadkeep.errors import InvalidInput, InvalidLimit, StoreCorrupt
@@ -43,6 +45,25 @@ class Act(Value):
     request: Code = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """On whose behalf something is done: who, from which address, with which request."""
+
+    actor: str = "system"
+    address: str = ""
+    request: str = ""
+
+
+SYSTEM = Caller()
+CALLER: ContextVar[Caller] = ContextVar("caller", default=SYSTEM)
+"""Set where a request or a command comes in; the turn that a request begins goes on in its name."""
+
+
+def act_now(clock: Clock, action: str, concerned: str, **details: Any) -> Act:
+    """Return what the present caller does."""
+    return Act(at=clock(), action=action, object=concerned, details=details, **asdict(CALLER.get()))
+
+
 class Row(NamedTuple):
     """A record as it is kept: text alone, so that what is hashed is what stands there."""
 
@@ -55,6 +76,11 @@ class Row(NamedTuple):
     address: str
     request: str
     hash: str = ""
+
+    @property
+    def columns(self) -> list[str]:
+        """What is known before it has its place."""
+        return list(self[1:-1])
 
     @property
     def act(self) -> Act:
@@ -205,8 +231,12 @@ class AuditLog(ABC):
         return ALIAS + hmac.digest(self._secret, person, "sha256").hex()[:20]
 
     def row(self, tenant: str, act: Act) -> Row:
+        """Return an act as it is kept: a person is named nowhere in it."""
         actor, concerned = self.alias(tenant, act.actor), self.alias(tenant, act.object)
-        return Row(0, at_text(act.at), actor, act.action, concerned, _json(act.details), act.address, act.request)
+        named = {
+            name: self.alias(tenant, each) if isinstance(each, str) else each for name, each in act.details.items()
+        }
+        return Row(0, at_text(act.at), actor, act.action, concerned, _json(named), act.address, act.request)
 
     async def _checkpoint(self, tenant: str) -> Row | None:
         found = await self._rows(tenant, Wanted(actions=(PRUNED,), newest_first=True), 1)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence, Set
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import Conversation
@@ -28,6 +28,7 @@ from threadkeep.errors import (
     LeaseLost,
     StoreBusy,
 )
+from threadkeep.store.audit import Row, act_now
 from threadkeep.store.base import ROOT, WALKED, Store
 from threadkeep.store.checks import check_adopt, check_import
 from threadkeep.store.paging import (
@@ -80,7 +81,8 @@ class RuledStore(Store):
         expected_version: int | None = None,
         expected_entries: int | None = None,
     ) -> Conversation:
-        verb = Verb(lambda end: self._rules.update(end, change, expected_version, expected_entries))
+        act = None if change.status is None else self._act(scope, conversation, "status", status=change.status)
+        verb = Verb(lambda end: self._rules.update(end, change, expected_version, expected_entries), act=act)
         await self._write(scope, conversation, verb)
         return await self.get(scope, conversation)
 
@@ -92,8 +94,14 @@ class RuledStore(Store):
         return await self.get(scope, conversation)
 
     async def append(self, scope: Scope, conversation: str, append: Append) -> Appended:
-        verb = Verb(lambda end: self._rules.append(end, append), append.key, append.parent)
+        act = None if append.act is None else self.audit.row(scope.tenant, append.act)
+        verb = Verb(lambda end: self._rules.append(end, append), append.key, append.parent, act=act)
         return await self._write(scope, conversation, verb)
+
+    def _act(self, scope: Scope, conversation: str, verb: str, **details: Any) -> Row:
+        """Return what the audit log is to say of what is done to a conversation."""
+        act = act_now(self._clock, f"conversation.{verb}", f"conversation:{check_id(conversation)}", **details)
+        return self.audit.row(scope.tenant, act)
 
     async def import_entries(self, scope: Scope, imported: Import) -> int:
         rows = check_import(imported, self._rules.max_bytes)
@@ -105,10 +113,11 @@ class RuledStore(Store):
             if not added:
                 return 0
             besides = await self._besides(scope, name, last, added)
+            # A log of many parts is on record once, with its last one.
+            act = self._act(scope, name, "imported", entries=added[-1].seq) if imported.version is not None else None
             with suppress(EndMovedError):
-                return await self._write(
-                    scope, name, Verb(partial(self._rules.import_entries, imported, rows, besides))
-                )
+                verb = Verb(partial(self._rules.import_entries, imported, rows, besides), act=act)
+                return await self._write(scope, name, verb)
         raise StoreBusy
 
     async def adopt(self, scope: Scope, conversation: str, adopt: Adopt) -> Appended:

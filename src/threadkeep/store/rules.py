@@ -30,6 +30,7 @@ from threadkeep.errors import (
     StaleVersion,
     TurnNotFound,
 )
+from threadkeep.store.audit import Row as AuditRow
 from threadkeep.store.base import ROOT
 from threadkeep.store.checks import check_append, check_begin, check_chunk, check_update, encode_within
 from threadkeep.store.codec import Row, encode
@@ -76,12 +77,14 @@ class Verb(Generic[T_co]):
     """A wish to write: how to decide about it, and what the end that is handed in must know.
 
     `parent` is an entry that the decision asks about. Who is patient would rather share a commit than have one at once.
+    `act` goes into the audit log with the record.
     """
 
     decide: Callable[[End], Decision[T_co]]
     key: IdempotencyKey | None = None
     parent: int | None = None
     patient: bool = False
+    act: AuditRow | None = None
 
 
 class Rules:

@@ -11,6 +11,7 @@ from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import Lease, TurnChange, TurnState
+from threadkeep.store.audit import Act
 
 Appendable = Message | StateChange | Summary | Approval
 
@@ -21,6 +22,7 @@ class Append:
 
     Messages and state changes continue `parent` (none: the head; `ROOT`: a new beginning; another entry: a branch)
     and each other; the last one becomes the head. A remark concerns the entry before it in `bodies`, or else `parent`.
+    `act` is what the audit log is to say of it.
     """
 
     bodies: tuple[Appendable, ...] = ()
@@ -30,6 +32,7 @@ class Append:
     key: IdempotencyKey | None = None
     lease: Lease | None = None
     settle: TurnChange | None = None
+    act: Act | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
@@ -22,6 +22,7 @@ from threadkeep.conversation.turn import Lease, TurnChange, TurnState
 from threadkeep.errors import LeaseLost
 from threadkeep.llm.base import Model
 from threadkeep.llm.loading import Loader
+from threadkeep.store.audit import Act, act_now
 from threadkeep.store.base import MAX_LIMIT, Store
 from threadkeep.store.values import Append, Appendable
 from threadkeep.tools.base import DEFAULT_TIMEOUT
@@ -151,7 +152,8 @@ class ActiveTurn:
     async def append(self, *bodies: Appendable, settle: TurnChange | None = None) -> None:
         """Store what this turn has to say."""
         counted = tuple(self.deps.counted(body) for body in bodies)
-        append = Append(bodies=counted, parent=self.head, lease=self.lease, settle=settle)
+        act = await self._transition(bodies)
+        append = Append(bodies=counted, parent=self.head, lease=self.lease, settle=settle, act=act)
         asked = time.monotonic()
         writing = asyncio.ensure_future(self.deps.store.append(self.lease.scope, self.lease.conversation, append))
         try:
@@ -163,6 +165,15 @@ class ActiveTurn:
             if writing.done() and writing.exception() is None:
                 self.entries += writing.result().entries
                 self._tell_observers(append, time.monotonic() - asked)
+
+    async def _transition(self, bodies: Sequence[Appendable]) -> Act | None:
+        """Return what the audit log is to say if a guided conversation passes on to another state."""
+        change = next((body for body in bodies if isinstance(body, StateChange)), None)
+        if change is None or (machine := self.assistant.machine) is None:
+            return None
+        state, concerned = await self.state(), f"conversation:{self.lease.conversation}"
+        here, there = machine.current(state.values), machine.current(state.after(change).values)
+        return None if here == there else act_now(self.deps.clock, "state.changed", concerned, before=here, after=there)
 
     def _tell_observers(self, append: Append, seconds: float) -> None:
         for observer in self.deps.observers:

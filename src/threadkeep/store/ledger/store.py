@@ -19,6 +19,7 @@ from threadkeep.conversation.turn import Turn
 from threadkeep.errors import ConversationNotFound, EntryNotFound
 from threadkeep.store.checks import check_new
 from threadkeep.store.embedded import EmbeddedStore
+from threadkeep.store.ledger.audit import LedgerAudit
 from threadkeep.store.ledger.catalog import Catalog
 from threadkeep.store.ledger.ledger import Ledger
 from threadkeep.store.paging import Candidate, Listed, ListQuery, check_limit
@@ -89,6 +90,8 @@ class TenantLedgers(ABC):
 class LedgerStore(EmbeddedStore):
     """Conversations as ledgers."""
 
+    audit: LedgerAudit
+
     # Seams
 
     @abstractmethod
@@ -120,6 +123,8 @@ class LedgerStore(EmbeddedStore):
                 decision, first = verb.decide(locked.ledger), locked.ledger.tip.last + 1
                 if decision.record is not None:
                     locked.commit(decision.record)
+                    if verb.act is not None:
+                        self.audit.add(scope.tenant, verb.act)
                     return decision.answer(locked.ledger.between(first, locked.ledger.tip.last))
                 return decision.answer(locked.ledger.between(*decision.again) if decision.again else ())
 
@@ -170,6 +175,7 @@ class LedgerStore(EmbeddedStore):
 
     async def delete(self, scope: Scope, conversation: str, *, expected_entries: int | None = None) -> None:
         check_id(conversation)
+        act = self._act(scope, conversation, "deleted")
 
         def work() -> None:
             ledgers = self._ledgers_of(scope.tenant)
@@ -177,15 +183,18 @@ class LedgerStore(EmbeddedStore):
                 pass
             with ledgers.lock():
                 ledgers.delete(scope, conversation, self._clock(), expected_entries)
+            self.audit.add(scope.tenant, act)
 
         await self._run(work)
 
     async def restore(self, scope: Scope, conversation: str) -> Conversation:
         check_id(conversation)
+        act = self._act(scope, conversation, "restored")
 
         def work() -> Conversation:
             ledgers = self._ledgers_of(scope.tenant)
             ledgers.restore(scope, conversation)
+            self.audit.add(scope.tenant, act)
             with ledgers.reading(scope, conversation) as ledger:
                 return ledger.conversation
 

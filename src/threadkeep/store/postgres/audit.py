@@ -23,7 +23,7 @@ class PostgresAudit(AuditLog):
         return self._keys[tenant]
 
     async def _append(self, tenant: str, row: Row) -> None:
-        await self._pool.call("add_act", await self._key(tenant, make=True), row[1:-1])
+        await self._pool.call("add_act", await self._key(tenant, make=True), row.columns)
 
     async def _rows(self, tenant: str, wanted: Wanted, limit: int) -> list[Row]:
         key = await self._key(tenant)

@@ -129,7 +129,7 @@ class Commit:
         self.end = end
         self.rows: dict[str, list[Any]] = {}
 
-    def add(self, table: str, row: tuple[Any, ...]) -> None:
+    def add(self, table: str, row: Sequence[Any]) -> None:
         """Add a row of a table."""
         self.rows.setdefault(table, []).append(row)
 

@@ -117,12 +117,14 @@ class PostgresStore(RuledStore):
     async def delete(self, scope: Scope, conversation: str, *, expected_entries: int | None = None) -> None:
         place = await self._db.place(scope, conversation)
         self._log.forget(place)
-        await self._db.ask("hide", *place, FromNow(), expected_entries)
+        act = self._act(scope, conversation, "deleted").columns
+        await self._db.ask("hide", *place, FromNow(), expected_entries, act)
 
     async def restore(self, scope: Scope, conversation: str) -> Conversation:
         place = await self._db.place(scope, conversation)
         self._log.forget(place)
-        return to_conversation(scope, (await self._db.ask("restore", *place))["now"])
+        act = self._act(scope, conversation, "restored").columns
+        return to_conversation(scope, (await self._db.ask("restore", *place, act))["now"])
 
     async def purge(self, kept_for: timedelta) -> int:
         removed = 0

@@ -36,7 +36,7 @@ FLIGHTS = 4
 """How many statements of a tenant are under way at a time."""
 WOKEN = 16
 """How many writers go on at a time when their group is stored."""
-_TABLES = ("places", "leases", "entries", "jumps", "keys", "changes", "turns", "ended", "chunks", "drafts")
+_TABLES = ("places", "leases", "entries", "jumps", "keys", "changes", "turns", "ended", "chunks", "drafts", "acts")
 
 
 class Log:
@@ -133,6 +133,8 @@ class Log:
                 decision = verb.decide(end)
                 if decision.record is not None:
                     commit = to_commit(where, end, decision.record, decision.rows, self._db.translator)
+                    if verb.act is not None:
+                        commit.add("acts", verb.act.columns)
                     try:
                         await self._committer.add(where.tenant, commit)
                     except StoreUnavailable as error:

@@ -19,18 +19,8 @@ class SqliteAudit(AuditLog):
         self._writer = writer
         self._reading = reading
 
-    def add(self, tenant: str, row: Row) -> None:
-        """Add a row in the present transaction."""
-        db = self._writer.connection
-        db.execute("INSERT OR IGNORE INTO tenant (name) VALUES (?)", (tenant,))
-        db.execute(
-            f"INSERT INTO audit (tenant, {_COLUMNS}) "
-            f"VALUES ((SELECT key FROM tenant WHERE name = ?), {', '.join('?' * len(row))})",
-            (tenant, *chained(tenant, _head(db, tenant), row)),
-        )
-
     async def _append(self, tenant: str, row: Row) -> None:
-        await self._writer.run(lambda: self.add(tenant, row))
+        await self._writer.run(lambda: add_act(self._writer.connection, tenant, row))
 
     async def _rows(self, tenant: str, wanted: Wanted, limit: int) -> list[Row]:
         asked, values = [_TENANT], [tenant]
@@ -50,10 +40,20 @@ class SqliteAudit(AuditLog):
             if _head(self._writer.connection, tenant) != head:
                 return False
             self._writer.connection.execute(f"DELETE FROM audit WHERE {_TENANT} AND seq <= ?", (tenant, through))
-            self.add(tenant, row)
+            add_act(self._writer.connection, tenant, row)
             return True
 
         return await self._writer.run(change)
+
+
+def add_act(db: Database, tenant: str, row: Row) -> None:
+    """Add a row in the present transaction."""
+    db.execute("INSERT OR IGNORE INTO tenant (name) VALUES (?)", (tenant,))
+    db.execute(
+        f"INSERT INTO audit (tenant, {_COLUMNS}) "
+        f"VALUES ((SELECT key FROM tenant WHERE name = ?), {', '.join('?' * len(row))})",
+        (tenant, *chained(tenant, _head(db, tenant), row)),
+    )
 
 
 def _head(db: Database, tenant: str) -> Head:

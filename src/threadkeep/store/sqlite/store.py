@@ -103,10 +103,12 @@ class SqliteStore(EmbeddedStore):
             return index.list_conversations(self._reader, asked)
 
     async def delete(self, scope: Scope, conversation: str, *, expected_entries: int | None = None) -> None:
-        await self._run(lambda: self._log.hide(scope, conversation, expected_entries))
+        act = self._act(scope, conversation, "deleted")
+        await self._run(lambda: self._log.hide(scope, conversation, expected_entries, act))
 
     async def restore(self, scope: Scope, conversation: str) -> Conversation:
-        return await self._run(lambda: self._log.restore(scope, conversation))
+        act = self._act(scope, conversation, "restored")
+        return await self._run(lambda: self._log.restore(scope, conversation, act))
 
     async def purge(self, kept_for: timedelta) -> int:
         removed, moment = 0, self._clock() - kept_for

@@ -18,10 +18,12 @@ from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnChange
 from threadkeep.errors import AlreadyExists, ConversationNotFound
+from threadkeep.store.audit import Row as AuditRow
 from threadkeep.store.codec import STATE, Row, encode_id, microseconds
 from threadkeep.store.record import Chunk, DraftEnd, KeyUse, OpenTurn, Record, Replay, Tip, place_entries
 from threadkeep.store.rules import Verb, check_entries, entries_of, finishes, key_use, version_after
 from threadkeep.store.sqlite import index
+from threadkeep.store.sqlite.audit import add_act
 from threadkeep.store.sqlite.checksums import CONVERSATION, SETTINGS, checksum, row_checksum
 from threadkeep.store.sqlite.log import ConversationKey, SqliteLog
 from threadkeep.store.sqlite.reader import Reader
@@ -145,6 +147,8 @@ class LogWriter:
         end = self._end(scope, conversation)
         decision = verb.decide(end)
         if decision.record is not None:
+            if verb.act is not None:
+                add_act(self.db, scope.tenant, verb.act)
             return decision.answer(self._commit(end, decision.record, decision.rows))
         return decision.answer(end.log.between(*decision.again) if decision.again else ())
 
@@ -283,7 +287,7 @@ class LogWriter:
 
     # Deletion
 
-    def hide(self, scope: Scope, conversation: str, expected_entries: int | None) -> None:
+    def hide(self, scope: Scope, conversation: str, expected_entries: int | None, act: AuditRow) -> None:
         """Take the id away."""
         log = self.reader.log(scope, conversation)
         check_entries(log.tip, expected_entries)
@@ -291,9 +295,10 @@ class LogWriter:
             "UPDATE conversation SET id = NULL, deleted_id = id, deleted_at = ? WHERE key = ?",
             (microseconds(self.clock()), log.key.conversation),
         )
+        add_act(self.db, scope.tenant, act)
         self.forget()
 
-    def restore(self, scope: Scope, conversation: str) -> Conversation:
+    def restore(self, scope: Scope, conversation: str, act: AuditRow) -> Conversation:
         """Give the id back."""
         check_id(conversation)
         keys, id = self.reader.scope(scope) or (0, 0), encode_id(conversation)
@@ -309,6 +314,7 @@ class LogWriter:
         self.db.execute(
             "UPDATE conversation SET id = deleted_id, deleted_id = NULL, deleted_at = NULL WHERE key = ?", found[:1]
         )
+        add_act(self.db, scope.tenant, act)
         self.forget()
         key = ConversationKey(keys[0], found[0], conversation, found[1])
         return self.reader.log_at(scope, key).conversation

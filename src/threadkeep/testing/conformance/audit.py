@@ -1,14 +1,22 @@
 """The audit log: acts in a chain for each tenant, what is in force folded from them, pruned without breaking it."""
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from threadkeep.errors import InvalidId
-from threadkeep.store.audit import PRUNED, START, Act, Head, Wanted
+from threadkeep.conversation.conversation import NewConversation
+from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.entry import Status, Update
+from threadkeep.conversation.state import State
+from threadkeep.errors import ConversationNotFound, InvalidId, InvalidParent, StaleVersion
+from threadkeep.store.audit import CALLER, PRUNED, START, Act, Caller, Head, Wanted, act_now
 from threadkeep.store.base import Store
+from threadkeep.store.values import Append, Import
+from threadkeep.testing.clock import FakeClock
+from threadkeep.testing.samples import ADA, BOB, key, new
 from threadkeep.testing.stores import OpenAnother
 
 NOW = datetime(2025, 1, 1, 12, tzinfo=UTC)
@@ -120,3 +128,57 @@ class TestAudit:
         for kept, place in ((Head(seq=2, hash="0" * 64), "record 2"), (Head(seq=1, hash="0" * 64), "record 1")):
             (said,) = (await store.audit.verify("acme", kept)).breaks
             assert said.startswith(place)
+
+
+async def _recorded(store: Store) -> list[tuple[str, str, dict[str, Any]]]:
+    return [(each.act.action, each.act.object, each.act.details) for each in await store.audit.read(ADA.tenant)]
+
+
+@pytest.mark.asyncio
+class TestRecordedActs:
+    """What changes a conversation as a whole is on record when it is done, and not when it is refused."""
+
+    async def test_deleting_and_restoring(self, store: Store) -> None:
+        await new(store, ADA, "hello", name="c")
+        before = CALLER.set(Caller("user:ada", "192.0.2.7", "r-1"))
+        await store.delete(ADA, "c")
+        await store.restore(ADA, "c")
+        CALLER.reset(before)
+        for verb in (store.delete(BOB, "c"), store.restore(ADA, "c"), store.restore(ADA, "d")):
+            with pytest.raises(ConversationNotFound):
+                await verb
+        deleted, restored = await store.audit.read(ADA.tenant)
+        assert (deleted.act.action, restored.act.action) == ("conversation.deleted", "conversation.restored")
+        for record in (deleted, restored):
+            assert record.act.object == "conversation:c"
+            assert record.act.actor == store.audit.alias(ADA.tenant, "user:ada")
+            assert (record.act.address, record.act.request) == ("192.0.2.7", "r-1")
+
+    async def test_a_new_status_and_no_other_change(self, store: Store) -> None:
+        await new(store, ADA, "hello", name="c")
+        await store.update(ADA, "c", Update(title="secret plan", metadata={"word": "secret"}))
+        await store.update(ADA, "c", Update(status=Status.COMPLETED))
+        with pytest.raises(StaleVersion):
+            await store.update(ADA, "c", Update(status=Status.ACTIVE), expected_version=1)
+        assert await _recorded(store) == [("conversation.status", "conversation:c", {"status": "completed"})]
+
+    async def test_an_act_that_comes_with_an_append_is_recorded_once(self, store: Store, clock: FakeClock) -> None:
+        await new(store, ADA, "hello", name="c")
+        act = act_now(clock, "state.changed", "conversation:c", before="a", after="b")
+        append = Append(bodies=(State().change({"state": "b"}),), key=key("k"), act=act)
+        for _ in range(2):
+            await store.append(ADA, "c", append)
+        with pytest.raises(InvalidParent):
+            await store.append(ADA, "c", replace(append, key=None, parent=99))
+        assert await _recorded(store) == [("state.changed", "conversation:c", {"before": "a", "after": "b"})]
+
+    async def test_an_import_is_recorded_with_its_end(self, store: Store) -> None:
+        await new(store, ADA, "hello", "there", name="c")
+        whole = (await store.log(ADA, "c", Cursor())).entries
+        begun = Import(new=NewConversation(id="d"), created_at=NOW)
+        copied = [entry.model_copy(update={"conversation": "d"}) for entry in whole]
+        await store.import_entries(ADA, replace(begun, entries=tuple(copied[:1])))
+        assert await _recorded(store) == []
+        for _ in range(2):
+            await store.import_entries(ADA, replace(begun, entries=tuple(copied), version=1))
+        assert await _recorded(store) == [("conversation.imported", "conversation:d", {"entries": len(copied)})]

@@ -4,7 +4,7 @@
 
 -- Make a conversation unreachable at once, if `p_last` (null: any) is its last entry.
 CREATE FUNCTION threadkeep.hide(
-    p_tenant integer, p_owner integer, p_id bytea, p_now timestamptz, p_last integer, OUT refused text
+    p_tenant integer, p_owner integer, p_id bytea, p_now timestamptz, p_last integer, p_act text[], OUT refused text
 ) LANGUAGE plpgsql AS $$
 DECLARE hidden bigint;
 BEGIN
@@ -29,11 +29,12 @@ BEGIN
     -- Without this row nothing is appended or indexed.
     DELETE FROM threadkeep.behind b WHERE b.tenant = p_tenant AND b.owner = p_owner AND b.conversation = hidden;
     INSERT INTO threadkeep.removal (tenant, conversation, deleted_at) VALUES (p_tenant, hidden, p_now);
+    PERFORM threadkeep.add_act(p_tenant, p_act);
 END $$;
 
 -- Bring back the conversation that was hidden last under this id.
 CREATE FUNCTION threadkeep.restore(
-    p_tenant integer, p_owner integer, p_id bytea, OUT refused text, OUT now threadkeep.conversation_now
+    p_tenant integer, p_owner integer, p_id bytea, p_act text[], OUT refused text, OUT now threadkeep.conversation_now
 ) LANGUAGE plpgsql AS $$
 DECLARE restored bigint;
 BEGIN
@@ -58,6 +59,7 @@ BEGIN
     INSERT INTO threadkeep.behind (tenant, owner, conversation)
     SELECT c.tenant, c.owner, c.key FROM threadkeep.conversation c
     WHERE c.tenant = p_tenant AND c.key = restored AND c.indexed < now.last;
+    PERFORM threadkeep.add_act(p_tenant, p_act);
 END $$;
 
 -- Return what is to be purged next, after making sure that nobody can restore it; nulls if there is nothing.

@@ -69,11 +69,13 @@ END $$;
 CREATE FUNCTION threadkeep.commit(
     p_tenant integer, p_places threadkeep.behind[], p_leases threadkeep.turn[],
     p_entries threadkeep.entry[], p_jumps threadkeep.jump[], p_keys threadkeep.key[], p_changes threadkeep.change[],
-    p_turns threadkeep.turn[], p_ended threadkeep.turn[], p_chunks threadkeep.chunk[], p_drafts threadkeep.chunk[]
+    p_turns threadkeep.turn[], p_ended threadkeep.turn[], p_chunks threadkeep.chunk[], p_drafts threadkeep.chunk[],
+    p_acts text[]
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     here text := set_config('threadkeep.tenant', p_tenant::text, true);
     done integer;
+    act text[];
 BEGIN
     IF p_places IS NOT NULL THEN
         -- Nobody takes these conversations for indexed, or deletes them, while their rows in `behind` are held.
@@ -138,6 +140,11 @@ BEGIN
         IF done <> (SELECT sum(n.number) FROM unnest(p_drafts) n) THEN
             RAISE unique_violation USING MESSAGE = 'more was written of a message';
         END IF;
+    END IF;
+    IF p_acts IS NOT NULL THEN
+        FOREACH act SLICE 1 IN ARRAY p_acts LOOP
+            PERFORM threadkeep.add_act(p_tenant, act);
+        END LOOP;
     END IF;
 END $$;
 
