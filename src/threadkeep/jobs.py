@@ -17,6 +17,8 @@ RECOVER_EVERY = 2.0
 KEPT_SECONDS = 30.0
 """How long what was deleted can be restored."""
 PURGE_EVERY = 5.0
+PURGE_SHARE = 50
+"""A purge that took long, because a large file was looked through, comes again after so many times as long."""
 
 
 async def recover_turns(runner: TurnRunner, every: float = RECOVER_EVERY) -> None:
@@ -51,4 +53,4 @@ async def purge_deleted(
             removed = await store.purge(timedelta(seconds=kept) + max(ahead, timedelta(0)))
             if removed:
                 logger.info("purged %s deleted conversation(s)", removed)
-        await asyncio.sleep(every)
+        await asyncio.sleep(max(every, PURGE_SHARE * (steady() - began - passed)))

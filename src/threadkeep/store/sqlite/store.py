@@ -36,6 +36,7 @@ from threadkeep.store.sqlite.log import SqliteLog
 from threadkeep.store.sqlite.maintenance import HealthCheck, Maintenance
 from threadkeep.store.sqlite.reader import Reader
 from threadkeep.store.sqlite.schema import apply
+from threadkeep.store.sqlite.scrub import scrub
 from threadkeep.store.sqlite.wal import check_end, check_pair, flush
 from threadkeep.store.sqlite.writer import Writer
 from threadkeep.store.sqlite.writing import LogWriter
@@ -52,6 +53,7 @@ class SqliteStore(EmbeddedStore):
 
     def __init__(self, path: Path, clock: Clock, ids: IdSource, max_bytes: int) -> None:
         super().__init__(clock, ids, max_bytes)
+        self._path = path
         connection = _open(path)
         self._log = LogWriter(Reader(connection), clock)
         self.writer = Writer(connection, self._log.begin, self._log.forget)
@@ -111,13 +113,16 @@ class SqliteStore(EmbeddedStore):
         return await self._run(lambda: self._log.restore(scope, conversation, act))
 
     async def purge(self, kept_for: timedelta) -> int:
-        removed, moment = 0, self._clock() - kept_for
-        while (finished := await self._run(lambda: self._log.purge(moment))) is not None:
-            removed += finished
-        if removed:
-            self.writer.checkpoints.empty()
-            await self.writer.run(lambda: None)
-        return removed
+        moment = self._clock() - kept_for
+        while await self._run(lambda: self._log.purge(moment)):
+            pass
+        emptied = await self._run(self._log.emptied)
+        if not emptied:
+            return 0
+        steps = scrub(self._path)
+        while await asyncio.to_thread(next, steps, steps) is not steps:
+            pass
+        return await self._run(lambda: self._log.remove_emptied(emptied))
 
     async def expired(self, lease_for: timedelta, *, limit: int = 100) -> tuple[Turn, ...]:
         check_limit(limit)

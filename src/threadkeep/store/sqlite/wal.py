@@ -185,7 +185,6 @@ class Checkpoints:
         self._writer = writer
         self._thread = start_thread("threadkeep-checkpoint")
         self._copying: Future[None] | None = None
-        self._empties = False
         self.pages = 0
         self.copied = 0
         self._next = LONG_PAGES
@@ -194,27 +193,19 @@ class Checkpoints:
     @property
     def is_due(self) -> bool:
         """Whether most is copied, and the writer should copy the rest."""
-        return self._empties or (self._copying is not None and self._copying.done())
+        return self._copying is not None and self._copying.done()
 
     def begin(self) -> None:
         """Copy what is there by now, in the thread."""
         if self._copying is None or self._copying.done():
             self._copying = self._thread.submit(self._copy)
 
-    def empty(self) -> None:
-        """Have the writer make the log empty when it comes next: it may hold what was removed for good."""
-        self._empties = True
-
     def copy_the_rest(self) -> None:
         """Copy what the thread has left, as far as nobody reads it; another process may be doing so now."""
         self._copying = None
         self._next = self.pages + LONG_PAGES
         with suppress(apsw.BusyError, apsw.LockedError):
-            if self._empties:
-                self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-                self._empties, self.pages, self.copied = False, 0, 0
-            else:
-                self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
 
     def close(self) -> None:
         self._thread.shutdown(wait=True)

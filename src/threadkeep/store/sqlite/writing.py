@@ -33,6 +33,7 @@ T = TypeVar("T")
 REMEMBERED = 10_000
 STEP = 200
 """How many entries, and how many keys, one step of a purge removes."""
+_EMPTIED = "purged"
 _HERE = "WHERE tenant = ? AND conversation = ?"
 _INSERT = (
     "INSERT INTO entry (tenant, conversation, seq, parent, kind, turn, created_at, tokens, head, newest, id, content, "
@@ -319,22 +320,39 @@ class LogWriter:
         key = ConversationKey(keys[0], found[0], conversation, found[1])
         return self.reader.log_at(scope, key).conversation
 
-    def purge(self, moment: datetime) -> int | None:
-        """Take one step: remove a part of what was deleted first, up to that moment. Return how many conversations that
-        finished; None if nothing is left to remove."""
+    def purge(self, moment: datetime) -> bool:
+        """Take one step: remove a part of what was deleted first, up to that moment; return whether more may be left.
+
+        A row without content stays until all that was left behind is overwritten: so nobody forgets to do that.
+        """
         found = self.db.row(
-            "SELECT tenant, key FROM conversation WHERE deleted_at <= ? ORDER BY deleted_at LIMIT 1",
+            f"SELECT tenant, key FROM conversation WHERE deleted_at <= ? AND status <> '{_EMPTIED}' "
+            "ORDER BY deleted_at LIMIT 1",
             (microseconds(moment),),
         )
         if found is None:
-            return None
+            return False
         if self._remove_entries(found) or self._remove_keys(found):
             self.db.execute("UPDATE conversation SET deleted_id = NULL WHERE key = ?", found[1:])
-            return 0
+            return True
         for table in ("jump", "turn", "draft", "chunk"):
             self.db.execute(f"DELETE FROM {table} {_HERE}", found)
-        self.db.execute("DELETE FROM conversation WHERE key = ?", found[1:])
-        return 1
+        self.db.execute(
+            f"UPDATE conversation SET deleted_id = NULL, status = '{_EMPTIED}', assistant = NULL, title = NULL, "
+            "model = NULL, metadata = NULL, system = NULL WHERE key = ?",
+            found[1:],
+        )
+        return True
+
+    def emptied(self) -> list[tuple[int]]:
+        """Return the conversations of which nothing is left but a row."""
+        return self.db.rows(f"SELECT key FROM conversation WHERE deleted_at >= 0 AND status = '{_EMPTIED}'")
+
+    def remove_emptied(self, keys: Sequence[tuple[int]]) -> int:
+        """Remove the rows; return how many nobody else has removed."""
+        before = self.db.total_changes()
+        self.db.executemany("DELETE FROM conversation WHERE key = ?", keys)
+        return self.db.total_changes() - before
 
     def _remove_entries(self, here: tuple[int, int]) -> bool:
         """Remove the first entries, their words and jumps; return whether more may be left."""
