@@ -180,6 +180,11 @@ class Terminal:
             self._stdout.flush()
             self._is_at_line_start = text.endswith("\n")
 
+    def murmur(self, text: str) -> None:
+        """Show what a model thinks: dimmed, and on a screen only."""
+        if self.is_screen:
+            self.show(paint(self.harmless(text), DIM) if self.is_styled else self.harmless(text))
+
     def end_line(self) -> None:
         """Begin a new line unless nothing is on this one."""
         self._start_line()

@@ -8,6 +8,7 @@ from threadkeep.conversation.blocks import Block
 from threadkeep.conversation.events import (
     Event,
     MessageCompleted,
+    ReasoningDelta,
     TextDelta,
     ToolCalled,
     ToolReturned,
@@ -37,6 +38,8 @@ class TurnView:
         match event.what:
             case TextDelta(message=message, text=text):
                 self._write_text(message, text)
+            case ReasoningDelta(text=text):
+                self._terminal.murmur(text)
             case MessageCompleted(message=whole) if whole.id not in self.mine:
                 self._complete(whole)
             case ToolCalled(call=call):
@@ -70,6 +73,7 @@ class TurnView:
 
     def _write_text(self, message: str, text: str) -> None:
         if self._writing is None or self._writing[0] != message:
+            self._terminal.end_line()
             self._writing = (message, self._terminal.stream())
         self._terminal.show(self._writing[1].feed(self._terminal.harmless(text)))
 

@@ -1,8 +1,9 @@
 """Cursors: places in a log, opaque to clients.
 
 Inside: the newest entry seen, how many of that entry's events were seen, and, while a message is being written, its id
-and how many of its characters. A checksum over the conversation's id tells a cursor that was altered, cut or taken
-from elsewhere; it guards against mistakes, not secrets, because a place in one's own log is nothing to steal.
+and how many of its characters, those of its reasoning included (`draft_text`). A checksum over the conversation's id
+tells a cursor that was altered, cut or taken from elsewhere; it guards against mistakes, not secrets, because a place
+in one's own log is nothing to steal.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -16,21 +17,23 @@ from threadkeep.conversation.value import Value
 from threadkeep.errors import InvalidCursor, InvalidId
 
 MAX_SEQ = 2**53
+_THOUGHT = "t"
 
 
 class Cursor(Value):
-    """A place in the log of one conversation."""
+    """A place in the log of one conversation; `is_thought` is whether the characters before it are reasoning."""
 
     seq: int = Field(default=0, ge=0, le=MAX_SEQ)
     index: int = Field(default=0, ge=0, le=MAX_SEQ)
     message: str | None = None
     offset: int = Field(default=0, ge=0, le=MAX_SEQ)
+    is_thought: bool = False
 
     def encode(self, conversation: str) -> str:
         """Return the text that a client gets."""
         place = f"{self.seq:x}.{self.index:x}"
         if self.message is not None:
-            place += f".{self.offset:x}.{self.message}"
+            place += f".{_THOUGHT if self.is_thought else ''}{self.offset:x}.{self.message}"
         return seal(place, conversation)
 
     @classmethod
@@ -40,13 +43,16 @@ class Cursor(Value):
             return cls()
         parts = unseal(text, conversation).split(".", 3)
         try:
+            is_thought = len(parts) > 3 and parts[2].startswith(_THOUGHT)
+            parts[2:3] = [part.removeprefix(_THOUGHT) for part in parts[2:3]]
             numbers = [int(part, 16) for part in parts[:3]]
             message = check_id(parts[3]) if len(parts) > 3 else None
         except (ValueError, InvalidId):
             raise InvalidCursor from None
         if len(parts) not in (2, 4) or not all(0 <= number <= MAX_SEQ for number in numbers):
             raise InvalidCursor
-        return cls(seq=numbers[0], index=numbers[1], message=message, offset=numbers[2] if message else 0)
+        offset = numbers[2] if message else 0
+        return cls(seq=numbers[0], index=numbers[1], message=message, offset=offset, is_thought=is_thought)
 
 
 def seal(place: str, owner: str) -> str:

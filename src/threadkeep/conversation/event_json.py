@@ -13,6 +13,7 @@ from threadkeep.conversation.events import (
     MessageCompleted,
     MessageStarted,
     ReadersCounted,
+    ReasoningDelta,
     StateChanged,
     TextDelta,
     ToolCalled,
@@ -34,6 +35,8 @@ def to_json(what: Happening) -> Named:
     match what:
         case TextDelta():
             return TEXT_DELTA, {"message": what.message, "text": what.text}
+        case ReasoningDelta():
+            return "reasoning.delta", {"message": what.message, "text": what.text}
         case MessageStarted():
             started = {"message": what.message, "turn": what.turn, "started_at": what.started_at.isoformat()}
             return "message.started", started

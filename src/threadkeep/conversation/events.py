@@ -21,6 +21,14 @@ class TextDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """Some more of what the model thinks before it says it."""
+
+    message: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class MessageStarted:
     """A message begins to be written."""
 
@@ -164,6 +172,7 @@ class TurnRetrying:
 
 Happening = (
     TextDelta
+    | ReasoningDelta
     | MessageStarted
     | MessageCompleted
     | ToolCalled

@@ -23,7 +23,19 @@ from pydantic import ConfigDict
 
 from threadkeep.conversation.message import Usage
 from threadkeep.errors import ModelUnavailable
-from threadkeep.llm.base import DEFAULTS, CallPart, Delta, Model, ModelOptions, Request, Stopped, Text, ToolSpec, Used
+from threadkeep.llm.base import (
+    DEFAULTS,
+    CallPart,
+    Delta,
+    Model,
+    ModelOptions,
+    Reasoned,
+    Request,
+    Stopped,
+    Text,
+    ToolSpec,
+    Used,
+)
 from threadkeep.llm.langchain.messages import from_langchain
 
 BROKE_OFF = "The model broke off."
@@ -109,6 +121,8 @@ def _chunk_of_delta(delta: Delta) -> AIMessageChunk:
     match delta:
         case Text():
             return AIMessageChunk(content=delta.text)
+        case Reasoned():
+            return AIMessageChunk(content="", additional_kwargs={"reasoning_content": delta.text})
         case CallPart():
             part = tool_call_chunk(name=delta.name, args=delta.args, id=delta.id, index=delta.index)
             return AIMessageChunk(content="", tool_call_chunks=[part])

@@ -1,18 +1,22 @@
-"""Putting a model's deltas together: the text, the tool calls, the usage. Pure; it never trusts the provider.
+"""Putting a model's deltas together: the text, the reasoning, the calls, the usage. Pure; it trusts no provider.
 
 Whatever a provider sends, the calls that come out have ids that are different from each other, names that are not empty
 and arguments that are an object. What was wrong with a call is told in `flaws`, and goes back to the model.
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Any
 
+from threadkeep.conversation.draft_text import without_marks
 from threadkeep.conversation.ids import IdSource
 from threadkeep.conversation.message import ToolCall, Usage
+from threadkeep.conversation.parts import Reasoning
 from threadkeep.conversation.value import check_json, storable
 from threadkeep.errors import InvalidInput
-from threadkeep.llm.base import CallPart, Delta, Stopped, Text, Used
+from threadkeep.llm.base import CallPart, Delta, Reasoned, Stopped, Text, Used
 
 
 @dataclass
@@ -23,14 +27,38 @@ class _Parts:
 
 
 @dataclass
+class _Thought:
+    """A piece of reasoning: where it stands in the text, and before which call; when it began and ended."""
+
+    at: int
+    call: int | None
+    began: float
+    ended: float
+    texts: list[str] = field(default_factory=list)
+    payload: dict[str, Any] | None = None
+
+
+@dataclass
 class Answer:
     """An answer as far as it came."""
 
     usage: Usage | None = None
     reason: str | None = None
     flaws: dict[str, str] = field(default_factory=dict)
+    seconds: Callable[[], float] = monotonic
     _texts: list[str] = field(default_factory=list)
+    _thoughts: list[_Thought] = field(default_factory=list)
+    _is_thinking: bool = False
+    _began: float = field(init=False)
     _parts: dict[int, _Parts] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._began = self.seconds()
+
+    @property
+    def is_thinking(self) -> bool:
+        """Whether more reasoning would continue the piece that was begun."""
+        return self._is_thinking and bool(self._thoughts[-1].texts)
 
     @property
     def text(self) -> str:
@@ -40,8 +68,12 @@ class Answer:
     def add(self, delta: Delta) -> None:
         match delta:
             case Text():
+                self._is_thinking = False
                 self._texts.append(delta.text)
+            case Reasoned():
+                self._think(delta)
             case CallPart():
+                self._is_thinking = False
                 part = self._parts.setdefault(delta.index, _Parts())
                 part.id = part.id or delta.id or ""
                 part.name = part.name or delta.name or ""
@@ -50,6 +82,25 @@ class Answer:
                 self.usage = delta.usage
             case Stopped():
                 self.reason = delta.reason
+
+    def _think(self, reasoned: Reasoned) -> None:
+        now = self.seconds()
+        if not self._is_thinking:
+            # The first piece takes as long as one has to wait for its end.
+            began = now if self._thoughts else self._began
+            self._thoughts.append(_Thought(len(self.text), len(self._parts) or None, began, now))
+        thought = self._thoughts[-1]
+        thought.ended = now
+        if reasoned.text:
+            thought.texts.append(reasoned.text)
+        if reasoned.payload is not None:
+            thought.payload = reasoned.payload
+            thought.call = thought.call if reasoned.call is None else reasoned.call
+        self._is_thinking = reasoned.payload is None
+
+    def reasoning(self, model: str, calls: tuple[ToolCall, ...]) -> tuple[Reasoning, ...]:
+        """Return what was thought, as parts of the message with these calls."""
+        return tuple(_part(thought, model, calls) for thought in self._thoughts)
 
     def calls(self, new_id: IdSource) -> tuple[ToolCall, ...]:
         """Return the tool calls in order, each with an id of its own."""
@@ -62,6 +113,20 @@ class Answer:
                 self.flaws[id] = flaw
             calls[id] = ToolCall(id=id, name=storable(part.name)[:64] or "unnamed", args=args)
         return tuple(calls.values())
+
+
+def _part(thought: _Thought, model: str, calls: tuple[ToolCall, ...]) -> Reasoning:
+    whole = "".join(thought.texts)
+    text = storable(without_marks(whole))
+    return Reasoning(
+        text=text,
+        at=thought.at,
+        duration=round(thought.ended - thought.began, 3) if text else None,
+        model=model,
+        # What was changed is not what the provider has signed.
+        payload=thought.payload if text == whole else None,
+        call=calls[thought.call].id if thought.call is not None and thought.call < len(calls) else None,
+    )
 
 
 def _arguments(text: str) -> tuple[dict[str, Any], str | None]:

@@ -97,6 +97,16 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reasoned:
+    """Some more of what the model thinks. A `payload` ends a piece of it: it is what the provider wants back with it,
+    and belongs to the tool call `call`, by index, if it does not belong to the text."""
+
+    text: str = ""
+    payload: dict[str, Any] | None = None
+    call: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CallPart:
     """A part of a tool call. Parts with one `index` belong together; `args` are pieces of one JSON text."""
 
@@ -120,7 +130,7 @@ class Stopped:
     reason: str
 
 
-Delta = Text | CallPart | Used | Stopped
+Delta = Text | Reasoned | CallPart | Used | Stopped
 
 
 class Model(ABC):

@@ -46,7 +46,7 @@ def encode_event(event: Event | DialectEvent, conversation: str) -> bytes:
 @lru_cache(maxsize=256)
 def _encode_words(message: str, text: str, conversation: str, seq: int, index: int, offset: int) -> bytes:
     """Return a few words as they are sent: encoded once for all readers of the conversation."""
-    place = Cursor.trusted(seq=seq, index=index, message=message, offset=offset)
+    place = Cursor.trusted(seq=seq, index=index, message=message, offset=offset, is_thought=False)
     return encode(TEXT_DELTA, {"message": message, "text": text}, place.encode(conversation))
 
 

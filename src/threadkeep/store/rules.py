@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import NewConversation
+from threadkeep.conversation.draft_text import stream_of
 from threadkeep.conversation.entry import Body, Entry, HeadChoice, Status, Update
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message
@@ -413,7 +414,7 @@ def _check_draft(end: End, bodies: Sequence[Body], settling: bool) -> None:
     finished = [body for body in bodies if isinstance(body, Message) and body.id == begun.message]
     if settling and not finished:
         raise DraftMismatch("A message is still being written.")
-    if finished and len(finished[0].content) < begun.characters:
+    if finished and len(stream_of(finished[0])) < begun.characters:
         raise DraftMismatch
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 
+from threadkeep.conversation.draft_text import SAID, THOUGHT
 from threadkeep.conversation.turn import Lease
 from threadkeep.store.base import Store
 
@@ -16,14 +17,24 @@ class DraftWriter:
         self.message = message
         self.offset = 0
         self._written: list[str] = []
+        self._is_thought = False
         self._store = store
         self._lease = lease
         self._waiting: list[str] = []
         self._size = 0
         self._writing: asyncio.Task[None] | None = None
 
+    async def think(self, text: str, *, begins: bool) -> None:
+        """Take some reasoning, as `write` takes text; `begins` says that it is a piece of its own."""
+        self._is_thought = True
+        await self._take(THOUGHT + text if begins else text)
+
     async def write(self, text: str) -> None:
         """Take text; wait only if much of it is not written yet. Raises what an earlier write has met."""
+        is_behind, self._is_thought = self._is_thought, False
+        await self._take(SAID + text if is_behind else text)
+
+    async def _take(self, text: str) -> None:
         self._waiting.append(text)
         self._size += len(text)
         if self._writing is not None and (self._writing.done() or self._size > MOST_UNWRITTEN):
@@ -31,7 +42,7 @@ class DraftWriter:
         self._begin()
 
     async def finish(self) -> str:
-        """Wait until all text is written, and return it; after an error, what was written before it."""
+        """Wait until all is written, and return it with its marks; after an error, what was written before it."""
         self._begin()
         while self._writing is not None:
             await self._result()

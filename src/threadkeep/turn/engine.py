@@ -105,7 +105,8 @@ async def _store_answer(active: ActiveTurn, generated: Generated) -> None:
         await complete_conversation(active)
         await settle(active, TurnState.COMPLETED, detail=EMPTY)
     elif generated.is_whole and message is not None and not message.tool_calls and active.assistant.machine is None:
-        await settle(active, TurnState.COMPLETED, *bodies)
+        is_empty = not (message.content or message.blocks)
+        await settle(active, TurnState.COMPLETED, *bodies, detail=EMPTY if is_empty else None)
     elif message is not None and generated.may_go_on:
         await active.append(*bodies)
     else:

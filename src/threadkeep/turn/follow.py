@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import assert_never
 
 from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.draft_text import SAID, THOUGHT, pieces, stream_of
 from threadkeep.conversation.entry import Approval, Entry, HeadChoice, Summary, Update
 from threadkeep.conversation.events import (
     FEW_WORDS,
@@ -21,6 +22,7 @@ from threadkeep.conversation.events import (
     MessageCompleted,
     MessageStarted,
     ReadersCounted,
+    ReasoningDelta,
     StateChanged,
     TextDelta,
     ToolCalled,
@@ -69,9 +71,9 @@ async def follow(
                 if item is UNLOGGED:
                     continue
                 if item.message is not None and item.message == cursor.message and item.offset == cursor.offset:
-                    event = text_event(item.message, item.text, cursor)
-                    cursor = event.cursor
-                    yield event
+                    for event in text_events(item.message, item.text, cursor):
+                        cursor = event.cursor
+                        yield event
                 elif not _is_old(item, cursor):
                     async for event in _catch_up(store, scope, conversation, cursor):
                         cursor = event.cursor
@@ -95,7 +97,8 @@ async def _present(store: Store, scope: Scope, conversation: str) -> Cursor:
     draft = (await store.log(scope, conversation, Cursor(seq=last))).draft
     if draft is None:
         return Cursor(seq=last)
-    return Cursor(seq=last, message=draft.message, offset=draft.offset + len(draft.text))
+    is_thought = draft.text.rfind(THOUGHT) > draft.text.rfind(SAID)
+    return Cursor(seq=last, message=draft.message, offset=len(draft.text), is_thought=is_thought)
 
 
 async def _catch_up(store: Store, scope: Scope, conversation: str, cursor: Cursor) -> AsyncIterator[Event]:
@@ -128,24 +131,27 @@ def events_of(page: LogPage, cursor: Cursor) -> Iterator[Event]:
         yield from _of_draft(page.draft, cursor)
 
 
-def text_event(message: str, text: str, cursor: Cursor) -> Event:
-    """Return the event of some more text behind the cursor; readers at the same place share that of a few words."""
-    make = _text_event if len(text) <= FEW_WORDS else _text_event.__wrapped__
-    return make(message, text, cursor.seq, cursor.index, cursor.offset)
+def text_events(message: str, text: str, cursor: Cursor) -> tuple[Event, ...]:
+    """Return the events of some more text behind the cursor; readers at the same place share those of a few words."""
+    make = _text_events if len(text) <= FEW_WORDS else _text_events.__wrapped__
+    return make(message, text, cursor.seq, cursor.index, cursor.offset, cursor.is_thought)
 
 
 @lru_cache(maxsize=256)
-def _text_event(message: str, text: str, seq: int, index: int, offset: int) -> Event:
-    behind = Cursor.trusted(seq=seq, index=index, message=message, offset=offset + len(text))
-    return Event(TextDelta(message, text), behind)
+def _text_events(message: str, text: str, seq: int, index: int, offset: int, is_thought: bool) -> tuple[Event, ...]:
+    events = []
+    for thought, some, length in pieces(text, is_thought):
+        offset += length
+        behind = Cursor.trusted(seq=seq, index=index, message=message, offset=offset, is_thought=thought)
+        events.append(Event((ReasoningDelta if thought else TextDelta)(message, some), behind))
+    return tuple(events)
 
 
 def _of_draft(draft: Draft, cursor: Cursor) -> Iterator[Event]:
     if draft.message != cursor.message:
-        cursor = cursor.model_copy(update={"message": draft.message, "offset": 0})
+        cursor = cursor.model_copy(update={"message": draft.message, "offset": 0, "is_thought": False})
         yield Event(MessageStarted(draft.message, draft.turn, draft.started_at), cursor)
-    if draft.text:
-        yield text_event(draft.message, draft.text, cursor)
+    yield from text_events(draft.message, draft.text, cursor)
 
 
 def _of_entry(entry: Entry, cursor: Cursor, seen: int) -> Iterator[Event]:
@@ -153,17 +159,17 @@ def _of_entry(entry: Entry, cursor: Cursor, seen: int) -> Iterator[Event]:
     body = entry.body
     writing = cursor.message
     if isinstance(body, Message) and body.id == writing:
-        rest = body.content[cursor.offset :]
-        if rest:
-            event = text_event(body.id, rest, cursor)
+        for event in text_events(body.id, stream_of(body)[cursor.offset :], cursor):
             cursor = event.cursor
             yield event
         writing = None
     happened = _happened(entry)[seen:]
     for place, what in enumerate(happened, start=seen + 1):
         last = place == seen + len(happened)
-        offset = cursor.offset if writing else 0
-        yield Event(what, Cursor(seq=entry.seq, index=0 if last else place, message=writing, offset=offset))
+        behind = Cursor(seq=entry.seq, index=0 if last else place)
+        if writing:
+            behind = cursor.model_copy(update={"seq": behind.seq, "index": behind.index})
+        yield Event(what, behind)
 
 
 def _happened(entry: Entry) -> list[Happening]:

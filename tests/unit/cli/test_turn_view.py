@@ -14,6 +14,7 @@ from threadkeep.conversation.events import (
     ConversationUpdated,
     Event,
     MessageCompleted,
+    ReasoningDelta,
     TextDelta,
     ToolCalled,
     ToolReturned,
@@ -67,6 +68,26 @@ def test_text_that_was_shown_as_it_came_is_not_shown_again(view: TurnView, scree
         view.show(Event(TextDelta(answer.id, piece)))
     view.show(completed(answer))
     assert screen.getvalue() == "Hello there\n"
+
+
+def test_what_a_model_thinks_is_dimmed_and_stands_on_lines_of_its_own(screen: Screen) -> None:
+    for environment, shown in (
+        ({"NO_COLOR": "1"}, "Hm, well.\nBlue.\n"),
+        ({}, "\x1b[2mHm, \x1b[0m\x1b[2mwell.\x1b[0m\nBlue.\n"),
+    ):
+        screen.truncate(screen.seek(0))
+        view = TurnView(Terminal(io.StringIO(), screen, screen, {"TERM": "xterm", **environment}))
+        for piece in ("Hm, ", "well."):
+            view.show(Event(ReasoningDelta("m", piece)))
+        view.show(Event(TextDelta("m", "Blue.")))
+        view.show(completed(Message(id="m", role=Role.ASSISTANT, content="Blue.")))
+        assert screen.getvalue() == shown
+
+
+def test_what_a_model_thinks_is_left_out_where_nobody_looks() -> None:
+    out = io.StringIO()
+    TurnView(Terminal(io.StringIO(), out, out, {})).show(Event(ReasoningDelta("m", "Hm.")))
+    assert out.getvalue() == ""
 
 
 def test_an_answer_that_is_told_whole_is_shown_whole(view: TurnView, screen: Screen) -> None:

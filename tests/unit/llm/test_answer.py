@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from threadkeep.conversation.ids import IdSource
 from threadkeep.conversation.message import Usage
 from threadkeep.llm.answer import Answer
-from threadkeep.llm.base import CallPart, Delta, Stopped, Text, Used
+from threadkeep.llm.base import CallPart, Delta, Reasoned, Stopped, Text, Used
 
 
 def ids() -> IdSource:
@@ -34,6 +34,36 @@ def test_text_can_be_read_while_it_grows() -> None:
     assert made.text == "a"
     made.add(Text("b"))
     assert made.text == "ab"
+
+
+def test_pieces_of_reasoning_have_their_places_payloads_and_durations() -> None:
+    seconds = iter((0.0, 1.0, 2.5, 3.0, 4.0, 5.0))
+    made = Answer(seconds=lambda: next(seconds))
+    for delta in (
+        Reasoned(text="Let me "),
+        Reasoned(text="see.", payload={"signature": "a"}),
+        Text("So"),
+        Reasoned(text="hm"),
+        CallPart(index=0, id="c1", name="t"),
+        Reasoned(payload={"id": "b"}),
+        CallPart(index=1, id="c2", name="t"),
+        Reasoned(payload={"signature": "c"}, call=0),
+        Stopped("tool_calls"),
+    ):
+        made.add(delta)
+    shown = [part.model_dump(exclude={"type"}) for part in made.reasoning("m", made.calls(ids()))]
+    assert shown == [
+        {"text": "Let me see.", "duration": 2.5, "model": "m", "payload": {"signature": "a"}},
+        {"at": 2, "text": "hm", "duration": 0.0, "model": "m"},
+        {"at": 2, "model": "m", "payload": {"id": "b"}, "call": "c2"},
+        {"at": 2, "model": "m", "payload": {"signature": "c"}, "call": "c1"},
+    ]
+
+
+def test_reasoning_that_cannot_be_kept_as_it_came_is_not_sent_back() -> None:
+    made = answer(Reasoned(text="a\ufdd0b", payload={"signature": "x"}), Text("c"))
+    (part,) = made.reasoning("m", ())
+    assert (part.text, part.payload) == ("a\ufffdb", None)
 
 
 def test_an_answer_that_was_cut_off_has_no_reason() -> None:

@@ -4,8 +4,10 @@ from datetime import UTC, datetime
 
 from tests.told import data_of, failure_of, name_of
 from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.draft_text import stream_of
 from threadkeep.conversation.entry import Approval, Body, Entry, HeadChoice, Status, Summary, Update
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult, Usage
+from threadkeep.conversation.parts import Reasoning
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import Failure, TurnChange, TurnState
 from threadkeep.store.values import Draft, LogPage
@@ -111,3 +113,23 @@ def test_a_reader_may_stand_between_the_events_of_one_entry() -> None:
 def test_an_entry_without_events_is_passed_over() -> None:
     (last,) = events_of(page(Summary(content="short"), TurnChange(state=TurnState.RUNNING)), Cursor())
     assert last.cursor == Cursor(seq=2)
+
+
+def test_a_reader_may_come_back_to_any_place_of_what_is_thought_and_said() -> None:
+    thoughts = (Reasoning(text="Hm. "), Reasoning(text="So."), Reasoning(text="Or?", at=4))
+    whole = Message(id="answer", role=Role.ASSISTANT, content="Yes. No.", parts=thoughts)
+    stream = stream_of(whole)
+    for end in range(len(stream) + 1):
+        seen = list(events_of(page(draft=draft(stream[:end])), Cursor()))
+        cursor = seen[-1].cursor
+        assert Cursor.decode(cursor.encode("c"), "c") == cursor
+        rest = list(events_of(page(whole), cursor))
+        assert name_of(rest[-1]) == "message.completed"
+        for name, parts in (("reasoning.delta", "Hm. So.Or?"), ("text.delta", "Yes. No.")):
+            assert "".join(data_of(event)["text"] for event in (*seen, *rest) if name_of(event) == name) == parts
+
+
+def test_a_message_that_was_not_begun_comes_whole_with_its_reasoning() -> None:
+    whole = ANSWER.model_copy(update={"parts": (Reasoning(text="Hm.", duration=2.0, payload={"signature": "x"}),)})
+    (event,) = events_of(page(whole), Cursor())
+    assert data_of(event)["message"]["parts"] == [{"type": "reasoning", "text": "Hm.", "duration": 2.0}]

@@ -10,12 +10,13 @@ from typing import Any
 
 from threadkeep.context.base import Context
 from threadkeep.conversation.blocks import Block
+from threadkeep.conversation.draft_text import split_stream, without_marks
 from threadkeep.conversation.events import TurnRetrying
 from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.conversation.state import State, StateChange
 from threadkeep.errors import ContentTooLarge, ModelError, ModelTimeout, ModelUnavailable
 from threadkeep.llm.answer import Answer
-from threadkeep.llm.base import Delta, Model, Request, Text
+from threadkeep.llm.base import Delta, Model, Reasoned, Request, Text
 from threadkeep.turn.active_turn import STORE_PATIENCE, ActiveTurn
 from threadkeep.turn.agent import Asked, Changed, Noted, Shown, Thought
 from threadkeep.turn.decision import flaw_item
@@ -129,17 +130,21 @@ async def _ask_once(active: ActiveTurn, request: Request, context: Context, clos
     except BaseException:
         await writer.drop(STORE_PATIENCE)
         raise
-    text = await _written(writer)
+    stream = await _written(writer)
+    text, thoughts = split_stream(stream)
     whole = answer.reason is not None and error is None and not stopped
     # Where no tools were offered, a call is none.
     calls = answer.calls(deps.ids) if whole and request.tools else ()
     blocks = (*_blocks_of_tools(active), *call.output.blocks) if whole and not calls else ()
-    if not (text or whole or stopped or error):
+    if whole:
+        thoughts = answer.reasoning(active.model.name, calls)
+    if not (stream or whole or stopped or error):
         error = ModelUnavailable(BROKE_OFF)
     message = Message(
         id=writer.message,
         role=Role.ASSISTANT,
         content=text,
+        parts=thoughts,
         blocks=blocks,
         tool_calls=calls,
         tool_trace=(
@@ -154,7 +159,7 @@ async def _ask_once(active: ActiveTurn, request: Request, context: Context, clos
         model=active.model.name,
         started_at=started,
     )
-    kept = message if text or calls or blocks else None
+    kept = message if stream or calls or blocks else None
     change = await call.change() if whole else None
     return Generated(message=kept, is_whole=whole, change=change, stopped=stopped, error=error)
 
@@ -250,10 +255,13 @@ class ModelCall:
         if isinstance(thought, Changed) and thought.now:
             await self._change_now(thought)
             return
+        goes_on = self.output.answer.is_thinking
         self.output.add(thought)
         if isinstance(thought, Text) and thought.text:
             self.active.note_text()
-            await self._writer.write(thought.text)
+            await self._writer.write(without_marks(thought.text))
+        elif isinstance(thought, Reasoned) and thought.text:
+            await self._writer.think(without_marks(thought.text), begins=not goes_on)
 
     async def _change_now(self, changed: Changed) -> None:
         state = self._state or await self.active.state()

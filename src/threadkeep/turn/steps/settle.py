@@ -1,15 +1,16 @@
 """Ending a turn: its last message, its state and its usage in one commit, which also gives the lease back; and what
 comes before that: text that nobody writes any more, and a guided conversation that is at its end."""
 
-from datetime import datetime
+from typing import Any
 
 from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.draft_text import marks_as_lines, split_stream
 from threadkeep.conversation.entry import Status, Update
 from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall, Usage
 from threadkeep.conversation.turn import Failure, TurnChange, TurnState
 from threadkeep.conversation.value import storable
 from threadkeep.errors import ContentTooLarge
-from threadkeep.store.values import Appendable, Draft
+from threadkeep.store.values import Appendable
 from threadkeep.turn.active_turn import ActiveTurn
 
 MOST_SAID = 2_000
@@ -54,21 +55,16 @@ async def finish_draft(active: ActiveTurn) -> None:
     draft = (await store.log(lease.scope, lease.conversation, Cursor(seq=last))).draft
     if draft is None or draft.turn != lease.turn:
         return
+    said, thoughts = split_stream(draft.text)
     try:
-        await active.append(_cut_off(draft, draft.started_at))
+        await active.append(_cut_off(draft.message, said, parts=thoughts, started_at=draft.started_at))
     except ContentTooLarge:
         # The text alone always fits: it was measured when it was written.
-        await active.append(_cut_off(draft, None))
+        await active.append(_cut_off(draft.message, marks_as_lines(draft.text)))
 
 
-def _cut_off(draft: Draft, started_at: datetime | None) -> Message:
-    return Message(
-        id=draft.message,
-        role=Role.ASSISTANT,
-        content=draft.text,
-        status=MessageStatus.INTERRUPTED,
-        started_at=started_at,
-    )
+def _cut_off(message: str, text: str, **more: Any) -> Message:
+    return Message(id=message, role=Role.ASSISTANT, content=text, status=MessageStatus.INTERRUPTED, **more)
 
 
 async def complete_conversation(active: ActiveTurn) -> None:
