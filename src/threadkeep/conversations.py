@@ -25,7 +25,7 @@ from threadkeep.llm.choice import Choice
 from threadkeep.store.audit import AuditLog, act_now
 from threadkeep.store.base import MAX_LIMIT, Store
 from threadkeep.store.keyring import KeyRing
-from threadkeep.store.values import ConversationPage, HitPage, Statistics
+from threadkeep.store.values import ConversationPage, HitPage, Order, Statistics
 from threadkeep.tools.mcp.servers import McpServers
 from threadkeep.tools.registry import Registry
 from threadkeep.transfer.exporter import Selection
@@ -117,11 +117,13 @@ class Conversations:
         *,
         scope: Scope = LOCAL,
         conversation: str | None = None,
+        order: Order = "rank",
         limit: int = 20,
         after: str | None = None,
     ) -> HitPage:
-        """Return a page of the user's messages that hold every word of `text`, best first."""
-        return await self._store.search(scope, text, conversation=conversation, limit=limit, after=after)
+        """Return a page of the user's messages and titles that hold every word of `text`, best or newest first.
+        `threadkeep.text.query` tells what else may stand in `text`."""
+        return await self._store.search(scope, text, conversation=conversation, order=order, limit=limit, after=after)
 
     @contextmanager
     def list_changes(self, scope: Scope) -> Iterator[Callable[[float], Awaitable[bool]]]:

@@ -43,6 +43,7 @@ FILLED: dict[str, Any] = {
     "status": "active",
     "archived": True,
     "model": "demo",
+    "order": "newest",
 }
 """What is sent where a value is needed, or does harm if it is obeyed."""
 LEFT_OUT = {

@@ -31,6 +31,7 @@ async def test_a_file_of_an_earlier_release_opens_with_everything_in_it(file: Pa
         assert summary is not None
         assert summary.body == Summary(content="On otters.")
         assert [hit.seq for hit in (await store.search(LOCAL, "otters rivers")).items] == [1]
+        assert [hit.kind for hit in (await store.search(LOCAL, "otters seals")).items] == ["title"]
         assert len((await store.tree(LOCAL, "old")).branches()) == 2
         (turn,) = await store.turns(LOCAL, "old")
         assert turn.state is TurnState.RUNNING

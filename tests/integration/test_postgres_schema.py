@@ -98,6 +98,8 @@ async def test_a_database_of_release_0_1_0_is_migrated_with_all_that_it_holds(
 ) -> None:
     dump = gzip.decompress(Path(__file__).parents[1].joinpath("data", "postgres-0.1.0.sql.gz").read_bytes())
     postgres_server.execute(dump.decode(), unmigrated.owner)
+    admin = postgres_server.as_admin(unmigrated)
+    postgres_server.execute("UPDATE threadkeep.conversation SET title = 'Großer Plan'", admin)
     assert await migrate(unmigrated.owner) == NAMES[1:]
     store = await open_store(unmigrated.server)
     for scope in (ADA, EVE):
@@ -109,6 +111,7 @@ async def test_a_database_of_release_0_1_0_is_migrated_with_all_that_it_holds(
         assert draft is not None
         assert (draft.turn, draft.text) == (turn.number, "half an ans")
         assert len((await store.search(scope, "branch")).items) == 1
+        assert [hit.title for hit in (await store.search(scope, "grosser plan")).items] == ["Großer Plan"]
         await say(store, "c-ada", "one more", scope=scope)
         assert await store.count(scope, "c-ada") == 8
     await store.close()

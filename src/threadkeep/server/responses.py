@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Any, Self, TypedDict
+from typing import Annotated, Any, Literal, Self, TypedDict
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
@@ -152,20 +152,21 @@ class Answered(Shown):
 
 
 class ShownHit(Shown):
-    """A message that was found."""
+    """A message or the title of a conversation that was found; a title has no entry, no branch and no role."""
 
+    kind: Literal["message", "title"]
     conversation: str
     title: str | None
-    entry: int = Field(validation_alias="seq")
-    branch: int
-    role: str
+    entry: int | None = Field(validation_alias="seq")
+    branch: int | None
+    role: str | None
     created_at: datetime
     snippet: str
     highlights: list[tuple[int, int]]
 
 
 class HitList(Shown):
-    """A page of hits, the best first."""
+    """A page of hits in the order that was asked for."""
 
     data: list[ShownHit]
     next: str | None

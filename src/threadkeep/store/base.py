@@ -37,6 +37,7 @@ from threadkeep.store.values import (
     HitPage,
     Import,
     LogPage,
+    Order,
     Statistics,
 )
 
@@ -295,13 +296,17 @@ class Store(ABC):
         text: str,
         *,
         conversation: str | None = None,
+        order: Order = "rank",
         limit: int = 20,
         after: str | None = None,
     ) -> HitPage:
         """Return the user's messages that hold every word of `text` (the last may be a beginning; words in quotes stand
-        together), best first, from the cursor `after` on. Everything that was acknowledged is found.
+        together; see `text.query` for exclusions and filters) and the titles that do, best or newest first, from the
+        cursor `after` on. Filters alone find conversations. Within a conversation only messages are looked for.
+        Everything that was acknowledged is found.
 
-        The newest `text.search.CANDIDATES` entries that match are ranked. `InvalidSearch` if there is no word to find.
+        The newest `text.search.CANDIDATES` messages and titles that match are ranked, and filters look at no more than
+        the newest `SCANNED` that hold the words. `InvalidSearch`, which says why, if that cannot be searched for.
         """
 
     @abstractmethod

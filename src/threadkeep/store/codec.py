@@ -35,6 +35,12 @@ def _dictionary(number: int) -> ZstdCompressionDict:
     return ZstdCompressionDict(files("threadkeep.store").joinpath("dictionaries", f"{number}.zdict").read_bytes())
 
 
+def kinds_of(role: Role) -> tuple[int, int]:
+    """Return the kinds of messages with this role."""
+    first = _ROLES.index(role) * 2
+    return first, first + 1
+
+
 class Packer:
     """Packs and unpacks bytes. Not safe for use by two threads at once: each thread has its own."""
 

@@ -1,8 +1,10 @@
 """Pages, the same for every backend: limits, cursors of lists and searches, ranked hits, a branch read in pages."""
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import aclosing
-from typing import NamedTuple
+from datetime import datetime
+from itertools import islice
+from typing import Any, NamedTuple
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import seal, unseal
@@ -13,8 +15,9 @@ from threadkeep.conversation.tree import Tree
 from threadkeep.errors import InvalidCursor, InvalidLimit, StoreCorrupt
 from threadkeep.store.base import MAX_LIMIT, WALKED, Store
 from threadkeep.store.codec import microseconds
-from threadkeep.store.values import ConversationPage, Hit, HitPage
-from threadkeep.text.search import Found, Query, rank
+from threadkeep.store.values import ConversationPage, Hit, HitPage, Order
+from threadkeep.text.query import Query, Subject
+from threadkeep.text.search import CANDIDATES, Found, rank
 from threadkeep.text.words import searchable
 
 FIRST_PAGE = (2**62, 2**62)
@@ -48,7 +51,10 @@ def activity_cursor(whose: Scope | str, activity: int, key: int) -> str:
 
 def activity_after(whose: Scope | str, cursor: str | None) -> tuple[int, int]:
     """Return activity and key behind which a list goes on."""
-    return FIRST_PAGE if cursor is None else _numbers(cursor, _list_of(whose))
+    if cursor is None:
+        return FIRST_PAGE
+    activity, key = _numbers(cursor, _list_of(whose))
+    return activity, key
 
 
 def list_page(whose: Scope | str, found: Sequence[Listed], limit: int) -> ConversationPage:
@@ -68,56 +74,111 @@ def _list_of(whose: Scope | str) -> str:
     return f"list {whose}" if isinstance(whose, str) else f"list {whose.tenant} {whose.user}"
 
 
-def search_after(scope: Scope, text: str, cursor: str | None) -> tuple[int, int | None]:
-    """Return how many hits were shown, and the position beyond which newer entries are left out; none at first."""
-    return (0, None) if cursor is None else _numbers(cursor, f"search {scope.tenant} {scope.user} {text}")
+def search_after(scope: Scope, text: str, order: Order, cursor: str | None) -> tuple[int, int | None, int]:
+    """Return how many hits were shown, and the position and the time beyond which newer ones are left out."""
+    if cursor is None:
+        return 0, None, FIRST_PAGE[0]
+    offset, bound, latest = _numbers(cursor, _search_of(scope, text, order), 3)
+    return offset, bound, latest
 
 
-def _numbers(cursor: str, owner: str) -> tuple[int, int]:
+def _search_of(scope: Scope, text: str, order: Order) -> str:
+    return f"search {scope.tenant} {scope.user} {order} {text}"
+
+
+def _numbers(cursor: str, owner: str, count: int = 2) -> list[int]:
     try:
-        first, second = (int(part, 16) for part in unseal(cursor, owner).split("."))
+        numbers = [int(part, 16) for part in unseal(cursor, owner).split(".")]
     except ValueError:
         raise InvalidCursor from None
-    return first, second
+    if len(numbers) != count:
+        raise InvalidCursor
+    return numbers
 
 
 class Candidate(NamedTuple):
-    """An entry that holds the words, with its conversation's title and tree, which are read only if it is shown."""
+    """An entry that holds the words, with its conversation and tree, which are read only if they are needed."""
 
     entry: Entry
-    title: Callable[[], str | None]
+    subject: Callable[[], Subject]
     tree: Callable[[], Tree]
 
 
-def hit_page(
-    scope: Scope, text: str, query: Query, candidates: Sequence[Candidate], limit: int, offset: int, bound: int
-) -> HitPage:
-    """Rank the candidates (newest first) and return the page of them that begins with hit number `offset`."""
-    ranked = rank(query, (searchable(candidate.entry.body) for candidate in candidates))
-    found = [(hit, candidate) for hit, candidate in zip(ranked, candidates, strict=True) if hit is not None]
-    found.sort(key=lambda pair: -pair[0].score)
-    page = tuple(_hit(candidate, hit) for hit, candidate in found[offset : offset + limit])
-    if len(found) <= offset + limit:
+def subject_of(conversation: Conversation) -> Subject:
+    """Return what a search asks about a conversation."""
+    return Subject(
+        conversation.id, conversation.title, conversation.assistant, conversation.status, conversation.created_at
+    )
+
+
+class Matches(NamedTuple):
+    """What an index finds for a query: entries up to a bound, and conversations, newest first. Both may hold some that
+    the query does not accept."""
+
+    entries: Iterable[Candidate]
+    titles: Iterable[Subject]
+    bound: int
+
+
+class Search(NamedTuple):
+    """What a search asks for: the page that begins with hit number `offset`, of entries up to `bound` (none: now) and
+    titles of conversations created up to `latest`."""
+
+    scope: Scope
+    text: str
+    query: Query
+    conversation: str | None
+    order: Order
+    limit: int
+    offset: int
+    bound: int | None
+    latest: int
+
+    @property
+    def finds_titles(self) -> bool:
+        """Whether conversations are looked for, too."""
+        return self.conversation is None and self.query.role is None
+
+
+def hit_page(asked: Search, matches: Matches) -> HitPage:
+    """Rank what matches and return the page of it that was asked for."""
+    query = asked.query
+    accepted = (one for one in matches.entries if query.accepts(one.entry, one.subject))
+    found: list[Candidate | Subject] = list(islice(accepted, CANDIDATES))
+    titles = [
+        one for one in matches.titles if query.accepts_title(one) and microseconds(one.created_at) <= asked.latest
+    ]
+    found = sorted([*found, *titles[:CANDIDATES]], key=_moment, reverse=True)
+    ranked = [(hit, one) for hit, one in zip(rank(query, map(_text, found)), found, strict=True) if hit is not None]
+    if asked.order == "rank":
+        ranked.sort(key=lambda pair: -pair[0].score)
+    end = asked.offset + asked.limit
+    page = tuple(_hit(one, hit) for hit, one in ranked[asked.offset : end])
+    if len(ranked) <= end:
         return HitPage(items=page)
-    owner = f"search {scope.tenant} {scope.user} {text}"
-    return HitPage(items=page, next=seal(f"{offset + limit:x}.{bound:x}", owner))
+    latest = min(asked.latest, max((microseconds(title.created_at) for title in titles), default=0))
+    owner = _search_of(asked.scope, asked.text, asked.order)
+    return HitPage(items=page, next=seal(f"{end:x}.{matches.bound:x}.{latest:x}", owner))
 
 
-def _hit(candidate: Candidate, found: Found) -> Hit:
+def _moment(found: Candidate | Subject) -> datetime:
+    return found.created_at if isinstance(found, Subject) else found.entry.created_at
+
+
+def _text(found: Candidate | Subject) -> str:
+    return found.title or "" if isinstance(found, Subject) else searchable(found.entry.body)
+
+
+def _hit(candidate: Candidate | Subject, found: Found) -> Hit:
+    subject = candidate if isinstance(candidate, Subject) else candidate.subject()
+    shown: dict[str, Any] = {"snippet": found.snippet, "highlights": found.highlights, "score": found.score}
+    shown |= {"conversation": subject.id, "title": subject.title, "created_at": _moment(candidate)}
+    if isinstance(candidate, Subject):
+        return Hit(kind="title", **shown)
     entry = candidate.entry
     if not isinstance(entry.body, Message):
         raise StoreCorrupt("The search index names an entry that is no message.")
-    return Hit(
-        conversation=entry.conversation,
-        title=candidate.title(),
-        seq=entry.seq,
-        branch=candidate.tree().branch_with(entry.seq),
-        role=entry.body.role,
-        created_at=entry.created_at,
-        score=found.score,
-        snippet=found.snippet,
-        highlights=found.highlights,
-    )
+    return Hit(seq=entry.seq, branch=candidate.tree().branch_with(entry.seq), role=entry.body.role, **shown)
 
 
 def check_limit(limit: object) -> int:

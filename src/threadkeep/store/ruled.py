@@ -6,7 +6,7 @@ finds.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Sequence, Set
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
@@ -31,26 +31,26 @@ from threadkeep.errors import (
 from threadkeep.store.audit import Row, act_now
 from threadkeep.store.base import ROOT, WALKED, Store
 from threadkeep.store.checks import check_adopt, check_import
-from threadkeep.store.paging import (
-    Candidate,
-    Listed,
-    ListQuery,
-    activity_after,
-    check_limit,
-    hit_page,
-    list_page,
-    search_after,
-)
+from threadkeep.store.paging import Listed, ListQuery, Search, activity_after, check_limit, list_page, search_after
 from threadkeep.store.rules import EndMovedError, Rules, Verb
-from threadkeep.store.values import ELSEWHERE, Adopt, Append, Appended, Begin, Begun, ConversationPage, HitPage, Import
-from threadkeep.text.search import Query
+from threadkeep.store.values import (
+    ELSEWHERE,
+    Adopt,
+    Append,
+    Appended,
+    Begin,
+    Begun,
+    ConversationPage,
+    HitPage,
+    Import,
+    Order,
+)
+from threadkeep.text.query import Query
 from threadkeep.text.words import query_forms
 
 T = TypeVar("T")
 IMPORT_ATTEMPTS = 10
 """How often others may write to a conversation while it is imported."""
-PageOfHits = Callable[[Sequence[Candidate], int], HitPage]
-"""Makes a page of the entries that match, newest first, and the position beyond which newer ones are left out."""
 
 
 class RuledStore(Store):
@@ -212,10 +212,8 @@ class RuledStore(Store):
         """Return the conversations that a list asks for."""
 
     @abstractmethod
-    async def _search(
-        self, scope: Scope, query: Query, conversation: str | None, bound: int | None, page: PageOfHits
-    ) -> HitPage:
-        """Return the page made of the newest entries that match, up to a position (none: the newest)."""
+    async def _search(self, asked: Search) -> HitPage:
+        """Return what `hit_page` makes of the entries and the conversations that match."""
 
     @abstractmethod
     async def _related(
@@ -245,19 +243,14 @@ class RuledStore(Store):
         text: str,
         *,
         conversation: str | None = None,
+        order: Order = "rank",
         limit: int = 20,
         after: str | None = None,
     ) -> HitPage:
-        check_limit(limit)
-        query = Query(text)
-        offset, bound = search_after(scope, text, after)
         if conversation is not None:
             check_id(conversation)
-
-        def page(candidates: Sequence[Candidate], newest: int) -> HitPage:
-            return hit_page(scope, text, query, candidates, limit, offset, newest)
-
-        return await self._search(scope, query, conversation, bound, page)
+        query, place = Query(text), search_after(scope, text, order, after)
+        return await self._search(Search(scope, text, query, conversation, order, check_limit(limit), *place))
 
     async def related(
         self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], *, before: int, limit: int = 20

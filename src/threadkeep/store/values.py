@@ -13,6 +13,7 @@ from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import Lease, TurnChange, TurnState
 from threadkeep.store.audit import Act
 
+Order = Literal["rank", "newest"]
 Appendable = Message | StateChange | Summary | Approval
 
 
@@ -135,14 +136,16 @@ class ConversationPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """An entry that was found. `highlights` are ranges of characters in `snippet`; `branch` is the head of a branch
-    that holds the entry: the current one where it does."""
+    """A message or a title that was found. `highlights` are ranges of characters in `snippet`; `branch` is the head of
+    a branch that holds the message: the current one where it does. For a title, `created_at` is when its conversation
+    was created, and there is no entry, branch and role."""
 
+    kind: Literal["message", "title"] = "message"
     conversation: str
     title: str | None
-    seq: int
-    branch: int
-    role: Role
+    seq: int | None = None
+    branch: int | None = None
+    role: Role | None = None
     created_at: datetime
     score: float
     snippet: str
@@ -151,7 +154,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HitPage:
-    """Hits, the best first, and the cursor of the next page if there is one."""
+    """Hits in the order that was asked for, and the cursor of the next page if there is one."""
 
     items: tuple[Hit, ...]
     next: str | None = None

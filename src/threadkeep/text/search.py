@@ -1,4 +1,4 @@
-"""Full-text search as far as it is the same for every backend: queries, ranking and snippets.
+"""Full-text search as far as it is the same for every backend: ranking and snippets. What is asked for is a `Query`.
 
 A backend keeps an index from words to entries and returns the newest entries that match; which entry is the best and
 what is shown of it is decided here, so that the same search finds the same on every backend.
@@ -10,12 +10,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from threadkeep.conversation.value import check_text
-from threadkeep.errors import InvalidSearch
-from threadkeep.text.words import MAX_QUERY_WORDS, Word, find_words, query_terms
+from threadkeep.text.query import Query
+from threadkeep.text.words import Word, find_words
 
 CANDIDATES = 200
-"""How many matching entries, the newest, are ranked for one search."""
+"""How many matching entries, the newest, and how many matching titles are ranked for one search."""
+SCANNED = 10_000
+"""How many entries that hold the words, or titles, the newest, are looked at where filters let only some through."""
 RELATED = 1000
 """How many entries, the newest, are considered for each word when related entries are looked for."""
 NEIGHBOUR = {1: 0.3, 2: 0.3, 3: 0.15, 4: 0.15}
@@ -30,32 +31,6 @@ FLOOR = 0.2
 """An entry that scores less than this share of the best one is not related."""
 
 
-class Query:
-    """A search as words: `required` must all be there, `prefix` begins a word, `phrases` stand together."""
-
-    def __init__(self, text: str) -> None:
-        check_text(text)
-        self.phrases = [query_terms(part) for part in re.findall(r'"([^"]*)"', text)]
-        loose = query_terms(re.sub(r'"[^"]*"', " ", text))
-        # What stands at the very end may still be typed; a sign of a dense script is always a beginning.
-        typing = bool(loose) and text[-1:].isalnum()
-        self.prefix = loose.pop() if typing else None
-        self.required = sorted({*loose, *(word for phrase in self.phrases for word in phrase)})
-        if not self.required and not self.prefix:
-            raise InvalidSearch
-        if len(self.required) > MAX_QUERY_WORDS:
-            raise InvalidSearch(f"A search has at most {MAX_QUERY_WORDS} words.")
-
-    def fits(self, words: set[str]) -> bool:
-        """Whether a text with these words may be what is looked for; phrases are not looked at."""
-        begun = self.prefix
-        return words.issuperset(self.required) and (begun is None or any(word.startswith(begun) for word in words))
-
-    def matches(self, word: str) -> bool:
-        """Whether an indexed word is one that is looked for."""
-        return word in self.required or (self.prefix is not None and word.startswith(self.prefix))
-
-
 class Found(NamedTuple):
     """A candidate that matches: how well, and what to show."""
 
@@ -65,7 +40,7 @@ class Found(NamedTuple):
 
 
 def rank(query: Query, texts: Iterable[str]) -> list[Found | None]:
-    """Return for each text (newest first) how well it answers the query, or None if a phrase is not in it.
+    """Return for each text (newest first) how well it answers the query, or None if its phrases say that it does not.
 
     Rare words count more, repeated ones a little more, long texts a little less, and of equals the newer wins.
     """
@@ -74,7 +49,7 @@ def rank(query: Query, texts: Iterable[str]) -> list[Found | None]:
     weight = _weights(query, counted)
     found: list[Found | None] = []
     for place, (text, hits) in enumerate(zip(texts, counted, strict=True)):
-        if not hits or not _has_phrases(query, text):
+        if (query and not hits) or not query.stands_in(text):
             found.append(None)
             continue
         often = Counter(query.prefix if word.text not in query.required else word.text for word in hits)
@@ -131,19 +106,15 @@ def _weights(query: Query, counted: list[list[Word]]) -> dict[str, float]:
     return {word: math.log(1 + (len(counted) + 1) / (count + 0.5)) for word, count in holding.items()}
 
 
-def _has_phrases(query: Query, text: str) -> bool:
-    if not any(len(phrase) > 1 for phrase in query.phrases):
-        return True
-    spoken = "\x00" + "\x00".join(query_terms(text)) + "\x00"
-    return all("\x00" + "\x00".join(phrase) + "\x00" in spoken for phrase in query.phrases)
-
-
 def _snippet(text: str, hits: list[Word], around: int = 80) -> tuple[str, tuple[tuple[int, int], ...]]:
     """Return the part of the text with most hits close together, on one line, and where the hits are in it."""
-    best = max(hits, key=lambda hit: sum(hit.start <= other.start < hit.start + around for other in hits))
-    start, end = max(0, best.start - around), min(len(text), best.start + 2 * around)
+    densest = max(
+        hits, key=lambda hit: sum(hit.start <= other.start < hit.start + around for other in hits), default=None
+    )
+    first = densest.start if densest else 0
+    start, end = max(0, first - around), min(len(text), first + 2 * around)
     if start:
-        start = text.find(" ", start, best.start) + 1 or start
+        start = text.find(" ", start, first) + 1 or start
     before, after = "…" if start else "", "…" if end < len(text) else ""
     snippet = before + re.sub(r"[\x00-\x1f\x7f]", " ", text[start:end]) + after
     shift = len(before) - start

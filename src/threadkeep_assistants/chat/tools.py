@@ -59,7 +59,7 @@ async def search_conversations(words: str, context: ToolContext, limit: int = 5)
     if context.archive is None:
         raise InvalidValue("There are no earlier conversations here.")
     hits = await context.archive.search(words, limit=2 * MOST)
-    others = [hit for hit in hits if hit.conversation != context.conversation]
+    others = [hit for hit in hits if hit.kind == "message" and hit.conversation != context.conversation]
     return [
         {
             "conversation": hit.conversation,

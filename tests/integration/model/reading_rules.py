@@ -56,13 +56,16 @@ class ReadingRules(Machine):
             for entry in here.entries
             if isinstance(entry.body, Message) and looked_for in entry.body.content
         ]
+        titled = [here.id for here in self.model if here.scope == scope and looked_for in (here.title or "")]
+        assert sorted(hit.conversation for hit in found if hit.kind == "title") == sorted(titled)
+        messages = [(hit.conversation, hit.seq or 0, hit.branch or 0) for hit in found if hit.kind == "message"]
         if len(expected) < 200:
-            assert sorted((hit.conversation, hit.seq) for hit in found) == sorted(expected)
+            assert sorted((conversation, seq) for conversation, seq, _ in messages) == sorted(expected)
         by_id = {here.id: here for here in self.model}
-        for hit in found:
-            here = by_id[hit.conversation]
-            assert hit.branch in here.heads()
-            assert here.entries[hit.seq - 1] in here.path(hit.branch)
+        for conversation, seq, branch in messages:
+            here = by_id[conversation]
+            assert branch in here.heads()
+            assert here.entries[seq - 1] in here.path(branch)
 
     @rule(which=side, user=side)
     def list_and_count(self, which: int, user: int) -> None:

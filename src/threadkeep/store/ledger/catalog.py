@@ -14,9 +14,10 @@ from typing import NamedTuple
 from threadkeep.conversation.turn import Turn, TurnState
 from threadkeep.store.codec import microseconds
 from threadkeep.store.ledger.ledger import Ledger
-from threadkeep.store.paging import Listed, ListQuery, activity
+from threadkeep.store.paging import Listed, ListQuery, Search, activity, subject_of
 from threadkeep.store.values import Statistics
-from threadkeep.text.search import CANDIDATES, RELATED, Query
+from threadkeep.text.query import Query, Subject, Terms
+from threadkeep.text.search import CANDIDATES, RELATED, SCANNED
 from threadkeep.text.words import searchable, words
 
 Posting = tuple[str, int]
@@ -49,16 +50,20 @@ class WordIndex:
                 del self._entries[word]
                 self._stale = True
 
-    def find(self, query: Query, conversation: str | None = None) -> set[Posting]:
-        """Return the entries that hold every required word and a word with the query's beginning."""
-        wanted = [[word] for word in query.required]
-        if query.prefix is not None:
-            wanted.append(self._beginning_with(query.prefix))
+    def find(self, terms: Terms, conversation: str | None = None) -> set[Posting]:
+        """Return the entries that hold every required word and a word with the beginning that is asked for."""
+        wanted = [[word] for word in terms.required]
+        if terms.prefix is not None:
+            wanted.append(self._beginning_with(terms.prefix))
         found: set[Posting] | None = None
         for choice in wanted:
             holding = self._holding(choice, conversation)
             found = holding if found is None else found & holding
         return found or set()
+
+    def find_without(self, query: Query, conversation: str | None) -> set[Posting]:
+        """Return the entries that a query looks for, without those that hold a word that it excludes."""
+        return self.find(query, conversation) - self._holding(query.excluded, conversation)
 
     def newest(self, words: Iterable[str], conversation: str, before: int) -> list[int]:
         """Return the newest entries of a conversation before an entry that hold one of the words, newest first."""
@@ -69,7 +74,7 @@ class WordIndex:
             found.update(seqs[max(0, end - RELATED) : end])
         return sorted(found, reverse=True)[:RELATED]
 
-    def _holding(self, words: list[str], conversation: str | None) -> set[Posting]:
+    def _holding(self, words: Iterable[str], conversation: str | None) -> set[Posting]:
         """Return the entries that hold one of the words."""
         found: set[Posting] = set()
         for word in words:
@@ -122,6 +127,7 @@ class Catalog:
     def __init__(self) -> None:
         self._cards: dict[str, Card] = {}
         self._indexes: dict[str, WordIndex] = {}
+        self._titles: dict[str, WordIndex] = {}
         self._position = 0
         self._newest = 0
         self._lock = Lock()
@@ -135,7 +141,10 @@ class Catalog:
                 card = None
             if card is None:
                 card = self._cards[ledger.id] = Card(ledger)
+                self._index_title(ledger)
             if ledger.tip.last >= len(card.order):
+                if ledger.title != card.conversation.title:
+                    self._index_title(ledger)
                 self._index(card, ledger)
                 card.update(ledger)
 
@@ -149,6 +158,11 @@ class Catalog:
             if text := searchable(entry.body):
                 index.add(ledger.id, entry.seq, words(text))
 
+    def _index_title(self, ledger: Ledger) -> None:
+        titles = self._titles.setdefault(ledger.scope.user, WordIndex())
+        titles.remove(ledger.id)
+        titles.add(ledger.id, 0, words(ledger.title or ""))
+
     def remove(self, conversation: str) -> None:
         with self._lock:
             self._remove(conversation)
@@ -156,7 +170,8 @@ class Catalog:
     def _remove(self, conversation: str) -> None:
         card = self._cards.pop(conversation, None)
         if card is not None:
-            self._indexes[card.conversation.scope.user].remove(conversation)
+            for indexes in (self._indexes, self._titles):
+                indexes[card.conversation.scope.user].remove(conversation)
 
     # Looking things up
 
@@ -172,14 +187,27 @@ class Catalog:
         with self._lock:
             return tuple(sorted({card.conversation.scope.user for card in self._cards.values()}))
 
-    def candidates(self, user: str, query: Query, conversation: str | None, bound: int | None) -> Candidates:
+    def candidates(self, asked: Search) -> Candidates:
         """Return the newest entries of a user that match."""
         with self._lock:
-            bound = self._newest if bound is None else bound
-            index = self._indexes.get(user, WordIndex())
-            found = ((self._cards[name].order[seq - 1], (name, seq)) for name, seq in index.find(query, conversation))
-            newest = nlargest(CANDIDATES, (pair for pair in found if pair[0] <= bound))
+            bound = self._newest if asked.bound is None else asked.bound
+            index = self._indexes.get(asked.scope.user, WordIndex())
+            postings = index.find_without(asked.query, asked.conversation)
+            found = ((self._cards[name].order[seq - 1], (name, seq)) for name, seq in postings)
+            most = SCANNED if asked.query.is_filtered else CANDIDATES
+            newest = nlargest(most, (pair for pair in found if pair[0] <= bound))
         return Candidates([posting for _, posting in newest], bound)
+
+    def titled(self, asked: Search) -> list[Subject]:
+        """Return the conversations of a user whose title may be looked for, the last created first."""
+        with self._lock:
+            titles, query = self._titles.get(asked.scope.user, WordIndex()), asked.query
+            if wanted := [titles.find(terms) for terms in (query, query.title) if terms]:
+                cards = [self._cards[name] for name, _ in set.intersection(*wanted)]
+            else:
+                cards = list(self._of(asked.scope.user))
+            found = [subject_of(card.conversation) for card in cards]
+        return nlargest(SCANNED, found, key=lambda subject: subject.created_at)
 
     def related(self, user: str, conversation: str, words: Iterable[Sequence[str]], before: int) -> list[list[int]]:
         """Return for each word the newest entries of a conversation before an entry that hold one of its forms."""

@@ -22,12 +22,11 @@ from threadkeep.store.embedded import EmbeddedStore
 from threadkeep.store.ledger.audit import LedgerAudit
 from threadkeep.store.ledger.catalog import Catalog
 from threadkeep.store.ledger.ledger import Ledger
-from threadkeep.store.paging import Candidate, Listed, ListQuery, check_limit
+from threadkeep.store.paging import Candidate, Listed, ListQuery, Matches, Search, check_limit, hit_page, subject_of
 from threadkeep.store.record import Record
-from threadkeep.store.ruled import PageOfHits
 from threadkeep.store.rules import Verb, key_use, replayed
 from threadkeep.store.values import Created, HitPage, Statistics
-from threadkeep.text.search import Query, relate
+from threadkeep.text.search import relate
 
 T = TypeVar("T")
 LAST = datetime.max.replace(tzinfo=UTC)
@@ -219,17 +218,17 @@ class LedgerStore(EmbeddedStore):
 
     # Across conversations
 
-    async def _search(
-        self, scope: Scope, query: Query, conversation: str | None, bound: int | None, page: PageOfHits
-    ) -> HitPage:
-        if conversation is not None:
-            await self.get(scope, conversation)
+    async def _search(self, asked: Search) -> HitPage:
+        if asked.conversation is not None:
+            await self.get(asked.scope, asked.conversation)
 
         def look(ledgers: TenantLedgers) -> HitPage:
-            newest, limited = ledgers.catalog.candidates(scope.user, query, conversation, bound)
-            return page([found for posting in newest if (found := _candidate(ledgers, scope, *posting))], limited)
+            postings, bound = ledgers.catalog.candidates(asked)
+            found = (_candidate(ledgers, asked.scope, *posting) for posting in postings)
+            titles = ledgers.catalog.titled(asked) if asked.finds_titles else ()
+            return hit_page(asked, Matches(filter(None, found), titles, bound))
 
-        return await self._read_catalog(scope.tenant, look)
+        return await self._read_catalog(asked.scope.tenant, look)
 
     async def _related(
         self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], before: int, limit: int
@@ -253,7 +252,7 @@ def _candidate(ledgers: TenantLedgers, scope: Scope, conversation: str, seq: int
     """Return an entry that was found, unless its conversation was deleted meanwhile."""
     try:
         with ledgers.reading(scope, conversation) as ledger:
-            entry, title, tree = ledger.entry(seq), ledger.title, ledger.tree
+            entry, subject, tree = ledger.entry(seq), subject_of(ledger.conversation), ledger.tree
     except (ConversationNotFound, EntryNotFound):
         return None
-    return Candidate(entry, lambda: title, lambda: tree)
+    return Candidate(entry, lambda: subject, lambda: tree)

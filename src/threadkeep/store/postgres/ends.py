@@ -18,6 +18,7 @@ from threadkeep.store.postgres.jsonb import dump, escape, load_text
 from threadkeep.store.postgres.pool import Pool
 from threadkeep.store.record import DraftEnd, KeyUse, OpenTurn, Record, Replay, Tip, place_entries
 from threadkeep.store.rules import finishes, version_after
+from threadkeep.text.words import words
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -205,6 +206,7 @@ def _add_change(commit: Commit, record: Record) -> None:
             change.archived,
             escaped(change.model),
             change.assistant,
+            None if change.title is None else sorted(words(change.title)),
         ),
     )
 

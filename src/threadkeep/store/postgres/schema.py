@@ -12,10 +12,13 @@ import asyncpg
 from threadkeep.errors import StoreBusy, StoreNotMigrated, StoreTooNew, StoreUnavailable
 from threadkeep.store.postgres.address import CONNECT_SECONDS, Address
 from threadkeep.store.postgres.faults import FAULTS, is_transient, translate
+from threadkeep.store.postgres.jsonb import restore
 from threadkeep.store.postgres.pool import ATTEMPTS, CALL_SECONDS
+from threadkeep.text.words import words
 
 logger = logging.getLogger(__name__)
 
+TITLES = "0022_titles.sql"
 _FOLDER = files("threadkeep.store.postgres")
 
 
@@ -68,9 +71,24 @@ async def _migrate(connection: "asyncpg.Connection[Any]") -> list[str]:
             await connection.execute(sql)
             await connection.execute("INSERT INTO threadkeep.migration (number, name) VALUES ($1, $2)", number, name)
         await connection.execute(functions)
+        if TITLES in (name for _, name, _ in missing):
+            await _index_titles(connection)
         await connection.execute("DELETE FROM threadkeep.definition")
         await connection.execute("INSERT INTO threadkeep.definition VALUES ($1)", digest)
     return [name for _, name, _ in missing]
+
+
+async def _index_titles(connection: "asyncpg.Connection[Any]") -> None:
+    """Index the words of titles that were given before there was an index of them."""
+    for (tenant,) in await connection.fetch("SELECT key FROM threadkeep.tenant"):
+        await connection.execute("SELECT set_config('threadkeep.tenant', $1, true)", str(tenant))
+        rows = await connection.fetch(
+            "SELECT key, owner, title FROM threadkeep.conversation WHERE tenant = $1 AND title IS NOT NULL", tenant
+        )
+        await connection.executemany(
+            "INSERT INTO threadkeep.title_word (conversation, tenant, owner, word) VALUES ($1, $2, $3, $4)",
+            [(key, tenant, owner, word) for key, owner, title in rows for word in words(restore(title))],
+        )
 
 
 async def check(url: str) -> None:

@@ -7,20 +7,24 @@ goes each conversation's last activity, by which it is listed.
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeVar
 
-from threadkeep.conversation.entry import Entry
+from threadkeep.conversation.entry import Entry, Status
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Tree
 from threadkeep.errors import ConversationNotFound, StoreCorrupt, StoreError
-from threadkeep.store.codec import decode, decode_id, encode_id
-from threadkeep.store.paging import Candidate
-from threadkeep.store.postgres.database import REFUSALS, Database, to_text, to_tree
+from threadkeep.store.base import MAX_LIMIT
+from threadkeep.store.codec import STATE, decode, decode_id, encode_id, kinds_of
+from threadkeep.store.paging import Candidate, Matches, Search
+from threadkeep.store.postgres.database import REFUSALS, Columns, Database, to_text, to_tree
 from threadkeep.text import words
-from threadkeep.text.search import CANDIDATES, RELATED, Query, relate
+from threadkeep.text.query import Query, Subject
+from threadkeep.text.search import CANDIDATES, RELATED, SCANNED, relate
 
+T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 PAUSE_SECONDS = 1.0
@@ -126,18 +130,29 @@ class Searcher:
         self._db = database
         self._index = index
 
-    async def search(
-        self, scope: Scope, query: Query, conversation: str | None, bound: int | None
-    ) -> tuple[list[Candidate], int]:
-        """Return the newest messages of the user that match, newest first, and up to which position they are."""
-        keys = await self._db.scope(scope)
+    async def search(self, asked: Search) -> Matches:
+        """Return the newest messages of the user that match and conversations by their titles, newest first."""
+        keys, query = await self._db.scope(asked.scope), asked.query
         if keys is None:
-            if conversation is not None:
+            if asked.conversation is not None:
                 raise ConversationNotFound
-            return [], 0
-        only = None if conversation is None else encode_id(conversation)
-        rows = await self._find("search", *keys, only, to_tsquery(query), bound, CANDIDATES)
-        return self._translate(rows), rows[0]["bound"] if rows else 0
+            return Matches((), (), 0)
+        only = None if asked.conversation is None else encode_id(asked.conversation)
+        titles = [query.title.required, [query.title.prefix] if query.title.prefix else []]
+        filters = (query.assistant, query.status, query.since, query.until)
+        rows: Sequence[Any] = ()
+        if query:
+            kinds = (0, STATE - 1) if query.role is None else kinds_of(query.role)
+            scanned = SCANNED if query.is_filtered else CANDIDATES
+            bounds = (asked.bound, scanned, CANDIDATES)
+            rows = await self._find("search", *keys, only, to_tsquery(query), *kinds, *filters, *titles, *bounds)
+        bound = rows[0]["bound"] if rows else asked.bound or 0
+        if not asked.finds_titles:
+            return Matches(self._translate(rows), (), bound)
+        own = [query.required, [query.prefix] if query.prefix else []]
+        both = [mine + theirs for mine, theirs in zip(own, titles, strict=True)]
+        found = await self._db.pool.call("search_titles", *keys, *both, *filters, SCANNED, MAX_LIMIT)
+        return Matches(self._translate(rows), [_subject(row) for row in found], bound)
 
     async def _find(self, verb: str, tenant: int, owner: int, *arguments: Any) -> Sequence[Any]:
         """Return what is found. What is not indexed yet is indexed first."""
@@ -161,24 +176,32 @@ class Searcher:
         entries = {entry.seq: entry for entry in self._db.translator.entries(conversation, lines)}
         return tuple(entries[seq] for seq in found if seq in entries)
 
-    def _translate(self, rows: Sequence[Any]) -> list[Candidate]:
-        found: dict[bytes, tuple[str | None, Tree]] = {}
-        candidates = []
+    def _translate(self, rows: Sequence[Any]) -> Iterator[Candidate]:
+        found: dict[bytes, tuple[Subject, Tree]] = {}
         for row in rows:
             if row["conversation"] not in found:
-                found[row["conversation"]] = to_text(row["title"]), to_tree(row["head"], row["newest"], row["jumps"])
-            title, tree = found[row["conversation"]]
-            (entry,) = self._db.translator.entries(decode_id(row["conversation"]), [row])
-            candidates.append(Candidate(entry, lambda title=title: title, lambda tree=tree: tree))  # type: ignore[misc]
-        return candidates
+                subject = _subject({**row, "id": row["conversation"], "created_at": row["begun_at"]})
+                found[row["conversation"]] = subject, to_tree(row["head"], row["newest"], row["jumps"])
+            subject, tree = found[row["conversation"]]
+            (entry,) = self._db.translator.entries(subject.id, [row])
+            yield Candidate(entry, partial(_itself, subject), partial(_itself, tree))
+
+
+def _itself(value: T) -> T:
+    return value
+
+
+def _subject(row: Columns) -> Subject:
+    title, status = to_text(row["title"]), Status(row["status"])
+    return Subject(decode_id(row["id"]), title, row["assistant"], status, row["created_at"])
 
 
 def to_tsquery(query: Query) -> str:
-    """Return a search in PostgreSQL's own words: all of these, and one that begins like this."""
+    """Return a search in PostgreSQL's own words: all of these, one that begins like this, and none of those."""
     terms = [_quoted(word) for word in query.required]
     if query.prefix:
         terms.append(f"{_quoted(query.prefix)}:*")
-    return " & ".join(terms)
+    return " & ".join([*terms, *(f"!{_quoted(word)}" for word in sorted(query.excluded))])
 
 
 def _quoted(word: str) -> str:

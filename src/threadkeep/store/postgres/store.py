@@ -20,7 +20,7 @@ from threadkeep.errors import StoreUnavailable
 from threadkeep.store.base import ROOT
 from threadkeep.store.checks import check_new
 from threadkeep.store.codec import decode_id, encode_id
-from threadkeep.store.paging import Listed, ListQuery, check_limit
+from threadkeep.store.paging import Listed, ListQuery, Search, check_limit, hit_page
 from threadkeep.store.postgres.audit import PostgresAudit
 from threadkeep.store.postgres.database import Database, number, optional, to_conversation, to_tree, to_turn
 from threadkeep.store.postgres.keyring import PostgresKeyRing
@@ -29,10 +29,9 @@ from threadkeep.store.postgres.pool import FromNow, Pool
 from threadkeep.store.postgres.schema import check
 from threadkeep.store.postgres.search import Index, Searcher
 from threadkeep.store.postgres.writing import Log
-from threadkeep.store.ruled import PageOfHits, RuledStore
+from threadkeep.store.ruled import RuledStore
 from threadkeep.store.rules import Verb
 from threadkeep.store.values import Created, Draft, HitPage, LogPage, Statistics
-from threadkeep.text.search import Query
 
 T = TypeVar("T")
 
@@ -209,10 +208,8 @@ class PostgresStore(RuledStore):
 
     # Across conversations
 
-    async def _search(
-        self, scope: Scope, query: Query, conversation: str | None, bound: int | None, page: PageOfHits
-    ) -> HitPage:
-        return page(*await self._searcher.search(scope, query, conversation, bound))
+    async def _search(self, asked: Search) -> HitPage:
+        return hit_page(asked, await self._searcher.search(asked))
 
     async def _related(
         self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], before: int, limit: int

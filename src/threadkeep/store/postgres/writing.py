@@ -25,6 +25,7 @@ from threadkeep.store.postgres.pool import ATTEMPTS, Pool
 from threadkeep.store.record import Replay
 from threadkeep.store.rules import Decision, Verb, entries_of, key_use
 from threadkeep.store.values import Created
+from threadkeep.text.words import words
 
 T = TypeVar("T")
 
@@ -80,7 +81,9 @@ class Log:
                     at,
                     *named,
                     new.assistant,
-                    *(escaped(text) for text in (new.title, new.model)),
+                    escaped(new.title),
+                    sorted(words(new.title or "")),
+                    escaped(new.model),
                     dump(new.metadata) if new.metadata else None,
                     escaped(new.system),
                 )

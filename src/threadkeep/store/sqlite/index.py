@@ -8,18 +8,14 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from threadkeep.conversation.cursor import MAX_SEQ
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import StoreCorrupt
-from threadkeep.store.codec import STATE, Row, decode, decode_id, encode_id
-from threadkeep.store.paging import Candidate, Listed, ListQuery, activity
-from threadkeep.store.sqlite.log import LISTED, ConversationKey, listed_key
+from threadkeep.store.codec import STATE, Row, decode, encode_id
+from threadkeep.store.paging import Listed, ListQuery, activity
+from threadkeep.store.sqlite.log import LISTED, listed_key
 from threadkeep.store.sqlite.reader import Reader
 from threadkeep.store.values import Statistics
-from threadkeep.text.search import CANDIDATES, RELATED, Query
 from threadkeep.text.words import INDEXED_CHARACTERS, searchable, words
-
-Found = tuple[list[Candidate], int]
 
 logger = logging.getLogger(__name__)
 
@@ -106,7 +102,7 @@ def _late_activity(reader: Reader, tenant: int, user: int | None) -> dict[int, i
     return dict(reader.db.execute(sql, (tenant, user)))
 
 
-def _late_words(reader: Reader, tenant: int, user: int | None, bound: int) -> Iterator[tuple[int, int, int, set[str]]]:
+def late_words(reader: Reader, tenant: int, user: int | None, bound: int) -> Iterator[tuple[int, int, int, set[str]]]:
     """Yield position, conversation, seq and words of the messages that are not indexed yet, the newest first."""
     sql = (
         f"SELECT e.position, e.conversation, e.seq, e.kind, e.tokens, e.content, e.parts {_LAGGING} AND {_OF} "
@@ -158,61 +154,3 @@ def statistics(reader: Reader, tenant: str, user: str | None, conversation: str 
     sql = f"SELECT e.position, e.kind, e.tokens, e.content, e.parts {_LAGGING} AND {_OF} {only}"
     late = [_unpacked(reader, position, row).size for position, *row in reader.db.execute(sql, asked)]
     return Statistics(conversations=conversations, entries=entries + len(late), bytes=size + sum(late))
-
-
-# Searching
-
-
-def related(reader: Reader, key: ConversationKey, words: Sequence[Sequence[str]], before: int) -> list[list[int]]:
-    """Return for each word the newest entries of a conversation before an entry that hold one of its forms."""
-    late = [
-        (seq, found)
-        for _, conversation, seq, found in _late_words(reader, key.tenant, None, MAX_SEQ)
-        if conversation == key.conversation and seq < before
-    ]
-    # CROSS keeps the planner from asking the words about each entry of the conversation, one by one.
-    sql = (
-        "SELECT e.seq FROM word CROSS JOIN entry e ON e.position = word.rowid "
-        "WHERE word MATCH ? AND e.tenant = ? AND e.conversation = ? AND e.seq < ? ORDER BY word.rowid DESC LIMIT ?"
-    )
-    holding = []
-    for forms in words:
-        any_form = " OR ".join(f'"{form}"' for form in forms)
-        match = f'"¤c{key.conversation}" AND ({any_form})'
-        old = [seq for (seq,) in reader.db.execute(sql, (match, *key[:2], before, RELATED))]
-        holding.append(([seq for seq, found in late if not found.isdisjoint(forms)] + old)[:RELATED])
-    return holding
-
-
-def search(reader: Reader, scope: Scope, query: Query, conversation: str | None, bound: int | None) -> Found:
-    """Return the newest entries up to `bound` that hold the words of the query, newest first, and that bound."""
-    only = reader.log(scope, conversation).key.conversation if conversation is not None else None
-    bound = reader.db.value("SELECT coalesce(max(position), 0) FROM entry") if bound is None else bound
-    keys = reader.scope(scope)
-    if keys is None:
-        return [], bound
-    late = [
-        (position, key)
-        for position, key, _, found in _late_words(reader, *keys, bound)
-        if only in (None, key) and query.fits(found)
-    ]
-    terms = [f"¤u{keys[1]}" if only is None else f"¤c{only}", *query.required]
-    match = " AND ".join(f'"{term}"' for term in terms)
-    if query.prefix:
-        match += f' AND "{query.prefix}" *'
-    old = reader.db.rows(
-        "SELECT word.rowid, e.conversation FROM word JOIN entry e ON e.position = word.rowid "
-        "CROSS JOIN conversation c ON c.key = e.conversation "
-        "WHERE word MATCH ? AND word.rowid <= ? AND e.tenant = ? AND c.id IS NOT NULL ORDER BY word.rowid DESC LIMIT ?",
-        (match, bound, keys[0], CANDIDATES),
-    )
-    return [_candidate(reader, scope, *row) for row in [*late, *old][:CANDIDATES]], bound
-
-
-def _candidate(reader: Reader, scope: Scope, position: int, key: int) -> Candidate:
-    tenant, seq, id = reader.db.row(
-        "SELECT e.tenant, e.seq, c.id FROM entry e JOIN conversation c ON c.key = ?2 WHERE e.position = ?1",
-        (position, key),
-    )
-    log = reader.log_at(scope, ConversationKey(tenant, key, decode_id(id)))
-    return Candidate(entry=log.entry(seq), title=lambda: log.conversation.title, tree=lambda: log.tree)

@@ -24,7 +24,8 @@ from threadkeep.store.sqlite_file import Database
 from threadkeep.store.values import Draft
 
 _HERE = "WHERE tenant = ? AND conversation = ?"
-_ENTRY = f"SELECT {ENTRY_NUMBERS}, id, content, parts, crc FROM entry {_HERE}"
+_COLUMNS = f"SELECT {ENTRY_NUMBERS}, id, content, parts, crc FROM entry"
+_ENTRY = f"{_COLUMNS} {_HERE}"
 _JUMP = f'SELECT first, parent, "left", beside, crc FROM jump {_HERE}'
 _KINDS: dict[type, int] = {StateChange: STATE, Summary: SUMMARY}
 LISTED = f"SELECT {CONVERSATION}, crc, entries, updated_at, NULL, NULL, NULL FROM conversation c"
@@ -102,6 +103,10 @@ class SqliteLog(ConversationLog):
         if row is None:
             raise EntryNotFound
         return self._decode([row])[0]
+
+    def entry_at(self, position: int) -> Entry:
+        """Return the entry of this log that was written at a position of the file."""
+        return self._decode([self.db.row(f"{_COLUMNS} WHERE position = ?", (position,))])[0]
 
     def at(self, seqs: Sequence[int]) -> tuple[Entry, ...]:
         """Return those of some entries that are there, in this order."""

@@ -1,13 +1,16 @@
 """The schema of the SQLite file: numbered migrations, applied on open under the write lock."""
 
+import json
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import apsw
 
 from threadkeep.errors import StoreCorrupt, StoreTooNew
 from threadkeep.store.sqlite.checksums import register
 from threadkeep.store.sqlite_file import Database, connect, translating_sqlite_errors
+from threadkeep.text.words import words
 
 APPLICATION = 0x7468726B
 """Marks the file as ours ("thrk")."""
@@ -44,6 +47,7 @@ def apply(connection: Database) -> list[str]:
     """Apply what is missing, one starter at a time; refuse a file of a newer release or of another program."""
     known = migrations()
     register(connection)
+    connection.create_scalar_function("title_words", _title_words, 1, deterministic=True)
     with translating_sqlite_errors(connection):
         if connection.pragma("user_version") == known[-1][0] and connection.pragma("application_id") == APPLICATION:
             return []
@@ -55,6 +59,11 @@ def apply(connection: Database) -> list[str]:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
         return applied
+
+
+def _title_words(*title: Any) -> str:
+    """Return the words of a title, which may be null, as JSON, which SQL takes apart."""
+    return json.dumps(sorted(words(title[0] or "")))
 
 
 def _apply(connection: Database, known: list[tuple[int, str, str]]) -> list[str]:

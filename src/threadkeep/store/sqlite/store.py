@@ -26,10 +26,9 @@ from threadkeep.store import filesystem
 from threadkeep.store.checks import check_new
 from threadkeep.store.embedded import EmbeddedStore
 from threadkeep.store.filesystem import warn_if_shared
-from threadkeep.store.paging import Listed, ListQuery, check_limit
-from threadkeep.store.ruled import PageOfHits
+from threadkeep.store.paging import Listed, ListQuery, Search, check_limit, hit_page
 from threadkeep.store.rules import Verb
-from threadkeep.store.sqlite import index
+from threadkeep.store.sqlite import index, search
 from threadkeep.store.sqlite.audit import SqliteAudit
 from threadkeep.store.sqlite.keyring import SqliteKeyRing
 from threadkeep.store.sqlite.log import SqliteLog
@@ -42,7 +41,7 @@ from threadkeep.store.sqlite.writer import Writer
 from threadkeep.store.sqlite.writing import LogWriter
 from threadkeep.store.sqlite_file import Database, connect, translating_sqlite_errors
 from threadkeep.store.values import Created, HitPage, Statistics
-from threadkeep.text.search import Query, relate
+from threadkeep.text.search import relate
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
@@ -132,15 +131,13 @@ class SqliteStore(EmbeddedStore):
 
     # Across conversations
 
-    async def _search(
-        self, scope: Scope, query: Query, conversation: str | None, bound: int | None, page: PageOfHits
-    ) -> HitPage:
-        def search() -> HitPage:
+    async def _search(self, asked: Search) -> HitPage:
+        def look() -> HitPage:
             with translating_sqlite_errors(self._searcher.db), self._searcher.snapshot():
-                return page(*index.search(self._searcher, scope, query, conversation, bound))
+                return hit_page(asked, search.search(self._searcher, asked))
 
         async with self._searching:
-            return await asyncio.to_thread(search)
+            return await asyncio.to_thread(look)
 
     async def _related(
         self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], before: int, limit: int
@@ -148,7 +145,7 @@ class SqliteStore(EmbeddedStore):
         def look() -> tuple[Entry, ...]:
             with translating_sqlite_errors(self._searcher.db), self._searcher.snapshot():
                 log = self._searcher.log(scope, conversation)
-                return log.at(relate(index.related(self._searcher, log.key, words, before), before, limit))
+                return log.at(relate(search.related(self._searcher, log.key, words, before), before, limit))
 
         async with self._searching:
             return await asyncio.to_thread(look)

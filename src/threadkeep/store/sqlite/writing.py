@@ -126,6 +126,8 @@ class LogWriter:
         )
         made = ConversationKey(tenant, self.db.last_insert_rowid(), id, 1)
         self._seal(made)
+        if new.title:
+            self._index_title(made)
         if use:
             self._keep_key(made, use, 0, 0)
         return Created(conversation=self.reader.log_at(scope, made).conversation)
@@ -247,7 +249,18 @@ class LogWriter:
                     end.log.key.conversation,
                 ),
             )
+            if change.title is not None:
+                self._index_title(end.log.key)
         self._seal(end.log.key)
+
+    def _index_title(self, key: ConversationKey) -> None:
+        """Index the words of the title that a conversation has now."""
+        self.db.execute(f"DELETE FROM title_word {_HERE}", key[:2])
+        self.db.execute(
+            "INSERT INTO title_word SELECT c.tenant, c.key, w.value, c.user "
+            "FROM conversation c, json_each(title_words(c.title)) w WHERE c.key = ?",
+            key[1:2],
+        )
 
     def _seal(self, key: ConversationKey) -> None:
         """Keep the checksum of a conversation that was changed."""
@@ -335,7 +348,7 @@ class LogWriter:
         if self._remove_entries(found) or self._remove_keys(found):
             self.db.execute("UPDATE conversation SET deleted_id = NULL WHERE key = ?", found[1:])
             return True
-        for table in ("jump", "turn", "draft", "chunk"):
+        for table in ("jump", "turn", "draft", "chunk", "title_word"):
             self.db.execute(f"DELETE FROM {table} {_HERE}", found)
         self.db.execute(
             f"UPDATE conversation SET deleted_id = NULL, status = '{_EMPTIED}', assistant = NULL, title = NULL, "

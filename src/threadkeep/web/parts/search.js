@@ -43,8 +43,9 @@ async function search(text, signal, setFound) {
       fetchSome(`/v1/search/titles?limit=50&q=${asked}`),
     ]);
     if (signal.aborted) return;
-    setFound({ hits: page.data, state: "done" });
-    announce(`Found: ${counted(titles.length, "title")}, ${counted(page.data.length, "message")}.`);
+    const hits = page.data.filter((hit) => hit.kind === "message");
+    setFound({ hits, state: "done" });
+    announce(`Found: ${counted(titles.length, "title")}, ${counted(hits.length, "message")}.`);
   } catch (error) {
     if (!signal.aborted) setFound({ hits: [], state: error.message });
   }

@@ -18,11 +18,13 @@ from threadkeep.errors import DraftMismatch, KeyReused, LeaseLost, StaleHead, St
 from threadkeep.store.files import journal
 from threadkeep.store.ledger.catalog import Catalog, WordIndex
 from threadkeep.store.ledger.ledger import Ledger
+from threadkeep.store.paging import Search
 from threadkeep.store.rules import Decision, Rules
 from threadkeep.store.values import Append, Begin, Begun
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import ADA, BOB, MINUTE, answered, asked, key
-from threadkeep.text.search import CANDIDATES, Query
+from threadkeep.text.query import Query
+from threadkeep.text.search import CANDIDATES
 
 T = TypeVar("T")
 MAX = 10_000
@@ -191,6 +193,10 @@ def test_a_conversation_that_is_removed_is_found_by_no_word_and_no_beginning() -
 # The catalog
 
 
+def _search(text: str, bound: int | None = None) -> Search:
+    return Search(ADA, text, Query(text), None, "rank", 20, 0, bound, 2**62)
+
+
 def test_a_catalog_forgets_the_words_of_a_conversation_that_was_made_anew() -> None:
     catalog = Catalog()
     old, new = Desk(), Desk()
@@ -198,7 +204,7 @@ def test_a_catalog_forgets_the_words_of_a_conversation_that_was_made_anew() -> N
     catalog.note(old.ledger)
     new.ledger.opening = new.ledger.opening.model_copy(update={"mark": "another"})
     catalog.note(new.ledger)
-    assert catalog.candidates("ada", Query("old "), None, None).postings == []
+    assert catalog.candidates(_search("old ")).postings == []
     assert catalog.statistics(None).entries == 0
 
 
@@ -220,7 +226,7 @@ def test_the_newest_candidates_are_taken_across_conversations() -> None:
         desk.clock.now = clock.now
         desk.do(desk.rules.append(desk.ledger, Append(bodies=(asked("same word"),))))
         catalog.note(desk.ledger)
-    newest = catalog.candidates("ada", Query("word "), None, None).postings
+    newest = catalog.candidates(_search("word ")).postings
     assert len(newest) == CANDIDATES
     assert newest[:3] == [("b", 125), ("a", 125), ("b", 124)]
     assert newest[-1] == ("a", 26)
@@ -230,11 +236,11 @@ def test_what_is_stored_after_the_first_page_stays_out_of_the_next_also_when_the
     catalog, desk = Catalog(), Desk()
     desk.do(desk.rules.append(desk.ledger, Append(bodies=(asked("word one"),))))
     catalog.note(desk.ledger)
-    first = catalog.candidates("ada", Query("word "), None, None)
+    first = catalog.candidates(_search("word "))
     desk.do(desk.rules.append(desk.ledger, Append(bodies=(asked("word two"),))))
     catalog.note(desk.ledger)
-    assert catalog.candidates("ada", Query("word "), None, first.bound).postings == first.postings == [("c", 1)]
-    assert len(catalog.candidates("ada", Query("word "), None, None).postings) == 2
+    assert catalog.candidates(_search("word ", first.bound)).postings == first.postings == [("c", 1)]
+    assert len(catalog.candidates(_search("word ")).postings) == 2
 
 
 def test_an_entry_that_is_dated_back_is_found_on_the_first_page() -> None:
@@ -243,4 +249,4 @@ def test_an_entry_that_is_dated_back_is_found_on_the_first_page() -> None:
     desk.clock.now -= timedelta(days=1)
     desk.do(desk.rules.append(desk.ledger, Append(bodies=(Message(role=Role.USER, content="word two"),))))
     catalog.note(desk.ledger)
-    assert catalog.candidates("ada", Query("word "), None, None).postings == [("c", 1), ("c", 2)]
+    assert catalog.candidates(_search("word ")).postings == [("c", 1), ("c", 2)]

@@ -3,7 +3,7 @@
 import pytest
 
 from threadkeep.store.postgres.search import to_tsquery
-from threadkeep.text.search import Query
+from threadkeep.text.query import Query
 
 
 @pytest.mark.parametrize(
@@ -13,6 +13,7 @@ from threadkeep.text.search import Query
         ("one tw", "'one' & 'tw':*"),
         ('"a b" c ', "'a' & 'b' & 'c'"),
         ("o'neil ", "'neil' & 'o'"),
+        ("one -two -three role:user", "'one' & !'three' & !'two'"),
     ],
 )
 def test_a_search_becomes_quoted_words(text: str, tsquery: str) -> None:

@@ -99,6 +99,7 @@ BEGIN
     IF NOT is_left THEN
         DELETE FROM threadkeep.turn t WHERE t.tenant = p_tenant AND t.conversation = p_conversation;
         DELETE FROM threadkeep.chunk c WHERE c.tenant = p_tenant AND c.conversation = p_conversation;
+        DELETE FROM threadkeep.title_word t WHERE t.tenant = p_tenant AND t.conversation = p_conversation;
         DELETE FROM threadkeep.conversation c WHERE c.tenant = p_tenant AND c.key = p_conversation;
         DELETE FROM threadkeep.removal r WHERE r.tenant = p_tenant AND r.conversation = p_conversation;
         is_removed := FOUND;

@@ -118,7 +118,8 @@ $$;
 -- owner, free of row-level security (see 0002), and therefore asks for tenant and user itself. No table under a policy may
 -- be joined here: its condition on the tenant would spread to `word`, and the index could not be used.
 CREATE FUNCTION threadkeep.candidates(
-    p_tenant integer, p_owner integer, p_conversation bigint, p_query tsquery, p_bound bigint, p_limit integer
+    p_tenant integer, p_owner integer, p_conversation bigint, p_query tsquery,
+    p_since timestamptz, p_until timestamptz, p_bound bigint, p_limit integer
 ) RETURNS TABLE (conversation bigint, seq integer)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE hidden bigint[] := ARRAY(SELECT r.conversation FROM threadkeep.removal r WHERE r.tenant = p_tenant);
@@ -129,6 +130,7 @@ BEGIN
     END IF;
     RETURN QUERY SELECT w.conversation, w.seq FROM threadkeep.word w
     WHERE array_to_tsvector(string_to_array(w.words, ' ')) @@ p_query AND w.position <= p_bound
+      AND (p_since IS NULL OR w.created_at >= p_since) AND (p_until IS NULL OR w.created_at < p_until)
       AND w.tenant = p_tenant AND w.tenant = threadkeep.present_tenant() AND w.conversation <> ALL (hidden)
     ORDER BY w.created_at DESC, w.position DESC LIMIT p_limit;
 END $$;
@@ -152,12 +154,71 @@ LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS 
     SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence('threadkeep.word', 'position')::regclass), 0)
 $$;
 
+-- Whether a title holds words, and for each of some beginnings a word that begins so.
+CREATE FUNCTION threadkeep.is_titled(p_tenant integer, p_conversation bigint, p_words text[], p_prefixes text[])
+RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT NOT EXISTS (
+        SELECT FROM unnest(p_words) w (word) WHERE NOT EXISTS (
+            SELECT FROM threadkeep.title_word t
+            WHERE t.tenant = p_tenant AND t.conversation = p_conversation AND t.word = w.word
+        )
+    ) AND NOT EXISTS (
+        SELECT FROM unnest(p_prefixes) w (word) WHERE NOT EXISTS (
+            SELECT FROM threadkeep.title_word t
+            WHERE t.tenant = p_tenant AND t.conversation = p_conversation
+              AND t.word >= w.word AND t.word < w.word || chr(1114111)
+        )
+    )
+$$;
+
+-- Conversations whose titles hold words and beginnings of words (both may be empty), among the newest so many that may: the
+-- last created first.
+CREATE FUNCTION threadkeep.search_titles(
+    p_tenant integer, p_owner integer, p_words text[], p_prefixes text[], p_assistant text, p_status text,
+    p_since timestamptz, p_until timestamptz, p_scanned integer, p_limit integer
+) RETURNS TABLE (id bytea, title text, assistant text, status text, created_at timestamptz) LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    first text := p_words[1];
+    begun text := p_prefixes[1];
+    beyond text := begun || chr(1114111);
+    keys bigint[];
+BEGIN
+    PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
+    IF first IS NOT NULL THEN
+        keys := ARRAY(
+            SELECT t.conversation FROM threadkeep.title_word t
+            WHERE t.tenant = p_tenant AND t.owner = p_owner AND t.word = first ORDER BY t.conversation DESC LIMIT p_scanned
+        );
+    ELSIF begun IS NOT NULL THEN
+        keys := ARRAY(
+            SELECT t.conversation FROM threadkeep.title_word t
+            WHERE t.tenant = p_tenant AND t.owner = p_owner AND t.word >= begun AND t.word < beyond LIMIT p_scanned
+        );
+    ELSE
+        keys := ARRAY(
+            SELECT c.key FROM threadkeep.conversation c
+            WHERE c.tenant = p_tenant AND c.owner = p_owner AND c.id IS NOT NULL
+            ORDER BY c.updated_at DESC, c.key DESC LIMIT p_scanned
+        );
+    END IF;
+    RETURN QUERY SELECT c.id, c.title, c.assistant, c.status, c.created_at FROM threadkeep.conversation c
+    WHERE c.tenant = p_tenant AND c.key = ANY (keys) AND c.id IS NOT NULL
+      AND (p_assistant IS NULL OR c.assistant = p_assistant) AND (p_status IS NULL OR c.status = p_status)
+      AND (p_since IS NULL OR c.created_at >= p_since) AND (p_until IS NULL OR c.created_at < p_until)
+      AND threadkeep.is_titled(p_tenant, c.key, p_words, p_prefixes)
+    ORDER BY c.key DESC LIMIT p_limit;
+END $$;
+
 -- Messages that hold the words, newest first. Refused as `behind` if the user has messages that are not indexed, unless
--- the caller has just indexed them. The title and the tree come with the first message of each conversation.
+-- the caller has just indexed them. The tree comes with the first message of each conversation. Filters look at the newest
+-- `p_scanned` that hold the words: the kinds of a role, assistant, status and title of the conversation.
 CREATE FUNCTION threadkeep.search(
-    p_tenant integer, p_owner integer, p_id bytea, p_query text, p_bound bigint, p_limit integer, p_caught_up boolean
+    p_tenant integer, p_owner integer, p_id bytea, p_query text, p_first_kind integer, p_last_kind integer,
+    p_assistant text, p_status text, p_since timestamptz, p_until timestamptz, p_title_words text[],
+    p_title_prefixes text[], p_bound bigint, p_scanned integer, p_limit integer, p_caught_up boolean
 ) RETURNS TABLE (
-    refused text, bound bigint, conversation bytea, title text, head integer, newest integer, jumps integer[],
+    refused text, bound bigint, conversation bytea, title text, assistant text, status text, begun_at timestamptz,
+    head integer, newest integer, jumps integer[],
     seq integer, parent integer, kind smallint, turn integer, created_at timestamptz,
     id bytea, tokens integer, content bytea, parts jsonb
 ) LANGUAGE plpgsql STABLE AS $$
@@ -177,12 +238,21 @@ BEGIN
     END IF;
     p_bound := coalesce(p_bound, threadkeep.newest_position());
     RETURN QUERY
-    SELECT NULL::text, p_bound, n.id, n.title, n.head, n.newest,
+    WITH k AS MATERIALIZED (
+        SELECT f.conversation, f.seq, f.place
+        FROM threadkeep.candidates(p_tenant, p_owner, narrowed, p_query::tsquery, p_since, p_until, p_bound, p_scanned)
+            WITH ORDINALITY f (conversation, seq, place)
+        JOIN threadkeep.conversation c ON c.tenant = p_tenant AND c.key = f.conversation
+        JOIN threadkeep.entry e ON e.tenant = p_tenant AND e.conversation = f.conversation AND e.seq = f.seq
+        WHERE e.kind BETWEEN p_first_kind AND p_last_kind
+          AND (p_assistant IS NULL OR c.assistant = p_assistant) AND (p_status IS NULL OR c.status = p_status)
+          AND threadkeep.is_titled(p_tenant, c.key, p_title_words, p_title_prefixes)
+        ORDER BY f.place LIMIT p_limit
+    )
+    SELECT NULL::text, p_bound, n.id, n.title, n.assistant, n.status, n.created_at, n.head, n.newest,
            CASE WHEN row_number() OVER (PARTITION BY n.key ORDER BY k.place) = 1 THEN threadkeep.jumps(p_tenant, n.key) END,
            e.seq, e.parent, e.kind, e.turn, e.created_at, e.id, e.tokens, e.content, e.parts
-    FROM threadkeep.candidates(p_tenant, p_owner, narrowed, p_query::tsquery, p_bound, p_limit)
-        WITH ORDINALITY k (conversation, seq, place)
-    JOIN threadkeep.conversation_now n ON n.tenant = p_tenant AND n.key = k.conversation
+    FROM k JOIN threadkeep.conversation_now n ON n.tenant = p_tenant AND n.key = k.conversation
     JOIN threadkeep.entry e ON e.tenant = p_tenant AND e.conversation = k.conversation AND e.seq = k.seq
     ORDER BY k.place;
 END $$;

@@ -116,6 +116,14 @@ BEGIN
             status = coalesce(n.status, c.status), archived = coalesce(n.archived, c.archived),
             model = coalesce(n.model, c.model), assistant = coalesce(n.assistant, c.assistant)
         FROM unnest(p_changes) n WHERE c.tenant = p_tenant AND c.key = n.conversation;
+        IF EXISTS (SELECT FROM unnest(p_changes) n WHERE n.title IS NOT NULL) THEN
+            DELETE FROM threadkeep.title_word t USING unnest(p_changes) n
+            WHERE t.tenant = p_tenant AND t.conversation = n.conversation AND n.title IS NOT NULL;
+            INSERT INTO threadkeep.title_word (conversation, tenant, owner, word)
+            SELECT c.key, p_tenant, c.owner, w.word FROM unnest(p_changes) n
+            JOIN threadkeep.conversation c ON c.tenant = p_tenant AND c.key = n.conversation,
+            LATERAL unnest(n.title_words) w (word);
+        END IF;
     END IF;
     IF p_turns IS NOT NULL THEN
         INSERT INTO threadkeep.turn
@@ -198,7 +206,7 @@ END $$;
 -- Create a conversation. Its id, or its key, may be taken.
 CREATE FUNCTION threadkeep.create_conversation(
     p_tenant integer, p_owner integer, p_id bytea, p_now timestamptz, p_key bytea, p_digest bytea,
-    p_assistant text, p_title text, p_model text, p_metadata jsonb, p_system text
+    p_assistant text, p_title text, p_title_words text[], p_model text, p_metadata jsonb, p_system text
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE made bigint;
 BEGIN
@@ -208,6 +216,8 @@ BEGIN
     ) VALUES (
         p_tenant, p_owner, p_id, p_now, p_now, p_assistant, p_title, p_model, p_metadata, p_system
     ) RETURNING c.key INTO made;
+    INSERT INTO threadkeep.title_word (conversation, tenant, owner, word)
+    SELECT made, p_tenant, p_owner, w.word FROM unnest(p_title_words) w (word);
     IF p_key IS NOT NULL THEN
         PERFORM threadkeep.keep_keys(ARRAY[ROW(made, p_tenant, 0, 0, p_key, p_digest)::threadkeep.key]);
     END IF;

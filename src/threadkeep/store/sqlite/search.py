@@ -1,0 +1,145 @@
+"""Searching in SQLite: the way from a query to the messages and titles that match, and to related messages.
+
+The index of words lags behind the log; what has not followed yet is looked at one by one, so that everything is found.
+"""
+
+from collections.abc import Sequence
+
+from threadkeep.conversation.cursor import MAX_SEQ
+from threadkeep.conversation.entry import Status
+from threadkeep.conversation.scope import Scope
+from threadkeep.store.base import MAX_LIMIT
+from threadkeep.store.codec import STATE, decode_id, kinds_of, microseconds, moment
+from threadkeep.store.paging import Candidate, Matches, Search, subject_of
+from threadkeep.store.sqlite.index import late_words
+from threadkeep.store.sqlite.log import ConversationKey, SqliteLog
+from threadkeep.store.sqlite.reader import Reader
+from threadkeep.text.query import Query, Subject
+from threadkeep.text.search import CANDIDATES, RELATED, SCANNED
+
+LAST = "\U0010ffff"
+"""What comes behind every word with the same beginning."""
+Keys = tuple[int, int]
+"""Tenant and user."""
+
+
+def related(reader: Reader, key: ConversationKey, words: Sequence[Sequence[str]], before: int) -> list[list[int]]:
+    """Return for each word the newest entries of a conversation before an entry that hold one of its forms."""
+    late = [
+        (seq, found)
+        for _, conversation, seq, found in late_words(reader, key.tenant, None, MAX_SEQ)
+        if conversation == key.conversation and seq < before
+    ]
+    # CROSS keeps the planner from asking the words about each entry of the conversation, one by one.
+    sql = (
+        "SELECT e.seq FROM word CROSS JOIN entry e ON e.position = word.rowid "
+        "WHERE word MATCH ? AND e.tenant = ? AND e.conversation = ? AND e.seq < ? ORDER BY word.rowid DESC LIMIT ?"
+    )
+    holding = []
+    for forms in words:
+        any_form = " OR ".join(f'"{form}"' for form in forms)
+        match = f'"¤c{key.conversation}" AND ({any_form})'
+        old = [seq for (seq,) in reader.db.execute(sql, (match, *key[:2], before, RELATED))]
+        holding.append(([seq for seq, found in late if not found.isdisjoint(forms)] + old)[:RELATED])
+    return holding
+
+
+def search(reader: Reader, asked: Search) -> Matches:
+    """Return the newest entries that hold the words of a query and conversations by their titles, newest first."""
+    only = reader.log(asked.scope, asked.conversation).key.conversation if asked.conversation is not None else None
+    newest = reader.db.value("SELECT coalesce(max(position), 0) FROM entry") if asked.bound is None else asked.bound
+    keys = reader.scope(asked.scope)
+    if keys is None:
+        return Matches((), (), newest)
+    found = _entries(reader, keys, asked.query, only, newest) if asked.query else []
+    titles = _titles(reader, keys, asked.query) if asked.finds_titles else []
+    logs: dict[int, SqliteLog] = {}
+    return Matches((_candidate(reader, asked.scope, logs, *row) for row in found), titles, newest)
+
+
+def _entries(reader: Reader, keys: Keys, query: Query, only: int | None, bound: int) -> list[tuple[int, int, bytes]]:
+    """Return position, conversation and its id of entries that hold the words; only filters may leave some out."""
+    late = [
+        (position, key, reader.db.value("SELECT id FROM conversation WHERE key = ?", (key,)))
+        for position, key, _, found in late_words(reader, *keys, bound)
+        if only in (None, key) and query.fits(found)
+    ]
+    terms = [f"¤u{keys[1]}" if only is None else f"¤c{only}", *query.required]
+    match = " AND ".join(f'"{term}"' for term in terms)
+    if query.prefix:
+        match += f' AND "{query.prefix}" *'
+    if query.excluded:
+        excluded = " OR ".join(f'"{term}"' for term in sorted(query.excluded))
+        match = f"({match}) NOT ({excluded})"
+    kinds = (0, STATE - 1) if query.role is None else kinds_of(query.role)
+    conditions, bindings = _of_query(query)
+    # The words alone are asked first, so that no more than so many are looked at; a join keeps their order.
+    old = reader.db.rows(
+        "SELECT w.rowid, c.key, c.id FROM ("
+        "SELECT rowid FROM word WHERE word MATCH ? AND rowid <= ? ORDER BY rowid DESC LIMIT ?) w "
+        "CROSS JOIN entry e ON e.position = w.rowid CROSS JOIN conversation c ON c.key = e.conversation "
+        "WHERE e.tenant = ? AND c.id IS NOT NULL AND e.kind BETWEEN ? AND ? AND e.created_at BETWEEN ? AND ? "
+        f"{conditions} LIMIT ?",
+        (match, bound, SCANNED, keys[0], *kinds, *_times(query), *bindings, CANDIDATES),
+    )
+    return [*late, *old]
+
+
+def _titles(reader: Reader, keys: Keys, query: Query) -> list[Subject]:
+    """Return the conversations, the last created first, whose titles hold the words and the filters let through."""
+    words = [*query.required, *query.title.required]
+    prefixes = [prefix for prefix in (query.prefix, query.title.prefix) if prefix]
+    named = "SELECT conversation AS key FROM title_word WHERE tenant = ? AND user = ? AND word"
+    if words:
+        first, lookup = f"{named} = ? ORDER BY conversation DESC LIMIT {SCANNED}", words[:1]
+    elif prefixes:
+        first, lookup = f"{named} BETWEEN ? AND ? LIMIT {SCANNED}", [prefixes[0], prefixes[0] + LAST]
+    else:
+        first, lookup = (
+            "SELECT key FROM conversation WHERE tenant = ? AND user = ? AND id IS NOT NULL "
+            f"ORDER BY updated_at DESC, key DESC LIMIT {SCANNED}",
+            [],
+        )
+    conditions, bindings = _of_query(query)
+    titled, named_by = _titled(words, prefixes)
+    rows = reader.db.rows(
+        f"SELECT DISTINCT c.id, c.title, c.assistant, c.status, c.created_at FROM ({first}) w "
+        "CROSS JOIN conversation c ON c.key = w.key WHERE c.id IS NOT NULL AND c.created_at BETWEEN ? AND ? "
+        f"{conditions} {titled} ORDER BY c.key DESC LIMIT {MAX_LIMIT}",
+        (*keys, *lookup, *_times(query), *bindings, *named_by),
+    )
+    return [
+        Subject(decode_id(id), title, assistant, Status(status), moment(at))
+        for id, title, assistant, status, at in rows
+    ]
+
+
+def _of_query(query: Query) -> tuple[str, list[str]]:
+    """Return the conditions on a conversation that a query's filters make, and their bindings."""
+    asked = {"c.assistant = ?": query.assistant, "c.status = ?": query.status}
+    titled, words = _titled(query.title.required, [query.title.prefix] if query.title.prefix else [])
+    conditions = "".join(f"AND {condition} " for condition, value in asked.items() if value is not None)
+    return conditions + titled, [*(value for value in asked.values() if value is not None), *words]
+
+
+def _titled(words: Sequence[str], prefixes: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the condition that a title holds words and beginnings of words, and its bindings."""
+    held = "AND EXISTS (SELECT 1 FROM title_word t WHERE t.tenant = c.tenant AND t.conversation = c.key AND t.word "
+    condition = f"{held} = ?) " * len(words) + f"{held} BETWEEN ? AND ?) " * len(prefixes)
+    return condition, [*words, *(end for prefix in prefixes for end in (prefix, prefix + LAST))]
+
+
+def _times(query: Query) -> tuple[int, int]:
+    """Return the first and the last microsecond that a query asks for."""
+    since = -(2**62) if query.since is None else microseconds(query.since)
+    return since, 2**62 if query.until is None else microseconds(query.until) - 1
+
+
+def _candidate(
+    reader: Reader, scope: Scope, logs: dict[int, SqliteLog], position: int, key: int, id: bytes
+) -> Candidate:
+    log = logs.get(key)
+    if log is None:
+        tenant = (reader.scope(scope) or (0,))[0]
+        log = logs[key] = reader.log_at(scope, ConversationKey(tenant, key, decode_id(id)))
+    return Candidate(log.entry_at(position), lambda: subject_of(log.conversation), lambda: log.tree)
