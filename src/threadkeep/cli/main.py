@@ -17,6 +17,7 @@ COMMANDS = {
     "chat": "talk with an assistant in the terminal",
     "serve": "serve the store and its page over HTTP",
     "index": "fill and search an index of documents for assistants to look things up in",
+    "search": "find messages and titles",
     "keys": "make, list and revoke API keys",
     "logins": "list the browsers that are signed in, and sign them out",
     "migrate": "bring a store's schema up to date",

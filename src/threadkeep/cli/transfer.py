@@ -61,7 +61,7 @@ async def _export(arguments: argparse.Namespace) -> int:
     if arguments.conversation and user is None:
         raise InvalidValue("Name the user of the conversation with --user.")
     selection = Selection(arguments.tenant, user, arguments.conversation)
-    async with _opened(arguments.store) as store:
+    async with opened_store(arguments.store) as store:
         total = (await store.statistics(arguments.tenant, user=user)).entries
         if arguments.format is Format.JSONL and arguments.file is not None:
             return await _export_lines(store, selection, arguments, total)
@@ -124,7 +124,7 @@ def run_import(arguments: argparse.Namespace) -> int:
 
 async def _import(arguments: argparse.Namespace) -> int:
     scope = Scope(tenant=arguments.tenant, user=arguments.user)
-    async with _opened(arguments.store, is_made=True) as store:
+    async with opened_store(arguments.store, is_made=True) as store:
         importer = Importer(store, scope, keep_users=arguments.keep_users, assistant=arguments.assistant)
         return _told(await _imported(importer, read_source(arguments.source, arguments.table)))
 
@@ -166,7 +166,7 @@ async def _copy(arguments: argparse.Namespace) -> int:
     if arguments.user and not arguments.tenant:
         raise InvalidValue("Name the tenant of the user with --tenant.")
     selection = Selection(arguments.tenant, arguments.user)
-    async with _opened(arguments.source) as source, _opened(arguments.target, is_made=True) as target:
+    async with opened_store(arguments.source) as source, opened_store(arguments.target, is_made=True) as target:
         tenants = (arguments.tenant,) if arguments.tenant else await source.tenants()
         total = sum([(await source.statistics(tenant, user=arguments.user)).entries for tenant in tenants])
         with Progress(total, sys.stderr) as progress:
@@ -216,7 +216,7 @@ async def _back_up_by_export(arguments: argparse.Namespace, progress: Progress) 
         written = done
         progress.show(0, f"{done} entries")
 
-    async with _opened(arguments.store) as store:
+    async with opened_store(arguments.store) as store:
         with _writing(arguments.file) as file:
             async for data in export_archive(store, Selection(), show):
                 file.write(data)
@@ -251,7 +251,7 @@ def run_restore(arguments: argparse.Namespace) -> int:
 
 async def _restore(arguments: argparse.Namespace) -> int:
     if not await asyncio.to_thread(is_sqlite, arguments.file):
-        async with _opened(arguments.store, is_made=True) as store:
+        async with opened_store(arguments.store, is_made=True) as store:
             importer = Importer(store, LOCAL, keep_users=True, keep_tenants=True)
             return _told(await _imported(importer, read_source(str(arguments.file))))
     with TemporaryDirectory() as folder:
@@ -259,7 +259,7 @@ async def _restore(arguments: argparse.Namespace) -> int:
         path = Path(folder, "backup.db")
         _make_private(path)
         await asyncio.to_thread(back_up_file, _url_of(arguments.file), path, lambda share: None)
-        async with _opened(_url_of(path)) as source, _opened(arguments.store, is_made=True) as store:
+        async with opened_store(_url_of(path)) as source, opened_store(arguments.store, is_made=True) as store:
             return _told(await copy(source, store, Selection(), lambda done: None))
 
 
@@ -276,7 +276,7 @@ def _url(store: str | None) -> str:
 
 
 @asynccontextmanager
-async def _opened(given: str | None, *, is_made: bool = False) -> AsyncIterator[Store]:
+async def opened_store(given: str | None, *, is_made: bool = False) -> AsyncIterator[Store]:
     """Open a store; one that is only read must be there."""
     url = _url(given)
     path = store_path(url)
