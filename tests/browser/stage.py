@@ -19,6 +19,11 @@ from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant
 
 SETTINGS = """\
+models = [
+    "openai:gpt-one", "openai:gpt-two", "openai:gpt-three", "openai:gpt-four", "openai:gpt-five",
+    "anthropic:claude-six", "anthropic:claude-seven", "anthropic:claude-eight",
+]
+
 [assistants.stage]
 program = "tests.browser.stage:ASSISTANT"
 

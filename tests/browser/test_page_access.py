@@ -108,7 +108,7 @@ async def test_axe_finds_nothing_in_the_search_and_in_the_list(looking: Person, 
 async def test_axe_finds_nothing_in_dialogs_and_menus(looking: Person, api: Api) -> None:
     page = looking.page
     await looking.open(await rich(api))
-    for processes, dialog in (("branches", "tree"), ("model", "model-dialog")):
+    for processes, dialog in (("branches", "tree"), ("model", "settings")):
         await page.get_by_test_id(processes).click()
         await expect(page.get_by_test_id(dialog).get_by_role("button").nth(1)).to_be_visible()
         await find_nothing(page, dialog)

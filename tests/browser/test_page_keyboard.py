@@ -135,7 +135,7 @@ async def test_every_key_of_the_list_does_what_it_says(person: Person, api: Api,
     await expect(page.get_by_role("textbox", name="Edit your message")).to_have_value("Say two.")
     await keys.press("Escape")
     await expect(page.locator("[data-testid=messages] [data-seq]").nth(2)).to_be_focused()
-    for key, dialog in (("t", "tree"), ("m", "model-dialog")):
+    for key, dialog in (("t", "tree"), ("m", "settings")):
         await keys.press(key)
         await expect(page.get_by_test_id(dialog)).to_be_visible()
         await keys.press("Escape")
@@ -233,7 +233,7 @@ async def test_dialogs_keep_the_focus_and_give_it_back(person: Person, api: Api)
     openers = {
         "shortcuts": page.get_by_role("button", name="Keyboard shortcuts (?)"),
         "tree": page.get_by_test_id("branches"),
-        "model-dialog": page.get_by_test_id("model"),
+        "settings": page.get_by_test_id("model"),
     }
     for name, processes in openers.items():
         await processes.focus()

@@ -153,18 +153,3 @@ async def test_a_copied_command_asks_for_the_key_and_never_holds_it(
             assert re.search(r"Authorization.*THREADKEEP_KEY", text)
         subprocess.run([sys.executable, str(program)], env={"THREADKEEP_KEY": key}, timeout=PATIENCE, check=True)
         assert await repeated(api, id) == ["Hello!"]
-
-
-async def test_the_model_of_a_conversation_is_switched(person: Person, api: Api) -> None:
-    id = await api.begin("Say hello.")
-    await person.open(id)
-    await person.more("Switch the model")
-    choice = person.page.get_by_test_id("model-dialog")
-    await expect(choice.get_by_role("button", name="demo")).to_have_attribute("aria-pressed", "true")
-    await choice.get_by_role("textbox").fill("nobody:nothing")
-    await choice.get_by_role("button", name="Use").click()
-    await expect(person.notes).to_contain_text("nobody")
-    await expect(person.page.get_by_test_id("model")).to_have_text("demo · scripted")
-    await person.page.get_by_test_id("model").click()
-    await choice.get_by_role("button", name="demo").click()
-    await expect(choice).to_have_count(0)

@@ -10,7 +10,7 @@ from threadkeep.conversation.blocks import Table
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.conversation.turn import TurnChange, TurnState
-from threadkeep.llm.base import Model, Stopped, Text
+from threadkeep.llm.base import Model, ModelOptions, Stopped, Text
 from threadkeep.testing.providers import check_everywhere
 from threadkeep.testing.scripted_model import ScriptedModel, says, wants
 from threadkeep.tools.base import ToolContext, ToolOutcome
@@ -32,6 +32,7 @@ EVENT_NAMES = {
     "turn.cancelled",
     "turn.interrupted",
     "turn.waiting",
+    "turn.retrying",
     "presence",
 }
 """As promised to clients for ever."""
@@ -123,6 +124,15 @@ async def test_a_conversation_may_bring_a_system_prompt_of_its_own(processes: Pr
     chat = await new_conversation(conversations, system="Talk like a pirate.")
     await ended(await chat.send("Hello"))
     assert model.requests[0].messages[0].content.startswith("Talk like a pirate.")
+
+
+async def test_the_options_of_a_conversation_count_more_than_those_of_the_assistant(processes: Processes) -> None:
+    model = ScriptedModel(says("Aye."))
+    assistant = Assistant(name="captain", options=ModelOptions(temperature=0.2, max_tokens=100))
+    conversations = await processes.open(model, assistant=assistant)
+    chat = await conversations.create(assistant="captain", metadata={"model_options": {"temperature": 1.0}})
+    await ended(await chat.send("Who are you?"))
+    assert model.requests[0].options == ModelOptions(temperature=1.0, max_tokens=100)
 
 
 async def test_the_events_of_a_turn_come_in_order_under_their_permanent_names(processes: Processes) -> None:

@@ -20,7 +20,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State, StateChange
 from threadkeep.conversation.turn import Lease, TurnChange, TurnState
 from threadkeep.errors import LeaseLost
-from threadkeep.llm.base import Model
+from threadkeep.llm.base import Model, ModelOptions
 from threadkeep.llm.loading import Loader
 from threadkeep.store.audit import Act, act_now
 from threadkeep.store.base import MAX_LIMIT, Store
@@ -113,6 +113,11 @@ class ActiveTurn:
     def model(self) -> Model:
         """The model that is asked; an error if it does not exist any more."""
         return self.deps.models(self.conversation.model, self.assistant)
+
+    @cached_property
+    def options(self) -> ModelOptions:
+        """How the model is called: as `metadata.model_options` of the conversation says, then as the assistant does."""
+        return ModelOptions.read(self.conversation.metadata.get("model_options", {})).over(self.assistant.options)
 
     async def agent(self) -> Agent | None:
         """Return what thinks in place of the bare model; an error if it cannot be loaded."""

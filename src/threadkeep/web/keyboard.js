@@ -22,7 +22,7 @@ export const KEYS = [
   { keys: ["[", "]"], says: "Previous version, next version" },
   { keys: ["c"], says: "Copy the chosen (or newest) message" },
   { keys: ["t"], says: "Branches" },
-  { keys: ["m"], says: "Switch the model" },
+  { keys: ["m"], says: "Settings" },
   { keys: ["Alt", "↑ ↓"], says: "Conversation above, below" },
   { keys: ["x"], says: "More: export, copy, archive, delete" },
 ];
@@ -117,6 +117,6 @@ const ACTS = {
   "]": () => press("version-after", chosen() ?? newest()),
   c: () => press("copy", chosen() ?? newest()),
   t: () => opened.value?.about.value && (dialog.value = "tree"),
-  m: () => opened.value?.about.value && (dialog.value = "model"),
+  m: () => (!opened.value || opened.value.about.value) && (dialog.value = "settings"),
   x: () => press("more"),
 };

@@ -68,12 +68,12 @@ export function start() {
   flush();
 }
 
-// Takes a message in. `conversation` may be a local name, for one that is still to be created with `assistant`.
-/** @param {Place & { conversation: string, content: string, assistant?: string }} message */
-export function add({ conversation, content, assistant, parent, expected_head }) {
+// Takes a message in. `conversation` may be a local name, for one that is still to be created with `settings`.
+/** @param {Place & { conversation: string, content: string, settings?: OutboxItem["settings"] }} message */
+export function add({ conversation, content, settings, parent, expected_head }) {
   last = Math.max(Date.now(), last + 1);
   /** @type {OutboxItem} */
-  const item = { key: newKey(), at: last, state: "waiting", conversation, content, assistant, parent, expected_head };
+  const item = { key: newKey(), at: last, state: "waiting", conversation, content, settings, parent, expected_head };
   write(item);
   flush();
   return item;
@@ -152,7 +152,7 @@ async function send(item) {
 async function create(item) {
   const local = item.conversation;
   const known = createdFrom(local);
-  const made = known ?? (await post("/v1/conversations", { assistant: item.assistant }, { key: `c-${local}` })).id;
+  const made = known ?? (await post("/v1/conversations", item.settings ?? {}, { key: `c-${local}` })).id;
   keep("created", [[local, made], ...kept("created", []).filter(([name]) => name !== local)].slice(0, REMEMBERED));
   rememberFirst(made, item.content);
   for (const other of itemsOf(local)) write({ ...other, conversation: made });

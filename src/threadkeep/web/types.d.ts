@@ -155,7 +155,8 @@ interface OutboxItem extends Place {
   state: "waiting" | "stale" | "refused";
   conversation: string;
   content: string;
-  assistant?: string;
+  /** Of the conversation that is created with it. */
+  settings?: { assistant?: string; model?: string; system?: string; metadata?: Record<string, unknown> };
   problem?: string;
   head?: number | null;
 }
@@ -176,6 +177,7 @@ interface Assistant {
   examples: string[];
   model: string | null;
   states?: string[];
+  context: { window: string | null; size: number };
 }
 
 interface Models {

@@ -8,7 +8,7 @@ import { go, route } from "./router.js";
 import { markSeen } from "./unread.js";
 
 export const isSidebarOpen = signal(false); // on a phone, where it covers the conversation
-/** @type {Signal<"shortcuts" | "tree" | "model" | null>} */
+/** @type {Signal<"shortcuts" | "tree" | "settings" | null>} */
 export const dialog = signal(null);
 export const query = signal(""); // what is searched for
 export const showsArchived = signal(false);
@@ -19,6 +19,8 @@ export const filed = signal(null); // the conversation whose folder is being cho
 export const opened = signal(null); // the open conversation, or none
 /** @type {Signal<string | null>} */
 export const assistant = signal(null); // who shall answer in a new conversation
+/** @type {Signal<{ model?: string, system?: string, options?: Record<string, unknown> }>} */
+export const wishes = signal({}); // how it shall be answered there
 /** @type {Signal<number | null>} */
 export const editing = signal(null); // the entry that is being edited
 
@@ -72,7 +74,10 @@ function open(id, at) {
  */
 export function begin(content, name) {
   const local = outbox.newLocal();
-  outbox.add({ conversation: local, content, assistant: name });
+  const { model, system, options = {} } = wishes.value;
+  const metadata = Object.keys(options).length ? { model_options: options } : undefined;
+  outbox.add({ conversation: local, content, settings: { assistant: name, model, system, metadata } });
+  wishes.value = {};
   go(local);
 }
 

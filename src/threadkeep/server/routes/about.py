@@ -9,6 +9,13 @@ from threadkeep.server.responses import Shown
 from threadkeep.tools.mcp import Connected
 
 
+class ShownContext(Shown):
+    """Which part of a conversation the model sees: `newest` messages, a `budget` of tokens, or everything (null)."""
+
+    window: str | None
+    size: int
+
+
 class ShownAssistant(Shown):
     """An assistant that a conversation can be created with; `states` are those that a guided one goes through."""
 
@@ -18,6 +25,7 @@ class ShownAssistant(Shown):
     model: str | None
     tools: list[str]
     states: list[str]
+    context: ShownContext
 
 
 class ShownToolServer(Shown):
@@ -74,6 +82,7 @@ def about_routes(conversations: Conversations) -> APIRouter:
                     model=assistant.model,
                     tools=[tool.spec.name for tool in conversations.tools_of(assistant)],
                     states=list(assistant.machine.states) if assistant.machine else [],
+                    context=ShownContext(window=assistant.policy.window, size=assistant.policy.size),
                 )
                 for assistant in conversations.assistants.values()
             ],

@@ -58,7 +58,7 @@ async def generate(active: ActiveTurn, context: Context, *, tools: bool, closing
     An answer that broke off is given back after the pause: it is stored before the model is asked again.
     """
     specs = active.assistant.tools.specs() if tools else ()
-    request = Request(messages=context.messages, tools=specs, options=active.assistant.options)
+    request = Request(messages=context.messages, tools=specs, options=active.options)
     _log_request(active, request)
     pauses = active.deps.pauses
     for attempt, pause in enumerate((*pauses, None), start=2):

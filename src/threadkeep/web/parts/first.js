@@ -3,7 +3,7 @@
 import { isAway } from "../conversations.js";
 import { html } from "../preact.js";
 import { assistantNamed, assistants, isScripted, modelOf, models, nameOf } from "../session.js";
-import { assistant, begin } from "../views.js";
+import { assistant, begin, dialog, wishes } from "../views.js";
 import { Composer } from "./composer.js";
 import { Icon } from "./icon.js";
 import { TrialCard } from "./trial.js";
@@ -11,7 +11,7 @@ import { TrialCard } from "./trial.js";
 export function FirstScreen() {
   const all = assistants.value;
   const chosen = assistantNamed(assistant.value);
-  const model = modelOf(null, chosen);
+  const model = modelOf(wishes.value, chosen);
   return html`<main class="first" id="main">
     <div class="column">
       <h1>What would you like to talk about?</h1>
@@ -19,7 +19,11 @@ export function FirstScreen() {
       <${Composer} name=${null} onSend=${(text) => begin(text, chosen?.name)}
         placeholder=${chosen && all.length > 1 ? `Ask ${nameOf(chosen)} …` : "Write a message …"}
         hint=${isAway.value ? "The server cannot be reached. What you write is kept in this browser and sent once." : undefined} />
-      ${model && html`<p class="answers" data-testid="answers"><${Answers} model=${model} /></p>`}
+      <p class="answers" data-testid="answers">
+        ${model && html`<${Answers} model=${model} /> `}
+        <button type="button" class="link" data-testid="open-settings" onClick=${() => (dialog.value = "settings")}>Settings</button>
+        ${wishes.value.system && html` <span class="badge" title=${wishes.value.system}>with instructions</span>`}
+      </p>
       <div class="cards" role="group" aria-label="Assistants">
         <${TrialCard} />
         ${all.map((one) => html`<${Card} key=${one.name} about=${one} isChosen=${all.length > 1 && one === chosen} />`)}

@@ -5,11 +5,10 @@ import { remove } from "../conversations.js";
 import { copyCurl, copyMarkdown, copyPython, printAll } from "../copying.js";
 import { html } from "../preact.js";
 import { ROOT, go } from "../router.js";
-import { assistantNamed, assistants, nameOf } from "../session.js";
+import { assistantNamed, assistants, isScripted, modelOf, nameOf } from "../session.js";
 import { beginAnew, dialog, isSidebarOpen } from "../views.js";
 import { Icon, IconButton } from "./icon.js";
 import { Menu } from "./menu.js";
-import { ModelChoice } from "./model.js";
 import { Status } from "./status.js";
 import { Title } from "./title.js";
 
@@ -22,11 +21,18 @@ export function Header({ conversation }) {
     ${about && assistants.value.length > 1 && html`<span class="assistant muted" data-testid="assistant">${nameOf(assistantNamed(about.assistant))}</span>`}
     ${conversation && conversation.phase.value !== "gone" && html`<${Status} conversation=${conversation} />`}
     ${conversation?.readers.value > 1 && html`<${Presence} readers=${conversation.readers.value} />`}
-    ${about && html`<${ModelChoice} conversation=${conversation} assistant=${assistantNamed(about.assistant)} />`}
+    ${about && html`<${Model} about=${about} />`}
     ${about && html`<${IconButton} name="tree" label="Branches" data-testid="branches" onClick=${() => (dialog.value = "tree")} />`}
     ${about && html`<${Menu} label="More" action="more" items=${itemsFor(conversation, about)} />`}
     <${IconButton} name="plus" label="New conversation" class="only-narrow" onClick=${() => beginAnew()} />
   </header>`;
+}
+
+function Model({ about }) {
+  const name = modelOf(about, assistantNamed(about.assistant));
+  const text = isScripted(name) ? "demo · scripted" : name;
+  return html`<button type="button" class="model" title=${`${text}: the model that answers; settings`} data-testid="model"
+    onClick=${() => (dialog.value = "settings")}>${text}</button>`;
 }
 
 function Presence({ readers }) {
@@ -40,7 +46,7 @@ function itemsFor(conversation, about) {
   const file = (format) =>
     ROOT + conversationPath(conversation.id, "/export", { format, head: conversation.branch.value || null });
   return [
-    { label: "Switch the model", icon: "spark", run: () => (dialog.value = "model") },
+    { label: "Settings", icon: "sliders", run: () => (dialog.value = "settings") },
     null,
     { label: "Copy as Markdown", icon: "copy", run: () => copyMarkdown(conversation) },
     { label: "Copy as curl", icon: "copy", run: () => copyCurl(conversation) },

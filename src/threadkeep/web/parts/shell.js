@@ -15,6 +15,7 @@ import { FirstScreen } from "./first.js";
 import { FolderChoice } from "./folder.js";
 import { Header } from "./header.js";
 import { Messages } from "./messages.js";
+import { Settings } from "./settings.js";
 import { Shortcuts } from "./shortcuts.js";
 import { Sidebar } from "./sidebar.js";
 import { SignIn } from "./signin.js";
@@ -36,6 +37,7 @@ export function Shell() {
     ${filed.value && html`<${FolderChoice} key=${filed.value.id} about=${filed.value} />`}
     ${dialog.value === "shortcuts" && html`<${Shortcuts} />`}
     ${dialog.value === "tree" && conversation && html`<${Branches} conversation=${conversation} />`}
+    ${dialog.value === "settings" && html`<${Settings} conversation=${conversation} />`}
     <${Toasts} />
   </div>`;
 }

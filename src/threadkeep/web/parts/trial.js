@@ -16,7 +16,7 @@ export function TrialCard() {
     add({
       conversation: local,
       content: QUESTION,
-      assistant: assistants.value.find((one) => one.name === "chat")?.name,
+      settings: { assistant: assistants.value.find((one) => one.name === "chat")?.name },
     });
     go(local);
   };

@@ -1,0 +1,140 @@
+// The settings of a conversation, or of the next one on the first screen: who answers, with which model and how, and under
+// which instructions. Nothing changes before it is saved.
+
+import { html, useState } from "../preact.js";
+import { assistantNamed, assistants, isScripted, modelOf, models, nameOf } from "../session.js";
+import { assistant, dialog, wishes } from "../views.js";
+import { Button } from "./actions.js";
+import { Dialog } from "./dialog.js";
+
+const MANY = 8; // models, from which on they can be searched
+const NUMBERS = [
+  { name: "temperature", label: "Temperature", hint: "how freely words are chosen", min: 0, max: 2, step: 0.1 },
+  { name: "top_p", label: "Top P", hint: "share of the likeliest words", min: 0.01, max: 1, step: 0.01 },
+  { name: "max_tokens", label: "Longest answer", hint: "in tokens", min: 1, max: 10_000_000, step: 1 },
+];
+const EFFORTS = ["", "none", "minimal", "low", "medium", "high", "xhigh", "max"];
+
+export function Settings({ conversation }) {
+  const about = conversation?.about.value;
+  const before = about
+    ? { assistant: assistantNamed(about.assistant)?.name, model: modelOf(about, assistantNamed(about.assistant)) }
+    : { assistant: assistantNamed(assistant.value)?.name, model: wishes.value.model ?? "" };
+  const [now, setNow] = useState({
+    ...before,
+    system: about ? (about.system ?? "") : (wishes.value.system ?? ""),
+    options: (about ? about.metadata?.model_options : wishes.value.options) ?? {},
+  });
+  const set = (name) => (event) => setNow({ ...now, [name]: event.currentTarget.value });
+  const close = () => (dialog.value = null);
+  const save = (event) => {
+    event.preventDefault();
+    close();
+    if (about) conversation.change(changes(about, before, now));
+    else {
+      assistant.value = now.assistant;
+      wishes.value = { model: now.model || undefined, system: now.system.trim() || undefined, options: now.options };
+    }
+  };
+  const answers = now.model || modelOf(null, assistantNamed(now.assistant));
+  const title = about ? "Settings of this conversation" : "Settings of the next conversation";
+  return html`<${Dialog} title=${title} onClose=${close} class="wide" testid="settings">
+    <form class="settings" onSubmit=${save}>
+      <div class="field"><label for="set-assistant">Assistant</label>
+        <select id="set-assistant" value=${now.assistant} onChange=${set("assistant")}>
+          ${assistants.value.map((one) => html`<option value=${one.name} selected=${one.name === now.assistant}>${nameOf(one)}</option>`)}
+        </select>
+        <small class="muted">${contextOf(assistantNamed(now.assistant))}</small>
+      </div>
+      <${ModelList} chosen=${now.model} isNew=${!about} assistant=${assistantNamed(now.assistant)} onChoose=${(model) => setNow({ ...now, model })} />
+      <div class="field"><label for="set-system">Instructions</label>
+        <textarea id="set-system" rows="4" dir="auto" value=${now.system} readonly=${Boolean(about)} onInput=${set("system")}
+          placeholder=${about ? "This conversation has none of its own." : "What the assistant should always keep to"} />
+        ${about && html`<small class="muted">They are given when a conversation begins.</small>`}
+      </div>
+      ${!isScripted(answers) && html`<${Options} options=${now.options} onChange=${(options) => setNow({ ...now, options })} />`}
+      <div class="edit-buttons"><${Button} label="Cancel" onClick=${close} /><${Button} type="submit" label="Save" class="button primary" /></div>
+    </form>
+  <//>`;
+}
+
+// What is to be told to the server: only what was changed.
+function changes(about, before, now) {
+  const fields = {};
+  if (now.assistant !== before.assistant) fields.assistant = now.assistant;
+  if (now.model !== before.model) fields.model = now.model;
+  const options = about.metadata?.model_options ?? {};
+  if (JSON.stringify(now.options) !== JSON.stringify(options)) {
+    fields.metadata = { ...about.metadata, model_options: now.options };
+  }
+  return fields;
+}
+
+function contextOf(one) {
+  const { window, size } = one?.context ?? {};
+  if (window === "newest") return `The model sees the newest ${size} messages, and what is recalled.`;
+  if (window === "budget") return `The model sees up to ${size} tokens of the conversation, and what is recalled.`;
+  return "The model sees the whole conversation, as far as it fits.";
+}
+
+// All models that the server offers, by provider.
+function ModelList({ chosen, isNew, assistant: who, onChoose }) {
+  const [text, setText] = useState("");
+  const all = [...new Set([...models.value.data, ...(chosen ? [chosen] : [])])];
+  const found = all.filter((name) => name.toLowerCase().includes(text.trim().toLowerCase()));
+  const groups = new Map();
+  for (const name of found) {
+    const provider = name.includes(":") ? name.split(":")[0] : "";
+    groups.set(provider, [...(groups.get(provider) ?? []), name]);
+  }
+  const option = (name, label) =>
+    html`<label class="radio" key=${name}>
+    <input type="radio" name="model" value=${name} checked=${name === chosen} onChange=${() => onChoose(name)} />
+    <span>${label}</span>
+    ${isScripted(name) && html` <span class="muted">scripted: plays fixed answers, no language model</span>`}
+  </label>`;
+  return html`<fieldset>
+    <legend>Model</legend>
+    ${
+      all.length > MANY &&
+      html`<input type="search" placeholder="Search models" aria-label="Search models" value=${text}
+      onInput=${(event) => setText(event.currentTarget.value)} />`
+    }
+    <div class="models" role="group" aria-label="Models" tabindex="-1">
+      ${isNew && !text && option("", `As the assistant has it: ${modelOf(null, who)}`)}
+      ${[...groups].map(
+        ([provider, names]) =>
+          html`<div key=${provider}>
+        ${provider && html`<h3>${provider}</h3>`}
+        ${names.map((name) => option(name, provider ? name.slice(provider.length + 1) : name))}
+      </div>`,
+      )}
+      ${!found.length && html`<p class="muted">There is no such model here.</p>`}
+    </div>
+  </fieldset>`;
+}
+
+// How the model is called; what is left empty is the provider's default.
+function Options({ options, onChange }) {
+  const put = (name, value) => {
+    const { [name]: _, ...others } = options;
+    onChange(value === "" ? others : { ...others, [name]: value });
+  };
+  return html`<fieldset class="options">
+    <legend>How the model answers</legend>
+    ${NUMBERS.map(
+      ({ name, label, hint, ...limits }) =>
+        html`<div class="field" key=${name}><label for=${name}>${label}</label>
+      <input id=${name} type="number" ...${limits} value=${options[name] ?? ""} placeholder="default" aria-describedby=${`${name}-hint`}
+        onInput=${({ currentTarget: field }) => field.validity.valid && put(name, field.value && Number(field.value))} />
+      <small id=${`${name}-hint`} class="muted">${hint}</small>
+    </div>`,
+    )}
+    <div class="field"><label for="reasoning_effort">Reasoning</label>
+      <select id="reasoning_effort" onChange=${(event) => put("reasoning_effort", event.currentTarget.value)}>
+        ${EFFORTS.map((effort) => html`<option value=${effort} selected=${effort === (options.reasoning_effort ?? "")}>${effort || "default"}</option>`)}
+      </select>
+      <small class="muted">where the model has it</small>
+    </div>
+  </fieldset>`;
+}
