@@ -19,14 +19,16 @@ from urllib.parse import quote
 
 from threadkeep.cli.index import Progress
 from threadkeep.cli.trust import read_trusted_file
+from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.errors import ImportDamaged, InvalidValue, StoreUnavailable
 from threadkeep.runtime import back_up_file, open_store, store_path
 from threadkeep.server.export.document import HtmlWriter
 from threadkeep.settings import load_settings
+from threadkeep.store.audit import act_now
 from threadkeep.store.base import Store
 from threadkeep.text.markdown import MarkdownWriter
-from threadkeep.transfer.exporter import Selection
+from threadkeep.transfer.exporter import EXPORTED, Selection
 from threadkeep.transfer.importer import Importer, Report
 from threadkeep.transfer.jsonl import written
 from threadkeep.transfer.moving import (
@@ -62,6 +64,8 @@ async def _export(arguments: argparse.Namespace) -> int:
         raise InvalidValue("Name the user of the conversation with --user.")
     selection = Selection(arguments.tenant, user, arguments.conversation)
     async with opened_store(arguments.store) as store:
+        act = act_now(utc_now, EXPORTED, selection.concerned, format=arguments.format.value)
+        await store.audit.append(arguments.tenant, act)
         total = (await store.statistics(arguments.tenant, user=user)).entries
         if arguments.format is Format.JSONL and arguments.file is not None:
             return await _export_lines(store, selection, arguments, total)

@@ -20,6 +20,7 @@ from threadkeep.server.dialects import dialect_routes
 from threadkeep.server.health import health_routes
 from threadkeep.server.identity.api_keys import ApiKeyGuard
 from threadkeep.server.identity.guards import Guard, OpenGuard
+from threadkeep.server.identity.refusals import Refusals, record_denials
 from threadkeep.server.limits import Limits, within_rate
 from threadkeep.server.logs import log_request
 from threadkeep.server.metrics import ServerMetrics, metrics_routes
@@ -53,7 +54,8 @@ CROSS_ORIGIN: dict[str, Any] = {
 def create_app(conversations: Conversations, settings: Settings, metrics: ServerMetrics | None = None) -> FastAPI:
     """Wire the application around open conversations, whose turns are counted in `metrics`."""
     metrics = metrics or ServerMetrics()
-    keys = ApiKeyGuard(conversations.keyring, settings)
+    refusals = Refusals(conversations.audit, settings.operator_tenant or LOCAL.tenant)
+    keys = ApiKeyGuard(conversations.keyring, settings, refusals)
     guard: Guard = OpenGuard() if settings.auth == "none" else keys
     open_requests = OpenRequests()
     app = FastAPI(
@@ -80,11 +82,12 @@ def create_app(conversations: Conversations, settings: Settings, metrics: Server
     )
     files = PageFiles(root_path=settings.root_path)
     answer_with_problems(app, lambda request: unknown_page(files, request))
+    record_denials(app, refusals)
     app.include_router(health_routes(conversations))
     operator = LOCAL.tenant if settings.auth == "none" else settings.operator_tenant
     app.include_router(metrics_routes(metrics, operator))
     if settings.auth == "keys":
-        app.include_router(login_routes(keys, conversations.keyring))
+        app.include_router(login_routes(keys, conversations))
     for routes in (
         conversation_routes,
         message_routes,

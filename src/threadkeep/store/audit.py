@@ -9,7 +9,6 @@ import hmac
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from contextvars import ContextVar
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -17,6 +16,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field, StringConstraints, ValidationError
 
+from threadkeep.conversation.caller import CALLER
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.value import JsonObject, Moment, Value
@@ -43,20 +43,6 @@ class Act(Value):
     details: JsonObject = Field(default_factory=dict)
     address: Code = ""
     request: Code = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """On whose behalf something is done: who, from which address, with which request."""
-
-    actor: str = "system"
-    address: str = ""
-    request: str = ""
-
-
-SYSTEM = Caller()
-CALLER: ContextVar[Caller] = ContextVar("caller", default=SYSTEM)
-"""Set where a request or a command comes in; the turn that a request begins goes on in its name."""
 
 
 def act_now(clock: Clock, action: str, concerned: str, **details: Any) -> Act:

@@ -19,6 +19,7 @@ from threadkeep.store.base import WALKED, Store, next_limit
 from threadkeep.store.values import ConversationPage
 from threadkeep.transfer.portable import Header
 
+EXPORTED = "conversations.exported"
 LISTED = 100
 ROUNDS = 5
 """How often conversations are looked for that moved while the others were exported."""
@@ -30,6 +31,13 @@ class Selection(NamedTuple):
     tenant: str | None = None
     user: str | None = None
     conversation: str | None = None
+
+    @property
+    def concerned(self) -> str:
+        """What the audit log is to say was exported."""
+        if self.conversation is not None:
+            return f"conversation:{self.conversation}"
+        return f"tenant:{self.tenant}" if self.user is None else f"user:{self.user}"
 
     def header(self, conversation: Conversation) -> Header:
         """Return the header of a conversation, with whose it is where that is not clear."""

@@ -22,6 +22,7 @@ from threadkeep.conversation.clock import Clock, utc_now
 from threadkeep.conversation.ids import new_id
 from threadkeep.errors import KeyNotFound, NotAuthenticated, RateLimited, StoreError
 from threadkeep.server.identity.guards import Identity
+from threadkeep.server.identity.refusals import Refusals
 from threadkeep.server.middleware.root_path import root_path_of
 from threadkeep.settings import Settings
 from threadkeep.store.keyring import KeyRing
@@ -37,8 +38,9 @@ LONGEST_DEVICE = 100
 class ApiKeyGuard:
     """Lets in who shows a good key, or the login that was made with one."""
 
-    def __init__(self, keyring: KeyRing, settings: Settings, clock: Clock = utc_now) -> None:
+    def __init__(self, keyring: KeyRing, settings: Settings, refusals: Refusals, clock: Clock = utc_now) -> None:
         self._keyring = keyring
+        self._refusals = refusals
         self._idle = timedelta(seconds=settings.login_idle_seconds)
         self._longest = timedelta(seconds=settings.login_max_seconds)
         self._clock = clock
@@ -65,9 +67,8 @@ class ApiKeyGuard:
         found = await self._shown(connection.scope, login_cookie(connection), LOGIN_PREFIX)
         return found if isinstance(found, Login) else None
 
-    async def log_in(self, connection: HTTPConnection, key: str) -> tuple[str, timedelta]:
-        """Begin a login with a key, in place of the one that the browser had; return its secret and how long it may
-        last."""
+    async def log_in(self, connection: HTTPConnection, key: str) -> tuple[str, Login]:
+        """Begin a login with a key, in place of the one that the browser had; return its secret and the login."""
         found = await self._shown(connection.scope, key, PREFIX)
         if not isinstance(found, ApiKey):
             raise NotAuthenticated("This key is not known, was revoked or has expired.")
@@ -83,12 +84,15 @@ class ApiKeyGuard:
             ends_at=now + self._longest,
         )
         await self._keyring.add_login(login)
-        return secret, self._longest
+        return secret, login
 
-    async def log_out(self, connection: HTTPConnection) -> None:
+    async def log_out(self, connection: HTTPConnection) -> Login | None:
+        """End the login of a browser, and return it if there was one."""
         with suppress(KeyNotFound, RateLimited):
             if (login := await self.login(connection)) is not None:
                 await self.end(login)
+                return login
+        return None
 
     async def end(self, login: Login) -> None:
         """End a login; here at once."""
@@ -105,6 +109,8 @@ class ApiKeyGuard:
         found = await self._look(digest, is_login=prefix == LOGIN_PREFIX)
         if found is None:
             self._wrong_keys.note(scope)
+            known = await (self._keyring.find_login(digest) if prefix == LOGIN_PREFIX else self._keyring.find(digest))
+            await self._refusals.refuse(_address(scope), known)
         return found
 
     async def _look(self, digest: bytes, *, is_login: bool) -> ApiKey | Login | None:

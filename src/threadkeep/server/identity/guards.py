@@ -1,11 +1,13 @@
 """Who is asking: every route takes an identity, and everything that it does is done in that identity's scope."""
 
+from dataclasses import replace
 from typing import Annotated, Protocol
 
 from fastapi import Depends
 from starlette.requests import HTTPConnection
 
 from threadkeep.conversation.api_key import KeyRole
+from threadkeep.conversation.caller import CALLER
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.value import Value
 from threadkeep.errors import NotAllowed, NotAuthenticated
@@ -57,6 +59,7 @@ async def identify(connection: HTTPConnection) -> Identity:
     if connection.scope["method"] not in SAFE:
         _check_page(connection, identity)
     connection.scope[IDENTITY] = identity
+    CALLER.set(replace(CALLER.get(), actor=f"user:{identity.scope.user}"))
     return identity
 
 

@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from threadkeep.conversation.caller import CALLER, Caller
 from threadkeep.conversation.ids import new_id
 
 REQUEST_ID = "X-Request-Id"
@@ -29,6 +30,7 @@ SECURITY_HEADERS = {
     "X-Frame-Options": "DENY",
 }
 _SANE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,127}")
+_ADDRESS = re.compile(r"[ -~]{1,100}")
 # Never reset: every request runs in a task of its own, and what answers a failed one does so at the very end of it.
 _current: ContextVar[str | None] = ContextVar("request_id", default=None)
 
@@ -36,6 +38,12 @@ _current: ContextVar[str | None] = ContextVar("request_id", default=None)
 def current_request_id() -> str | None:
     """Return the id of the request that is being answered, or that began the turn that runs; None elsewhere."""
     return _current.get()
+
+
+def _address(scope: Scope) -> str:
+    """Return where a request came from, as a trusted proxy tells it; a socket in the file system has no address."""
+    host = str(scope["client"][0] or "") if scope.get("client") else ""
+    return host if _ADDRESS.fullmatch(host) else ""
 
 
 class HttpMiddleware(ABC):
@@ -59,6 +67,7 @@ class AnswerHeaders(HttpMiddleware):
         brought = Headers(scope=scope).getlist(REQUEST_ID)
         id = brought[0] if len(brought) == 1 and _SANE.fullmatch(brought[0]) else new_id()
         _current.set(id)
+        CALLER.set(Caller("anonymous", _address(scope), id))
         scope[RAW_SEND] = send
 
         async def send_with_headers(message: Message) -> None:

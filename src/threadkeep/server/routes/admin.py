@@ -44,6 +44,7 @@ def admin_routes(conversations: Conversations) -> APIRouter:
 
     @router.get("/conversations", summary="The conversations of all users of the tenant")
     async def listing(who: Admin, limit: Limit = 20, after: str | None = None) -> OwnedList:
+        await conversations.record(who.scope.tenant, "conversations.listed", f"tenant:{who.scope.tenant}")
         page = await conversations.list_tenant(who.scope.tenant, limit=limit, after=await cursors.read(after))
         data = [
             OwnedConversation(**ListedConversation.of(item).model_dump(), user=item.scope.user) for item in page.items
@@ -52,6 +53,7 @@ def admin_routes(conversations: Conversations) -> APIRouter:
 
     @router.get("/usage", summary="How much the tenant and its users have stored")
     async def usage(who: Admin) -> UsageList:
+        await conversations.record(who.scope.tenant, "usage.read", f"tenant:{who.scope.tenant}")
         users = [
             await _usage(conversations, who.scope.tenant, user) for user in await conversations.users(who.scope.tenant)
         ]

@@ -21,6 +21,7 @@ from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import room_for_export
 from threadkeep.server.requests import ConversationId
 from threadkeep.text.markdown import MarkdownWriter
+from threadkeep.transfer.exporter import EXPORTED
 
 LONGEST_NAME = 60
 
@@ -56,6 +57,7 @@ def export_routes(conversations: Conversations) -> APIRouter:
         handle = conversations.at(who.scope, id)
         conversation = await handle.read()
         headers = file_headers(conversation, chosen)
+        await conversations.record(who.scope.tenant, EXPORTED, f"conversation:{id}", format=chosen.value)
         if chosen is Format.JSON:
             text = export_text(conversation, handle.entries(conversation.entries), utc_now())
             return StreamingResponse(text, media_type=_TYPES[chosen], headers=headers)

@@ -18,7 +18,7 @@ from threadkeep.server.limits import Limited, Limits, room_for_export, room_for_
 from threadkeep.server.negotiation import wants_stream
 from threadkeep.server.responses import Shown
 from threadkeep.server.sse import STREAM_HEADERS, encode
-from threadkeep.transfer.exporter import Selection
+from threadkeep.transfer.exporter import EXPORTED, Selection
 from threadkeep.transfer.importer import Importer, Report
 from threadkeep.transfer.portable import Portable, Problem
 from threadkeep.transfer.sources import read_file
@@ -105,6 +105,7 @@ def transfer_routes(conversations: Conversations) -> APIRouter:
             "Content-Disposition": f'attachment; filename="conversations.{ending}"',
             "Cache-Control": "no-store",
         }
+        await conversations.record(who.scope.tenant, EXPORTED, selection.concerned, format=chosen.value)
         content = conversations.export(selection, chosen.value)
         return StreamingResponse(content, media_type=_TYPES[chosen], headers=headers)
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+from threadkeep.conversation.caller import CALLER, Caller
 from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Status, Update
 from threadkeep.conversation.state import State
 from threadkeep.errors import ConversationNotFound, InvalidId, InvalidParent, StaleVersion
-from threadkeep.store.audit import CALLER, PRUNED, START, Act, Caller, Head, Wanted, act_now
+from threadkeep.store.audit import PRUNED, START, Act, Head, Wanted, act_now
 from threadkeep.store.base import Store
 from threadkeep.store.values import Append, Import
 from threadkeep.testing.clock import FakeClock

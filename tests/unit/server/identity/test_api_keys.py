@@ -17,6 +17,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.errors import NotAuthenticated, RateLimited, StoreUnavailable
 from threadkeep.runtime import open_store
 from threadkeep.server.identity.api_keys import AT_ONCE, MOST_ADDRESSES, PER_SECOND, ApiKeyGuard, WrongKeyLimiter
+from threadkeep.server.identity.refusals import Refusals
 from threadkeep.settings import Settings
 
 SECOND = 1.0
@@ -87,7 +88,7 @@ async def test_neither_is_a_key_a_cookie_nor_a_login_a_key(server: Server) -> No
 async def test_a_key_that_has_expired_opens_nothing_and_ends_its_logins() -> None:
     now = utc_now()
     store = await open_store("memory:", clock=lambda: now)
-    guard = ApiKeyGuard(store.keyring, Settings(), clock=lambda: now)
+    guard = ApiKeyGuard(store.keyring, Settings(), Refusals(store.audit, "local"), clock=lambda: now)
     secret = new_secret()
     key = ApiKey(
         id="one",
@@ -121,7 +122,8 @@ def asking(**headers: str) -> HTTPConnection:
 async def test_a_login_goes_on_while_it_is_used_and_ends_in_any_case() -> None:
     now = utc_now()
     store = await open_store("memory:", clock=lambda: now)
-    guard = ApiKeyGuard(store.keyring, Settings(login_idle_seconds=60, login_max_seconds=200), clock=lambda: now)
+    settings = Settings(login_idle_seconds=60, login_max_seconds=200)
+    guard = ApiKeyGuard(store.keyring, settings, Refusals(store.audit, "local"), clock=lambda: now)
     secret = new_secret()
     scope = Scope(tenant="acme", user="ada")
     await store.keyring.add(ApiKey(id="one", digest=digest_of(secret), hint="tk_", scope=scope, created_at=now))

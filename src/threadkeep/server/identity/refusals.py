@@ -1,0 +1,70 @@
+"""Refusals in the audit log. A stranger must not be able to fill it: of one address, or one user, a minute is recorded
+once, with how many there were since the last record."""
+
+import logging
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+
+from fastapi import FastAPI, Request
+from starlette.responses import Response
+
+from threadkeep.conversation.api_key import ApiKey, Login
+from threadkeep.conversation.clock import utc_now
+from threadkeep.conversation.scope import Scope
+from threadkeep.errors import NotAllowed, StoreError
+from threadkeep.server.identity.guards import IDENTITY, Identity
+from threadkeep.server.problems import problem_of
+from threadkeep.store.audit import AuditLog, act_now
+
+logger = logging.getLogger(__name__)
+
+QUIET_SECONDS = 60.0
+MOST_WATCHED = 10_000
+
+
+class Refusals:
+    """Records who was refused; what nobody's tenant is concerned with goes to that of the operator."""
+
+    def __init__(self, audit: AuditLog, operator_tenant: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._audit = audit
+        self._operator_tenant = operator_tenant
+        self._clock = clock
+        # When each was recorded last, and how often it was refused since.
+        self._recorded: OrderedDict[tuple[str, str, str], tuple[float, int]] = OrderedDict()
+
+    async def refuse(self, address: str, shown: ApiKey | Login | None) -> None:
+        """Somebody showed a secret that is not good: an unknown one, or one that was."""
+        key, kind = (shown.key, "login") if isinstance(shown, Login) else (shown, "key")
+        tenant = key.scope.tenant if key else self._operator_tenant
+        await self._note(address, tenant, "access.refused", f"{kind}:{shown.id if shown else 'unknown'}")
+
+    async def deny(self, scope: Scope, route: str) -> None:
+        """Somebody who is known asked for what it may not do."""
+        await self._note(scope.user, scope.tenant, "access.denied", f"route:{route}")
+
+    async def _note(self, who: str, tenant: str, action: str, concerned: str) -> None:
+        told = (who, tenant, action)
+        at, count = self._recorded.pop(told, (-math.inf, 0))
+        is_due = self._clock() - at >= QUIET_SECONDS
+        self._recorded[told] = (self._clock(), 0) if is_due else (at, count + 1)
+        if len(self._recorded) > MOST_WATCHED:
+            self._recorded.popitem(last=False)
+        if is_due:
+            try:
+                await self._audit.append(tenant, act_now(utc_now, action, concerned, times=count + 1))
+            except StoreError as error:
+                # The answer is a refusal either way, which needs no store.
+                logger.warning("a refusal could not be put on record: %s", error)
+
+
+def record_denials(app: FastAPI, refusals: Refusals) -> None:
+    """Have it recorded wherever somebody who is known asks for too much."""
+
+    @app.exception_handler(NotAllowed)
+    async def denied(request: Request, error: NotAllowed) -> Response:
+        identity: Identity | None = request.scope.get(IDENTITY)
+        if identity is not None:
+            await refusals.deny(identity.scope, request.scope["route"].path)
+        return problem_of(error)
