@@ -169,6 +169,11 @@ def _is_one_bit_off(log: _Log, frame: bytes, sums: Sums) -> bool:
 
 
 LONG_PAGES = 4000
+NEAR_PAGES = 16
+"""So few pages before the end of its file, the log is given more room."""
+LEAST_ROOM, MOST_ROOM = 64 * 1024, 1024 * 1024
+SPARE = 64 * MOST_ROOM
+"""The log is given no more room than it needs where the disk has less than this left."""
 
 
 def start_thread(name: str) -> ThreadPoolExecutor:
@@ -183,11 +188,13 @@ class Checkpoints:
 
     def __init__(self, writer: Database) -> None:
         self._writer = writer
+        self._page: int = writer.pragma("page_size")
         self._thread = start_thread("threadkeep-checkpoint")
         self._copying: Future[None] | None = None
         self.pages = 0
         self.copied = 0
         self._next = LONG_PAGES
+        self._room = 0
         writer.set_wal_hook(self._note)
 
     @property
@@ -199,6 +206,19 @@ class Checkpoints:
         """Copy what is there by now, in the thread."""
         if self._copying is None or self._copying.done():
             self._copying = self._thread.submit(self._copy)
+
+    def make_room(self) -> None:
+        """Lengthen the file of the log ahead of what is written, if it is nearly full. A commit that lengthens it waits
+        for the file system's own journal too, twice as long. Whoever calls is the only writer of all processes."""
+        if self.pages + NEAR_PAGES < self._room:
+            return
+        # Without room there is less speed, and nothing else; what the disk has to say, the commit hears.
+        with suppress(OSError), log_of(Path(self._writer.filename)).open("r+b") as file:
+            size, disk = file.seek(0, os.SEEK_END), os.fstatvfs(file.fileno())
+            frame = _FRAME.size + self._page
+            self._room = size // frame
+            if size and self.pages + NEAR_PAGES >= self._room and disk.f_bavail * disk.f_frsize > SPARE:
+                self._room += file.write(bytes(max(LEAST_ROOM, min(size, MOST_ROOM)))) // frame
 
     def copy_the_rest(self) -> None:
         """Copy what the thread has left, as far as nobody reads it; another process may be doing so now."""
@@ -212,7 +232,9 @@ class Checkpoints:
 
     def _note(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
         """Hear after each commit how long the log is."""
-        self.copied = self.copied if pages > self.pages else 0
+        if pages <= self.pages:
+            # It began anew; its file may have been cut off.
+            self.copied = self._room = 0
         self.pages = pages
         if pages < LONG_PAGES:
             self._next = LONG_PAGES

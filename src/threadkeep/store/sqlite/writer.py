@@ -202,6 +202,7 @@ class Writer:
                 self.connection.set_busy_timeout(0)
             self._patience = milliseconds
         self.connection.execute("BEGIN IMMEDIATE")
+        self.checkpoints.make_room()
 
     def _perform(self, works: Sequence[Work]) -> list[Any]:
         """Do all works in the open transaction and commit; return a result or an error for each."""

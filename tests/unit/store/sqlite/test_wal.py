@@ -22,6 +22,7 @@ from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import new, say, texts_of
 from threadkeep.testing.stores import everything
 
+FRAME = 24 + 4096
 MESSAGES = 12
 FLIPS = 150
 
@@ -32,7 +33,8 @@ async def _open(folder: Path, clock: FakeClock) -> SqliteStore:
 
 @pytest.fixture
 async def killed(tmp_path: Path, clock: FakeClock) -> Path:
-    """A folder with the files of a process that was killed after some messages: all but the first is in the log."""
+    """A folder with the files of a process that was killed after some messages: all but the first is in the log, whose
+    file has no room left."""
     store = await _open(tmp_path, clock)
     await new(store, LOCAL, "first", name="kept")
     await store.close()
@@ -43,6 +45,7 @@ async def killed(tmp_path: Path, clock: FakeClock) -> Path:
     folder.mkdir()
     for name in ("t.db", "t.db-wal"):
         shutil.copy(tmp_path / name, folder / name)
+    os.truncate(folder / "t.db-wal", 32 + store.writer.checkpoints.pages * FRAME)
     await store.close()
     return folder
 
@@ -105,10 +108,9 @@ async def test_a_flipped_bit_in_the_log_is_refused_or_does_no_harm(killed: Path,
 
 async def test_what_a_power_cut_tears_off_the_log_is_no_damage(killed: Path, clock: FakeClock) -> None:
     data = (killed / "t.db-wal").read_bytes()
-    frame = 4096 + 24
-    commits = [at for at in range(32, len(data), frame) if any(data[at + 4 : at + 8])]
-    before = commits[-2] + frame
-    for number, cut in enumerate((before, before + 10, before + frame // 2, len(data) - 1, len(data))):
+    commits = [at for at in range(32, len(data), FRAME) if any(data[at + 4 : at + 8])]
+    before = commits[-2] + FRAME
+    for number, cut in enumerate((before, before + 10, before + FRAME // 2, len(data) - 1, len(data))):
         folder = _copy(killed, number)
         os.truncate(folder / "t.db-wal", cut)
         assert await _count(folder, clock) == MESSAGES + (cut == len(data))
@@ -116,6 +118,27 @@ async def test_what_a_power_cut_tears_off_the_log_is_no_damage(killed: Path, clo
         folder = _copy(killed, 100 + number)
         (folder / "t.db-wal").write_bytes(data[:start] + bytes(end - start) + data[end:])
         assert await _count(folder, clock) == MESSAGES
+
+
+async def test_the_file_of_the_log_is_longer_than_the_log_so_that_a_commit_need_not_lengthen_it(
+    tmp_path: Path, clock: FakeClock
+) -> None:
+    store, sizes = await _open(tmp_path, clock), set()
+    await new(store, LOCAL, "first", name="kept")
+    for number in range(MESSAGES):
+        await say(store, "kept", f"message {number}", scope=LOCAL)
+        sizes.add((tmp_path / "t.db-wal").stat().st_size)
+    used = 32 + store.writer.checkpoints.pages * FRAME
+    await store.close()
+    assert max(sizes) > used
+    assert len(sizes) < MESSAGES / 4
+
+
+async def test_room_at_the_end_of_the_log_is_no_damage(killed: Path, clock: FakeClock) -> None:
+    whole = await _seen(_copy(killed), clock)
+    with (killed / "t.db-wal").open("ab") as log:
+        log.write(bytes(100_000))
+    assert await _seen(killed, clock) == whole
 
 
 async def test_the_file_alone_has_everything_when_nobody_has_written_for_a_while(
