@@ -6,7 +6,6 @@ message too; the first byte of packed content names the dictionary, and a dictio
 """
 
 import json
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 from operator import itemgetter
@@ -22,7 +21,7 @@ from threadkeep.conversation.turn import TurnChange
 from threadkeep.errors import InvalidInput, StoreCorrupt
 
 _ROLES = tuple(Role)
-_STATUSES = (MessageStatus.COMPLETE, MessageStatus.INTERRUPTED)
+_STATUSES = _, _INTERRUPTED = (MessageStatus.COMPLETE, MessageStatus.INTERRUPTED)
 STATE, SUMMARY, APPROVAL, UPDATE, TURN, HEAD = range(8, 14)
 """Kinds from 0 to 7 are messages: two for each role, complete and interrupted. Kinds above STATE are remarks."""
 
@@ -50,7 +49,7 @@ class Packer:
         self._pack = ZstdCompressor(dict_data=newest, level=_LEVEL, write_dict_id=False, write_checksum=False)
         self._unpack = {_NEWEST: ZstdDecompressor(dict_data=newest).decompress}
 
-    def pack(self, text: str) -> bytes | None:
+    def pack(self, text: str | None) -> bytes | None:
         """Return the text as packed bytes; nothing for an empty text."""
         if not text:
             return None
@@ -92,7 +91,7 @@ def _size(text: str) -> int:
 def encode(body: Body) -> Row:
     match body:
         case Message():
-            kind = _ROLES.index(body.role) * 2 + (body.status is MessageStatus.INTERRUPTED)
+            kind = _ROLES.index(body.role) * 2 + (body.status is _INTERRUPTED)
             return Row(kind, encode_id(body.id), body.tokens, body.content, _message_parts(body))
         case Summary():
             return Row(SUMMARY, None, body.tokens, body.content, None)
@@ -220,11 +219,14 @@ def _known_parts(parts: dict[str, Any]) -> dict[str, Any] | None:
 
 def encode_id(text: str) -> bytes:
     """Return an id in 16 bytes if it is a UUID as we write them, else its text after one or two zero bytes."""
-    if len(text) == 36:
-        with suppress(ValueError):
-            raw = bytes.fromhex(text.replace("-", ""))
-            if len(raw) == 16 and decode_id(raw) == text:
-                return raw
+    if len(text) == 36 and text[8:24:5] == "----":
+        digits = text.replace("-", "")
+        try:
+            raw = bytes.fromhex(digits)
+        except ValueError:
+            raw = b""
+        if len(raw) == 16 and raw.hex() == digits:
+            return raw
     raw = b"\x00" + text.encode()
     return raw if len(raw) != 16 else b"\x00" + raw
 

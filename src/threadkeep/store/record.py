@@ -117,16 +117,22 @@ class Tip(NamedTuple):
         """Return the end with one more entry. What a turn begins to answer is the head, as is what was chosen."""
         if entry.continues_branch:
             return Tip(entry.seq, entry.seq, entry.seq)
-        chosen = isinstance(entry.body, HeadChoice)
-        if chosen or (isinstance(entry.body, TurnChange) and entry.body.state is TurnState.RUNNING):
-            return self._replace(last=entry.seq, head=entry.parent or ROOT)
-        return self._replace(last=entry.seq)
+        return self._replace(last=entry.seq, head=(entry.parent or ROOT) if _moves_head(entry.body) else self.head)
+
+
+def _moves_head(remark: Body) -> bool:
+    return isinstance(remark, HeadChoice) or (isinstance(remark, TurnChange) and remark.state is TurnState.RUNNING)
+
+
+EntryPlace = tuple[int, int, int | None, datetime, int, int]
+"""Where an entry stands: its seq, parent, turn and time, and the head and the newest entry of any branch after it."""
 
 
 class Placed(NamedTuple):
-    """Entries with their places, the jumps of the tree that they make, and the end of the log after them."""
+    """Entries and their places, the jumps of the tree that they make, and the end of the log after them."""
 
     entries: tuple[Entry, ...]
+    places: tuple[EntryPlace, ...]
     jumps: tuple[Jump, ...]
     tip: Tip
 
@@ -135,26 +141,31 @@ def place_entries(tip: Tip, record: Record, conversation: str, follower: Callabl
     """Put the bodies of a record at the end of the log. `follower(parent)` returns what continued `parent` in its own
     run so far, or 0; it is asked only when the tree jumps."""
     entries: list[Entry] = []
+    places: list[EntryPlace] = []
     jumps: list[Jump] = []
-    if record.head is not None:
-        tip = tip._replace(head=record.head)
-    places = _continued(tip, record) if record.imported is None else _imported(record.imported)
-    for body, (parent, turn, at, beside) in zip(record.bodies, places, strict=True):
-        if isinstance(body, PathBody) and parent != tip.newest:
-            beside = follower(parent) if beside is None else beside
-            jumps.append(Jump(first=tip.last + 1, parent=parent, left=tip.newest, beside=beside))
-        entries.append(
-            Entry.trusted(
-                conversation=conversation,
-                seq=tip.last + 1,
-                parent=None if parent == ROOT else parent,
-                turn=turn,
-                created_at=at,
-                body=body,
-            )
-        )
-        tip = tip.after(entries[-1])
-    return Placed(tuple(entries), tuple(jumps), tip)
+    tip = tip if record.head is None else tip._replace(head=record.head)
+    seq, head, newest = tip
+    wanted = _continued(tip, record) if record.imported is None else _imported(record.imported)
+    for body, (parent, turn, at, beside) in zip(record.bodies, wanted, strict=True):
+        seq += 1
+        if isinstance(body, PathBody):
+            if parent != newest:
+                beside = follower(parent) if beside is None else beside
+                jumps.append(Jump(first=seq, parent=parent, left=newest, beside=beside))
+            head = newest = seq
+        elif _moves_head(body):
+            head = parent
+        fields = {
+            "conversation": conversation,
+            "seq": seq,
+            "parent": None if parent == ROOT else parent,
+            "turn": turn,
+            "created_at": at,
+            "body": body,
+        }
+        entries.append(Entry.adopt(fields))
+        places.append((seq, parent, turn, at, head, newest))
+    return Placed(tuple(entries), tuple(places), tuple(jumps), Tip(seq, head, newest))
 
 
 _Place = tuple[int, int | None, datetime, int | None]
@@ -163,8 +174,9 @@ _Place = tuple[int, int | None, datetime, int | None]
 def _continued(tip: Tip, record: Record) -> Iterator[_Place]:
     """Yield places one after the other: what continues a branch moves on along it, a remark is about the one before."""
     parent = tip.head if record.parent is None else record.parent
+    turn, at = record.turn, record.at
     for seq, body in enumerate(record.bodies, tip.last + 1):
-        yield parent, record.turn, record.at, None
+        yield parent, turn, at, None
         parent = seq if isinstance(body, PathBody) else parent
 
 

@@ -6,9 +6,8 @@ record made; a repeated key is answered with the entries of the first time.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import NewConversation
@@ -59,8 +58,7 @@ class EndMovedError(Exception):
     """Others wrote between a look at the log and a decision about it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decision(Generic[T_co]):
+class Decision(NamedTuple, Generic[T_co]):
     """What is to be committed, and how to answer with the entries that it makes.
 
     `rows` are the record's bodies, encoded. Without a record there is nothing to write; `again` then names the first
@@ -73,8 +71,7 @@ class Decision(Generic[T_co]):
     again: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Verb(Generic[T_co]):
+class Verb(NamedTuple, Generic[T_co]):
     """A wish to write: how to decide about it, and what the end that is handed in must know.
 
     `parent` is an entry that the decision asks about. Who is patient would rather share a commit than have one at once.
@@ -124,8 +121,7 @@ class Rules:
         **fields: Any,
     ) -> Decision[T_co]:
         rows = [encode(body) for body in bodies] if rows is None else rows
-        size = sum(row.size for row in rows)
-        record = Record.adopt({**_UNSET, "at": self.clock(), "bodies": tuple(bodies), "bytes": size, **fields})
+        record = Record.adopt({**_UNSET, "at": self.clock(), "bodies": tuple(bodies), **fields})
         return Decision(answer, record, rows)
 
     # The log
@@ -309,6 +305,7 @@ class Rules:
         return self._decision(_nothing, chunk=Chunk.trusted(turn=lease.turn, message=message, text=text))
 
 
+_VERSIONED = StateChange | Update | HeadChoice
 _UNSET = {name: field.get_default() for name, field in Record.model_fields.items() if not field.is_required()}
 
 
@@ -355,7 +352,7 @@ def version_after(version: int, record: Record) -> int:
 
 
 def _changes_version(body: Body) -> bool:
-    return isinstance(body, StateChange | Update | HeadChoice)
+    return isinstance(body, _VERSIONED)
 
 
 def finishes(record: Record, draft: DraftEnd) -> bool:

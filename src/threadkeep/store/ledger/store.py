@@ -121,7 +121,8 @@ class LedgerStore(EmbeddedStore):
             with self._ledgers_of(scope.tenant).writing(scope, conversation) as locked:
                 decision, first = verb.decide(locked.ledger), locked.ledger.tip.last + 1
                 if decision.record is not None:
-                    locked.commit(decision.record)
+                    size = sum(row.size for row in decision.rows)
+                    locked.commit(decision.record.model_copy(update={"bytes": size}))
                     if verb.act is not None:
                         self.audit.add(scope.tenant, verb.act)
                     return decision.answer(locked.ledger.between(first, locked.ledger.tip.last))

@@ -16,7 +16,7 @@ from threadkeep.store.codec import STATE, TURN, Row, decode, decode_id, encode_i
 from threadkeep.store.postgres.database import Columns, Place, Translator, turn_columns
 from threadkeep.store.postgres.jsonb import dump, escape, load_text
 from threadkeep.store.postgres.pool import Pool
-from threadkeep.store.record import DraftEnd, KeyUse, OpenTurn, Record, Replay, Tip, place_entries
+from threadkeep.store.record import DraftEnd, KeyUse, OpenTurn, Placed, Record, Replay, Tip, place_entries
 from threadkeep.store.rules import finishes, version_after
 from threadkeep.text.words import words
 
@@ -137,13 +137,12 @@ class Commit:
 
 def to_commit(where: Place, end: PostgresEnd, record: Record, rows: Sequence[Row], translator: Translator) -> Commit:
     """Return what a record stores behind an end."""
-    tip = end.tip if record.head is None else end.tip._replace(head=record.head)
-    placed = place_entries(tip, record, end.id, end.follower)
+    placed = place_entries(end.tip, record, end.id, end.follower)
     commit = Commit(placed.entries, end)
     key = (end.conversation, where.tenant)
     if placed.entries:
         commit.add("places", (*key, where.owner))
-        _add_entries(commit, where, tip, rows, translator)
+        _add_entries(commit, where, placed, rows, translator)
     for jump in placed.jumps:
         commit.add("jumps", (*key, jump.first, jump.parent, jump.left, jump.beside))
     if record.key is not None:
@@ -157,33 +156,17 @@ def to_commit(where: Place, end: PostgresEnd, record: Record, rows: Sequence[Row
     return commit
 
 
-def _add_entries(commit: Commit, where: Place, tip: Tip, rows: Sequence[Row], translator: Translator) -> None:
-    end = commit.end
+def _add_entries(commit: Commit, where: Place, placed: Placed, rows: Sequence[Row], translator: Translator) -> None:
+    end, tenant = commit.end, where.tenant
     conversation, total, messages = end.conversation, end.total, end.messages
     entries = commit.rows["entries"] = []
-    for entry, row in zip(commit.entries_made, rows, strict=True):
-        tip = tip.after(entry)
-        around = (None, None) if entry.continues_branch else (tip.head, tip.newest)
+    for (seq, parent, turn, at, *around), row in zip(placed.places, rows, strict=True):
+        head, newest = (None, None) if row.kind <= STATE else around
         total += row.size
         messages += row.kind < STATE
-        entries.append(
-            (
-                entry.created_at,
-                total,
-                conversation,
-                where.tenant,
-                entry.seq,
-                entry.parent or 0,
-                row.kind,
-                entry.turn,
-                *around,
-                row.tokens,
-                row.id,
-                *translator.packed(row),
-                messages,
-            )
-        )
-    commit.end = end._replace(tip=tip, total=total, messages=messages, asked=_NOTHING, facts=None)
+        place = (at, total, conversation, tenant, seq, parent, row.kind, turn, head, newest)
+        entries.append((*place, row.tokens, row.id, *translator.packed(row), messages))
+    commit.end = end._replace(tip=placed.tip, total=total, messages=messages, asked=_NOTHING, facts=None)
 
 
 def _add_change(commit: Commit, record: Record) -> None:

@@ -5,7 +5,6 @@ read is checked where it becomes a value. A checksum that is missing does not fi
 """
 
 import struct
-from collections.abc import Sequence
 from typing import Any
 from zlib import crc32
 
@@ -15,11 +14,7 @@ _pack = struct.Struct("<12q").pack
 _SIGN = 1 << 31
 _NONE_FITS = 1 << 40
 
-ENTRY = "tenant, conversation, seq, parent, kind, turn, created_at, id, tokens, head, newest, content, parts"
-ENTRY_NUMBERS = (
-    "seq, parent, kind, coalesce(turn, -1), created_at, coalesce(tokens, -1), coalesce(head, -1), "
-    "coalesce(newest, -1), coalesce(length(content), -1), coalesce(length(parts), -1)"
-)
+ENTRY = "seq, parent, kind, turn, created_at, id, tokens, head, newest, content, parts"
 CONVERSATION = (
     "key, tenant, user, coalesce(id, deleted_id), version, created_at, status, archived, assistant, title, model"
 )
@@ -31,35 +26,39 @@ def checksum(*columns: Any) -> int:
     return _signed(crc32(repr(columns).encode()))
 
 
-def row_checksum(tenant: int, conversation: int, row: Sequence[Any]) -> int:
-    """Return the checksum of an entry: of the numbers in `ENTRY_NUMBERS`, id, content and parts. It is made fast. Where
-    damage has made something else of a number, or numbers of bytes, no stored checksum fits."""
+def entry_checksum(*columns: Any) -> int:
+    """Return the checksum of an entry: of the keys of tenant and conversation and the columns in `ENTRY`. It is made
+    fast. Where damage has made something else of a number, or numbers of bytes, no stored checksum fits."""
+    tenant, conversation, seq, parent, kind, turn, created_at, id, tokens, head, newest, content, parts = columns
     try:
-        crc = crc32(_pack(tenant, conversation, *row[:10]))
-        id, content, parts = row[10:13]
-        if id is not None:
-            crc = crc32(id, crc)
-        if content is not None:
-            crc = crc32(content, crc)
-        if parts is not None:
-            crc = crc32(parts, crc)
+        crc = crc32(
+            _pack(
+                tenant,
+                conversation,
+                seq,
+                parent,
+                kind,
+                -1 if turn is None else turn,
+                created_at,
+                -1 if tokens is None else tokens,
+                -1 if head is None else head,
+                -1 if newest is None else newest,
+                -1 if content is None else len(content),
+                -1 if parts is None else len(parts),
+            )
+        )
+        for data in (id, content, parts):
+            if data is not None:
+                crc = crc32(data, crc)
     except (TypeError, struct.error):
         return _NONE_FITS
     return crc - ((crc & _SIGN) << 1)
 
 
-def _entry_checksum(*columns: Any) -> int:
-    """Return the checksum of an entry, of all columns in `ENTRY`."""
-    tenant, conversation, seq, parent, kind, turn, created_at, id, tokens, head, newest, content, parts = columns
-    sizes = (None if content is None else len(content), None if parts is None else len(parts))
-    numbers = (seq, parent, kind, turn, created_at, tokens, head, newest, *sizes)
-    return row_checksum(tenant, conversation, (*(-1 if n is None else n for n in numbers), id, content, parts))
-
-
 def register(database: Database) -> None:
     """Let SQL on this connection compute checksums."""
     database.create_scalar_function("checksum", checksum, deterministic=True)
-    database.create_scalar_function("entry_checksum", _entry_checksum, 13, deterministic=True)
+    database.create_scalar_function("entry_checksum", entry_checksum, 13, deterministic=True)
 
 
 def _signed(number: int) -> int:

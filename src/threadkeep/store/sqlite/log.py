@@ -19,12 +19,12 @@ from threadkeep.errors import EntryNotFound, StoreCorrupt
 from threadkeep.store.codec import STATE, SUMMARY, Packer, Row, decode, decode_id, decode_text, moment
 from threadkeep.store.embedded import ConversationLog
 from threadkeep.store.record import DraftEnd, OpenTurn, Tip
-from threadkeep.store.sqlite.checksums import CONVERSATION, ENTRY_NUMBERS, SETTINGS, checksum, row_checksum
+from threadkeep.store.sqlite.checksums import CONVERSATION, ENTRY, SETTINGS, checksum, entry_checksum
 from threadkeep.store.sqlite_file import Database
 from threadkeep.store.values import Draft
 
 _HERE = "WHERE tenant = ? AND conversation = ?"
-_COLUMNS = f"SELECT {ENTRY_NUMBERS}, id, content, parts, crc FROM entry"
+_COLUMNS = f"SELECT {ENTRY}, crc FROM entry"
 _ENTRY = f"{_COLUMNS} {_HERE}"
 _JUMP = f'SELECT first, parent, "left", beside, crc FROM jump {_HERE}'
 _KINDS: dict[type, int] = {StateChange: STATE, Summary: SUMMARY}
@@ -64,7 +64,7 @@ class SqliteLog(ConversationLog):
         if last is None:
             return Tip()
         self._check(last)
-        seq, kind, head, newest = last[0], last[2], last[6], last[7]
+        seq, kind, head, newest = last[0], last[2], last[7], last[8]
         return Tip(seq, seq, seq) if kind <= STATE else Tip(seq, head, newest)
 
     @property
@@ -146,12 +146,11 @@ class SqliteLog(ConversationLog):
         conversation, stored_at, at = self.id, None, None
         tenant, key = self._keys
         for row in rows:
-            seq, parent, kind, turn, created_at, tokens, _, _, _, _, id, content, parts, crc = row
-            if row_checksum(tenant, key, row) != crc:
+            seq, parent, kind, turn, created_at, id, tokens, _, _, content, parts, crc = row
+            if entry_checksum(tenant, key, *row[:-1]) != crc:
                 raise self._damaged(row)
             if created_at != stored_at:
                 stored_at, at = created_at, moment(created_at)
-            tokens = None if tokens < 0 else tokens
             if parts is None and kind < STATE:
                 body: Body = decode_text(kind, id, tokens, unpack(content))
             else:
@@ -160,7 +159,7 @@ class SqliteLog(ConversationLog):
                 "conversation": conversation,
                 "seq": seq,
                 "parent": parent or None,
-                "turn": None if turn < 0 else turn,
+                "turn": turn,
                 "created_at": at,
                 "body": body,
             }
@@ -169,7 +168,7 @@ class SqliteLog(ConversationLog):
 
     def _check(self, row: Sequence[Any]) -> None:
         """Refuse an entry that is not as it was stored."""
-        if row_checksum(*self._keys, row) != row[-1]:
+        if entry_checksum(*self._keys, *row[:-1]) != row[-1]:
             raise self._damaged(row)
 
     def _damaged(self, row: Sequence[Any]) -> StoreCorrupt:

@@ -15,7 +15,7 @@ from threadkeep.background import supervised
 from threadkeep.errors import StoreCorrupt, StoreError, StoreUnavailable
 from threadkeep.store import filesystem
 from threadkeep.store.sqlite import index
-from threadkeep.store.sqlite.checksums import ENTRY_NUMBERS, row_checksum
+from threadkeep.store.sqlite.checksums import ENTRY, entry_checksum
 from threadkeep.store.sqlite.writer import Writer
 from threadkeep.store.sqlite.writing import LogWriter
 from threadkeep.store.sqlite_file import Database, translating_sqlite_errors
@@ -127,13 +127,13 @@ class HealthCheck:
             closing(Database(str(self._path), flags=apsw.SQLITE_OPEN_READWRITE)) as database,
         ):
             rows = database.rows(
-                f"SELECT tenant, conversation, {ENTRY_NUMBERS}, id, content, parts, crc FROM entry "
+                f"SELECT tenant, conversation, {ENTRY}, crc FROM entry "
                 "INDEXED BY entry_by_seq WHERE (tenant, conversation, seq) > (?, ?, ?) "
                 f"ORDER BY tenant, conversation, seq LIMIT {_SLICE}",
                 self._after,
             )
         for row in rows:
-            if row_checksum(row[0], row[1], row[2:]) != row[-1]:
+            if entry_checksum(*row[:-1]) != row[-1]:
                 raise StoreCorrupt(
                     f"Entries in {self._path} are damaged. Put back a copy, or see what can be exported."
                 )

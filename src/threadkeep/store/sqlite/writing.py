@@ -20,11 +20,11 @@ from threadkeep.conversation.turn import TurnChange
 from threadkeep.errors import AlreadyExists, ConversationNotFound
 from threadkeep.store.audit import Row as AuditRow
 from threadkeep.store.codec import STATE, Row, encode_id, microseconds
-from threadkeep.store.record import Chunk, DraftEnd, KeyUse, OpenTurn, Record, Replay, Tip, place_entries
+from threadkeep.store.record import Chunk, DraftEnd, EntryPlace, KeyUse, OpenTurn, Record, Replay, Tip, place_entries
 from threadkeep.store.rules import Verb, check_entries, entries_of, finishes, key_use, version_after
 from threadkeep.store.sqlite import index
 from threadkeep.store.sqlite.audit import add_act
-from threadkeep.store.sqlite.checksums import CONVERSATION, SETTINGS, checksum, row_checksum
+from threadkeep.store.sqlite.checksums import CONVERSATION, ENTRY, SETTINGS, checksum, entry_checksum
 from threadkeep.store.sqlite.log import ConversationKey, SqliteLog
 from threadkeep.store.sqlite.reader import Reader
 from threadkeep.store.values import Created
@@ -36,9 +36,8 @@ STEP = 200
 _EMPTIED = "purged"
 _HERE = "WHERE tenant = ? AND conversation = ?"
 _INSERT = (
-    "INSERT INTO entry (tenant, conversation, seq, parent, kind, turn, created_at, tokens, head, newest, id, content, "
-    "parts, crc, messages) VALUES (?, ?, ?, ?, ?, nullif(?, -1), ?, nullif(?, -1), nullif(?, -1), nullif(?, -1), "
-    "?, ?, ?, ?, ?)"
+    f"INSERT INTO entry (tenant, conversation, {ENTRY}, crc, messages) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 
@@ -177,10 +176,10 @@ class LogWriter:
 
     def _commit(self, end: SqliteEnd, record: Record, rows: Sequence[Row]) -> tuple[Entry, ...]:
         """Store what a record tells and return its entries."""
-        last, tip = end.tip.last, end.tip if record.head is None else end.tip._replace(head=record.head)
-        placed = place_entries(tip, record, end.id, end.log.follower)
+        last = end.tip.last
+        placed = place_entries(end.tip, record, end.id, end.log.follower)
         if rows:
-            end.messages = self._insert(end, placed.entries, rows, tip)
+            self._insert(end, placed.places, rows)
         end.tip = placed.tip
         for jump in placed.jumps:
             columns = (*end.log.key[:2], jump.first, jump.parent, jump.left, jump.beside)
@@ -202,31 +201,20 @@ class LogWriter:
         self.added += len(placed.entries)
         return placed.entries
 
-    def _insert(self, end: SqliteEnd, entries: Sequence[Entry], rows: Sequence[Row], tip: Tip) -> int:
-        """Store entries behind this end of the log; return how many messages there are then."""
+    def _insert(self, end: SqliteEnd, places: Sequence[EntryPlace], rows: Sequence[Row]) -> None:
+        """Store entries behind this end of the log, and count the messages among them."""
         tenant, conversation, *_ = end.log.key
-        pack, messages, columns = self.reader.packer.pack, end.messages, []
-        for entry, row in zip(entries, rows, strict=True):
-            tip = tip.after(entry)
+        pack, columns = self.reader.packer.pack, []
+        messages = end.messages
+        for (seq, parent, turn, at, *around), (kind, id, tokens, content, parts) in zip(places, rows, strict=True):
             # An entry that continues a branch is the head itself; a remark keeps what the head is after it.
-            head, newest = (-1, -1) if row.kind <= STATE else tip[1:]
-            content, parts = pack(row.content), pack(row.parts or "")
-            numbers = (
-                entry.seq,
-                entry.parent or 0,
-                row.kind,
-                -1 if entry.turn is None else entry.turn,
-                microseconds(entry.created_at),
-                -1 if row.tokens is None else row.tokens,
-                head,
-                newest,
-            )
-            sizes = (-1 if content is None else len(content), -1 if parts is None else len(parts))
-            crc = row_checksum(tenant, conversation, (*numbers, *sizes, row.id, content, parts))
-            messages += row.kind < STATE
-            columns.append((tenant, conversation, *numbers, row.id, content, parts, crc, messages))
+            head, newest = (None, None) if kind <= STATE else around
+            place = (tenant, conversation, seq, parent, kind, turn, microseconds(at))
+            entry = (*place, id, tokens, head, newest, pack(content), pack(parts))
+            messages += kind < STATE
+            columns.append((*entry, entry_checksum(*entry), messages))
+        end.messages = messages
         self.db.executemany(_INSERT, columns)
-        return messages
 
     def _change(self, end: SqliteEnd, record: Record) -> None:
         """Keep the version, and change the conversation as a whole as the record says."""
