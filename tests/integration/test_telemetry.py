@@ -1,5 +1,6 @@
 """OpenTelemetry: a real server tells a collector of its turns, in the trace that the client names, without content."""
 
+import asyncio
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -14,6 +15,9 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from tests.browser.server import PATIENCE, Server
 from tests.browser.stage import SETTINGS
+from threadkeep.llm.loading import NO_REAL_MODELS
+from threadkeep.testing.openai_answers import says
+from threadkeep.testing.openai_server import openai_server
 
 TRACE, PARENT = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 
@@ -85,6 +89,25 @@ def test_a_turn_is_a_trace_of_the_agent_its_models_and_tools(
     assert "391" not in text
     for span in spans:
         assert turn.start_time_unix_nano <= span.start_time_unix_nano <= span.end_time_unix_nano
+
+
+async def test_a_provider_is_told_of_the_trace(
+    collector: tuple[str, "Queue[tuple[str, bytes]]"], tmp_path: Path
+) -> None:
+    async with openai_server(says("Hello."), says("A title")) as provider:
+        variables = {"OPENAI_API_KEY": "played", "OPENAI_BASE_URL": provider.url, NO_REAL_MODELS: ""}
+        served = Server(
+            tmp_path, "--model", "openai:gpt-5", variables={"OTEL_EXPORTER_OTLP_ENDPOINT": collector[0], **variables}
+        )
+        await asyncio.to_thread(served.start)
+        async with httpx.AsyncClient(base_url=served.url, timeout=PATIENCE) as client:
+            path = (await client.post("/v1/conversations", json={})).headers["location"]
+            for parent in (f"00-{TRACE}-{PARENT}-01", "00-nonsense-01"):
+                headers = {"traceparent": parent}
+                await client.post(f"{path}/messages", json={"content": "Hi"}, headers=headers)
+        await asyncio.to_thread(served.stop)
+    assert provider.headers[0]["traceparent"] == f"00-{TRACE}-{PARENT}-01"
+    assert "traceparent" not in provider.headers[-1]
 
 
 def test_a_turn_that_fails_says_by_which_code(

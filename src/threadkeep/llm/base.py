@@ -6,6 +6,7 @@ raises is a `ModelError`, before or in the middle of the stream; an error that m
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
@@ -15,6 +16,9 @@ from threadkeep.conversation.message import Message, Usage
 from threadkeep.conversation.value import Text as ValidText
 from threadkeep.conversation.value import Value
 from threadkeep.errors import InvalidValue
+
+trace_parent: ContextVar[str | None] = ContextVar("trace_parent", default=None)
+"""The `traceparent` of the request whose turn runs, for providers; none unless traces are collected."""
 
 
 class ModelOptions(Value):

@@ -2,9 +2,11 @@
 
 Spans are made when a turn ends or pauses, from the entries that it wrote, so that they cost nothing while it runs. They
 hold names, numbers and ids, never content. The turn that a request begins belongs to the trace that its `traceparent`
-names. Off unless the environment names a collector; the exporter reads the other `OTEL_…` variables itself.
+names, and so do the calls of providers that it makes. Off unless the environment names a collector; the exporter reads
+the other `OTEL_…` variables itself.
 """
 
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -28,9 +30,11 @@ from threadkeep import __version__
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role, ToolResult
 from threadkeep.conversation.turn import Lease, TurnChange
+from threadkeep.llm.base import trace_parent
 from threadkeep.server.middleware.headers import HttpMiddleware
 from threadkeep.turn.observer import Observer
 
+_PARENT = re.compile(r"00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 NANO = 1_000_000_000
 TOKENS = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576)
 SECONDS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
@@ -113,11 +117,13 @@ class Telemetry(Observer):
 
 
 class _TakeTraces(HttpMiddleware):
-    """Takes in `traceparent`."""
+    """Takes in `traceparent`, for our own spans and for the providers that are asked."""
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         # Never detached: every request runs in a task of its own.
         context.attach(extract(Headers(scope=scope)))
+        given = Headers(scope=scope).get("traceparent", "")
+        trace_parent.set(given if _PARENT.fullmatch(given) else None)
         await self.app(scope, receive, send)
 
 

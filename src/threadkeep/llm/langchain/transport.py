@@ -16,6 +16,8 @@ from typing import Any, Self
 import certifi
 import httptools
 
+from threadkeep.llm.base import trace_parent
+
 IDLE = 30.0
 """Seconds that a connection is kept without a request."""
 _BUFFERED = 256 * 1024
@@ -198,7 +200,10 @@ class Transport:
         url, content = request.url, await request.aread()
         origin = (url.scheme, url.host, url.port or (443 if url.scheme == "https" else 80))
         head = b"%s %s HTTP/1.1\r\n" % (request.method.encode(), url.raw_path)
-        head += b"".join(b"%s: %s\r\n" % header for header in request.headers.raw) + b"\r\n"
+        head += b"".join(b"%s: %s\r\n" % header for header in request.headers.raw)
+        if parent := trace_parent.get():
+            head += b"traceparent: %s\r\n" % parent.encode()
+        head += b"\r\n"
         connection = self._kept(origin) or await self._connect(origin, limits.get("connect"))
         try:
             await connection.send(head + content, limits.get("read"))
