@@ -23,6 +23,10 @@ class CuttingProxy:
         self._open.add(passing)
         passing.add_done_callback(self._open.discard)
 
+    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Connect to the server."""
+        return await asyncio.open_connection(self._host, self._port)
+
     async def close(self) -> None:
         """Cut what is open."""
         for passing in self._open:
@@ -32,7 +36,11 @@ class CuttingProxy:
     async def _pass_both(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Pass one connection on, both ways, until the answer is cut or ends."""
         left = self.cut_after.pop() if self.cut_after else None
-        back, forth = await asyncio.open_connection(self._host, self._port)
+        try:
+            back, forth = await self.connect()
+        except ConnectionError:
+            writer.close()
+            return
         asking = asyncio.create_task(_pass_on(reader, forth))
         try:
             while piece := await back.read(65536):

@@ -15,11 +15,17 @@ class Reader:
 
     path: str
     events: list[ServerSentEvent] = field(default_factory=list)
+    turns: int = 1
 
     @property
     def is_done(self) -> bool:
-        """Whether a turn has ended."""
-        return bool(self.events) and self.events[-1].event in ENDS
+        """Whether so many turns have ended."""
+        return self.ended >= self.turns
+
+    @property
+    def ended(self) -> int:
+        """How many turns have ended."""
+        return sum(event.event in ENDS for event in self.events)
 
     async def read(self, client: httpx.AsyncClient, enough: int | None = None) -> None:
         """Read on behind the cursor until the turn ends, the stream breaks off, or `enough` events have come."""

@@ -5,6 +5,7 @@ It keeps a file in a folder of the test, is answered by the demo, and asks for n
 
 import os
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -78,6 +79,18 @@ class Server:
     def stop(self) -> None:
         """Ask it to stop, and wait until it has."""
         self._end("terminate")
+
+    def freeze(self) -> None:
+        """Stop it in the midst of whatever it does: it answers nobody, but nobody is told that it is gone."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        assert self._process is not None
+        self._process.send_signal(number)
 
     def restart(self, pace: float | None = None) -> None:
         """Kill it and start it again on the same port, with the same file."""
