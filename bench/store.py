@@ -235,7 +235,7 @@ def measure_ratio(report: Report) -> None:
 
 
 @asynccontextmanager
-async def _postgres() -> AsyncIterator[Urls]:
+async def database() -> AsyncIterator[Urls]:
     with PostgresServer.start() as server:
         urls = server.fresh_database()
         server.execute("GRANT CREATE ON SCHEMA public TO PUBLIC", server.as_admin(urls))
@@ -245,7 +245,7 @@ async def _postgres() -> AsyncIterator[Urls]:
 async def measure_postgres(report: Report, quick: bool) -> None:
     """The PostgreSQL store beside bare INSERTs of the same role."""
     report.title("PostgreSQL")
-    async with _postgres() as urls:
+    async with database() as urls:
         source = turns(3)
         bares = [await BarePostgres.open(urls.server) for _ in range(CONVERSATIONS)]
         store = await open_store(urls.server)
@@ -259,7 +259,7 @@ async def measure_postgres(report: Report, quick: bool) -> None:
             await count_trips(url, trips, report)
         for bare in bares:
             await bare.connection.close()
-    async with _postgres() as urls:
+    async with database() as urls:
         empty = await _database_size(urls)
         raw = await store_chats(urls.server)
         report.bar(DISK, (await _database_size(urls) - empty) / raw, at_most=2)
