@@ -58,6 +58,11 @@ class ConversationHandle:
             raise ValueError("this conversation was not read; call read()")
         return self._value
 
+    @property
+    def is_spooled(self) -> bool:
+        """Whether something of it is kept on this instance's disk, and not yet in the database."""
+        return self._store.spool_state(self.scope, self.id).is_spooled
+
     async def read(self) -> Conversation:
         """Return the conversation as it is now: title, status, head, version."""
         return await self._store.get(self.scope, self.id)

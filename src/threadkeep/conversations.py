@@ -25,7 +25,7 @@ from threadkeep.llm.choice import Choice
 from threadkeep.store.audit import AuditLog, act_now
 from threadkeep.store.base import MAX_LIMIT, Store
 from threadkeep.store.keyring import KeyRing
-from threadkeep.store.values import ConversationPage, HitPage, Order, Statistics
+from threadkeep.store.values import ConversationPage, HitPage, Order, Outage, Statistics
 from threadkeep.tools.mcp.servers import McpServers
 from threadkeep.tools.registry import Registry
 from threadkeep.transfer.exporter import Selection
@@ -223,6 +223,11 @@ class Conversations:
     def is_stopping(self) -> bool:
         """Whether no more turns are begun."""
         return self._deps.admission.is_closed
+
+    @property
+    def outage(self) -> Outage | None:
+        """What is known of an outage of the database; none if all is well."""
+        return self._store.outage()
 
     async def ping(self) -> None:
         """Return if the store can be read and written, else raise the error that a write would."""

@@ -28,7 +28,7 @@ own exceptions never leave `store/`.
     │   └── IndexUnusable, WrongEmbeddings, EmbeddingFailed, PackageMissing
     └── StoreError               the storage, not the request
         └── StoreUnavailable, StoreBusy, StoreFull, StoreReadOnly, StoreDenied, StoreCorrupt, StoreTooNew,
-            StoreNotMigrated
+            StoreNotMigrated, SpoolFull
 """
 
 
@@ -377,3 +377,7 @@ class StoreTooNew(StoreError, code="store_too_new"):
 
 class StoreNotMigrated(StoreError, code="store_not_migrated"):
     """The database has no current schema; run `threadkeep migrate --store URL` as its owner."""
+
+
+class SpoolFull(StoreError, code="spool_full"):
+    """The database is away and the spool holds as much as it may; nothing was kept."""

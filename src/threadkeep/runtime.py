@@ -21,6 +21,7 @@ from threadkeep.llm.base import Model
 from threadkeep.llm.choice import Choice, choose_model
 from threadkeep.settings import Settings
 from threadkeep.store.base import MAX_BYTES, Store
+from threadkeep.store.spool.spooling import SpoolingStore, SpoolLimits
 from threadkeep.tools.base import DEFAULT_TIMEOUT
 from threadkeep.tools.mcp import McpServer
 from threadkeep.tools.mcp.servers import McpServers
@@ -39,6 +40,25 @@ DEFAULT_STORE = "sqlite:///threadkeep.db"
 NO_POSTGRES = "PostgreSQL needs a package: pip install 'threadkeep[postgres]'"
 STORES = "threadkeep.stores"
 """The entry points by which packages offer stores: the name is the scheme of the URL, the value opens it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpoolSettings(SpoolLimits):
+    """The folder that messages are kept in while the database is away, and how an outage is met."""
+
+    folder: Path
+
+
+def spool_settings(settings: Settings) -> SpoolSettings | None:
+    """Return how an outage of the database is met; none if there is no spool."""
+    if settings.spool_dir is None:
+        return None
+    return SpoolSettings(
+        folder=Path(settings.spool_dir),
+        max_bytes=settings.spool_max_bytes,
+        patience=settings.outage_after,
+        answers=settings.spool_turns == "answer",
+    )
 
 
 async def open_store(url: str, *, clock: Clock = utc_now, ids: IdSource = new_id, max_bytes: int = MAX_BYTES) -> Store:
@@ -69,11 +89,36 @@ async def open_store(url: str, *, clock: Clock = utc_now, ids: IdSource = new_id
             raise InvalidStoreUrl
 
 
+async def open_spooling_store(
+    url: str, spool: SpoolSettings, *, clock: Clock = utc_now, ids: IdSource = new_id, max_bytes: int = MAX_BYTES
+) -> SpoolingStore:
+    """Open a database with a spool for outages; it may be away already, if this spool was used with it before."""
+    if _scheme(url) != "postgresql":
+        raise InvalidValue("A spool is for outages of PostgreSQL; other stores are on the disk of this machine anyway.")
+    from threadkeep.store.spool.file import SpoolFile
+
+    kept = await SpoolFile.open_in(spool.folder, clock, ids, max_bytes)
+    away: StoreUnavailable | None = None
+    try:
+        try:
+            database = await open_store(url, clock=clock, ids=ids, max_bytes=max_bytes)
+        except StoreUnavailable as error:
+            from threadkeep.store.postgres.store import PostgresStore
+
+            database, away = PostgresStore.unopened(url, clock, ids, max_bytes, kept.database_secret(error)), error
+        else:
+            await kept.belong_to(await database.keyring.secret())
+        return await SpoolingStore.open(database, kept, clock, ids, spool, away)
+    except BaseException:
+        await kept.close()
+        raise
+
+
 @dataclass(frozen=True, kw_only=True)
 class Hosting:
     """How turns are run for others: the size of an entry, how tokens are counted, how long tools and scripts may take,
-    who may begin a turn, who is told what turns do, and which models may be chosen beside the default, the assistants'
-    own and `demo` (None: any)."""
+    who may begin a turn, who is told what turns do, which models may be chosen beside the default, the assistants' own
+    and `demo` (None: any), and where messages are kept while the database is away (None: nowhere)."""
 
     max_bytes: int = MAX_BYTES
     max_history_length: int = 10
@@ -82,6 +127,7 @@ class Hosting:
     admission: Admission = field(default_factory=Admission)
     observers: tuple[Observer, ...] = ()
     models: tuple[str, ...] | None = None
+    spool: SpoolSettings | None = None
 
 
 async def open_conversations(
@@ -109,12 +155,17 @@ async def open_conversations(
     offered = tuple(dict.fromkeys([choice.name, *own, *(hosting.models or ()), "demo"]))
     default = choice.name if isinstance(model, str | None) else model
     is_embedded = isinstance(store, str) and store_path(store) is not None
-    if isinstance(store, str):
+    if isinstance(store, str) and hosting.spool is not None:
+        store = await open_spooling_store(store, hosting.spool, max_bytes=hosting.max_bytes)
+    elif isinstance(store, str):
         store = await open_store(store, max_bytes=hosting.max_bytes)
+    published = PublishingStore(store)
+    if isinstance(store, SpoolingStore):
+        store.drained = published.publish
     servers = McpServers(mcp or {})
     await servers.start()
     deps = EngineDeps(
-        store=PublishingStore(store),
+        store=published,
         assistant_of=lambda conversation: assistant_of(known, conversation, servers),
         agents=Agents().of,
         models=Models(

@@ -196,6 +196,24 @@ class Settings(BaseModel):
     tenant_streams: int = _limit(0, "event streams of one tenant that are open at a time")
     tenant_conversations: int = _limit(0, "conversations that one tenant may keep")
     tenant_storage_bytes: int = _limit(0, "text that one tenant may keep, before compression")
+    spool_dir: str | None = Field(
+        default=None,
+        min_length=1,
+        description="a folder of this instance alone, in which messages are kept while PostgreSQL is away",
+    )
+    spool_max_bytes: int = Field(
+        default=GIGABYTE, ge=0, description="how much text the spool may hold; what goes beyond it is refused"
+    )
+    spool_turns: Literal["answer", "wait"] = Field(
+        default="answer",
+        description="whether turns are answered in an outage, with what the instance knows, or wait for the end of it",
+    )
+    outage_after: float = Field(
+        default=3, gt=0, le=60, description="seconds after which a database that does not answer is taken for away"
+    )
+    ready_in_outage: bool = Field(
+        default=True, description="whether a server with a spool is ready for requests while the database is away"
+    )
     max_history_length: int = Field(
         default=10,
         ge=1,

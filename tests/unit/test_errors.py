@@ -82,6 +82,7 @@ CODES = {
     "store_corrupt": "StoreCorrupt",
     "store_too_new": "StoreTooNew",
     "store_not_migrated": "StoreNotMigrated",
+    "spool_full": "SpoolFull",
 }
 """Codes are for ever: a new error adds a line, and no line ever changes."""
 

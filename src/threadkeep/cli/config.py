@@ -120,6 +120,12 @@ def add_setting_flags(parser: argparse.ArgumentParser) -> None:
         "--store", metavar="URL", help="where conversations are kept (default: sqlite:///threadkeep.db)"
     )
     parser.add_argument(
+        "--spool",
+        dest="spool_dir",
+        metavar="FOLDER",
+        help="where messages are kept while PostgreSQL is away (default: nowhere)",
+    )
+    parser.add_argument(
         "--auth", choices=["none", "keys"], help="whether people must sign in with API keys (default: none)"
     )
     parser.add_argument(

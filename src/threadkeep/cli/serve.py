@@ -34,7 +34,7 @@ from threadkeep.cli.trust import trusted_settings
 from threadkeep.cli.watchdog import watchdog
 from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue, ModelError, UnknownModel
-from threadkeep.runtime import Hosting, open_conversations
+from threadkeep.runtime import Hosting, open_conversations, spool_settings
 from threadkeep.server.app import create_app
 from threadkeep.server.connection import Connection, ConnectionLimits, connections_within, tune_garbage_collector
 from threadkeep.server.logs import TurnLog, logging_to
@@ -121,6 +121,7 @@ async def _serve(settings: Settings, listener: socket.socket, most_connections: 
         admission=Admission(user_turns=settings.user_turns, tenant_turns=settings.tenant_turns),
         observers=(metrics, TurnLog(content=settings.log_content), *telemetry),
         models=settings.models,
+        spool=spool_settings(settings),
     )
     assistants = tuple(found_assistants(settings).values())
     conversations = await open_conversations(

@@ -20,7 +20,8 @@ class NewConversation(Value):
 
 
 class Conversation(Value):
-    """A stored conversation. `head` is the entry that the next message continues; `entries` counts the whole log."""
+    """A stored conversation. `head` is the entry that the next message continues; `entries` counts the whole log. It
+    may be `incomplete` while the database is away: then it is what one instance knows of it."""
 
     scope: Scope
     id: str
@@ -36,6 +37,7 @@ class Conversation(Value):
     entries: int = 0
     created_at: Moment
     updated_at: Moment
+    incomplete: bool = False
 
 
 class Branch(Value):

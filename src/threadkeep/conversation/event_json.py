@@ -14,6 +14,7 @@ from threadkeep.conversation.events import (
     MessageStarted,
     ReadersCounted,
     ReasoningDelta,
+    SpoolChanged,
     StateChanged,
     TextDelta,
     ToolCalled,
@@ -65,6 +66,8 @@ def to_json(what: Happening) -> Named:
             return "conversation.updated", {"approval": approval, "seq": what.seq}
         case ReadersCounted():
             return "presence", {"readers": what.readers}
+        case SpoolChanged():
+            return "conversation.spooled", {"spooled": what.spooled}
         case TurnRetrying():
             return "turn.retrying", asdict(what)
         case _:

@@ -170,6 +170,13 @@ class TurnRetrying:
     code: str
 
 
+@dataclass(frozen=True, slots=True)
+class SpoolChanged:
+    """What was sent is kept on an instance's disk, and not yet in the database, or it is there now. It is in no log."""
+
+    spooled: bool
+
+
 Happening = (
     TextDelta
     | ReasoningDelta
@@ -188,6 +195,7 @@ Happening = (
     | CallDecided
     | ReadersCounted
     | TurnRetrying
+    | SpoolChanged
 )
 
 

@@ -43,7 +43,7 @@ class ExportedConversation(Value):
     @classmethod
     def of(cls, conversation: Conversation) -> Self:
         """Return a conversation without whose it is."""
-        return cls.model_validate(conversation.model_dump(exclude={"scope"}))
+        return cls.model_validate(conversation.model_dump(exclude={"scope", "incomplete"}))
 
 
 def _check_free_form(body: object) -> object:

@@ -14,6 +14,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 from threadkeep import __version__
 from threadkeep.background import supervised
+from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversations import Conversations
 from threadkeep.server.dialects import dialect_routes
@@ -25,7 +26,7 @@ from threadkeep.server.limits import Limits, within_rate
 from threadkeep.server.logs import log_request
 from threadkeep.server.metrics import ServerMetrics, metrics_routes
 from threadkeep.server.middleware.body_size import BodySize
-from threadkeep.server.middleware.headers import AnswerHeaders
+from threadkeep.server.middleware.headers import DEGRADED, AnswerHeaders, DegradedHeader
 from threadkeep.server.middleware.origins import OriginGuard
 from threadkeep.server.middleware.root_path import RootPath
 from threadkeep.server.middleware.tracking import OpenRequests, RecordRequests, TrackRequests
@@ -42,11 +43,20 @@ from threadkeep.server.routes.messages import message_routes
 from threadkeep.server.routes.search import search_routes
 from threadkeep.server.routes.transfer import transfer_routes
 from threadkeep.settings import Settings
+from threadkeep.store.values import Outage
 
 CROSS_ORIGIN: dict[str, Any] = {
     "allow_methods": ["GET", "POST", "PUT", "PATCH", "DELETE"],
     "allow_headers": ["Authorization", "Content-Type", "Idempotency-Key", "If-Match", "Last-Event-ID", "Prefer"],
-    "expose_headers": ["ETag", "Idempotency-Replayed", "Location", "Preference-Applied", "Retry-After", "X-Request-Id"],
+    "expose_headers": [
+        "ETag",
+        "Idempotency-Replayed",
+        "Location",
+        "Preference-Applied",
+        "Retry-After",
+        DEGRADED,
+        "X-Request-Id",
+    ],
 }
 """What pages of the named other sites may send and see. Never cookies: they bring a key."""
 
@@ -83,7 +93,7 @@ def create_app(conversations: Conversations, settings: Settings, metrics: Server
     files = PageFiles(root_path=settings.root_path)
     answer_with_problems(app, lambda request: unknown_page(files, request))
     record_denials(app, refusals)
-    app.include_router(health_routes(conversations))
+    app.include_router(health_routes(conversations, ready_in_outage=settings.ready_in_outage))
     operator = LOCAL.tenant if settings.auth == "none" else settings.operator_tenant
     app.include_router(metrics_routes(metrics, operator))
     if settings.auth == "keys":
@@ -103,8 +113,25 @@ def create_app(conversations: Conversations, settings: Settings, metrics: Server
         app.include_router(dialect, dependencies=[Depends(within_rate)])
     app.include_router(page_routes(files))
     app.mount("/static", files, name="static")
+    if settings.spool_dir is not None:
+        _watch_spool(metrics, conversations)
+        app.add_middleware(DegradedHeader, outage=lambda: conversations.outage)
     _surround(app, settings, open_requests, metrics)
     return app
+
+
+def _watch_spool(metrics: ServerMetrics, conversations: Conversations) -> None:
+    def watch(name: str, about: str, ask: Callable[[Outage], float]) -> None:
+        metrics.watch(f"threadkeep_{name}", about, lambda: ask(found) if (found := conversations.outage) else 0)
+
+    watch("outage_seconds", "How long the database has been away or behind.", _seconds_since)
+    watch("spooled_conversations", "Conversations with entries that only the spool has.", lambda it: it.conversations)
+    watch("spooled_entries", "Entries that only the spool has.", lambda it: it.entries)
+    watch("spooled_bytes", "Text in the spool.", lambda it: it.bytes)
+
+
+def _seconds_since(outage: Outage) -> float:
+    return (utc_now() - outage.since).total_seconds()
 
 
 def _surround(app: FastAPI, settings: Settings, open_requests: OpenRequests, metrics: ServerMetrics) -> None:

@@ -1,9 +1,11 @@
 """The two health routes: `/health/live` says that the process answers, `/health/ready` that it takes turns.
 
-They hold no content and need no authentication. Degraded states of a turn are not reported here.
+They hold no content and need no authentication. Readiness tells of an outage of the database, in which messages are
+kept in the spool; by a setting it is then none.
 """
 
 import asyncio
+from datetime import datetime
 from typing import Literal
 
 from fastapi import APIRouter
@@ -13,18 +15,30 @@ from threadkeep.conversations import Conversations
 from threadkeep.errors import Stopping, StoreUnavailable, ThreadkeepError
 from threadkeep.server.problems import problem, problem_of
 from threadkeep.server.responses import Shown
+from threadkeep.store.values import Outage
 
 READY_SECONDS = 1.5
 """How long the store gets to answer; those who ask want to know within two seconds."""
 
 
+class Spooled(Shown):
+    """How much is kept on this instance's disk, and not yet in the database."""
+
+    conversations: int
+    entries: int
+    bytes: int
+
+
 class Health(Shown):
-    """All is well; anything else is a problem."""
+    """All is well, or the database is away (or not given everything again) since a moment: then what is sent is kept in
+    the spool. Anything else is a problem."""
 
-    status: Literal["ok"]
+    status: Literal["ok", "degraded"]
+    since: datetime | None = None
+    spooled: Spooled | None = None
 
 
-def health_routes(conversations: Conversations) -> APIRouter:
+def health_routes(conversations: Conversations, *, ready_in_outage: bool = True) -> APIRouter:
     router, asking = APIRouter(prefix="/health", tags=["health"]), _Asking(conversations)
 
     @router.get("/live", response_model=Health, summary="Whether the process answers")
@@ -39,7 +53,10 @@ def health_routes(conversations: Conversations) -> APIRouter:
             await asking.answer()
         except ThreadkeepError as error:
             return problem(503, error.code, str(error))
-        return _healthy()
+        outage = conversations.outage
+        if outage is not None and outage.is_down and not ready_in_outage:
+            return problem_of(StoreUnavailable(f"The database has been away since {outage.since.isoformat()}."))
+        return _healthy(outage)
 
     return router
 
@@ -63,5 +80,8 @@ class _Asking:
         await self._asked
 
 
-def _healthy() -> JSONResponse:
-    return JSONResponse({"status": "ok"}, headers={"Cache-Control": "no-store"})
+def _healthy(outage: Outage | None = None) -> JSONResponse:
+    health = Health(status="ok")
+    if outage is not None:
+        health = Health(status="degraded", since=outage.since, spooled=Spooled.model_validate(outage))
+    return JSONResponse(health.model_dump(mode="json", exclude_none=True), headers={"Cache-Control": "no-store"})

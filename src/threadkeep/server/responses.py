@@ -33,7 +33,8 @@ class Shown(BaseModel):
 
 
 class ListedConversation(Shown):
-    """A conversation as a list shows it: without its messages, its instructions and its metadata."""
+    """A conversation as a list shows it: without its messages, its instructions and its metadata. `incomplete` is one
+    that is shown as far as this instance knows it, because the database is away."""
 
     id: str
     assistant: str | None
@@ -46,6 +47,7 @@ class ListedConversation(Shown):
     entries: int
     created_at: datetime
     updated_at: datetime
+    incomplete: bool = False
 
     @classmethod
     def of(cls, conversation: Conversation) -> Self:
@@ -102,7 +104,8 @@ class ShownMessage(ShownContent, ShownPlace):
 
 class ShownTurn(Shown):
     """A turn by its number and its state; `failure` says why it failed, `detail` what else there is to say. A queued
-    one shows its `message`, which is in no branch yet, a waiting one the ids of the tool `calls` that it waits for."""
+    one shows its `message`, which is in no branch yet, a waiting one the ids of the tool `calls` that it waits for. One
+    that is `spooled` is kept on this instance's disk, and not yet in the database."""
 
     id: int
     state: str
@@ -110,6 +113,7 @@ class ShownTurn(Shown):
     detail: str | None = None
     message: ShownContent | None = None
     calls: list[str] = []
+    spooled: bool = False
 
     @classmethod
     async def of(cls, conversation: ConversationHandle, turn: Turn) -> "ShownTurn":
@@ -119,7 +123,7 @@ class ShownTurn(Shown):
             queued = opening.message if isinstance(opening, TurnChange) else None
         calls = [call.id for call in await conversation.waiting_calls(turn)]
         message = ShownContent.model_validate(message_json(queued)) if queued else None
-        return cls(id=turn.number, state=turn.state, message=message, calls=calls)
+        return cls(id=turn.number, state=turn.state, message=message, calls=calls, spooled=conversation.is_spooled)
 
 
 class WholeConversation(ShownConversation):

@@ -12,7 +12,7 @@ from starlette.types import Message, Send
 
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.event_json import TEXT_DELTA, to_json
-from threadkeep.conversation.events import FEW_WORDS, Event, ReadersCounted, TextDelta, TurnRetrying
+from threadkeep.conversation.events import FEW_WORDS, Event, ReadersCounted, SpoolChanged, TextDelta, TurnRetrying
 from threadkeep.errors import ThreadkeepError
 
 STREAM_HEADERS = {
@@ -34,7 +34,7 @@ def encode_event(event: Event | DialectEvent, conversation: str) -> bytes:
     if isinstance(event, DialectEvent):
         return encode(event.name, event.data, event.cursor.encode(conversation))
     match event.what:
-        case ReadersCounted() | TurnRetrying():
+        case ReadersCounted() | TurnRetrying() | SpoolChanged():
             return encode(*to_json(event.what))
         case TextDelta(message=message, text=text) if len(text) <= FEW_WORDS:
             place = event.cursor

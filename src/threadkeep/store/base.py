@@ -38,6 +38,8 @@ from threadkeep.store.values import (
     Import,
     LogPage,
     Order,
+    Outage,
+    SpoolState,
     Statistics,
 )
 
@@ -70,6 +72,14 @@ class Store(ABC):
     def notify_channel(self) -> NotifyChannel | None:
         """Return a new notify channel to the other processes on this store; none where they cannot be told at once."""
         return None
+
+    def outage(self) -> Outage | None:
+        """Return what is known of an outage of the database; none if all is well, and where there can be none."""
+        return None
+
+    def spool_state(self, scope: Scope, conversation: str) -> SpoolState:
+        """Return whether a conversation is kept on this instance's disk, because of an outage of the database."""
+        return SpoolState()
 
     # Conversations
 
@@ -228,8 +238,9 @@ class Store(ABC):
 
     @abstractmethod
     async def adopt(self, scope: Scope, conversation: str, adopt: Adopt) -> Appended:
-        """Append entries that were acknowledged elsewhere, whatever was appended or runs here meanwhile: where the log
-        has gone on they are a branch of it. A repeated key returns the entries of the first time.
+        """Append entries that were acknowledged elsewhere, whatever runs here meanwhile; their numbers are those that
+        follow the end of the log, `ImportConflict` if it has gone on. A repeated key returns the entries of the first
+        time, whatever their numbers are now.
 
         The turns that they tell of are open here if they are open there; a running one is nobody's, and left alone
         for `ADOPTED_FOR`, within which its other entries follow. `ConversationBusy` if one has ended there
@@ -342,11 +353,11 @@ class Store(ABC):
 
 def next_limit(limit: int, page: Sequence[Entry]) -> int:
     """Return how many entries to read after a page: more while they are small, few where they are large."""
-    fitting = len(page) * WALKED_CHARACTERS // (1 + sum(map(_characters, page)))
+    fitting = len(page) * WALKED_CHARACTERS // (1 + sum(map(characters, page)))
     return max(WALKED, min(5 * limit, fitting, MOST_WALKED))
 
 
-def _characters(entry: Entry) -> int:
+def characters(entry: Entry) -> int:
     """Return about how much text an entry holds; what most entries are is seen at a glance."""
     body = entry.body
     if isinstance(body, Message) and not (body.parts or body.blocks or body.tool_calls or body.tool_trace):

@@ -19,7 +19,7 @@ from threadkeep.errors import (
     SystemTooLarge,
 )
 from threadkeep.store.codec import Row, encode
-from threadkeep.store.values import ELSEWHERE, Adopt, Append, Begin, Import
+from threadkeep.store.values import Adopt, Append, Begin, Import
 
 MAX_METADATA_BYTES = 64 * 1024
 MAX_SYSTEM_BYTES = 256 * 1024
@@ -94,11 +94,10 @@ def check_import(imported: Import, max_bytes: int) -> dict[int, Row]:
 
 def check_adopt(adopt: Adopt, max_bytes: int) -> list[Row]:
     """Return the encoded bodies of entries that make sense by themselves."""
-    if [entry.seq for entry in adopt.entries] != list(range(ELSEWHERE + 1, ELSEWHERE + 1 + len(adopt.entries))):
-        raise InvalidImport("The entries to be adopted follow each other without a gap.")
-    if not adopt.entries or any(max(entry.parent or 0, entry.turn or 0) > entry.seq for entry in adopt.entries):
-        raise InvalidImport("An entry continues or belongs to one that comes after it, or there is none.")
-    return [encode_within(entry.body, max_bytes) for entry in adopt.entries]
+    if not adopt.entries:
+        raise InvalidImport("There is nothing to adopt.")
+    imported = Import(new=NewConversation(), created_at=adopt.entries[0].created_at, entries=adopt.entries)
+    return list(check_import(imported, max_bytes).values())
 
 
 def check_begin(begin: Begin, max_bytes: int) -> None:

@@ -19,7 +19,7 @@ from threadkeep.conversation.entry import Entry, Status, Update
 from threadkeep.conversation.ids import IdSource, check_id
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
-from threadkeep.conversation.turn import Lease, Turn, TurnChange
+from threadkeep.conversation.turn import Lease, Turn
 from threadkeep.errors import (
     AlreadyExists,
     ConversationNotFound,
@@ -34,7 +34,6 @@ from threadkeep.store.checks import check_adopt, check_import
 from threadkeep.store.paging import Listed, ListQuery, Search, activity_after, check_limit, list_page, search_after
 from threadkeep.store.rules import EndMovedError, Rules, Verb
 from threadkeep.store.values import (
-    ELSEWHERE,
     Adopt,
     Append,
     Appended,
@@ -122,15 +121,9 @@ class RuledStore(Store):
 
     async def adopt(self, scope: Scope, conversation: str, adopt: Adopt) -> Appended:
         rows = check_adopt(adopt, self._rules.max_bytes)
-        for _ in range(IMPORT_ATTEMPTS):
-            last = (await self.get(scope, conversation)).entries
-            entries = [_numbered_behind(last, entry) for entry in adopt.entries]
-            besides = await self._besides(scope, conversation, last, entries)
-            with suppress(EndMovedError):
-                return await self._write(
-                    scope, conversation, Verb(partial(self._rules.adopt, entries, rows, besides, adopt.key), adopt.key)
-                )
-        raise StoreBusy
+        besides = await self._besides(scope, conversation, adopt.entries[0].seq - 1, adopt.entries)
+        verb = Verb(lambda end: self._rules.adopt(adopt, rows, besides, end), adopt.key)
+        return await self._write(scope, conversation, verb)
 
     async def _import_end(self, scope: Scope, imported: Import) -> int:
         """Return how many entries there are of a conversation, which is created if none of it is there."""
@@ -258,16 +251,3 @@ class RuledStore(Store):
         check_limit(limit)
         found = await self._related(scope, check_id(conversation), query_forms(words), min(before, MAX_SEQ), limit)
         return tuple(entry for entry in found if isinstance(entry.body, Message))
-
-
-def _numbered_behind(last: int, entry: Entry) -> Entry:
-    """Return an entry from elsewhere with the numbers that it has behind the entry `last`."""
-
-    def here(number: int | None) -> int | None:
-        return number if number is None or number <= ELSEWHERE else last + number - ELSEWHERE
-
-    body = entry.body
-    if isinstance(body, TurnChange) and body.parent is not None:
-        body = body.model_copy(update={"parent": here(body.parent)})
-    numbers = {"seq": here(entry.seq), "parent": here(entry.parent), "turn": here(entry.turn)}
-    return entry.model_copy(update={**numbers, "body": body})

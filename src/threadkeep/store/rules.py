@@ -23,6 +23,7 @@ from threadkeep.errors import (
     ConversationBusy,
     DraftMismatch,
     EntryNotFound,
+    ImportConflict,
     InvalidParent,
     KeyReused,
     LeaseLost,
@@ -47,7 +48,7 @@ from threadkeep.store.record import (
     Replay,
     Tip,
 )
-from threadkeep.store.values import Append, Appended, Begin, Begun, Import
+from threadkeep.store.values import Adopt, Append, Appended, Begin, Begun, Import
 
 T_co = TypeVar("T_co", covariant=True)
 ADOPTED_FOR = timedelta(seconds=10)
@@ -182,15 +183,13 @@ class Rules:
             ),
         )
 
-    def adopt(
-        self, entries: Sequence[Entry], rows: Sequence[Row], besides: Mapping[int, int], key: IdempotencyKey, end: End
-    ) -> Decision[Appended]:
+    def adopt(self, adopt: Adopt, rows: Sequence[Row], besides: Mapping[int, int], end: End) -> Decision[Appended]:
         """Take in entries that follow the end of the log and were acknowledged elsewhere."""
-        use = key_use(end.scope, key)
+        entries, use = adopt.entries, key_use(end.scope, adopt.key)
         if (found := replayed(end, use)) is not None:
             return Decision(lambda made: Appended(entries=made, replayed=True), again=found)
         if entries[0].seq != end.tip.last + 1:
-            raise EndMovedError
+            raise ImportConflict("Others have written to this conversation meanwhile.")
         turns = self._adopted_turns(end, entries)
         if end.draft is not None and any(turn.number == end.draft.turn and not turn.state.is_open for turn in turns):
             raise ConversationBusy

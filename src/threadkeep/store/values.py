@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.entry import Approval, Entry, Summary
@@ -65,16 +65,10 @@ class Import:
     open_turns: Mapping[int, TurnState] = field(default_factory=dict)
 
 
-ELSEWHERE = 2**52
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adopt:
-    """Entries that were acknowledged elsewhere, with their parents, turns and times, to go behind the end of a log.
-
-    `ELSEWHERE + 1` is the number of the first of them, and what is above `ELSEWHERE` is one of them; other numbers are
-    of this log. `key` makes them, as a whole, something that is done only once.
-    """
+    """Entries that were acknowledged elsewhere, with their turns and times, as they are to stand behind the end of a
+    log; `key` makes them, as a whole, something that is done only once."""
 
     entries: tuple[Entry, ...]
     key: IdempotencyKey
@@ -167,3 +161,23 @@ class Statistics:
     conversations: int = 0
     entries: int = 0
     bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outage:
+    """Since when the database has been away, or has not been given everything again, and how much of what people sent
+    is kept on this instance's disk meanwhile."""
+
+    since: datetime
+    is_down: bool
+    conversations: int
+    entries: int
+    bytes: int
+
+
+class SpoolState(NamedTuple):
+    """Whether a conversation has entries that are not in the database yet, and how often its newest entries have got
+    other numbers by being written there."""
+
+    is_spooled: bool = False
+    moves: int = 0

@@ -38,7 +38,7 @@ class Header(ExportedConversation):
         """Return the header of a stored conversation, with as much of its scope as is asked for."""
         whose = {"tenant": conversation.scope.tenant} if tenant else {}
         whose |= {"user": conversation.scope.user} if user else {}
-        return cls.model_validate(conversation.model_dump(exclude={"scope"}) | whose)
+        return cls.model_validate(conversation.model_dump(exclude={"scope", "incomplete"}) | whose)
 
     def to_json(self) -> str:
         """Return the header as one line of JSON."""

@@ -23,6 +23,7 @@ from threadkeep.conversation.events import (
     MessageStarted,
     ReadersCounted,
     ReasoningDelta,
+    SpoolChanged,
     StateChanged,
     TextDelta,
     ToolCalled,
@@ -36,6 +37,7 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import TurnChange, TurnState
+from threadkeep.errors import InvalidCursor
 from threadkeep.store.base import WALKED, Store
 from threadkeep.store.values import Draft, LogPage
 from threadkeep.turn.local_bus import LOOK, UNLOGGED, LocalBus, Nudge, topic_of
@@ -59,14 +61,21 @@ async def follow(
     """Yield every event behind the cursor (none: from now on), for ever.
 
     Those who ask for `presence` count as readers, and are told what is in no log: how many there are, and when a model
-    that failed is asked again.
+    that failed is asked again. Everybody is told when the conversation goes to the spool and when it is in the
+    database; if it got other numbers there, `InvalidCursor` tells that it must be read anew.
     """
     topic = topic_of(scope.tenant, conversation)
     with bus.subscribed(scope.tenant, conversation, presence=presence) as subscription:
         cursor = await _present(store, scope, conversation) if after is None else after
         nudges = [LOOK]
         readers, attempt = 0, None
+        is_spooled, moves = False, store.spool_state(scope, conversation).moves
         while True:
+            spool = store.spool_state(scope, conversation)
+            if spool.moves != moves:
+                raise InvalidCursor("Others went on with this conversation during an outage: read it again.")
+            if is_spooled != (is_spooled := spool.is_spooled):
+                yield Event(SpoolChanged(is_spooled), cursor)
             for item in nudges:
                 if item is UNLOGGED:
                     continue

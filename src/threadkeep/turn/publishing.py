@@ -34,7 +34,7 @@ def _published(verb: VerbT) -> VerbT:
 
     async def write(self: "PublishingStore", scope: Scope, conversation: str, *args: Any, **kwargs: Any) -> Any:
         done = await getattr(self.inside, name)(scope, conversation, *args, **kwargs)
-        self._publish(scope, conversation)
+        self.publish(scope, conversation)
         return done
 
     return cast(VerbT, write)
@@ -49,7 +49,8 @@ class PublishingStore(Store):
         self.audit = inside.audit
         self.bus = LocalBus()
 
-    def _publish(self, scope: Scope, conversation: str, *, in_list: bool = True) -> None:
+    def publish(self, scope: Scope, conversation: str, *, in_list: bool = True) -> None:
+        """Tell the readers of a conversation, and of its user's list, that there is something new."""
         self.bus.publish(scope.tenant, conversation)
         if in_list:
             self.bus.publish_list(scope.tenant, scope.user)
@@ -64,29 +65,29 @@ class PublishingStore(Store):
 
     async def create(self, scope: Scope, new: NewConversation, **options: Any) -> Created:
         created = await self.inside.create(scope, new, **options)
-        self._publish(scope, created.conversation.id)
+        self.publish(scope, created.conversation.id)
         return created
 
     async def append(self, scope: Scope, conversation: str, append: Append) -> Appended:
         appended = await self.inside.append(scope, conversation, append)
-        self._publish(scope, conversation, in_list=append.lease is None or append.settle is not None)
+        self.publish(scope, conversation, in_list=append.lease is None or append.settle is not None)
         return appended
 
     async def import_entries(self, scope: Scope, imported: Import) -> int:
         count = await self.inside.import_entries(scope, imported)
         if imported.new.id is not None:
-            self._publish(scope, imported.new.id)
+            self.publish(scope, imported.new.id)
         return count
 
     async def start(self, scope: Scope, conversation: str, owner: str, lease_for: timedelta) -> Begun | None:
         begun = await self.inside.start(scope, conversation, owner, lease_for)
         if begun is not None:
-            self._publish(scope, conversation)
+            self.publish(scope, conversation)
         return begun
 
     async def take(self, turn: Turn, owner: str, lease_for: timedelta) -> Lease:
         lease = await self.inside.take(turn, owner, lease_for)
-        self._publish(turn.scope, turn.conversation)
+        self.publish(turn.scope, turn.conversation)
         return lease
 
     async def write(self, lease: Lease, message: str, offset: int, text: str) -> None:
@@ -97,6 +98,8 @@ class PublishingStore(Store):
     close = _unchanged(Store.close)
     ping = _unchanged(Store.ping)
     notify_channel = _unchanged(Store.notify_channel)
+    outage = _unchanged(Store.outage)
+    spool_state = _unchanged(Store.spool_state)
     get = _unchanged(Store.get)
     list = _unchanged(Store.list)
     purge = _unchanged(Store.purge)

@@ -87,7 +87,7 @@ async def test_every_entry_of_every_branch_comes_back_as_it_was() -> None:
     assert export.entries == tuple(ExportedEntry.of(entry) for entry in _entries())
     assert export.heads == (6, 8)
     conversation = export.conversation.model_dump()
-    assert conversation == _conversation(_entries()).model_dump(exclude={"scope"})
+    assert conversation == _conversation(_entries()).model_dump(exclude={"scope", "incomplete"})
     assert (export.format, export.version, export.exported_at) == ("threadkeep.conversation", 1, AT)
 
 
@@ -101,7 +101,10 @@ async def test_the_document_says_what_people_look_for_under_plain_names() -> Non
 
 
 async def test_whose_it_was_is_not_told() -> None:
-    assert set(json.loads(await _exported(()))["conversation"]) == set(Conversation.model_fields) - {"scope"}
+    assert set(json.loads(await _exported(()))["conversation"]) == set(Conversation.model_fields) - {
+        "scope",
+        "incomplete",
+    }
 
 
 async def test_an_empty_conversation_is_a_document_too() -> None:

@@ -114,11 +114,15 @@ async def test_they_are_not_for_other_hosts(host: str) -> None:
 
 GUIDE = (Path(__file__).parents[3] / "docs" / "howto" / "operate.md").read_text()
 WATCHED = {"threadkeep_running_turns", "threadkeep_open_streams", "threadkeep_mcp_ready"}
+SPOOLED = {
+    "threadkeep_outage_seconds",
+    *(f"threadkeep_spooled_{what}" for what in ("conversations", "entries", "bytes")),
+}
 
 
 def test_every_metric_is_explained() -> None:
     counted = set(re.findall(r"^# TYPE (\w+)", ServerMetrics().render().decode(), re.MULTILINE)) - {"threadkeep_info"}
-    assert set(re.findall(r"`(threadkeep_\w+)", GUIDE)) == counted | WATCHED
+    assert set(re.findall(r"`(threadkeep_\w+)", GUIDE)) == counted | WATCHED | SPOOLED
 
 
 def test_every_setting_in_it_exists() -> None:

@@ -15,7 +15,7 @@ from threadkeep.conversation.turn import Lease, TurnChange, TurnState
 from threadkeep.errors import ConversationNotFound
 from threadkeep.runtime import open_store
 from threadkeep.store.base import Store
-from threadkeep.store.values import ELSEWHERE, Adopt, Append, Begin, Import
+from threadkeep.store.values import Adopt, Append, Begin, Import
 from threadkeep.testing.samples import ADA, key
 from threadkeep.turn.local_bus import Nudge, list_topic
 from threadkeep.turn.publishing import PublishingStore
@@ -76,7 +76,7 @@ CALLS: dict[str, Call] = {
             entries=(
                 Entry(
                     conversation=ID,
-                    seq=ELSEWHERE + 1,
+                    seq=3,
                     parent=1,
                     created_at=utc_now(),
                     body=Message(role=Role.USER, content="Else"),

@@ -7,6 +7,7 @@ itself: everything else is somebody's conversations, which no cache should hold.
 
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from contextvars import ContextVar
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -14,8 +15,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from threadkeep.conversation.caller import CALLER, Caller
 from threadkeep.conversation.ids import new_id
+from threadkeep.store.values import Outage
 
 REQUEST_ID = "X-Request-Id"
+DEGRADED = "Threadkeep-Degraded"
 RAW_SEND = "threadkeep.send"
 """Where a request's scope holds the way out past all middleware: `AnswerHeaders` stands outermost."""
 SECURITY_HEADERS = {
@@ -80,3 +83,19 @@ class AnswerHeaders(HttpMiddleware):
             await send(message)
 
         await self.app(scope, receive, send_with_headers)
+
+
+class DegradedHeader(HttpMiddleware):
+    """Says with every answer during an outage of the database since when that is: what is read may be incomplete."""
+
+    def __init__(self, app: ASGIApp, outage: Callable[[], Outage | None]) -> None:
+        super().__init__(app)
+        self._outage = outage
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_with_header(message: Message) -> None:
+            if message["type"] == "http.response.start" and (outage := self._outage()) is not None:
+                MutableHeaders(scope=message)[DEGRADED] = f"since={outage.since.isoformat(timespec='seconds')}"
+            await send(message)
+
+        await self.app(scope, receive, send_with_header)

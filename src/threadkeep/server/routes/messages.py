@@ -99,11 +99,14 @@ async def _answer(request: Request, conversation: ConversationHandle, turn: Turn
     headers = replay_headers(turn.replayed)
     if wants_stream(accept):
         return stream(turn.events(), conversation.id, headers=headers)
-    is_hasty = wants_no_wait(prefer)
+    is_hasty, is_spooled = wants_no_wait(prefer), conversation.is_spooled
     if is_hasty:
         headers["Preference-Applied"] = "respond-async"
-        if (state := await turn.open_state()) is not None:
-            body = Answered(turn=ShownTurn(id=turn.number, state=state))
+    if is_hasty or is_spooled:
+        # Nobody waits for a turn that waits itself for the end of an outage.
+        state = await turn.open_state()
+        if state is not None and (is_hasty or state is TurnState.QUEUED):
+            body = Answered(turn=ShownTurn(id=turn.number, state=state, spooled=is_spooled))
             return JSONResponse(body.model_dump(mode="json"), 202, headers)
     outcome = await unless_gone(request.receive, turn.outcome())
     if isinstance(outcome.end, TurnEnded) and outcome.end.failure is not None and is_conflict(outcome.end.failure):
@@ -115,9 +118,17 @@ async def _answer(request: Request, conversation: ConversationHandle, turn: Turn
 async def _answered(conversation: ConversationHandle, number: int, outcome: TurnOutcome) -> Answered:
     end = outcome.end
     if isinstance(end, TurnEnded):
-        turn = ShownTurn(id=number, state=end.state, failure=end.failure, detail=end.detail)
+        turn = ShownTurn(
+            id=number, state=end.state, failure=end.failure, detail=end.detail, spooled=conversation.is_spooled
+        )
     else:
-        turn = ShownTurn(id=number, state=TurnState.WAITING, detail=end.detail, calls=list(end.calls))
+        turn = ShownTurn(
+            id=number,
+            state=TurnState.WAITING,
+            detail=end.detail,
+            calls=list(end.calls),
+            spooled=conversation.is_spooled,
+        )
     if outcome.seq is None:
         return Answered(turn=turn)
     entry, tree = await conversation.entry(outcome.seq), await conversation.tree()

@@ -68,6 +68,11 @@ class PostgresStore(RuledStore):
             await pool.close()
             raise
 
+    @classmethod
+    def unopened(cls, url: str, clock: Clock, ids: IdSource, max_bytes: int, secret: bytes) -> Self:
+        """Return a store on a database that is away, whose secret is known from before."""
+        return cls(Pool(url), clock, ids, max_bytes, secret)
+
     async def close(self) -> None:
         await self._log.close()
         await self._index.close()

@@ -80,6 +80,7 @@ class SqliteLog(ConversationLog):
         if tip.last:
             updated = self.db.value(f"SELECT created_at FROM entry {_HERE} AND seq = ?", (*self._keys, tip.last))
         return Conversation.trusted(
+            incomplete=False,
             scope=self._scope,
             id=self.id,
             assistant=assistant,

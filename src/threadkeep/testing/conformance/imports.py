@@ -18,7 +18,7 @@ from threadkeep.errors import (
     InvalidParent,
 )
 from threadkeep.store.base import ROOT, Store
-from threadkeep.store.values import ELSEWHERE, Adopt, Append, Begin, Import
+from threadkeep.store.values import Adopt, Append, Begin, Import
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.conformance.refusal import refused
 from threadkeep.testing.samples import ADA, BOB, MINUTE, NO_TIME, answered, asked, key, new, run, running, say, settle
@@ -200,17 +200,20 @@ class TestImports:
         assert await store.turns(ADA, "c") == ()
 
 
-def _adopt(clock: FakeClock, *bodies: tuple[object, int | None, int | None], name: str = "k") -> Adopt:
+async def _adopt(
+    store: Store, clock: FakeClock, name: str, *bodies: tuple[object, int | None, int | None], named: str = "k"
+) -> Adopt:
     """Return entries from elsewhere with their parents and turns; negative numbers are among themselves."""
+    last = (await store.get(ADA, name)).entries
 
     def number(given: int | None) -> int | None:
-        return ELSEWHERE - given if given is not None and given < 0 else given
+        return last - given if given is not None and given < 0 else given
 
     entries = tuple(
-        _entry(ELSEWHERE + seq, body, number(parent), clock(), number(turn))
+        _entry(last + seq, body, number(parent), clock(), number(turn))
         for seq, (body, parent, turn) in enumerate(bodies, 1)
     )
-    return Adopt(entries=entries, key=key(name))
+    return Adopt(entries=entries, key=key(named))
 
 
 _RUNS, _ENDS = TurnChange(state=TurnState.RUNNING), TurnChange(state=TurnState.COMPLETED)
@@ -222,7 +225,9 @@ class TestAdoption:
         self, store: Store, clock: FakeClock
     ) -> None:
         name, past = await new(store, ADA, "1", "2"), clock()
-        adopt = _adopt(clock, (asked("3"), 2, -1), (_RUNS, -1, -1), (answered("4"), -1, -1), (_ENDS, -3, -1))
+        adopt = await _adopt(
+            store, clock, name, (asked("3"), 2, -1), (_RUNS, -1, -1), (answered("4"), -1, -1), (_ENDS, -3, -1)
+        )
         clock.advance(seconds=60)
         adopted = await store.adopt(ADA, name, adopt)
         assert [(entry.seq, entry.parent, entry.turn, entry.created_at) for entry in adopted.entries] == [
@@ -240,14 +245,16 @@ class TestAdoption:
     ) -> None:
         name = await new(store, ADA, "1", "2")
         lease = await running(store, name)
-        await store.adopt(ADA, name, _adopt(clock, (asked("beside"), 2, -1), (answered("so"), -1, -1)))
+        await store.adopt(
+            ADA, name, await _adopt(store, clock, name, (asked("beside"), 2, -1), (answered("so"), -1, -1))
+        )
         assert [branch.head for branch in (await store.tree(ADA, name)).branches()] == [3, 6]
         await settle(store, lease, answered("still mine"))
         assert [branch.fork for branch in (await store.tree(ADA, name)).branches()] == [None, 2]
 
     async def test_a_repeated_key_adopts_nothing_again(self, store: Store, clock: FakeClock) -> None:
         name = await new(store, ADA, "1")
-        adopt = _adopt(clock, (asked("2"), 1, None))
+        adopt = await _adopt(store, clock, name, (asked("2"), 1, None))
         first = await store.adopt(ADA, name, adopt)
         await say(store, name, "3")
         before = await everything(store, ADA)
@@ -257,7 +264,9 @@ class TestAdoption:
 
     async def test_the_key_of_a_message_finds_it_where_it_was_adopted(self, store: Store, clock: FakeClock) -> None:
         name = await new(store, ADA, "1")
-        await store.adopt(ADA, name, _adopt(clock, (asked("2"), 1, -1), (_RUNS, -1, -1), name="sent"))
+        await store.adopt(
+            ADA, name, await _adopt(store, clock, name, (asked("2"), 1, -1), (_RUNS, -1, -1), named="sent")
+        )
         begin = Begin(message=asked("2"), owner="one", lease_for=MINUTE, key=key("sent"))
         begun = await store.begin(ADA, name, begin)
         assert (begun.turn, begun.replayed, len(begun.entries)) == (2, True, 2)
@@ -269,7 +278,7 @@ class TestAdoption:
     async def test_a_queued_turn_that_was_adopted_can_be_started(self, store: Store, clock: FakeClock) -> None:
         name = await new(store, ADA, "1")
         queued = TurnChange(state=TurnState.QUEUED, message=asked("2"))
-        await store.adopt(ADA, name, _adopt(clock, (queued, 1, -1)))
+        await store.adopt(ADA, name, await _adopt(store, clock, name, (queued, 1, -1)))
         assert [turn.number for turn in await store.expired(MINUTE)] == [2]
         begun = await store.start(ADA, name, "two", MINUTE)
         assert begun is not None
@@ -281,29 +290,30 @@ class TestAdoption:
         lease = await running(store, name := await new(store))
         await store.write(lease, "m", 0, "half")
         async with refused(store, ConversationBusy):
-            await store.adopt(ADA, name, _adopt(clock, (answered("whole"), 1, 1), (_ENDS, -1, 1)))
+            await store.adopt(ADA, name, await _adopt(store, clock, name, (answered("whole"), 1, 1), (_ENDS, -1, 1)))
         await settle(store, lease, answered("half and half").model_copy(update={"id": "m"}))
-        await store.adopt(ADA, name, _adopt(clock, (answered("whole"), 1, 1), (_ENDS, -1, 1)))
+        await store.adopt(ADA, name, await _adopt(store, clock, name, (answered("whole"), 1, 1), (_ENDS, -1, 1)))
         assert (await store.tree(ADA, name)).siblings(3, 1) == (3, 5)
 
     async def test_what_changes_a_conversation_changes_it_here(self, store: Store, clock: FakeClock) -> None:
         name = await new(store, ADA, "1")
-        await store.adopt(ADA, name, _adopt(clock, (Update(title="titled"), 1, None)))
+        await store.adopt(ADA, name, await _adopt(store, clock, name, (Update(title="titled"), 1, None)))
         found = await store.get(ADA, name)
         assert (found.title, found.version, found.head) == ("titled", 2, 1)
 
     async def test_entries_that_do_not_fit_are_refused(self, store: Store, clock: FakeClock) -> None:
         name = await new(store, ADA, "1")
-        good = _adopt(clock, (asked("2"), 1, None))
+        await store.update(ADA, name, Update(title="a remark"))
+        good = await _adopt(store, clock, name, (asked("2"), 1, None))
         for bad in (
             Adopt(entries=(), key=key("k")),
             Adopt(entries=(*good.entries, *good.entries), key=key("k")),
-            _adopt(clock, (asked("2"), -2, None)),
+            await _adopt(store, clock, name, (asked("2"), -2, None)),
         ):
             async with refused(store, InvalidImport):
                 await store.adopt(ADA, name, bad)
         async with refused(store, InvalidParent):
-            await store.adopt(ADA, name, _adopt(clock, (asked("2"), 7, None)))
+            await store.adopt(ADA, name, await _adopt(store, clock, name, (asked("2"), 2, None)))
         async with refused(store, ConversationNotFound):
             await store.adopt(BOB, name, good)
 
@@ -313,3 +323,10 @@ class TestAdoption:
         assert (await store.begin(ADA, name, begin)).lease is None
         assert [turn.state for turn in await store.turns(ADA, name)] == [TurnState.QUEUED]
         assert await store.start(ADA, name, "one", MINUTE) is not None
+
+    async def test_who_does_not_know_the_end_of_the_log_must_look_again(self, store: Store, clock: FakeClock) -> None:
+        name = await new(store, ADA, "1")
+        adopt = await _adopt(store, clock, name, (asked("2"), 1, None))
+        await say(store, name, "faster")
+        async with refused(store, ImportConflict):
+            await store.adopt(ADA, name, adopt)

@@ -1,0 +1,147 @@
+"""What this instance knows of conversations of the database: what it read or wrote of them lately, within a bound.
+
+It costs a few entries of a dictionary while all is well; in an outage a conversation is shown and answered with it.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from threadkeep.conversation.conversation import Conversation, NewConversation
+from threadkeep.conversation.entry import Entry, Update
+from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.state import StateChange
+from threadkeep.conversation.turn import TurnChange
+from threadkeep.store.base import characters
+from threadkeep.store.spool.copies import Copy, Key
+from threadkeep.store.values import Appended, Begun, Created, Import, LogPage
+
+MOST_CHARACTERS = 32 * 1024 * 1024
+"""How much text is remembered of all conversations together."""
+MOST_ENTRIES = 200
+"""How many entries are remembered of one conversation, the newest ones."""
+ENTRY_OVERHEAD = 500
+
+
+class Known:
+    """What is known of one conversation."""
+
+    __slots__ = ("conversation", "entries", "size")
+
+    def __init__(self) -> None:
+        self.conversation: Conversation | None = None
+        self.entries: dict[int, Entry] = {}
+        self.size = 0
+
+    def add(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            if entry.seq not in self.entries:
+                self.entries[entry.seq] = entry
+                self.size += ENTRY_OVERHEAD + characters(entry)
+        if len(self.entries) > 2 * MOST_ENTRIES:
+            newest = sorted(self.entries)[-MOST_ENTRIES:]
+            self.entries = {seq: self.entries[seq] for seq in newest}
+            self.size = sum(ENTRY_OVERHEAD + characters(entry) for entry in self.entries.values())
+
+
+class Memory:
+    """The conversations that were used last."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[Key, Known] = OrderedDict()
+        self._size = 0
+
+    def learn(self, scope: Scope, conversation: str, answer: Any) -> None:
+        """Remember what the database has answered about a conversation."""
+        found: Conversation | None = None
+        entries: Sequence[Entry] = ()
+        match answer:
+            case Conversation():
+                found = answer
+            case Created():
+                found = answer.conversation
+            case Appended() | Begun() | LogPage():
+                entries = answer.entries
+            case (Entry(), *_):
+                entries = answer
+            case _:
+                return
+        known = self._known.setdefault((scope.tenant, scope.user, conversation), Known())
+        self._known.move_to_end((scope.tenant, scope.user, conversation))
+        self._size -= known.size
+        if found is not None:
+            known.conversation = found
+        known.add(entries)
+        self._size += known.size
+        while self._size > MOST_CHARACTERS and len(self._known) > 1:
+            self._size -= self._known.popitem(last=False)[1].size
+
+    def forget(self, scope: Scope, conversation: str) -> None:
+        """Remember nothing of a conversation any more."""
+        known = self._known.pop((scope.tenant, scope.user, conversation), None)
+        self._size -= known.size if known else 0
+
+    def conversations(self, scope: Scope) -> Iterator[Conversation]:
+        """Yield the conversations of a user that are known."""
+        for (tenant, user, _), known in self._known.items():
+            if (tenant, user) == (scope.tenant, scope.user) and known.conversation is not None:
+                yield known.conversation
+
+    def copy(self, scope: Scope, conversation: str) -> tuple[Copy, Import] | None:
+        """Return a copy of what is known of a conversation, and how the spool takes it in; none if nothing is."""
+        known = self._known.get((scope.tenant, scope.user, conversation))
+        if known is None or known.conversation is None:
+            return None
+        last = max([known.conversation.entries, *known.entries])
+        first = max(min(known.entries, default=last + 1), last - 2 * MOST_ENTRIES + 1)
+        copy = Copy(scope=scope, id=conversation, shift=first - 1, base=last, last=last)
+        copy.answers = _is_enough(known, last)
+        return copy, _import(known.conversation, copy, known.entries)
+
+
+def _is_enough(known: Known, last: int) -> bool:
+    """Whether a turn can go on with what is known: the newest entries, and if there is a state, all that led to it."""
+    on_branch = [seq for seq, entry in known.entries.items() if entry.continues_branch]
+    if not on_branch:
+        return last == 0
+    if not any(isinstance(known.entries[seq].body, StateChange) for seq in on_branch):
+        return True
+    seq: int | None = max(on_branch)
+    while seq is not None and seq in known.entries:
+        seq = known.entries[seq].parent
+    return seq is None
+
+
+def _import(conversation: Conversation, copy: Copy, known: dict[int, Entry]) -> Import:
+    names = ("id", "assistant", "title", "system", "model", "metadata")
+    return Import(
+        new=NewConversation.model_construct(**{name: getattr(conversation, name) for name in names}),
+        created_at=conversation.created_at,
+        entries=tuple(_kept(conversation, copy, seq, known) for seq in range(copy.shift + 1, copy.base + 1)),
+        version=conversation.version,
+    )
+
+
+def _kept(conversation: Conversation, copy: Copy, seq: int, known: dict[int, Entry]) -> Entry:
+    """Return an entry as the spool numbers it. What is not known, or was said of the whole, leaves an empty remark."""
+    entry = known.get(seq)
+
+    def number(outside: int | None, *, on_branch: bool = False) -> int | None:
+        is_known = outside is not None and outside > copy.shift
+        if is_known and on_branch:
+            is_known = outside in known and known[outside].continues_branch
+        return outside - copy.shift if is_known and outside is not None else None
+
+    body = entry.body if entry is not None else Update()
+    if isinstance(body, Update):
+        body = Update()
+    elif isinstance(body, TurnChange):
+        body = body.model_copy(update={"parent": number(body.parent, on_branch=True)})
+    return Entry.trusted(
+        conversation=conversation.id,
+        seq=seq - copy.shift,
+        parent=number(entry.parent, on_branch=True) if entry else None,
+        turn=number(entry.turn) if entry else None,
+        created_at=entry.created_at if entry else conversation.updated_at,
+        body=body,
+    )

@@ -1,0 +1,88 @@
+"""Whether the database answers: it is asked within a limit, and once it was away looked after until all is well again.
+
+While it is away nobody waits for it: what asks is told so at once.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import TypeVar
+
+from threadkeep.background import supervised
+from threadkeep.conversation.clock import Clock
+from threadkeep.errors import StoreError, StoreFull, StoreReadOnly, StoreUnavailable
+from threadkeep.store.base import Store
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+OUTAGES = (StoreUnavailable, StoreFull, StoreReadOnly)
+"""What says that the database cannot take anything for now, whatever it is."""
+LOOK_EVERY = 0.5
+"""Seconds between two looks whether the database is back, or a turn has ended that draining waits for."""
+
+
+class OutageWatch:
+    """Asks the database. `since` is when it went away, until `drain` says that nothing is left to be written to it."""
+
+    def __init__(self, database: Store, patience: float, clock: Clock, drain: Callable[[], Awaitable[bool]]) -> None:
+        self._database = database
+        self._patience = patience
+        self._clock = clock
+        self._drain = drain
+        self._task: asyncio.Task[None] | None = None
+        self.is_down = False
+        self.since: datetime | None = None
+
+    async def ask(self, call: Callable[[], Awaitable[T]], *, is_slow: bool = False) -> T:
+        """Return what the database answers. One that does not answer in time is away, unless the call is slow by
+        nature."""
+        if self.is_down:
+            raise StoreUnavailable("The database is away.")
+        try:
+            async with asyncio.timeout(None if is_slow else self._patience):
+                return await call()
+        except TimeoutError:
+            error: StoreError = StoreUnavailable(f"The database has not answered within {self._patience:g} seconds.")
+        except OUTAGES as found:
+            error = found
+        self.fall(error)
+        raise error
+
+    def fall(self, why: StoreError) -> None:
+        """Take note that the database is away, and look after it from now on."""
+        if not self.is_down:
+            logger.warning("the database is away, what is sent is kept in the spool: %s", why)
+        self.is_down = True
+        self.look()
+
+    def look(self) -> None:
+        """Have everything drained that is in the spool, as soon as the database answers."""
+        self.since = self.since or self._clock()
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(supervised("draining the spool", self._until_all_is_well))
+
+    async def _until_all_is_well(self) -> None:
+        while not await self._is_well():  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(LOOK_EVERY)
+        lasted = (self._clock() - self.since).total_seconds() if self.since else 0.0
+        self.since = None
+        logger.info("the database has everything again, %.1f seconds after it went away", lasted)
+
+    async def _is_well(self) -> bool:
+        try:
+            await self._database.ping()
+            self.is_down = False
+            return await self._drain()
+        except OUTAGES as error:
+            self.fall(error)
+        except StoreError as error:
+            logger.warning("the spool could not be drained, which is tried again: %s", error)
+        return False
+
+    async def close(self) -> None:
+        """Look no more."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
