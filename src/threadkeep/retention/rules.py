@@ -153,16 +153,8 @@ def _next_step(periods: Periods, status: Status) -> tuple[Action, str, timedelta
         case Status.ACTIVE:
             return Action.ABANDON, "abandoned_after", periods.abandoned_after
         case Status.ABANDONED:
-            return Action.DELETE, "time_to_live", _left(periods)
+            return Action.DELETE, "time_to_live", periods.time_to_live
         case Status.COMPLETED:
             waits = [(periods.completed_kept, "completed_kept"), (periods.time_to_live, "time_to_live")]
             wait, reason = min(((wait, reason) for wait, reason in waits if wait), default=(None, "completed_kept"))
             return Action.DELETE, reason, wait
-
-
-def _left(periods: Periods) -> timedelta | None:
-    """Return how long an abandoned conversation is kept. That it was marked is its last activity: what went before is
-    `abandoned_after` at least, so that it is never deleted too early."""
-    if periods.time_to_live is None or periods.abandoned_after is None:
-        return None
-    return periods.time_to_live - periods.abandoned_after

@@ -118,9 +118,11 @@ class Store(ABC):
         *,
         expected_version: int | None = None,
         expected_entries: int | None = None,
+        at: datetime | None = None,
     ) -> Conversation:
-        """Change what `change` sets, raise the version and record the change as an entry; `StaleVersion` if the
-        version is not the expected one, `ConversationBusy` if the log has not so many entries (any more)."""
+        """Change what `change` sets, raise the version and record the change as an entry, now or as of another time;
+        `StaleVersion` if the version is not the expected one, `ConversationBusy` if the log has not so many entries
+        (any more)."""
 
     @abstractmethod
     async def delete(self, scope: Scope, conversation: str, *, expected_entries: int | None = None) -> None:

@@ -8,7 +8,7 @@ finds.
 from abc import abstractmethod
 from collections.abc import Sequence, Set
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, TypeVar
 
@@ -79,9 +79,10 @@ class RuledStore(Store):
         *,
         expected_version: int | None = None,
         expected_entries: int | None = None,
+        at: datetime | None = None,
     ) -> Conversation:
         act = None if change.status is None else self._act(scope, conversation, "status", status=change.status)
-        verb = Verb(lambda end: self._rules.update(end, change, expected_version, expected_entries), act=act)
+        verb = Verb(lambda end: self._rules.update(end, change, expected_version, expected_entries, at), act=act)
         await self._write(scope, conversation, verb)
         return await self.get(scope, conversation)
 

@@ -6,7 +6,7 @@ record made; a repeated key is answered with the entries of the first time.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from threadkeep.conversation.clock import Clock
@@ -100,13 +100,18 @@ class Rules:
         return Record(at=self.clock(), opening=opening, key=key_use(scope, key))
 
     def update(
-        self, end: End, change: Update, expected_version: int | None, expected_entries: int | None = None
+        self,
+        end: End,
+        change: Update,
+        expected_version: int | None,
+        expected_entries: int | None = None,
+        at: datetime | None = None,
     ) -> Decision[None]:
         check_update(change)
         row = encode_within(change, self.max_bytes)
         _check_version(end, expected_version)
         check_entries(end.tip, expected_entries)
-        return self._decision(_nothing, [change], [row])
+        return self._decision(_nothing, [change], [row], at=at or self.clock())
 
     def choose_head(self, end: End, head: int, expected_version: int | None) -> Decision[None]:
         _check_version(end, expected_version)

@@ -65,7 +65,8 @@ def test_by_default_active_ones_are_kept_completed_ones_90_days_and_idle_ones_ar
 def test_a_time_to_live_counts_from_the_last_activity_over_both_steps() -> None:
     rules = Retention.model_validate({"abandoned_after": "12h", "time_to_live": "24h"})
     assert judge(rules, idle(0.5), NOW) == (Action.ABANDON, "abandoned_after", NOW)
-    assert judge(rules, idle(0.5, Status.ABANDONED), NOW) == (Action.DELETE, "time_to_live", NOW)
+    assert judge(rules, idle(0.9, Status.ABANDONED), NOW).action is Action.KEEP
+    assert judge(rules, idle(1, Status.ABANDONED), NOW) == (Action.DELETE, "time_to_live", NOW)
     assert judge(rules, idle(1, Status.COMPLETED), NOW).action is Action.DELETE
 
 

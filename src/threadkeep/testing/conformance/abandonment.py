@@ -8,6 +8,7 @@ from threadkeep.conversation.entry import Status, Update
 from threadkeep.errors import ConversationBusy, ConversationNotFound
 from threadkeep.store.base import Store
 from threadkeep.store.values import Append, Statistics
+from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.conformance.refusal import refused
 from threadkeep.testing.samples import ADA, BOB, asked, new, run, say, texts_of
 from threadkeep.testing.stores import OpenAnother
@@ -61,6 +62,17 @@ class TestAbandonment:
         await store.update(ADA, name, Update(status=Status.COMPLETED))
         await say(store, name, "one more")
         assert (await store.get(ADA, name)).status is Status.COMPLETED
+
+    async def test_a_change_can_be_dated_as_of_another_time_and_keeps_the_list_in_order(
+        self, store: Store, clock: FakeClock
+    ) -> None:
+        name, last = await new(store, ADA, "hello"), clock.now
+        clock.advance(3600)
+        other = await new(store, ADA, "newer")
+        changed = await store.update(ADA, name, ABANDONED, at=last)
+        assert (changed.updated_at, (await store.entry(ADA, name, 2)).created_at) == (last, last)
+        assert [item.id for item in (await store.list(ADA)).items] == [other, name]
+        assert [item.updated_at for item in (await store.list_tenant("acme")).items] == [clock.now, last]
 
     async def test_what_was_decided_by_an_older_log_is_refused(self, store: Store, open_another: OpenAnother) -> None:
         other, name = await open_another(), await new(store, ADA, "hello")

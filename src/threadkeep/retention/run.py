@@ -1,0 +1,229 @@
+"""Obeying the rules of retention: look at the conversations of a tenant, say what is due, and do it in small steps.
+
+Nothing here needs to be alone: each step names the log that it was decided by, and a message that comes between wins.
+That one instance at a time works on a tenant, once a day, only saves work; it is settled in the audit log, where the
+first of two claims is in force.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from threadkeep.conversation.clock import Clock
+from threadkeep.conversation.conversation import Conversation
+from threadkeep.conversation.entry import Status, Update
+from threadkeep.conversation.ids import IdSource
+from threadkeep.conversation.scope import Scope
+from threadkeep.errors import ConversationBusy, ConversationNotFound, LegalHold
+from threadkeep.retention.holds import Held, delete_unless_held, held_in
+from threadkeep.retention.rules import Action, Facts, Retention, Verdict, judge
+from threadkeep.store.audit import Wanted, act_now
+from threadkeep.store.base import Store
+from threadkeep.store.codec import microseconds
+from threadkeep.store.paging import activity_cursor
+
+PAGE = 50
+"""How many conversations are looked at in one step, which others wait for."""
+EVERY = timedelta(days=1)
+CLAIMED_FOR = timedelta(minutes=15)
+"""How long a claim is in force unless it is renewed: whoever died with it holds nobody up for longer."""
+BEGAN, RAN = "retention.began", "retention.ran"
+
+
+class Planned(NamedTuple):
+    """What is due for a conversation, as it was when it was looked at, by which rule and since when."""
+
+    scope: Scope
+    conversation: str
+    assistant: str | None
+    status: Status
+    last_activity: datetime
+    entries: int
+    action: Action
+    reason: str
+    due: datetime
+
+
+class RetentionRunner:
+    """Keeps the rules of tenants, and obeys them. `base` are the rules of who has set none."""
+
+    def __init__(self, store: Store, base: Retention, clock: Clock, ids: IdSource) -> None:
+        self._store = store
+        self._base = base
+        self._clock = clock
+        self._owner = ids()
+
+    async def rules(self, tenant: str) -> Retention:
+        """Return the rules of a tenant: its own, and the settings' where it has none."""
+        fact = (await self._store.audit.facts(tenant)).get(("retention", f"tenant:{tenant}"))
+        return self._base.merged(None if fact is None else Retention.model_validate(fact.details))
+
+    async def set_rules(self, tenant: str, own: Retention) -> Retention:
+        """Replace the rules that are a tenant's own; return those that are in force now."""
+        rules = self._base.merged(own)
+        details = own.model_dump(mode="json", exclude_unset=True)
+        await self._store.audit.append(tenant, act_now(self._clock, "retention.set", f"tenant:{tenant}", **details))
+        return rules
+
+    # Looking
+
+    async def preview(self, tenant: str, now: datetime | None = None) -> AsyncGenerator[Planned, None]:
+        """Yield what is due at a moment (none: now). Whoever obeys does so before the next one."""
+        now = now or self._clock()
+        rules, held = await self.rules(tenant), await held_in(self._store, tenant)
+        gone: set[str] = set()
+        async with aclosing(self._due(tenant, rules, held, now)) as due:
+            async for planned in due:
+                gone |= {planned.conversation} if planned.action is Action.DELETE else set()
+                yield planned
+        async for planned in self._surplus(tenant, rules, held, gone, now):
+            yield planned
+
+    async def _due(self, tenant: str, rules: Retention, held: Held, now: datetime) -> AsyncGenerator[Planned, None]:
+        """Yield what the rules of time say, the last active first. What is too young for all of them is not read."""
+        shortest = rules.shortest()
+        if shortest is None:
+            return
+        start = activity_cursor(tenant, microseconds(now - shortest) + 1, 0)
+        async for seen in self._list(tenant, start):
+            facts = Facts(seen.assistant, seen.status, seen.updated_at, is_held=held.has(seen.scope, seen.id))
+            verdict = judge(rules, facts, now)
+            if verdict.action is not Action.KEEP and not await self._is_running(seen.scope, seen.id):
+                yield _planned(seen, verdict)
+
+    async def _surplus(
+        self, tenant: str, rules: Retention, held: Held, gone: set[str], now: datetime
+    ) -> AsyncGenerator[Planned, None]:
+        """Yield what is too much, the oldest first, beside what is gone already."""
+        users = await self._store.users(tenant) if rules.user_conversations or rules.user_bytes else ()
+        for user in users:
+            scope = Scope(tenant=tenant, user=user)
+            for name in ("user_conversations", "user_bytes"):
+                async for planned in self._over(scope, name, getattr(rules, name), held, gone, now):
+                    yield planned
+        async for planned in self._over(tenant, "tenant_bytes", rules.tenant_bytes, held, gone, now):
+            yield planned
+
+    async def _over(
+        self, whose: Scope | str, reason: str, cap: int, held: Held, gone: set[str], now: datetime
+    ) -> AsyncGenerator[Planned, None]:
+        """Yield what must go so that a cap holds. What is gone counts no more, whether it was deleted by now or not."""
+        tenant, user = (whose, None) if isinstance(whose, str) else (whose.tenant, whose.user)
+        is_counted = reason == "user_conversations"
+
+        async def measure(conversation: str | None = None) -> int:
+            found = await self._store.statistics(tenant, user=user, conversation=conversation)
+            return found.conversations if is_counted else found.bytes
+
+        if not cap or (total := await measure()) <= cap:
+            return
+        oldest_first = [_planned(seen, Verdict(Action.DELETE, reason, now)) async for seen in self._list(whose, None)]
+        oldest_first.reverse()
+        for planned in oldest_first:
+            total -= await measure(planned.conversation) if planned.conversation in gone else 0
+        for planned in oldest_first:
+            if total <= cap:
+                return
+            if planned.conversation in gone or held.has(planned.scope, planned.conversation):
+                continue
+            if not await self._is_running(planned.scope, planned.conversation):
+                total -= await measure(planned.conversation)
+                gone.add(planned.conversation)
+                yield planned
+
+    async def _list(self, whose: Scope | str, after: str | None) -> AsyncGenerator[Conversation, None]:
+        """Yield the conversations of a user or a tenant, the last active first."""
+        while True:
+            if isinstance(whose, str):
+                page = await self._store.list_tenant(whose, limit=PAGE, after=after)
+            else:
+                page = await self._store.list(whose, limit=PAGE, after=after)
+            for seen in page.items:
+                yield seen
+            if (after := page.next) is None:
+                return
+            await asyncio.sleep(0)  # an embedded store reads in the event loop, where turns run
+
+    async def _is_running(self, scope: Scope, conversation: str) -> bool:
+        try:
+            return bool(await self._store.turns(scope, conversation))
+        except ConversationNotFound:
+            return True  # somebody was faster: nothing is left to do
+
+    # Obeying
+
+    async def run(self, tenant: str, now: datetime | None = None, *, only_if_due: bool = False) -> Counter[str] | None:
+        """Do what is due at a moment (none: now), and return how many of each action were done.
+
+        None if another instance does so right now or, `only_if_due`, if it was done within a day.
+        """
+        if (until := await self._claim(tenant, only_if_due=only_if_due)) is None:
+            return None
+        done: Counter[str] = Counter()
+        async with aclosing(self.preview(tenant, now)) as due:
+            async for planned in due:
+                if self._clock() >= until and (until := await self._claim(tenant)) is None:
+                    return done
+                began = time.monotonic()
+                done[planned.action] += await self._obey(planned)
+                await asyncio.sleep(time.monotonic() - began)  # half of the time is the turns'
+        await self._store.audit.append(tenant, act_now(self._clock, RAN, f"tenant:{tenant}", **done))
+        return done
+
+    async def _obey(self, planned: Planned) -> bool:
+        """Do what is due, unless somebody has come between."""
+        try:
+            if planned.action is Action.DELETE:
+                await delete_unless_held(
+                    self._store, planned.scope, planned.conversation, expected_entries=planned.entries
+                )
+            else:
+                await self._store.update(
+                    planned.scope,
+                    planned.conversation,
+                    Update(status=Status.ABANDONED),
+                    expected_entries=planned.entries,
+                    at=planned.last_activity,  # nobody did anything: lists stay in order, and time goes on counting
+                )
+        except (ConversationBusy, ConversationNotFound, LegalHold):
+            return False
+        return True
+
+    async def run_all(self) -> Counter[str]:
+        """Do what is due in every tenant that it was not done for within a day."""
+        done: Counter[str] = Counter()
+        for tenant in await self._store.tenants():
+            done += await self.run(tenant, only_if_due=True) or Counter()
+        return done
+
+    async def _claim(self, tenant: str, *, only_if_due: bool = False) -> datetime | None:
+        """Return until when this instance may work on a tenant, or None."""
+        is_done, holder = await self._claims(tenant)
+        if (only_if_due and is_done) or holder not in (None, self._owner):
+            return None
+        now = self._clock()
+        await self._store.audit.append(tenant, act_now(self._clock, BEGAN, f"tenant:{tenant}", owner=self._owner))
+        _, holder = await self._claims(tenant)
+        return now + CLAIMED_FOR if holder == self._owner else None
+
+    async def _claims(self, tenant: str) -> tuple[bool, str | None]:
+        """Return whether the rules were obeyed within a day, and who claims to do so now."""
+        now = self._clock()
+        wanted = Wanted(actions=(BEGAN, RAN), since=now - EVERY, newest_first=True)
+        acts = [audited.act for audited in await self._store.audit.read(tenant, wanted, limit=1000)]
+        is_done, owner, until = False, None, now
+        for act in reversed(acts):
+            if act.action == RAN:
+                is_done, owner = True, None
+            elif owner in (None, act.details["owner"]) or act.at >= until:
+                owner, until = act.details["owner"], act.at + CLAIMED_FOR
+        return is_done, owner if until > now else None
+
+
+def _planned(seen: Conversation, verdict: Verdict) -> Planned:
+    about = (seen.scope, seen.id, seen.assistant, seen.status, seen.updated_at, seen.entries)
+    return Planned(*about, verdict.action, verdict.reason, verdict.due or seen.updated_at)
