@@ -22,6 +22,7 @@ from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import BusyPolicy, Turn, TurnState
 from threadkeep.conversation.value import checked
 from threadkeep.errors import InvalidValue, LeaseLost, TurnNotFound
+from threadkeep.retention.holds import delete_unless_held
 from threadkeep.store.base import MAX_LIMIT, ROOT, WALKED
 from threadkeep.store.paging import backwards, check_position, newest_messages
 from threadkeep.store.values import Append, Begun, LogPage
@@ -76,8 +77,8 @@ class ConversationHandle:
         return await self._store.update(self.scope, self.id, Update(**fields), expected_version=expected_version)
 
     async def delete(self) -> None:
-        """Delete the conversation; for half a minute it can be restored."""
-        await self._store.delete(self.scope, self.id)
+        """Delete the conversation; for half a minute it can be restored. `LegalHold` if it is held."""
+        await delete_unless_held(self._store, self.scope, self.id)
 
     async def restore(self) -> Conversation:
         """Bring the conversation back as it was when it was deleted."""

@@ -19,9 +19,12 @@ from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.value import checked
 from threadkeep.conversation_handle import ConversationHandle, log_use
 from threadkeep.errors import InvalidValue, ModelError
-from threadkeep.jobs import RECOVER_EVERY, purge_deleted, recover_turns
+from threadkeep.jobs import RECOVER_EVERY, obey_daily, purge_deleted, recover_turns
 from threadkeep.llm.base import Model
 from threadkeep.llm.choice import Choice
+from threadkeep.retention.holds import Holds
+from threadkeep.retention.rules import Retention
+from threadkeep.retention.run import RetentionRunner
 from threadkeep.store.audit import AuditLog, act_now
 from threadkeep.store.base import MAX_LIMIT, Store
 from threadkeep.store.keyring import KeyRing
@@ -46,11 +49,17 @@ class Conversations:
     """Keeps conversations and answers in them. Close it, or use it in `async with`.
 
     `assistants` are those that answer, by name; `model_choice` is the default model and the reason why it was chosen;
-    `mcp` are the MCP servers whose tools they use.
+    `mcp` are the MCP servers whose tools they use. `holds` are the legal holds of tenants; `retention` knows how long
+    what is not held is kept, by the rules of this process where a tenant has none.
     """
 
     def __init__(
-        self, runner: TurnRunner, assistants: Mapping[str, Assistant], model_choice: Choice, mcp: McpServers
+        self,
+        runner: TurnRunner,
+        assistants: Mapping[str, Assistant],
+        model_choice: Choice,
+        mcp: McpServers,
+        retention: Retention | None = None,
     ) -> None:
         self._runner = runner
         self._deps = runner.deps
@@ -58,6 +67,8 @@ class Conversations:
         self.assistants = assistants
         self.model_choice = model_choice
         self.mcp = mcp
+        self.holds = Holds(self._store, self._deps.clock, self._deps.ids)
+        self.retention = RetentionRunner(self._store, retention or Retention(), self._deps.clock, self._deps.ids)
         self._jobs: list[asyncio.Task[None]] = []
         self._bridge: asyncio.Task[None] | None = None
 
@@ -157,6 +168,10 @@ class Conversations:
         """Return a page of the conversations of all users of a tenant."""
         return await self._store.list_tenant(tenant, limit=limit, after=after)
 
+    async def tenants(self) -> tuple[str, ...]:
+        """Return every tenant that may have conversations. For whoever keeps the store alone."""
+        return await self._store.tenants()
+
     async def users(self, tenant: str) -> tuple[str, ...]:
         """Return the users of a tenant who have at least one conversation."""
         return await self._store.users(tenant)
@@ -233,12 +248,15 @@ class Conversations:
         """Return if the store can be read and written, else raise the error that a write would."""
         await self._store.ping()
 
-    def start(self, recover_every: float = RECOVER_EVERY) -> Self:
-        """Take up what nobody sees to, purge what was deleted and hear of other processes, until this is closed."""
+    def start(self, recover_every: float = RECOVER_EVERY, *, obey_retention: bool = False) -> Self:
+        """Take up what nobody sees to, purge what was deleted, delete what is kept no longer (if asked to) and hear of
+        other processes, until this is closed."""
         self._jobs = [
             _background_task("recovering turns", lambda: self._recover(recover_every)),
             _background_task("purging what was deleted", lambda: purge_deleted(self._store)),
         ]
+        if obey_retention:
+            self._jobs.append(_background_task("retention", lambda: obey_daily(self.retention)))
         if channel := self._store.notify_channel():
             bridge = NotifyBridge(self._store.bus, channel, self._runner.changed_elsewhere)
             self._bridge = _background_task("telling other processes", bridge.run)

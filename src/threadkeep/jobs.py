@@ -1,5 +1,5 @@
-"""Work that nobody waits for, ever after while this process lives: take up turns whose owner died, and remove for good
-what was deleted and can be restored no more. Both run supervised."""
+"""Work that nobody waits for, ever after while this process lives: take up turns whose owner died, delete what is kept
+no longer, and remove for good what was deleted and can be restored no more. All of it runs supervised."""
 
 import asyncio
 import logging
@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from threadkeep.conversation.clock import Clock, utc_now
+from threadkeep.retention.run import RetentionRunner
 from threadkeep.store.base import Store
 from threadkeep.turn.runner import TurnRunner
 
@@ -19,6 +20,9 @@ KEPT_SECONDS = 30.0
 PURGE_EVERY = 5.0
 PURGE_SHARE = 50
 """A purge that took long, because a large file was looked through, comes again after so many times as long."""
+OBEY_EVERY = 600.0
+"""Seconds between looks whether a day has passed for a tenant. The first look comes as late, so that a server that has
+just been started, by hand perhaps and with the wrong settings, deletes nothing."""
 
 
 async def recover_turns(runner: TurnRunner, every: float = RECOVER_EVERY) -> None:
@@ -30,6 +34,14 @@ async def recover_turns(runner: TurnRunner, every: float = RECOVER_EVERY) -> Non
             logger.info("took up %s turn(s) that nobody ran any more", taken)
         taken = 0
         await asyncio.sleep(every)
+
+
+async def obey_daily(retention: RetentionRunner, every: float = OBEY_EVERY) -> None:
+    """Mark and delete what the rules of retention say, in each tenant once a day, for ever."""
+    while True:
+        await asyncio.sleep(every)
+        if done := await retention.run_all():
+            logger.info("retention: %s", ", ".join(f"{action} {count}" for action, count in done.items()))
 
 
 async def purge_deleted(

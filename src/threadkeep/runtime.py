@@ -19,6 +19,7 @@ from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidStoreUrl, InvalidValue, StoreUnavailable
 from threadkeep.llm.base import Model
 from threadkeep.llm.choice import Choice, choose_model
+from threadkeep.retention.rules import Retention
 from threadkeep.settings import Settings
 from threadkeep.store.base import MAX_BYTES, Store
 from threadkeep.store.spool.spooling import SpoolingStore, SpoolLimits
@@ -118,7 +119,8 @@ async def open_spooling_store(
 class Hosting:
     """How turns are run for others: the size of an entry, how tokens are counted, how long tools and scripts may take,
     who may begin a turn, who is told what turns do, which models may be chosen beside the default, the assistants' own
-    and `demo` (None: any), and where messages are kept while the database is away (None: nowhere)."""
+    and `demo` (None: any), where messages are kept while the database is away (None: nowhere), and the rules of
+    retention that are obeyed here (None: nothing is)."""
 
     max_bytes: int = MAX_BYTES
     max_history_length: int = 10
@@ -128,6 +130,7 @@ class Hosting:
     observers: tuple[Observer, ...] = ()
     models: tuple[str, ...] | None = None
     spool: SpoolSettings | None = None
+    retention: Retention | None = None
 
 
 async def open_conversations(
@@ -184,11 +187,14 @@ async def open_conversations(
         admission=hosting.admission,
         observers=hosting.observers,
     )
-    return Conversations(TurnRunner(deps, after_turn), known, replace(choice, offered=offered), servers).start()
+    runner, chosen = TurnRunner(deps, after_turn), replace(choice, offered=offered)
+    conversations = Conversations(runner, known, chosen, servers, hosting.retention)
+    return conversations.start(obey_retention=hosting.retention is not None)
 
 
-async def open_unanswered(store: str | Store) -> Conversations:
-    """Open conversations in which nobody answers: no model is chosen, no turn is taken up, nothing is purged."""
+async def open_unanswered(store: str | Store, retention: Retention | None = None) -> Conversations:
+    """Open conversations in which nobody answers: no model is chosen, no turn is taken up, nothing is purged; rules of
+    retention are obeyed when asked to."""
 
     def nobody(*_: object) -> Any:
         raise InvalidValue("Nobody answers here; threadkeep.open opens conversations that are answered.")
@@ -201,7 +207,7 @@ async def open_unanswered(store: str | Store) -> Conversations:
         ids=new_id,
         owner=new_owner(),
     )
-    return Conversations(TurnRunner(deps), {}, Choice("none", "Nobody answers."), McpServers({}))
+    return Conversations(TurnRunner(deps), {}, Choice("none", "Nobody answers."), McpServers({}), retention)
 
 
 @asynccontextmanager

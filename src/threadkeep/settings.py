@@ -14,8 +14,9 @@ from urllib.parse import quote, urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from threadkeep.errors import InvalidValue
+from threadkeep.errors import InvalidPeriod, InvalidValue, RetentionDeletesActive
 from threadkeep.llm.base import DEFAULTS, ModelOptions
+from threadkeep.retention.rules import Retention
 from threadkeep.store.base import MAX_BYTES
 from threadkeep.tools.base import DEFAULT_TIMEOUT
 from threadkeep.tools.mcp import McpServer, McpServerName
@@ -233,6 +234,10 @@ class Settings(BaseModel):
         default=DEFAULTS, description="the table of options of the model, such as `temperature`, for all assistants"
     )
     mcp: McpSettings = Field(default_factory=McpSettings, description="the table of MCP servers")
+    retention: Retention = Field(
+        default_factory=Retention,
+        description="the table of rules for how long conversations are kept; the variable holds it as JSON",
+    )
     dialects: DialectSettings = Field(
         default_factory=DialectSettings, description="the table of assistants that answer in each dialect"
     )
@@ -255,7 +260,7 @@ class Settings(BaseModel):
 
 
 _SIMPLE = Settings.model_fields.keys() - {"assistants", "dialects", "mcp", "options"}
-"""The settings that are no tables, and so can be variables."""
+"""The settings that can be variables: all but the tables that only the file has."""
 _OTHER_VARIABLES = ("CONFIG", "NO_REAL_MODELS", "URL", "KEY", "TEST_POSTGRES")
 """Variables of ours that are no settings: for the file, for `llm/`, for clients and for tests."""
 
@@ -292,6 +297,9 @@ def load_settings(
     """Read the settings; a flag that is None was not given. Raises InvalidValue naming the setting that is wrong."""
     try:
         return Settings.model_validate({**(file or {}), **_variables(environment), **_given(flags)})
+    except (InvalidPeriod, RetentionDeletesActive) as error:
+        origin = origins(environment, flags, file or {})["retention"]
+        raise InvalidValue(f"the setting retention is not valid (from {origin}): {error}") from None
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in wrong["loc"])

@@ -78,6 +78,8 @@ class Call:
 def calls_of(document: dict[str, Any]) -> Iterator[Call]:
     """Yield a call for every id in every operation of an OpenAPI document."""
     for path, operations in document["paths"].items():
+        if path.startswith("/v1/admin/"):  # refused to users before anything is looked at, see test_retention
+            continue
         for method, operation in operations.items():
             names = {(each["in"], each["name"]): each for each in operation.get("parameters", [])}
             fields = _fields(document, operation)

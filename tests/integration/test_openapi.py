@@ -77,7 +77,10 @@ def unnamed(document: dict[str, Any], schema: dict[str, Any], name: str, above: 
         yield from unnamed(document, choice, name, above)
     if "items" in schema:
         yield from unnamed(document, schema["items"], name, above)
-    if schema.get("type") == "object" and "properties" not in schema:
+    each = schema.get("additionalProperties")
+    if isinstance(each, dict) and "$ref" in each:  # names that somebody else decides, but not what stands behind them
+        yield from unnamed(document, each, name, above)
+    elif schema.get("type") == "object" and "properties" not in schema:
         yield f"{'.'.join(above)}.{name}"
     for field, inside in schema.get("properties", {}).items():
         yield from unnamed(document, inside, field, above)

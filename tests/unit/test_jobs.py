@@ -1,6 +1,8 @@
-"""The job that purges what was deleted: after a while, again and again, whatever goes wrong in between."""
+"""The jobs that purge what was deleted and obey retention: after a while, again and again, whatever goes wrong in
+between."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -9,9 +11,12 @@ from itertools import count
 import pytest
 
 from threadkeep.background import supervised
+from threadkeep.conversation.entry import Status
 from threadkeep.conversation.ids import new_id
 from threadkeep.errors import ConversationNotFound, StoreBusy
-from threadkeep.jobs import KEPT_SECONDS, purge_deleted
+from threadkeep.jobs import KEPT_SECONDS, obey_daily, purge_deleted
+from threadkeep.retention.rules import Retention
+from threadkeep.retention.run import RetentionRunner
 from threadkeep.store.base import MAX_BYTES
 from threadkeep.store.memory import MemoryStore
 from threadkeep.testing.clock import FakeClock
@@ -107,3 +112,26 @@ async def test_a_failure_is_reported_and_the_next_round_goes_on(
     async with _purging(store, clock, count(0, KEPT_SECONDS).__next__):
         await store.next_purge()
     assert [record.levelname for record in caplog.records] == ["WARNING", "ERROR"]
+
+
+async def test_retention_is_obeyed_again_and_again_and_a_failure_is_told_and_tried_again(
+    clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    store, asked = PurgedStore(clock), asyncio.Queue[int]()
+
+    class Failing(RetentionRunner):
+        async def run_all(self) -> Counter[str]:
+            asked.put_nowait(asked.qsize())
+            if asked.qsize() == 1:
+                raise StoreBusy
+            return await super().run_all()
+
+    name = await new(store, ADA, "hello")
+    clock.advance(31 * 86_400)
+    runner = Failing(store, Retention(), clock, new_id)
+    job = asyncio.create_task(supervised("retention", lambda: obey_daily(runner, every=0)))
+    async with asyncio.timeout(10):
+        while (await store.get(ADA, name)).status is Status.ACTIVE:  # noqa: ASYNC110 - what is looked at is no event
+            await asyncio.sleep(0)
+    job.cancel()
+    assert "retention failed and is tried again" in caplog.text

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from threadkeep.settings import PREFIX, Settings
+from threadkeep.settings import PREFIX, Settings, unknown_variables
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
 BEGIN, END = "<!-- table -->\n", "<!-- end of table -->\n"
@@ -29,9 +29,9 @@ def table() -> str:
     lines = ["| setting | variable | meaning | default |", "|---|---|---|---|"]
     for name, field in Settings.model_fields.items():
         default = field.get_default(call_default_factory=True)
-        is_table = isinstance(default, BaseModel)
-        variable = "" if is_table else f"`{PREFIX}{name.upper()}`"
-        shown = "" if is_table else _default(default)
+        variable = f"{PREFIX}{name.upper()}"
+        variable = "" if unknown_variables({variable: ""}) else f"`{variable}`"
+        shown = "" if isinstance(default, BaseModel | dict) else _default(default)
         lines.append(f"| `{name}` | {variable} | {field.description} | {shown} |")
     return "\n".join(lines) + "\n"
 

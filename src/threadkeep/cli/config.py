@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, SecretStr
 
 from threadkeep.cli.trust import read_trusted_file
-from threadkeep.settings import Settings, file_path, load_settings, origins
+from threadkeep.retention.rules import Retention
+from threadkeep.settings import PREFIX, Settings, file_path, load_settings, origins
 from threadkeep.tools.mcp import McpServer
 
 HIDDEN = "(hidden)"
@@ -29,7 +30,8 @@ def run_config(arguments: argparse.Namespace) -> int:
     settings = load_settings(os.environ, flags, file)
     known = origins(os.environ, flags, file)
     rows = [
-        (name, value, known[name] if name in known else _origin_in_table(name, file)) for name, value in shown(settings)
+        (name, value, known[name] if name in known else _origin_in_table(name, file, known))
+        for name, value in shown(settings)
     ]
     if arguments.json:
         print(json.dumps({name: {"value": value, "source": source} for name, value, source in rows}, indent=2))
@@ -41,8 +43,10 @@ def run_config(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _origin_in_table(name: str, file: Mapping[str, Any]) -> str:
-    """Return where a value with a dotted name comes from: tables are written in the file only, often in part."""
+def _origin_in_table(name: str, file: Mapping[str, Any], known: Mapping[str, str]) -> str:
+    """Return where a value with a dotted name comes from: a variable, or a table in the file, often in part."""
+    if (variable := known[name.partition(".")[0]]).startswith(PREFIX):
+        return variable
     found: Any = file
     for part in name.split("."):
         if isinstance(found, Mapping) and part not in found:
@@ -62,6 +66,8 @@ def _shown_values(name: str, value: object) -> Iterator[tuple[str, Any]]:
     match value:
         case McpServer():
             yield from _shown_server(name, value)
+        case Retention():
+            yield from _shown_values(name, value.resolved().model_dump(mode="json"))
         case BaseModel():
             for field in type(value).model_fields:
                 yield from _shown_values(f"{name}.{field}", getattr(value, field))

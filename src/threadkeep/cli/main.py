@@ -27,11 +27,13 @@ COMMANDS = {
     "copy": "copy everything from one store to another",
     "backup": "write everything to a file while it is in use, and check it",
     "restore": "fill a store from a backup",
+    "retention": "delete what is kept no longer, or show what would go, why and when",
+    "hold": "keep conversations, users and tenants from being deleted",
     "trust": "use the threadkeep.toml of this folder",
     "config": "show every setting and where it came from",
     "doctor": "check store, model, tool servers and port",
 }
-MODULES = {"keys": "api_keys", "logins": "api_keys"} | dict.fromkeys(
+MODULES = {"keys": "api_keys", "logins": "api_keys", "hold": "retention"} | dict.fromkeys(
     ("export", "import", "copy", "backup", "restore"), "transfer"
 )
 """Where a command is that is not in the module of its name."""

@@ -122,6 +122,7 @@ async def _serve(settings: Settings, listener: socket.socket, most_connections: 
         observers=(metrics, TurnLog(content=settings.log_content), *telemetry),
         models=settings.models,
         spool=spool_settings(settings),
+        retention=settings.retention,
     )
     assistants = tuple(found_assistants(settings).values())
     conversations = await open_conversations(

@@ -4,7 +4,7 @@ text."""
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from threadkeep.errors import InvalidPeriod
+from threadkeep.errors import InvalidPeriod, InvalidValue
 
 Clock = Callable[[], datetime]
 LONGEST = timedelta(days=36_500)
@@ -36,3 +36,16 @@ def period_text(value: timedelta) -> str:
     """Return a period as a text, in the largest unit that fits; what is shorter than a minute is left out."""
     name, unit = next((pair for pair in _UNITS.items() if not value % pair[1]), ("m", _UNITS["m"]))
     return f"{value // unit}{name}"
+
+
+def moment_of(text: str, now: datetime) -> datetime:
+    """Return the moment that a text names: a date or a moment in ISO 8601 (UTC unless it says otherwise), or a period
+    from now on, such as `+120d`."""
+    text = text.strip()
+    if text[-1:] in _UNITS:
+        return now + period(text.removeprefix("+"))
+    try:
+        moment = datetime.fromisoformat(text)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise InvalidValue("A moment is a date such as 2026-12-31, or a period from now on such as +120d.") from None

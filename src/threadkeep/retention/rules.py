@@ -90,6 +90,11 @@ class Retention(Periods):
         mine = {name: getattr(self, name) for name in Periods.model_fields}
         return Periods(**mine | ({name: getattr(own, name) for name in own.model_fields_set} if own else {}))
 
+    def resolved(self) -> "Retention":
+        """Return the same rules, with everything that holds for each assistant written out."""
+        written_out = {name: self.periods(name).model_dump() for name in self.assistants}
+        return Retention.model_validate({**_set_fields(self), "assistants": written_out})
+
     def merged(self, changes: "Retention | None") -> "Retention":
         """Return these rules with those that are set in `changes` instead."""
         if changes is None:

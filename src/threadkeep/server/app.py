@@ -40,6 +40,7 @@ from threadkeep.server.routes.events import event_routes
 from threadkeep.server.routes.export import export_routes
 from threadkeep.server.routes.login import login_routes
 from threadkeep.server.routes.messages import message_routes
+from threadkeep.server.routes.retention import retention_routes
 from threadkeep.server.routes.search import search_routes
 from threadkeep.server.routes.transfer import transfer_routes
 from threadkeep.settings import Settings
@@ -107,6 +108,7 @@ def create_app(conversations: Conversations, settings: Settings, metrics: Server
         transfer_routes,
         about_routes,
         admin_routes,
+        retention_routes,
     ):
         app.include_router(routes(conversations), dependencies=[Depends(within_rate)])
     for dialect in dialect_routes(conversations, settings):

@@ -1,7 +1,7 @@
 """Obeying the rules: what is due and nothing else, the oldest first where there is too much, one instance at a time."""
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -190,7 +190,8 @@ async def test_of_two_claims_at_once_the_first_is_in_force(
 ) -> None:
     await new(store, ADA, "hello")
     one, two = runner(), runner()
-    looked, told = one._claims, []
+    looked = one._claims
+    told: list[datetime | None] = []
 
     async def overtaken(tenant: str) -> tuple[bool, str | None]:
         seen = await looked(tenant)
