@@ -38,7 +38,9 @@ class LoopThread:
         self._lock = Lock()
         self._is_closed = False
         self._is_ready = Event()
-        self._thread = Thread(target=self._serve, name="threadkeep", daemon=True)
+        # On behalf of whoever makes it.
+        context = contextvars.copy_context()
+        self._thread = Thread(target=context.run, args=(self._serve,), name="threadkeep", daemon=True)
         self._thread.start()
         self._is_ready.wait()
 

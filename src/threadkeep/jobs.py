@@ -1,5 +1,6 @@
 """Work that nobody waits for, ever after while this process lives: take up turns whose owner died, delete what is kept
-no longer, and remove for good what was deleted and can be restored no more. All of it runs supervised."""
+no longer, remove for good what was deleted and can be restored no more, keep the audit log. All of it runs
+supervised."""
 
 import asyncio
 import logging
@@ -8,6 +9,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from threadkeep.conversation.clock import Clock, utc_now
+from threadkeep.errors import StoreError
 from threadkeep.retention.run import RetentionRunner
 from threadkeep.store.base import Store
 from threadkeep.turn.runner import TurnRunner
@@ -18,6 +20,8 @@ RECOVER_EVERY = 2.0
 KEPT_SECONDS = 30.0
 """How long what was deleted can be restored."""
 PURGE_EVERY = 5.0
+AUDIT_DAYS = 365.0
+AUDIT_EVERY = 600.0
 PURGE_SHARE = 50
 """A purge that took long, because a large file was looked through, comes again after so many times as long."""
 OBEY_EVERY = 600.0
@@ -66,3 +70,18 @@ async def purge_deleted(
             if removed:
                 logger.info("purged %s deleted conversation(s)", removed)
         await asyncio.sleep(max(every, PURGE_SHARE * (steady() - began - passed)))
+
+
+async def keep_audit(store: Store, days: float, *, every: float = AUDIT_EVERY, clock: Clock = utc_now) -> None:
+    """Give every act its place in the chain, and prune what is older than so many days (0: nothing), for ever."""
+    while True:
+        await asyncio.sleep(every)
+        for tenant in await store.tenants():
+            try:
+                await store.audit.head(tenant)
+                pruned = await store.audit.prune(tenant, clock() - timedelta(days=days), clock()) if days else 0
+            except StoreError as error:
+                logger.warning("the audit log of %s could not be kept: %s", tenant, error)
+                continue
+            if pruned:
+                logger.info("pruned %s record(s) of the audit log of %s", pruned, tenant)

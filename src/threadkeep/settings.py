@@ -12,7 +12,16 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import quote, urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
 
 from threadkeep.errors import InvalidPeriod, InvalidValue, RetentionDeletesActive
 from threadkeep.llm.base import DEFAULTS, ModelOptions
@@ -165,6 +174,12 @@ class Settings(BaseModel):
         default=None,
         max_length=200,
         description="the tenant of whoever operates the server: its admins may read `/metrics`, which counts everybody",
+    )
+    audit_days: float = _limit(365, "how many days the audit log goes back")
+    audit_key: SecretStr | None = Field(
+        default=None,
+        min_length=16,
+        description="what the head of the audit log is signed with; else the store's secret",
     )
     login_idle_seconds: float = Field(
         default=8 * HOUR, gt=0, le=MOST_SECONDS, description="how long a browser stays signed in while nobody uses it"

@@ -49,6 +49,7 @@ FILLED: dict[str, Any] = {
 LEFT_OUT = {
     *("after", "history", "store", "parent", "expected_head", "policy", "reason", "system", "assistant"),
     *("of", "idempotency-key", "if-match", "accept", "prefer", "last-event-id", "key", "login"),
+    *("actor", "action", "object", "from", "to"),
 }
 """What stays out of the requests: it can name nothing of others, or would be refused before the id is looked at."""
 

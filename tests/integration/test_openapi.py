@@ -63,7 +63,7 @@ async def test_every_answer_is_typed_or_a_stream_or_a_file(document: dict[str, A
                 assert status == "204" or "text/event-stream" in kinds, f"{name} {status}: {kinds}"
 
 
-FREE = {"metadata", "state", "args", "tool_trace", "series", "rows", "data", "payload"}
+FREE = {"details", "names", "metadata", "state", "args", "tool_trace", "series", "rows", "data", "payload"}
 """Fields that hold what somebody else decides."""
 
 

@@ -1,4 +1,4 @@
-"""The jobs that purge what was deleted and obey retention: after a while, again and again, whatever goes wrong in
+"""The jobs that purge what was deleted, obey retention and keep the audit log: again and again, whatever goes wrong in
 between."""
 
 import asyncio
@@ -14,9 +14,10 @@ from threadkeep.background import supervised
 from threadkeep.conversation.entry import Status
 from threadkeep.conversation.ids import new_id
 from threadkeep.errors import ConversationNotFound, StoreBusy
-from threadkeep.jobs import KEPT_SECONDS, obey_daily, purge_deleted
+from threadkeep.jobs import KEPT_SECONDS, keep_audit, obey_daily, purge_deleted
 from threadkeep.retention.rules import Retention
 from threadkeep.retention.run import RetentionRunner
+from threadkeep.store.audit import PRUNED, Act, Head
 from threadkeep.store.base import MAX_BYTES
 from threadkeep.store.memory import MemoryStore
 from threadkeep.testing.clock import FakeClock
@@ -135,3 +136,29 @@ async def test_retention_is_obeyed_again_and_again_and_a_failure_is_told_and_tri
             await asyncio.sleep(0)
     job.cancel()
     assert "retention failed and is tried again" in caplog.text
+
+
+async def test_old_records_of_every_tenant_are_pruned_also_if_the_log_of_one_is_damaged(
+    clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = MemoryStore(clock, new_id, MAX_BYTES)
+    for tenant in ("acme", "broken", "umbrella"):
+        await store.audit.append(tenant, Act(at=clock(), action="key.created", object="key:one"))
+    read_head, rounds = store.audit.head, asyncio.Semaphore(0)
+
+    async def head(tenant: str) -> Head:
+        if tenant == "acme":
+            rounds.release()
+        if tenant == "broken":
+            raise StoreBusy
+        return await read_head(tenant)
+
+    store.audit.head = head  # type: ignore[method-assign]
+    clock.advance(timedelta(days=30).total_seconds())
+    working = asyncio.create_task(keep_audit(store, 29, every=0, clock=clock))
+    for _ in range(3):
+        await rounds.acquire()
+    working.cancel()
+    for tenant, actions in (("acme", [PRUNED]), ("broken", ["key.created"]), ("umbrella", [PRUNED])):
+        assert [record.act.action for record in await store.audit.read(tenant)] == actions
+    assert "broken" in caplog.text

@@ -118,6 +118,7 @@ async def _serve(settings: Settings, listener: socket.socket, most_connections: 
         max_history_length=settings.max_history_length,
         count=load_counter(settings.token_counter),
         tool_timeout=settings.tool_timeout,
+        audit_days=settings.audit_days,
         admission=Admission(user_turns=settings.user_turns, tenant_turns=settings.tenant_turns),
         observers=(metrics, TurnLog(content=settings.log_content), *telemetry),
         models=settings.models,

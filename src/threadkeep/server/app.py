@@ -35,6 +35,7 @@ from threadkeep.server.page import PageFiles, page_routes, unknown_page
 from threadkeep.server.problems import DESCRIBED, answer_with_problems
 from threadkeep.server.routes.about import about_routes
 from threadkeep.server.routes.admin import admin_routes
+from threadkeep.server.routes.audit import audit_routes
 from threadkeep.server.routes.conversations import conversation_routes
 from threadkeep.server.routes.events import event_routes
 from threadkeep.server.routes.export import export_routes
@@ -109,6 +110,7 @@ def create_app(conversations: Conversations, settings: Settings, metrics: Server
         about_routes,
         admin_routes,
         retention_routes,
+        audit_routes,
     ):
         app.include_router(routes(conversations), dependencies=[Depends(within_rate)])
     for dialect in dialect_routes(conversations, settings):

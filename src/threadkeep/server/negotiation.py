@@ -12,6 +12,7 @@ from threadkeep.server.middleware.headers import HttpMiddleware
 
 STREAM = "text/event-stream"
 JSON = "application/json"
+LINES = "application/jsonl"
 
 
 def wants_stream(accept: str) -> bool:
@@ -21,6 +22,12 @@ def wants_stream(accept: str) -> bool:
     """
     welcome = _weights(accept)
     return welcome.get(STREAM, 0.0) > 0 and welcome[STREAM] >= welcome.get(JSON, 0.0)
+
+
+def wants_lines(accept: str) -> bool:
+    """Whether `Accept` names JSON Lines with a q-value above 0 and no lower than that of JSON."""
+    welcome = _weights(accept)
+    return welcome.get(LINES, 0.0) > 0 and welcome[LINES] >= welcome.get(JSON, 0.0)
 
 
 def wants_no_wait(prefer: str) -> bool:

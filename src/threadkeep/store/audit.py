@@ -8,7 +8,7 @@ breaks no chain. What is hashed, folded and verified is decided here, once for a
 import hmac
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -172,6 +172,13 @@ class AuditLog(ABC):
         rows = await self._rows(check_id(tenant), replace(wanted, actor=actor, object=concerned), limit)
         return tuple(Audited(seq=row.seq, hash=row.hash, act=row.act) for row in rows)
 
+    async def walk(self, tenant: str, wanted: Wanted) -> AsyncIterator[Audited]:
+        """Yield all records that are wanted, page by page."""
+        while found := await self.read(tenant, wanted, limit=PAGE):
+            for record in found:
+                yield record
+            wanted = replace(wanted, after=found[-1].seq)
+
     async def head(self, tenant: str) -> Head:
         """Return the newest record; `START` if there is none."""
         newest = await self._rows(check_id(tenant), Wanted(newest_first=True), 1)
@@ -267,11 +274,6 @@ def _json(value: object) -> str:
 def at_text(moment: datetime) -> str:
     """Return a moment as text that sorts like the moments do."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
-
-
-def signature(head: Head, tenant: str, key: bytes) -> str:
-    """Return what only those who have the key can make of a head."""
-    return hmac.digest(key, _json([tenant, head.seq, head.hash]).encode(), "sha256").hex()
 
 
 class _Chain:

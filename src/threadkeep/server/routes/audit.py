@@ -1,0 +1,108 @@
+"""The audit log, for administrators of a tenant: who did what, to what, when and from where."""
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request
+from starlette.responses import StreamingResponse
+
+from threadkeep.conversation.cursor import MAX_SEQ
+from threadkeep.conversation.value import Moment
+from threadkeep.conversations import Conversations
+from threadkeep.server.identity.guards import Admin
+from threadkeep.server.limits import room_for_export
+from threadkeep.server.negotiation import LINES, wants_lines
+from threadkeep.server.responses import Shown
+from threadkeep.store.audit import PAGE, USER, Audited, Wanted
+
+
+class ShownAct(Shown):
+    """A record. A person is `user:` and a pseudonym; `hash` holds it and the record before it together."""
+
+    seq: int
+    at: Moment
+    actor: str
+    action: str
+    object: str
+    details: dict[str, Any]
+    address: str
+    request: str
+    hash: str
+
+    @classmethod
+    def of(cls, record: Audited) -> "ShownAct":
+        """Return a record as it is shown."""
+        return cls(seq=record.seq, hash=record.hash, **record.act.model_dump())
+
+
+class AuditPage(Shown):
+    """Records, the newest first, the names of the people in them who are still known, by pseudonym, and where the next
+    page begins."""
+
+    data: list[ShownAct]
+    names: dict[str, str]
+    next: int | None
+
+
+Filter = Annotated[str | None, Query(max_length=300)]
+
+
+def _filtered(
+    actor: Filter = None,
+    action: Filter = None,
+    object: Filter = None,  # noqa: A002 - what the parameter is called
+    since: Annotated[datetime | None, Query(alias="from")] = None,
+    until: Annotated[datetime | None, Query(alias="to")] = None,
+) -> Wanted:
+    return Wanted(actor=actor, actions=(action,) if action else (), object=object, since=since, until=until)
+
+
+def audit_routes(conversations: Conversations) -> APIRouter:
+    router = APIRouter(prefix="/v1", tags=["administration"])
+
+    @router.get(
+        "/audit",
+        response_model=AuditPage,
+        dependencies=[Depends(room_for_export)],
+        responses={200: {"content": {LINES: {}}}},
+        summary="Who did what: a page, or all of it as JSON Lines",
+    )
+    async def read(
+        request: Request,
+        who: Admin,
+        filtered: Annotated[Wanted, Depends(_filtered)],
+        limit: Annotated[int, Query(ge=1, le=PAGE)] = 100,
+        after: Annotated[int | None, Query(ge=1, le=MAX_SEQ)] = None,
+    ) -> Any:
+        tenant = who.scope.tenant
+        await conversations.record(tenant, "audit.read", f"tenant:{tenant}")
+        if wants_lines(request.headers.get("accept", "")):
+            return StreamingResponse(_lines(conversations, tenant, replace(filtered, after=after)), media_type=LINES)
+        wanted = replace(filtered, after=after, newest_first=True)
+        found = await conversations.audit.read(tenant, wanted, limit=limit)
+        data = [ShownAct.of(record) for record in found]
+        return AuditPage(
+            data=data,
+            names=await _names(conversations, tenant, data),
+            next=data[-1].seq if len(data) == limit and data[-1].seq > 1 else None,
+        )
+
+    return router
+
+
+async def _lines(conversations: Conversations, tenant: str, wanted: Wanted) -> AsyncIterator[str]:
+    """Yield all records, the oldest first."""
+    async for record in conversations.audit.walk(tenant, wanted):
+        yield json.dumps(ShownAct.of(record).model_dump(mode="json"), ensure_ascii=False) + "\n"
+
+
+async def _names(conversations: Conversations, tenant: str, shown: Sequence[ShownAct]) -> dict[str, str]:
+    """Return who is meant by pseudonyms: those who have conversations or a key. Of who was erased nothing is left."""
+    named = {text for act in shown for text in (act.actor, act.object, *act.details.values()) if isinstance(text, str)}
+    keys = await conversations.keyring.all(tenant)
+    known = {*await conversations.users(tenant), *(key.scope.user for key in keys)}
+    aliases = {conversations.audit.alias(tenant, f"{USER}{user}"): user for user in sorted(known)}
+    return {alias: user for alias, user in aliases.items() if alias in named}

@@ -1,0 +1,256 @@
+"""The audit log from outside: `GET /v1/audit`, `threadkeep audit`, and whatever is done to its table or file."""
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from tests.integration.serving import assert_problem, serving
+from threadkeep.cli.main import main
+from threadkeep.conversation.api_key import KeyRole
+from threadkeep.runtime import open_store
+from threadkeep.store.audit import Act, Head
+from threadkeep.testing.clock import FakeClock
+from threadkeep.testing.samples import ADA, new
+
+
+async def test_an_administrator_reads_the_acts_of_the_tenant_in_pages_and_by_what_is_asked() -> None:
+    async with serving(auth="keys") as server:
+        client = server.client
+        _, ada = await server.key("acme", "ada")
+        _, root = await server.key("acme", "root", KeyRole.ADMIN)
+        _, other = await server.key("globex", "root", KeyRole.ADMIN)
+        made = [(await client.post("/v1/conversations", json={}, headers=ada)).json()["id"] for _ in range(3)]
+        for id in made:
+            headers = {**ada, "X-Request-Id": f"delete-{id}"}
+            assert (await client.delete(f"/v1/conversations/{id}", headers=headers)).status_code == 204
+        assert_problem(await client.get("/v1/audit", headers=ada), 403, "not_allowed")
+        page = (
+            await client.get("/v1/audit", params={"action": "conversation.deleted", "limit": 2}, headers=root)
+        ).json()
+        assert [act["object"] for act in page["data"]] == [f"conversation:{id}" for id in reversed(made[1:])]
+        newest = page["data"][0]
+        assert page["names"] == {newest["actor"]: "ada"}
+        assert (newest["address"], newest["request"]) == ("127.0.0.1", f"delete-{made[2]}")
+        asked = {"action": "conversation.deleted", "after": page["next"]}
+        rest = (await client.get("/v1/audit", params=asked, headers=root)).json()
+        assert [act["object"] for act in rest["data"]] == [f"conversation:{made[0]}"]
+        assert rest["next"] is None
+        for wanted, count in (
+            ({"actor": "user:ada"}, 4),
+            ({"object": f"conversation:{made[1]}"}, 1),
+            ({"from": "2099-01-01T00:00:00Z"}, 0),
+            ({"to": newest["at"], "actor": newest["actor"]}, 2),
+        ):
+            found = (await client.get("/v1/audit", params=wanted, headers=root)).json()["data"]
+            assert len(found) == count, wanted
+        assert [act["action"] for act in (await client.get("/v1/audit", headers=other)).json()["data"]] == [
+            "audit.read"
+        ]
+        for bad in ({"limit": 0}, {"after": "x"}, {"from": "yesterday"}):
+            assert_problem(await client.get("/v1/audit", params=bad, headers=root), 422, "invalid_request")
+
+
+async def test_json_lines_are_all_records_oldest_first_and_hold_what_is_needed_to_verify_them() -> None:
+    async with serving(auth="keys") as server:
+        _, root = await server.key("acme", "root", KeyRole.ADMIN)
+        for _ in range(3):
+            await server.client.get("/v1/admin/usage", headers=root)
+        answer = await server.client.get("/v1/audit", headers={**root, "Accept": "application/jsonl"})
+        assert answer.headers["content-type"].startswith("application/jsonl")
+        lines = [json.loads(line) for line in answer.text.splitlines()]
+        assert [line["seq"] for line in lines] == [1, 2, 3, 4]
+        assert [line["action"] for line in lines] == ["usage.read"] * 3 + ["audit.read"]
+        head = await server.conversations.audit.head("acme")
+        assert lines[-1]["hash"] == head.hash
+
+
+async def test_nothing_that_people_say_or_are_called_is_in_the_log(tmp_path: Path) -> None:
+    async with serving(f"files:///{tmp_path / 'data'}", auth="keys") as server:
+        _, ada = await server.key("acme", "ada-lovelace")
+        _, root = await server.key("acme", "root", KeyRole.ADMIN)
+        id = (await server.client.post("/v1/conversations", json={"title": "canary"}, headers=ada)).json()["id"]
+        await server.client.post(f"/v1/conversations/{id}/messages", json={"content": "canary"}, headers=ada)
+        await server.client.patch(f"/v1/conversations/{id}", json={"status": "completed"}, headers=ada)
+        for path in (f"/v1/conversations/{id}/export", "/v1/export?of=tenant", "/v1/audit"):
+            assert (await server.client.get(path, headers=ada if "tenant" not in path else root)).status_code in (
+                200,
+                403,
+            )
+        await server.client.delete(f"/v1/conversations/{id}", headers=ada)
+        (written,) = [path.read_text() for path in tmp_path.rglob("audit.log") if "acme" in str(path)]
+        assert written.count("\n") >= 4
+        assert "canary" not in written
+        assert "lovelace" not in written
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'threadkeep.db'}"
+
+
+async def _filled(url: str, clock: FakeClock, count: int = 12, tenant: str = "acme") -> None:
+    store = await open_store(url, clock=clock)
+    for number in range(count):
+        clock.advance(3600)
+        act = Act(at=clock(), action="key.created", object=f"key:{number}", actor="operator", details={"times": number})
+        await store.audit.append(tenant, act)
+    await store.close()
+
+
+def _audit(store: str, *arguments: str) -> int:
+    return main(["audit", *arguments, "--tenant", "acme", "--store", store])
+
+
+def test_what_is_done_at_the_command_line_is_on_record_and_listed(
+    store: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert main(["keys", "create", "--tenant", "acme", "--user", "ada", "--store", store]) == 0
+    assert main(["keys", "list", "--store", store]) == 0
+    id = capsys.readouterr().out.splitlines()[1].split()[0]
+    assert main(["keys", "revoke", id, "--store", store]) == 0
+    assert main(["export", "--tenant", "acme", "--store", store, str(tmp_path / "out.jsonl")]) == 0
+    capsys.readouterr()
+    assert _audit(store, "list", "--json") == 0
+    acts = [json.loads(line)["act"] for line in capsys.readouterr().out.splitlines()]
+    assert [(act["action"], act["object"]) for act in acts] == [
+        ("key.created", f"key:{id}"),
+        ("key.revoked", f"key:{id}"),
+        ("conversations.exported", "tenant:acme"),
+    ]
+    assert {act["actor"] for act in acts} == {"operator"}
+    assert _audit(store, "--act", "key.revoked", "--from", "2026-01-01") == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert f"operator  key.revoked  key:{id}" in line
+
+
+def test_a_signed_head_is_checked_and_one_of_another_key_tenant_or_log_is_refused(
+    store: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["keys", "create", "--tenant", "acme", "--user", "ada", "--store", store]) == 0
+    capsys.readouterr()
+    assert _audit(store, "head") == 0
+    kept = tmp_path / "head.json"
+    kept.write_text(capsys.readouterr().out)
+    assert _audit(store, "verify", "--head", str(kept)) == 0
+    assert "1 records" in capsys.readouterr().out
+    kept.write_text(kept.read_text().replace('"seq": 1', '"seq": 2'))
+    assert _audit(store, "verify", "--head", str(kept)) == 1
+    assert "was changed" in capsys.readouterr().err
+    monkeypatch.setenv("THREADKEEP_AUDIT_KEY", "another key, given by a setting")
+    assert _audit(store, "head") == 0
+    kept.write_text(capsys.readouterr().out)
+    assert _audit(store, "verify", "--head", str(kept)) == 0
+    assert main(["audit", "verify", "--tenant", "other", "--head", str(kept), "--store", store]) == 1
+    assert "another tenant" in capsys.readouterr().err
+    kept.write_text("{}")
+    assert _audit(store, "verify", "--head", str(kept)) == 1
+    assert "no head" in capsys.readouterr().err
+
+
+COLUMNS = ("seq", "at", "actor", "action", "object", "details", "address", "request", "hash")
+Change = Callable[[apsw.Connection, random.Random], None]
+
+
+def _change(db: apsw.Connection, chance: random.Random) -> None:
+    """Change a letter of a field, or the field as a whole."""
+    row, column = chance.randint(1, 12), chance.choice(COLUMNS[1:])
+    old = str(db.execute(f"SELECT {column} FROM audit WHERE seq = ?", (row,)).get)
+    place = chance.randrange(len(old) + 1)
+    text = old[:place] + chance.choice("0 ~xé\n") + old[place + chance.randint(0, 1) :]
+    if text != old:
+        db.execute(f"UPDATE audit SET {column} = ? WHERE seq = ?", (text, row))
+    else:
+        db.execute(f"UPDATE audit SET {column} = {column} || '!' WHERE seq = ?", (row,))
+
+
+def _remove(db: apsw.Connection, chance: random.Random) -> None:
+    first = chance.randint(1, 12)
+    db.execute("DELETE FROM audit WHERE seq BETWEEN ? AND ?", (first, first + chance.randint(0, 3)))
+
+
+def _cut(db: apsw.Connection, chance: random.Random) -> None:
+    db.execute("DELETE FROM audit WHERE seq > ?", (chance.randint(0, 11),))
+
+
+def _swap(db: apsw.Connection, chance: random.Random) -> None:
+    one, other = chance.sample(range(1, 13), 2)
+    for old, place in ((one, 99), (other, one), (99, other)):
+        db.execute("UPDATE audit SET seq = ? WHERE seq = ?", (place, old))
+
+
+def _close_up(db: apsw.Connection, chance: random.Random) -> None:
+    """Remove a record and give those after it its number."""
+    gone = chance.randint(1, 12)
+    db.execute("DELETE FROM audit WHERE seq = ?", (gone,))
+    for seq in range(gone + 1, 13):
+        db.execute("UPDATE audit SET seq = ? WHERE seq = ?", (seq - 1, seq))
+
+
+def _insert(db: apsw.Connection, chance: random.Random) -> None:
+    """Put a copy of a record at the end."""
+    columns = ", ".join(COLUMNS[1:])
+    db.execute(
+        f"INSERT INTO audit (tenant, seq, {columns}) SELECT tenant, 13, {columns} FROM audit WHERE seq = ?",
+        (chance.randint(1, 12),),
+    )
+
+
+async def test_a_thousand_random_changes_of_the_table_are_all_found(tmp_path: Path, store: str) -> None:
+    await _filled(store, FakeClock())
+    opened, chance = await open_store(store), random.Random(12)
+    kept = await opened.audit.head("acme")
+    assert (await opened.audit.verify("acme", kept)).breaks == ()
+    db = apsw.Connection(str(tmp_path / "threadkeep.db"))
+    db.set_busy_timeout(10_000)
+    rows = db.execute("SELECT * FROM audit").fetchall()
+    changes: tuple[Change, ...] = (_change, _change, _change, _remove, _cut, _swap, _close_up, _insert)
+    for number in range(1000):
+        change = changes[number % len(changes)]
+        with db:
+            change(db, chance)
+        found = (await opened.audit.verify("acme", kept)).breaks
+        assert found, f"number {number}, {change.__name__}"
+        assert all(said.startswith("record ") for said in found)
+        with db:
+            db.execute("DELETE FROM audit")
+            db.executemany(f"INSERT INTO audit VALUES ({', '.join('?' * len(rows[0]))})", rows)
+    assert (await opened.audit.verify("acme", kept)).breaks == ()
+    await opened.close()
+
+
+async def test_a_changed_record_is_told_by_its_number(tmp_path: Path, store: str) -> None:
+    await _filled(store, FakeClock())
+    with apsw.Connection(str(tmp_path / "threadkeep.db")) as db:
+        db.execute("UPDATE audit SET actor = 'system' WHERE seq = 7")
+    opened = await open_store(store)
+    (said,) = (await opened.audit.verify("acme")).breaks
+    assert said.startswith("record 7:")
+    await opened.close()
+
+
+async def test_a_damaged_line_of_a_file_is_told_by_its_number_and_nothing_is_added_to_it(tmp_path: Path) -> None:
+    url = f"files:///{tmp_path / 'data'}"
+    await _filled(url, FakeClock())
+    (path,) = tmp_path.rglob("audit.log")
+    lines = path.read_text().splitlines(keepends=True)
+    opened_anew: dict[str, Any] = {"cut": lines[3][:-9] + "\n", "spaced": lines[3].replace(",", ", ", 1)}
+    for name, line in opened_anew.items():
+        path.write_text("".join([*lines[:3], line, *lines[4:]]))
+        store = await open_store(url)
+        (said,) = (await store.audit.verify("acme")).breaks
+        assert "line 4" in said, name
+        await store.close()
+    path.write_text("".join(lines[:-1]) + lines[-1][:20])
+    store = await open_store(url)
+    assert (await store.audit.head("acme")).seq == 11
+    assert (await store.audit.verify("acme", Head(seq=12, hash=json.loads(lines[-1])[-1]))).breaks
+    await new(store, ADA, "hello", name="c")
+    await store.delete(ADA, "c")
+    assert (await store.audit.head("acme")).seq == 12
+    assert (await store.audit.verify("acme")).breaks == ()
+    await store.close()
