@@ -23,7 +23,8 @@ from threadkeep.llm.choice import Choice, choose_model
 from threadkeep.retention.rules import Retention
 from threadkeep.settings import Settings
 from threadkeep.store.base import MAX_BYTES, Store
-from threadkeep.store.spool.spooling import SpoolingStore, SpoolLimits
+from threadkeep.store.spool.kept import SpoolLimits
+from threadkeep.store.spool.spooling import SpoolingStore
 from threadkeep.tools.base import DEFAULT_TIMEOUT
 from threadkeep.tools.mcp import McpServer
 from threadkeep.tools.mcp.servers import McpServers
@@ -166,7 +167,7 @@ async def open_conversations(
         store = await open_store(store, max_bytes=hosting.max_bytes)
     published = PublishingStore(store)
     if isinstance(store, SpoolingStore):
-        store.drained = published.publish
+        store.kept.drained = published.publish
     servers = McpServers(mcp or {})
     await servers.start()
     deps = EngineDeps(

@@ -13,13 +13,17 @@ from httpx_sse import aconnect_sse
 from tests.database_proxy import before
 from tests.integration.serving import EVENTS, Server, serving
 from tests.postgres_server import PostgresServer, Urls
+from threadkeep.conversation.api_key import ApiKey, KeyRole, digest_of, new_secret
+from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.message import Message
-from threadkeep.runtime import SpoolSettings, open_spooling_store
+from threadkeep.conversation.turn import TurnState
+from threadkeep.errors import InvalidValue, LeaseLost, SpoolFull, StoreBusy, StoreUnavailable
+from threadkeep.runtime import SpoolSettings, migrate, open_spooling_store, open_store
 from threadkeep.store.base import Store
 from threadkeep.store.spool.spooling import SpoolingStore
 from threadkeep.store.values import Begin
-from threadkeep.testing.samples import ADA, MINUTE, answered, asked, key, new, settle
+from threadkeep.testing.samples import ADA, MINUTE, answered, asked, key, new, run, settle, texts_of
 from threadkeep.testing.stores import whole_log
 
 PATIENCE = 30
@@ -82,6 +86,211 @@ async def test_a_conversation_goes_on_while_the_database_is_silent_and_is_there_
         again = await store.create(ADA, NewConversation(title="born"), key=key("born"))
         assert (again.replayed, again.conversation.id, again.conversation.incomplete) == (True, born.id, False)
         assert await store.turns(ADA, name) == ()
+
+
+async def test_what_others_wrote_meanwhile_stays_beside_it_as_a_branch(postgres_database: Urls, tmp_path: Path) -> None:
+    other = await open_store(postgres_database.server)
+    async with before(postgres_database.server) as proxy, spooling(proxy.url(), tmp_path) as store:
+        name = await new(store, ADA, "one", "two")
+        proxy.fall_silent()
+        await answer(store, name, "here", "so")
+        await answer(other, name, "there", "too")
+        proxy.speak()
+        await until_well(store)
+    tree = await other.tree(ADA, name)
+    found = [texts_of(await other.newest(ADA, name, head=branch.head)) for branch in tree.branches()]
+    assert sorted(found) == [["one", "two", "here", "so"], ["one", "two", "there", "too"]]
+    assert await other.turns(ADA, name) == ()
+    await other.close()
+
+
+async def test_a_request_that_two_instances_spooled_is_one_message(postgres_database: Urls, tmp_path: Path) -> None:
+    async with (
+        before(postgres_database.server) as proxy,
+        spooling(proxy.url(), tmp_path / "a") as first,
+        spooling(proxy.url(), tmp_path / "b") as second,
+    ):
+        name = await new(first, ADA, "one", "two")
+        await second.get(ADA, name)
+        await second.newest(ADA, name)
+        proxy.fall_silent()
+        await answer(first, name, "three", "of the first", key=key("same"))
+        await answer(second, name, "three", "of the second", key=key("same"))
+        proxy.speak()
+        await until_well(first)
+        await until_well(second)
+        said = [text for *_, text in await places(first, name) if text]
+        assert sorted(said) == ["of the first", "of the second", "one", "three", "two"]
+
+
+async def test_a_message_to_a_conversation_that_is_not_known_here_waits_for_the_database(
+    postgres_database: Urls, tmp_path: Path
+) -> None:
+    other = await open_store(postgres_database.server)
+    name = await new(other, ADA, "one", "two")
+    async with before(postgres_database.server) as proxy, spooling(proxy.url(), tmp_path) as store:
+        proxy.fall_silent()
+        with pytest.raises(StoreUnavailable):
+            await store.newest(ADA, name)
+        assert (await run(store, name, "three")).lease is None
+        assert await store.start(ADA, name, "one", MINUTE) is None
+        assert [turn.state for turn in await store.turns(ADA, name)] == [TurnState.QUEUED]
+        proxy.speak()
+        await until_well(store)
+    assert await other.start(ADA, name, "two", MINUTE) is not None
+    assert texts_of(await other.newest(ADA, name)) == ["one", "two", "three"]
+    await other.close()
+
+
+async def test_turns_wait_if_they_are_told_to_and_nothing_is_deleted_meanwhile(
+    postgres_database: Urls, tmp_path: Path
+) -> None:
+    async with before(postgres_database.server) as proxy, spooling(proxy.url(), tmp_path, answers=False) as store:
+        name = await new(store, ADA, "one", "two")
+        proxy.fall_silent()
+        assert (await run(store, name, "three")).lease is None
+        assert await store.expired(MINUTE) == ()
+        with pytest.raises(StoreUnavailable):
+            await store.delete(ADA, name)
+        proxy.speak()
+        await until_well(store)
+        # Or the last write before the outage arrived after all, and its turn is nobody's until its lease ends.
+        assert [turn.number for turn in await store.turns(ADA, name)] == [3]
+
+
+async def test_a_spool_that_is_full_refuses_what_is_new(postgres_database: Urls, tmp_path: Path) -> None:
+    async with before(postgres_database.server) as proxy, spooling(proxy.url(), tmp_path, max_bytes=3000) as store:
+        name = await new(store, ADA, "one")
+        proxy.fall_silent()
+        begun = await run(store, name, "two")
+        assert begun.lease is not None
+        with pytest.raises(SpoolFull):
+            await run(store, name, "x" * 3000)
+        await settle(store, begun.lease, answered("y" * 3000))
+        proxy.speak()
+        await until_well(store)
+        assert [len(text) for text in texts_of(await store.newest(ADA, name))] == [3, 3, 3000]
+        await run(store, name, "x" * 3000)
+
+
+async def test_a_turn_that_runs_when_the_database_is_back_ends_before_its_conversation_goes_there(
+    postgres_database: Urls, tmp_path: Path
+) -> None:
+    async with before(postgres_database.server) as proxy, spooling(proxy.url(), tmp_path) as store:
+        name = await new(store, ADA, "one", "two")
+        proxy.fall_silent()
+        lease = (await run(store, name, "three")).lease
+        assert lease is not None
+        await store.write(lease, "m", 0, "fo")
+        proxy.speak()
+        async with asyncio.timeout(PATIENCE):
+            while (outage := store.outage()) is None or outage.is_down:  # noqa: ASYNC110 - no event
+                await asyncio.sleep(0.02)
+        assert (await run(store, name, "five")).lease is None
+        await store.write(lease, "m", 2, "ur")
+        await settle(store, lease, answered("four").model_copy(update={"id": "m"}))
+        await until_well(store)
+        assert await store.start(ADA, name, "one", MINUTE) is not None
+        assert texts_of(await store.newest(ADA, name)) == ["one", "two", "three", "four", "five"]
+
+
+async def test_a_process_that_is_started_anew_drains_what_the_last_one_left(
+    postgres_database: Urls, tmp_path: Path
+) -> None:
+    async with before(postgres_database.server) as proxy:
+        async with spooling(proxy.url(), tmp_path) as store:
+            name = await new(store, ADA, "one", "two")
+            proxy.fall_silent()
+            await answer(store, name, "three", "four", key=key("third"))
+            left = (await run(store, name, "five")).lease
+        assert left is not None
+        # The database is still silent, and the turn was left by a process that is gone.
+        async with spooling(proxy.url(), tmp_path) as store:
+            assert texts_of(await store.newest(ADA, name)) == ["one", "two", "three", "four", "five"]
+            (turn,) = await store.expired(MINUTE)
+            taken = await store.take(turn, "another", MINUTE)
+            with pytest.raises(LeaseLost):
+                await settle(store, left, answered("too late"))
+            await settle(store, taken, answered("six"))
+            proxy.speak()
+            await until_well(store)
+            begin = Begin(message=asked("three"), owner="one", lease_for=MINUTE, key=key("third"))
+            assert (await store.begin(ADA, name, begin)).replayed
+            assert texts_of(await store.newest(ADA, name)) == ["one", "two", "three", "four", "five", "six"]
+
+
+@pytest.mark.parametrize("every", [3, 5, 7, 11])
+async def test_a_drain_that_is_cut_again_and_again_writes_everything_once(
+    postgres_database: Urls, tmp_path: Path, every: int
+) -> None:
+    async with before(postgres_database.server) as proxy, spooling(proxy.url(), tmp_path) as store:
+        names = [await new(store, ADA, "one", "two") for _ in range(3)]
+        proxy.fall_silent()
+        for name in names:
+            await answer(store, name, "three", "four", key=key(f"third of {name}"))
+            await answer(store, name, "five", "six")
+        proxy.cut_often(every)
+        proxy.speak()
+        async with asyncio.timeout(PATIENCE):
+            while proxy.cuts < 5 and store.outage():  # noqa: ASYNC110 - no event
+                await asyncio.sleep(0.01)
+        assert proxy.cuts > 0
+        proxy.cut_often(0)
+        await until_well(store)
+        for name in names:
+            said = [text for *_, text in await places(store, name) if text]
+            assert said == ["one", "two", "three", "four", "five", "six"]
+
+
+async def test_who_was_let_in_before_is_let_in_during_an_outage(postgres_database: Urls, tmp_path: Path) -> None:
+    async with before(postgres_database.server) as proxy, spooling(proxy.url(), tmp_path) as store:
+        digest = digest_of(secret := new_secret())
+        made = ApiKey(id="k", digest=digest, hint=secret[:9], scope=ADA, role=KeyRole.USER, created_at=utc_now())
+        await store.keyring.add(made)
+        assert await store.keyring.find(digest) == made
+        proxy.fall_silent()
+        assert await store.keyring.find(digest) == made
+        with pytest.raises(StoreUnavailable):
+            await store.keyring.find(digest_of("tk_stranger"))
+        with pytest.raises(StoreUnavailable):
+            await store.keyring.revoke("k", utc_now())
+
+
+async def test_a_database_that_may_only_be_read_is_an_outage(
+    postgres_server: PostgresServer, postgres_database: Urls, tmp_path: Path
+) -> None:
+    database = postgres_database.owner.partition("?")[0].rpartition("/")[2]
+    async with spooling(postgres_database.server, tmp_path) as store:
+        name = await new(store, ADA, "one", "two")
+        postgres_server.execute(f"ALTER DATABASE {database} SET default_transaction_read_only = on")
+        postgres_server.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'")
+        await answer(store, name, "three", "four")
+        assert store.outage() is not None
+        postgres_server.execute(f"ALTER DATABASE {database} RESET default_transaction_read_only")
+        await until_well(store)
+        assert texts_of(await store.newest(ADA, name)) == ["one", "two", "three", "four"]
+
+
+async def test_a_spool_is_for_one_database_and_for_one_process(
+    postgres_server: PostgresServer, postgres_database: Urls, tmp_path: Path
+) -> None:
+    async with before(postgres_database.server) as proxy:
+        async with spooling(proxy.url(), tmp_path) as store:
+            with pytest.raises(StoreBusy):
+                await open_spooling_store(proxy.url(), SpoolSettings(folder=tmp_path))
+            name = await new(store, ADA, "one", "two")
+            proxy.fall_silent()
+            await answer(store, name, "three", "four")
+        proxy.speak()
+        urls = postgres_server.fresh_database(migrated=False)
+        await migrate(urls.owner)
+        another = urls.server
+        with pytest.raises(InvalidValue):
+            await open_spooling_store(another, SpoolSettings(folder=tmp_path))
+        async with spooling(proxy.url(), tmp_path) as store:
+            await until_well(store)
+        async with spooling(another, tmp_path) as store:
+            assert store.outage() is None
 
 
 @pytest.fixture

@@ -99,7 +99,9 @@ class Copy:
             case Append() | Begin():
                 head = None if self.base == BLIND else self.into(value.expected_head)
                 moved = replace(value, parent=self.into(value.parent), expected_head=head)
-                return replace(moved, lease=self.into(moved.lease)) if isinstance(moved, Append) else moved
+                if isinstance(moved, Append):
+                    return replace(moved, lease=self.into(moved.lease))
+                return replace(moved, waits=moved.waits or not self.answers)
             case Lease():
                 return value.model_copy(update={"turn": value.turn - self.shift})
             case Turn():

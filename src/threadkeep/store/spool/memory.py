@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from threadkeep.conversation.conversation import Conversation, NewConversation
-from threadkeep.conversation.entry import Entry, Update
+from threadkeep.conversation.entry import Entry, HeadChoice, Update
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import TurnChange
@@ -123,7 +123,8 @@ def _import(conversation: Conversation, copy: Copy, known: dict[int, Entry]) -> 
 
 
 def _kept(conversation: Conversation, copy: Copy, seq: int, known: dict[int, Entry]) -> Entry:
-    """Return an entry as the spool numbers it. What is not known, or was said of the whole, leaves an empty remark."""
+    """Return an entry as the spool numbers it. What is not known, or was said of the whole, leaves an empty remark; the
+    last one that was seen tells the head."""
     entry = known.get(seq)
 
     def number(outside: int | None, *, on_branch: bool = False) -> int | None:
@@ -133,7 +134,17 @@ def _kept(conversation: Conversation, copy: Copy, seq: int, known: dict[int, Ent
         return outside - copy.shift if is_known and outside is not None else None
 
     body = entry.body if entry is not None else Update()
-    if isinstance(body, Update):
+    head = number(conversation.head, on_branch=True)
+    if entry is None and seq == conversation.entries and head is not None:
+        entry = Entry.trusted(
+            conversation=conversation.id,
+            seq=seq,
+            parent=conversation.head,
+            turn=None,
+            created_at=conversation.updated_at,
+            body=(body := HeadChoice()),
+        )
+    elif isinstance(body, Update):
         body = Update()
     elif isinstance(body, TurnChange):
         body = body.model_copy(update={"parent": number(body.parent, on_branch=True)})

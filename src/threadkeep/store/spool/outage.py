@@ -52,7 +52,7 @@ class OutageWatch:
 
     def fall(self, why: StoreError) -> None:
         """Take note that the database is away, and look after it from now on."""
-        if not self.is_down:
+        if self.since is None:
             logger.warning("the database is away, what is sent is kept in the spool: %s", why)
         self.is_down = True
         self.look()
