@@ -23,7 +23,8 @@ from threadkeep.llm.choice import Choice, choose_model
 from threadkeep.retention.rules import Retention
 from threadkeep.settings import Settings
 from threadkeep.store.base import MAX_BYTES, Store
-from threadkeep.store.spool.kept import SpoolLimits
+from threadkeep.store.spool.copies import Copy
+from threadkeep.store.spool.kept import SpoolLimits, copies_in
 from threadkeep.store.spool.spooling import SpoolingStore
 from threadkeep.tools.base import DEFAULT_TIMEOUT
 from threadkeep.tools.mcp import McpServer
@@ -101,10 +102,11 @@ async def open_spooling_store(
     from threadkeep.store.spool.file import SpoolFile
 
     kept = await SpoolFile.open_in(spool.folder, clock, ids, max_bytes)
+    opened: list[Store] = [kept]
     away: StoreUnavailable | None = None
     try:
         try:
-            database = await open_store(url, clock=clock, ids=ids, max_bytes=max_bytes)
+            opened.append(database := await open_store(url, clock=clock, ids=ids, max_bytes=max_bytes))
         except StoreUnavailable as error:
             from threadkeep.store.postgres.store import PostgresStore
 
@@ -113,8 +115,32 @@ async def open_spooling_store(
             await kept.belong_to(await database.keyring.secret())
         return await SpoolingStore.open(database, kept, clock, ids, spool, away)
     except BaseException:
-        await kept.close()
+        for each in opened:
+            await each.close()
         raise
+
+
+async def list_spool(folder: Path) -> list[Copy]:
+    """Return the conversations in a spool that have something which is not in the database; also while it is used."""
+    from threadkeep.store.spool.file import spool_path
+    from threadkeep.store.sqlite.store import SqliteStore
+
+    if not spool_path(folder).exists():
+        raise InvalidValue(f"There is no spool in {folder}.")
+    spool = await SqliteStore.open(spool_path(folder), utc_now, new_id, MAX_BYTES)
+    try:
+        return [copy async for copy in copies_in(spool) if copy.is_spooled]
+    finally:
+        await spool.close()
+
+
+async def drain_spool(url: str, spool: SpoolSettings) -> int:
+    """Write what a spool holds to its database, and return how many conversations; StoreUnavailable if it is away."""
+    store = await open_spooling_store(url, spool)
+    try:
+        return await store.drain()
+    finally:
+        await store.close()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,13 +2,15 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from threadkeep.conversation.conversation import Conversation, NewConversation
+from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.idempotency import IdempotencyKey
+from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, Turn, TurnState
 from threadkeep.errors import KeyReused, SpoolFull, StoreError, ThreadkeepError
@@ -54,20 +56,11 @@ class KeptConversations:
         """Take up what an earlier process has left."""
         for tenant in await self._spool.tenants():
             self.bytes += (await self._spool.statistics(tenant)).bytes
-            after: str | None = None
-            while True:
-                page = await self._spool.list_tenant(tenant, limit=MAX_LIMIT, after=after)
-                for item in page.items:
-                    await self._take_over(await self._spool.get(item.scope, item.id))
-                if (after := page.next) is None:
-                    break
-
-    async def _take_over(self, kept: Conversation) -> None:
-        copy = Copy.of(kept)
-        if copy.last < copy.base:  # the process ended while it was made, before anything was acknowledged
-            await self._spool.delete(copy.scope, copy.id)
-        else:
-            self.copies[copy.place] = copy
+        async for copy in copies_in(self._spool):
+            if copy.last < copy.base:  # the process ended while it was made, before anything was acknowledged
+                await self._spool.delete(copy.scope, copy.id)
+            else:
+                self.copies[copy.place] = copy
 
     # Which there are
 
@@ -152,14 +145,17 @@ class KeptConversations:
 
     # How they leave
 
-    async def drain(self, copy: Copy) -> bool:
-        """Bring a copy into the database; return whether it is there, or a turn that runs must end before."""
+    async def drain(self, copy: Copy, *, is_left: bool = False) -> bool:
+        """Bring a copy into the database; return whether it is there, or a turn that runs must end before. One that is
+        left, because nobody runs turns here any more, is taken up there."""
         async with copy.lock:
             if self.copies.get(copy.place) is not copy:
                 return True
             turns = await self._spool.turns(copy.scope, copy.id)
-            if any(turn.state is TurnState.RUNNING for turn in turns):
-                return False
+            if running := [turn for turn in turns if turn.state is TurnState.RUNNING]:
+                if not is_left:
+                    return False
+                await self._finish_text(running[0])
             draining = Draining(self._database, self._spool, copy)
             await draining.run()
             await self._spool.delete(copy.scope, copy.id)
@@ -169,6 +165,15 @@ class KeptConversations:
                 self.moves[copy.place] = self.moves.get(copy.place, 0) + 1
         self.drained(copy.scope, copy.id)
         return True
+
+    async def _finish_text(self, turn: Turn) -> None:
+        """Keep what was written of an answer as a message that was cut off."""
+        lease = await self._spool.take(turn, "nobody", timedelta(0))
+        last = (await self._spool.get(turn.scope, turn.conversation)).entries
+        draft = (await self._spool.log(turn.scope, turn.conversation, Cursor(seq=last))).draft
+        if draft is not None:
+            cut = Message(id=draft.message, role=Role.ASSISTANT, content=draft.text, status=MessageStatus.INTERRUPTED)
+            await self._spool.append(turn.scope, turn.conversation, Append(bodies=(cut,), lease=lease))
 
     async def drain_all(self) -> bool:
         """Drain every copy, the oldest first; return whether the spool is empty."""
@@ -184,6 +189,20 @@ class KeptConversations:
         self.bytes = 0
         await self._spool.purge(timedelta(0))
         return True
+
+
+async def copies_in(spool: Store) -> AsyncIterator[Copy]:
+    """Yield what a spool holds."""
+    for tenant in await spool.tenants():
+        items: list[Conversation] = []
+        after: str | None = None
+        while True:
+            page = await spool.list_tenant(tenant, limit=MAX_LIMIT, after=after)
+            items += page.items
+            if (after := page.next) is None:
+                break
+        for item in items:
+            yield Copy.of(await spool.get(item.scope, item.id))
 
 
 def _marked(new: NewConversation, copy: Copy) -> NewConversation:

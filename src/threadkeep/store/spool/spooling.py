@@ -110,6 +110,13 @@ class SpoolingStore(Store):
         await self.database.close()
         await self.spool.close()
 
+    async def drain(self) -> int:
+        """Write everything to the database now, by a process that runs no turns; return how many conversations."""
+        spooled = [copy for copy in self.kept.copies.values() if copy.is_spooled]
+        for copy in list(self.kept.copies.values()):
+            await self._drain(copy, is_left=True)
+        return len(spooled)
+
     async def ping(self) -> None:
         try:
             await self._watch.ask(self.database.ping)
@@ -173,8 +180,8 @@ class SpoolingStore(Store):
         self._memory.learn(scope, conversation, answer)
         return answer
 
-    async def _drain(self, copy: Copy) -> bool:
-        return await self._watch.ask(lambda: self.kept.drain(copy), is_slow=True)
+    async def _drain(self, copy: Copy, *, is_left: bool = False) -> bool:
+        return await self._watch.ask(lambda: self.kept.drain(copy, is_left=is_left), is_slow=True)
 
     # Conversations
 

@@ -1,0 +1,40 @@
+"""`threadkeep spool`: what an instance keeps on its disk because its database is away, and writing it there by hand.
+
+A server drains its own spool by itself. This is for one whose server is not started again.
+"""
+
+import argparse
+import asyncio
+
+from threadkeep.cli.trust import trusted_settings
+from threadkeep.errors import InvalidValue
+from threadkeep.runtime import SpoolSettings, drain_spool, list_spool, spool_settings
+
+
+def add_spool_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=["list", "drain"], help="show what is in the spool, or write it to its store")
+    parser.add_argument("--spool", metavar="FOLDER", help="the spool (default: the one that is set)")
+    parser.add_argument("--store", metavar="URL", help="the store that it belongs to (default: the one that is set)")
+
+
+def run_spool(arguments: argparse.Namespace) -> int:
+    settings = trusted_settings({"store": arguments.store, "spool_dir": arguments.spool})
+    spool = spool_settings(settings)
+    if spool is None:
+        raise InvalidValue("There is no spool: name it with --spool FOLDER.")
+    return asyncio.run(_list(spool) if arguments.action == "list" else _drain(settings.store, spool))
+
+
+async def _list(spool: SpoolSettings) -> int:
+    held = await list_spool(spool.folder)
+    for copy in held:
+        what = "new" if copy.is_new else f"{copy.last - copy.base} entries"
+        print(f"{copy.scope.tenant} {copy.scope.user} {copy.id} {what}")
+    if not held:
+        print(f"{spool.folder} is empty")
+    return 0
+
+
+async def _drain(url: str, spool: SpoolSettings) -> int:
+    print(f"{await drain_spool(url, spool)} conversation(s) are in the database now")
+    return 0
