@@ -71,7 +71,9 @@ def test_every_problem_that_only_the_server_knows_is_in_the_second_table() -> No
 def test_every_event_is_in_the_table() -> None:
     named = set(re.findall(r"^\| `([a-z]+\.[a-z]+)` \|", TEXT, re.MULTILINE))
     written = set(
-        re.findall(r'"((?:message|text|tool|block|state|conversation|turn)\.\w+)"', inspect.getsource(event_json))
+        re.findall(
+            r'"((?:message|text|reasoning|tool|block|state|conversation|turn)\.\w+)"', inspect.getsource(event_json)
+        )
     )
     assert named == written | MADE
 

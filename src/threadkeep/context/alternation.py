@@ -10,6 +10,7 @@ from dataclasses import replace
 from threadkeep.context.base import Working
 from threadkeep.context.marks import note, own
 from threadkeep.conversation.message import Message, Role
+from threadkeep.conversation.parts import Reasoning
 
 OPENING = note("the conversation goes on from here")
 UNANSWERED = note("no answer was given")
@@ -43,7 +44,16 @@ def _belong_together(first: Message, second: Message) -> bool:
 
 def _joined(first: Message, second: Message) -> Message:
     text = "\n\n".join(text for text in (first.content, second.content) if text)
-    return first.model_copy(update={"content": text, "tool_calls": second.tool_calls, "tokens": None})
+    # What was thought for the second stands before all of it: providers want an answer to begin with that.
+    thought = [part.model_copy(update={"at": 0}) for part in second.parts if isinstance(part, Reasoning)]
+    moved = [
+        part.model_copy(update={"at": len(text) - len(second.content) + part.at})
+        for part in second.parts
+        if not isinstance(part, Reasoning)
+    ]
+    others = [part for part in first.parts if not isinstance(part, Reasoning)]
+    parts = (*thought, *others, *moved)
+    return first.model_copy(update={"content": text, "parts": parts, "tool_calls": second.tool_calls, "tokens": None})
 
 
 def _answered(messages: list[Message]) -> list[Message]:

@@ -60,7 +60,8 @@ class Material:
     `turn` is the number of the current turn. `opening` are system messages that begin the branch: they stay when the
     rest is cut off. `recalled` are the entries that match the question, best first, from the whole branch: those that
     are in the window are left out here. `has_tools` tells whether the request defines tools, `tool_tokens` how many
-    tokens their definitions have. `count` counts tokens; `budget` is in its tokens.
+    tokens their definitions have. `model` is the name of the model that will be asked, `accepts` what it can look at as
+    `llm/base.py` tells it. `count` counts tokens; `budget` is in its tokens.
     """
 
     instructions: str
@@ -76,6 +77,8 @@ class Material:
     notes: tuple[str, ...] = ()
     has_tools: bool = True
     tool_tokens: int = 0
+    model: str = ""
+    accepts: frozenset[str] = frozenset()
     count: Counter
 
 

@@ -10,6 +10,7 @@ from itertools import pairwise, takewhile
 
 from threadkeep.context.base import Line, Working
 from threadkeep.context.marks import note, with_text
+from threadkeep.context.parts import for_model
 from threadkeep.conversation.entry import Entry, Summary
 from threadkeep.conversation.message import Message, Role
 
@@ -19,9 +20,9 @@ Turn = tuple[Line, ...]
 def history(working: Working) -> Working:
     """Take up the messages of the branch from the cut on."""
     material = working.material
-    return replace(
-        working, lines=tuple(lines_of(entry for entry in material.entries if entry.seq >= material.cut.first))
-    )
+    lines = lines_of(entry for entry in material.entries if entry.seq >= material.cut.first)
+    taken = (line.saying(for_model(line.message, material.model, material.accepts)) for line in lines)
+    return replace(working, lines=tuple(taken))
 
 
 def lines_of(entries: Iterable[Entry]) -> list[Line]:

@@ -23,10 +23,18 @@ def own(place: str, text: str, role: Role = Role.USER) -> Message:
 
 
 def with_text(message: Message, text: str) -> Message:
-    """Return the message with another text; what was counted for the former one does not count any more."""
+    """Return the message with another text; what was counted for the former one does not count any more. Parts that
+    stand in the text stay where they are in it."""
     if text == message.content:
         return message
-    return message.model_copy(update={"content": text, "tokens": None})
+    changed: dict[str, object] = {"content": text, "tokens": None}
+    if any(part.at for part in message.parts):
+        added = len(text) - len(message.content) if text.endswith(message.content) else 0
+        changed["parts"] = tuple(
+            part.model_copy(update={"at": min(part.at + added, len(text))}) if part.at else part
+            for part in message.parts
+        )
+    return message.model_copy(update=changed)
 
 
 CUT_OFF = note("this answer was cut off here")

@@ -11,6 +11,7 @@ from threadkeep.context.base import Counter, Line
 from threadkeep.context.blocks import old_text_of
 from threadkeep.context.history import Turn
 from threadkeep.context.marks import with_mark, with_text, without_mark
+from threadkeep.context.parts import without_reasoning
 from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall
 from threadkeep.text.excerpt import OLD, ends, head
 
@@ -18,11 +19,12 @@ LEAST = 24
 """How many characters are left of a result where not even the short forms fit."""
 
 
-def masked(line: Line, size: int = OLD) -> Line:
-    """Return the short form of a line. What a person said is never shortened here."""
+def masked(line: Line, size: int = OLD, *, is_newest: bool = False) -> Line:
+    """Return the short form of a line. What a person said is never shortened here, and the newest step of a turn keeps
+    what was thought for it."""
     match line.message.role:
         case Role.ASSISTANT:
-            return line.saying(_answer(line.message, size))
+            return line.saying(_answer(line.message if is_newest else without_reasoning(line.message), size))
         case Role.TOOL:
             return line.saying(with_text(line.message, _shortest(line.message.content, size)))
         case _:
@@ -79,7 +81,8 @@ def squeeze(turn: Turn, room: int, limit: int, count: Counter) -> tuple[Turn, in
         turn = _share_results(turn, room, count)
     for size in (OLD, LEAST):
         if size_of(turn, count) > room:
-            turn = tuple(masked(line, size) for line in turn)
+            newest = _newest_step(turn)
+            turn = tuple(masked(line, size, is_newest=place >= newest) for place, line in enumerate(turn))
     if size_of(turn, count) > room:
         turn = _without_oldest_steps(turn, room, count)
     return tuple(_question(line, limit, count) if line.opens else line for line in turn), boundary

@@ -12,9 +12,12 @@ from math import ceil
 from threadkeep.context.base import Counter
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message
+from threadkeep.conversation.parts import Attachment, Part, Reasoning
 
 MESSAGE, CALL = 4, 8
 """What a message, and what a tool call in it, takes beside its text."""
+PAYLOAD, IMAGE, AUDIO, FILE = 8, 1300, 500, 16
+"""Characters of encrypted reasoning a token; tokens of an image; bytes of a recording and of a document a token."""
 LEAST = 500
 """The smallest request, in tokens, that a counter is calibrated with."""
 BOUNDS = (0.75, 4.0)
@@ -68,7 +71,17 @@ def count_tokens(message: Message) -> int:
     if message.tokens is not None and message.tokens != four_characters_each(message):
         return message.tokens
     calls = sum(CALL + tokens_in(call.name + json.dumps(call.args, ensure_ascii=False)) for call in message.tool_calls)
-    return MESSAGE + tokens_in(message.content) + calls
+    return MESSAGE + tokens_in(message.content) + calls + sum(map(_tokens_of_part, message.parts))
+
+
+def _tokens_of_part(part: Part) -> int:
+    match part:
+        case Reasoning():
+            return tokens_in(part.text) + len(str(part.payload or "")) // PAYLOAD
+        case Attachment():
+            return IMAGE if part.type == "image" else (part.size or 0) // (AUDIO if part.type == "audio" else FILE)
+        case _:
+            return 0
 
 
 def four_characters_each(message: Message) -> int:

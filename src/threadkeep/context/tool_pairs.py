@@ -15,6 +15,7 @@ from typing import Any
 from threadkeep.context.base import Working
 from threadkeep.context.marks import note
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
+from threadkeep.conversation.parts import Part, Reasoning
 
 UNKNOWN = "outcome unknown: no result of this call was recorded; it may or may not have taken effect"
 MAX_CALLS = 128
@@ -73,10 +74,20 @@ def _steps(messages: Sequence[Message]) -> list[Message | _Step]:
 def _paired(step: _Step, taken: set[str]) -> list[Message]:
     ids = [_free_id(call.id, taken) for call in step.calls]
     calls = tuple(_legal(call, id) for call, id in zip(step.calls, ids, strict=True))
-    message = (
-        step.message if calls == step.message.tool_calls else step.message.model_copy(update={"tool_calls": calls})
-    )
+    message = step.message
+    if calls != message.tool_calls:
+        parts = _renamed(message.parts, {call.id: id for call, id in zip(step.calls, ids, strict=True)})
+        message = message.model_copy(update={"tool_calls": calls, "parts": parts})
     return [message, *(_result(step.results.get(place), id) for place, id in enumerate(ids))]
+
+
+def _renamed(parts: tuple[Part, ...], ids: dict[str, str]) -> tuple[Part, ...]:
+    """Return parts that name calls by their new ids; what belongs to a call that is left out goes with it."""
+    of_calls = (part for part in parts if not isinstance(part, Reasoning) or part.call is None or part.call in ids)
+    return tuple(
+        part.model_copy(update={"call": ids[part.call]}) if isinstance(part, Reasoning) and part.call else part
+        for part in of_calls
+    )
 
 
 def _legal(call: ToolCall, id: str) -> ToolCall:
@@ -142,12 +153,13 @@ def _as_text(message: Message, names: dict[str, str]) -> Message:
     if message.tool_result is not None:
         name = names[message.tool_result.tool_call_id]
         text = note(f"result of the tool {name}:\n{message.content}")
-        return Message(id=message.id, role=Role.USER, content=text)
+        return Message(id=message.id, role=Role.USER, content=text, parts=message.parts)
     if not message.tool_calls:
         return message
     texts = [message.content, *(_call(call) for call in message.tool_calls)]
     text = "\n\n".join(text for text in texts if text)
-    return message.model_copy(update={"content": text, "tool_calls": (), "tokens": None})
+    parts = tuple(part for part in message.parts if not isinstance(part, Reasoning))
+    return message.model_copy(update={"content": text, "tool_calls": (), "parts": parts, "tokens": None})
 
 
 def _call(call: ToolCall) -> str:

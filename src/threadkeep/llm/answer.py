@@ -36,6 +36,7 @@ class _Thought:
     ended: float
     texts: list[str] = field(default_factory=list)
     payload: dict[str, Any] | None = None
+    is_of_call: bool = False
 
 
 @dataclass
@@ -95,7 +96,8 @@ class Answer:
             thought.texts.append(reasoned.text)
         if reasoned.payload is not None:
             thought.payload = reasoned.payload
-            thought.call = thought.call if reasoned.call is None else reasoned.call
+            thought.is_of_call = reasoned.call is not None
+            thought.call = reasoned.call if thought.is_of_call else thought.call
         self._is_thinking = reasoned.payload is None
 
     def reasoning(self, model: str, calls: tuple[ToolCall, ...]) -> tuple[Reasoning, ...]:
@@ -118,14 +120,15 @@ class Answer:
 def _part(thought: _Thought, model: str, calls: tuple[ToolCall, ...]) -> Reasoning:
     whole = "".join(thought.texts)
     text = storable(without_marks(whole))
+    call = calls[thought.call].id if thought.call is not None and thought.call < len(calls) else None
     return Reasoning(
         text=text,
         at=thought.at,
         duration=round(thought.ended - thought.began, 3) if text else None,
         model=model,
-        # What was changed is not what the provider has signed.
-        payload=thought.payload if text == whole else None,
-        call=calls[thought.call].id if thought.call is not None and thought.call < len(calls) else None,
+        # What was changed is not what the provider has signed, nor is a call that is left out.
+        payload=thought.payload if text == whole and (call or not thought.is_of_call) else None,
+        call=call,
     )
 
 

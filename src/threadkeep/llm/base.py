@@ -5,7 +5,8 @@ raises is a `ModelError`, before or in the middle of the stream; an error that m
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
@@ -13,9 +14,10 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, ValidationError
 
 from threadkeep.conversation.message import Message, Usage
+from threadkeep.conversation.parts import Attachment
 from threadkeep.conversation.value import Text as ValidText
 from threadkeep.conversation.value import Value
-from threadkeep.errors import InvalidValue
+from threadkeep.errors import FileNotFound, InvalidValue
 
 trace_parent: ContextVar[str | None] = ContextVar("trace_parent", default=None)
 """The `traceparent` of the request whose turn runs, for providers; none unless traces are collected."""
@@ -81,16 +83,34 @@ class ToolSpec:
     parameters: dict[str, Any]
 
 
+FileReader = Callable[[str], Awaitable[bytes]]
+"""Returns the bytes of a file by its id; `FileNotFound` if there is no such file."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """One call of a model: the context, valid for every provider, the tools that it may call (maybe none), and options.
 
-    A model that cannot do what an option asks for raises ModelRefused; a scripted one has no use for them.
+    `read_file` gives the bytes of the files that are attached to messages. A model that cannot do what an option asks
+    for raises ModelRefused; a scripted one has no use for them.
     """
 
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
     options: ModelOptions = DEFAULTS
+    read_file: FileReader | None = None
+
+
+async def loaded_files(request: Request) -> dict[str, bytes]:
+    """Return the bytes of all files that are attached to the messages of a request, by their ids; not those that are
+    gone."""
+    loaded: dict[str, bytes] = {}
+    if request.read_file is not None:
+        parts = (part for message in request.messages for part in message.parts)
+        for name in {part.file for part in parts if isinstance(part, Attachment)}:
+            with suppress(FileNotFound):
+                loaded[name] = await request.read_file(name)
+    return loaded
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +164,8 @@ class Model(ABC):
     """The name that a user would write, such as `openai:gpt-5` or `demo`."""
     window: int = 128_000
     """How many tokens a request may have, answer included."""
+    accepts: frozenset[str] = frozenset()
+    """What it can look at beside text: `image`, `audio`, `pdf`; `tool image` and `tool pdf` in the result of a tool."""
     is_scripted: bool = False
     """Whether the answers come from a script. It is said wherever such a model speaks."""
 

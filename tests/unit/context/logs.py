@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 from threadkeep.context.base import Cut, Material, Policy, Window
 from threadkeep.context.tokens import count_tokens, four_characters_each
 from threadkeep.conversation.blocks import Narrative, RankedList
+from threadkeep.conversation.draft_text import without_marks
 from threadkeep.conversation.entry import Body, Entry, Summary
 from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall, ToolResult
+from threadkeep.conversation.parts import Attachment, Data, Part, Reasoning
 from threadkeep.conversation.state import StateChange
 
 START = datetime(2025, 1, 1, 12, 0, tzinfo=UTC)
@@ -93,7 +95,54 @@ _blocks = st.lists(
     max_size=2,
 ).map(tuple)
 _id = st.just("m")
-bodies = st.one_of(
+MODELS: dict[str, st.SearchStrategy[dict[str, str] | None]] = {
+    "anthropic:m": st.sampled_from([{"signature": "s"}, {"data": "d"}]),
+    "openai_responses:m": st.just({"id": "rs_1", "encrypted_content": "e"}),
+    "gemini:m": st.just({"signature": "s"}),
+    "openai:m": st.none(),
+    "mistral:m": st.none(),
+}
+"""Models by the provider whose rules they have, and what it wants back of their reasoning."""
+
+
+@st.composite
+def _thoughts(draw: st.DrawFn) -> Reasoning:
+    model = draw(st.sampled_from(sorted(MODELS)))
+    payload = draw(st.one_of(st.none(), MODELS[model], MODELS[model]))
+    text, call = draw(_texts.map(without_marks)), draw(st.one_of(st.none(), _ids)) if payload else None
+    is_of_call = model == "gemini:m"
+    return Reasoning(text=text, model=model, payload=payload if call or not is_of_call else None, call=call)
+
+
+_shown: st.SearchStrategy[Part] = st.one_of(
+    st.builds(
+        Attachment,
+        type=st.sampled_from(["image", "audio", "file"]),
+        file=st.just("f-1"),
+        media_type=st.sampled_from(["image/png", "application/pdf", "text/csv"]),
+        size=st.integers(0, 10_000),
+    ),
+    st.builds(Data, data=st.dictionaries(_texts, _texts, max_size=2)),
+    st.just(Part.model_validate({"type": "from_the_future", "x": 1})),
+)
+
+
+@st.composite
+def _with_parts(draw: st.DrawFn, messages: st.SearchStrategy[Message]) -> Message:
+    """Return a message with parts anywhere in its text, reasoning among them if an assistant speaks."""
+    message = draw(messages)
+    kinds = st.one_of(_shown, _thoughts(), _thoughts()) if message.role is Role.ASSISTANT else _shown
+    places = st.integers(0, len(message.content))
+    parts: list[Part] = []
+    for part in draw(st.lists(kinds, max_size=3)):
+        changed: dict[str, Any] = {"at": draw(places)}
+        if isinstance(part, Reasoning) and part.call and message.tool_calls:
+            changed["call"] = draw(st.sampled_from([call.id for call in message.tool_calls]))
+        parts.append(part.model_copy(update=changed))
+    return message.model_copy(update={"parts": tuple(parts)})
+
+
+_plain_bodies = st.one_of(
     st.builds(Message, id=_id, role=st.just(Role.USER), content=_texts, tokens=_tokens),
     st.builds(Message, id=_id, role=st.just(Role.SYSTEM), content=_texts),
     st.builds(
@@ -113,8 +162,8 @@ bodies = st.one_of(
         content=_texts,
         tool_result=st.builds(ToolResult, tool_call_id=_ids, error=st.one_of(st.none(), _texts)),
     ),
-    st.builds(StateChange, set=st.just({"a": 1})),
 )
+bodies = st.one_of(_plain_bodies, _with_parts(_plain_bodies), st.builds(StateChange, set=st.just({"a": 1})))
 policies = st.builds(
     Policy,
     window=st.sampled_from(Window),

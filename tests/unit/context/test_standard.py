@@ -5,14 +5,15 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unit.context.logs import assistant, cut_off, material, materials, told, tool, user
+from tests.unit.context.logs import MODELS, assistant, cut_off, material, materials, told, tool, user
 from threadkeep.context.base import Context, Material, run
 from threadkeep.context.marks import NO_CONTENT
 from threadkeep.context.standard import STANDARD
 from threadkeep.context.tokens import count_tokens
 from threadkeep.conversation.message import Message, Role
+from threadkeep.conversation.parts import Reasoning
 from threadkeep.llm.base import Request, ToolSpec
-from threadkeep.testing.providers import check_everywhere
+from threadkeep.testing.providers import PROVIDERS, check_everywhere
 from threadkeep.text.excerpt import OLD
 
 TOOLS = (ToolSpec(name="look", description="Look it up.", parameters={"type": "object", "properties": {}}),)
@@ -22,8 +23,8 @@ def request_of(material: Material) -> Request:
     return Request(messages=run(STANDARD, material).messages, tools=TOOLS if material.has_tools else ())
 
 
-def question_in(material: Material) -> str | None:
-    """Return the text of the current question, found in another way than the product finds it."""
+def question_in(material: Material) -> Message | None:
+    """Return the current question, found in another way than the product finds it."""
     asked = [
         entry
         for entry in material.entries
@@ -31,7 +32,7 @@ def question_in(material: Material) -> str | None:
     ]
     named = [entry for entry in asked if entry.turn == material.turn]
     chosen = named[0] if named else asked[-1] if asked else None
-    return None if chosen is None or not isinstance(chosen.body, Message) else chosen.body.content
+    return None if chosen is None or not isinstance(chosen.body, Message) else chosen.body
 
 
 @settings(max_examples=600, deadline=None)
@@ -40,16 +41,32 @@ def test_any_log_cut_anywhere_gives_a_request_that_all_providers_accept(material
     check_everywhere(request_of(material))
 
 
+@settings(max_examples=600, deadline=None)
+@given(
+    materials(),
+    st.sampled_from(sorted(MODELS)),
+    st.frozensets(st.sampled_from(["image", "audio", "pdf", "tool image"])),
+)
+def test_each_provider_accepts_what_it_gets_back_of_any_log_with_reasoning_of_many_models(
+    material: Material, model: str, accepts: frozenset[str]
+) -> None:
+    request = request_of(replace(material, model=model, accepts=accepts))
+    PROVIDERS[model.partition(":")[0]].check(request)
+    thoughts = [part for message in request.messages for part in message.parts if isinstance(part, Reasoning)]
+    assert {part.model for part in thoughts} <= {model}
+
+
 @settings(max_examples=200, deadline=None)
 @given(materials())
 def test_the_current_question_is_always_there(material: Material) -> None:
-    question = question_in(material)
-    if question is None:
+    asked = question_in(material)
+    if asked is None or (asked.parts and not asked.content.strip()):
         return
+    question = asked.content
     shown = question.replace("\x00", "\ufffd") if question.strip() else NO_CONTENT
     messages = run(STANDARD, material).messages
     assert any(shown[: OLD // 2] in message.content for message in messages if message.role is Role.USER)
-    if len(shown) <= OLD:
+    if len(shown) <= OLD and not asked.parts:
         assert any(shown in message.content for message in messages if message.role is Role.USER)
 
 

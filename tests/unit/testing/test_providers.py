@@ -1,13 +1,24 @@
 """The validators of providers' rules accept what is right and refuse every violation by the name of its rule."""
 
+import json
 from copy import deepcopy
 from typing import Any
 
 import pytest
 
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
+from threadkeep.conversation.parts import Reasoning
 from threadkeep.llm.base import ModelOptions, Request, ToolSpec
-from threadkeep.testing.providers import PROVIDERS, ProviderRefusal, anthropic, check_everywhere, gemini, openai
+from threadkeep.testing.providers import (
+    PROVIDERS,
+    ProviderRefusal,
+    anthropic,
+    check_everywhere,
+    gemini,
+    mistral,
+    openai,
+    openai_responses,
+)
 
 TOOLS = (ToolSpec(name="look", description="Look.", parameters={"type": "object", "properties": {}}),)
 
@@ -34,6 +45,8 @@ GOOD = Request(
     options=ModelOptions(temperature=0.5, top_p=0.9, max_tokens=100, stop=("END",), reasoning_effort="low"),
 )
 OPENAI = openai.body_of(GOOD)
+RESPONSES = openai_responses.body_of(GOOD)
+MISTRAL = mistral.body_of(GOOD)
 ANTHROPIC = anthropic.body_of(GOOD)
 GEMINI = gemini.body_of(GOOD)
 USER = {"role": "user", "content": "hello"}
@@ -61,7 +74,23 @@ def parts(role: str, *texts: str) -> dict[str, Any]:
     return {"role": role, "parts": [{"text": one} for one in texts]}
 
 
-OPENAI_VIOLATIONS = [
+def thinking(*thoughts: Reasoning) -> Request:
+    """Return a request in which an answer with tool calls was thought about."""
+    thought = GOOD.messages[5].model_copy(update={"parts": thoughts})
+    return Request(messages=(*GOOD.messages[:5], thought, *GOOD.messages[6:]), tools=TOOLS)
+
+
+CLAUDE = Reasoning(text="hm", payload={"signature": "s"}, model="claude")
+GPT = Reasoning(payload={"id": "rs_1", "encrypted_content": "e"}, model="gpt")
+FLASH = Reasoning(payload={"signature": "s"}, model="flash", call="c")
+UNFINISHED = Reasoning(text="hm", model="claude")
+THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "s"}
+ITEM = {"type": "reasoning", "summary": [], "encrypted_content": "e"}
+SAID = {"type": "message", "role": "user", "content": [{"type": "text", "text": "hello"}]}
+ANSWERED = {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "hi"}]}
+
+OPENAI_VIOLATIONS: list[tuple[str, Any]] = [
+    ("foreign", thinking(CLAUDE)),
     ("messages", changed(OPENAI, "messages", to=[])),
     ("messages", changed(OPENAI, "messages", to=[USER] * 2049)),
     ("role", changed(OPENAI, "messages", 0, "role", to="narrator")),
@@ -91,7 +120,56 @@ OPENAI_VIOLATIONS = [
     ("limit", changed(OPENAI, "max_completion_tokens", to=0)),
     ("last", changed(OPENAI, "messages", to=[USER, {"role": "assistant", "content": "x"}])),
 ]
-ANTHROPIC_VIOLATIONS = [
+RESPONSES_VIOLATIONS: list[tuple[str, Any]] = [
+    ("foreign", thinking(CLAUDE)),
+    ("foreign", thinking(GPT, GPT.model_copy(update={"model": "other"}))),
+    ("input", changed(RESPONSES, "input", to=[])),
+    ("item", changed(RESPONSES, "input", 1, to={"type": "item_reference", "id": "rs_1"})),
+    ("role", changed(RESPONSES, "input", 1, "role", to="narrator")),
+    ("system", changed(RESPONSES, "input", 1, "role", to="system")),
+    ("empty", changed(RESPONSES, "input", 1, "content", to=[])),
+    ("empty", changed(RESPONSES, "input", 1, "content", 0, "text", to=" ")),
+    ("text", changed(RESPONSES, "input", 1, "content", 0, "text", to="a\x00")),
+    ("answered", changed(RESPONSES, "input", 4, to=SAID)),
+    ("answered", changed(RESPONSES, "input", to=[*RESPONSES["input"][:-1], SAID])),
+    ("orphan", changed(RESPONSES, "input", 4, "call_id", to="z")),
+    ("id", changed(RESPONSES, "input", 2, "call_id", to="x" * 65)),
+    ("id", changed(RESPONSES, "input", 3, "call_id", to="a")),
+    ("name", changed(RESPONSES, "input", 2, "name", to="a.b")),
+    ("name", changed(RESPONSES, "tools", 0, "name", to="")),
+    ("arguments", changed(RESPONSES, "input", 2, "arguments", to="[1]")),
+    ("reasoning", changed(RESPONSES, "input", to=[SAID, {"type": "reasoning", "summary": []}, ANSWERED, SAID])),
+    ("following", changed(RESPONSES, "input", to=[SAID, ITEM, SAID])),
+    ("sampling", changed(RESPONSES, "stop", to=["."])),
+    ("limit", changed(RESPONSES, "max_output_tokens", to=1)),
+    ("last", changed(RESPONSES, "input", to=[SAID, ANSWERED])),
+]
+MISTRAL_VIOLATIONS: list[tuple[str, Any]] = [
+    ("foreign", thinking(CLAUDE)),
+    ("messages", changed(MISTRAL, "messages", to=[])),
+    ("system", changed(MISTRAL, "messages", 1, "role", to="system")),
+    ("empty", changed(MISTRAL, "messages", 1, "content", to=" ")),
+    ("either", changed(MISTRAL, "messages", 2, "content", to="I look.")),
+    ("text", changed(MISTRAL, "messages", 1, "content", to="a\x00")),
+    ("order", changed(MISTRAL, "messages", to=[USER, USER])),
+    ("order", changed(MISTRAL, "messages", to=[*MISTRAL["messages"], USER])),
+    ("answered", changed(MISTRAL, "messages", 4, to=DELETED)),
+    ("answered", changed(MISTRAL, "messages", 4, "tool_call_id", to="zzzzzzzzz")),
+    ("id", changed(MISTRAL, "messages", 2, "tool_calls", 0, "id", to="call_1")),
+    ("id", changed(MISTRAL, "messages", 2, "tool_calls", 1, "id", to=MISTRAL["messages"][2]["tool_calls"][0]["id"])),
+    ("name", changed(MISTRAL, "messages", 2, "tool_calls", 0, "function", "name", to="a.b")),
+    ("name", changed(MISTRAL, "tools", 0, "function", "name", to="")),
+    ("arguments", changed(MISTRAL, "messages", 2, "tool_calls", 0, "function", "arguments", to="[1]")),
+    ("sampling", changed(MISTRAL, "temperature", to=2.1)),
+    ("limit", changed(MISTRAL, "max_tokens", to=0)),
+    ("last", changed(MISTRAL, "messages", to=[USER, {"role": "assistant", "content": "x"}])),
+]
+ANTHROPIC_VIOLATIONS: list[tuple[str, Any]] = [
+    ("foreign", thinking(GPT)),
+    ("foreign", thinking(UNFINISHED)),
+    ("thinking", changed(ANTHROPIC, "messages", 3, "content", 0, to={"type": "thinking", "thinking": "hm"})),
+    ("thinking", changed(ANTHROPIC, "messages", 3, "content", 0, to={"type": "redacted_thinking"})),
+    ("thinking_place", changed(ANTHROPIC, "messages", 3, "content", 1, to=THOUGHT)),
     ("messages", changed(ANTHROPIC, "messages", to=[])),
     ("system", changed(ANTHROPIC, "system", to=" ")),
     ("role", changed(ANTHROPIC, "messages", 1, "role", to="system")),
@@ -121,7 +199,10 @@ ANTHROPIC_VIOLATIONS = [
 for _rule, _body in ANTHROPIC_VIOLATIONS:
     if _rule == "unique":
         _body["messages"][3]["content"][1]["id"] = _body["messages"][4]["content"][0]["tool_use_id"] = "a"
-GEMINI_VIOLATIONS = [
+GEMINI_VIOLATIONS: list[tuple[str, Any]] = [
+    ("foreign", thinking(GPT)),
+    ("signature", changed(GEMINI, "contents", 3, "parts", 1, "thoughtSignature", to="")),
+    ("signature", changed(GEMINI, "contents", 3, "parts", 0, "thoughtSignature", to="s")),
     ("contents", changed(GEMINI, "contents", to=[])),
     ("system", changed(GEMINI, "systemInstruction", "parts", 0, "text", to="")),
     ("role", changed(GEMINI, "contents", 2, "role", to="function")),
@@ -150,12 +231,31 @@ GEMINI_VIOLATIONS = [
     ("limit", changed(GEMINI, "generationConfig", to={"maxOutputTokens": 0})),
     ("last", changed(GEMINI, "contents", to=[parts("user", "a"), parts("model", "b")])),
 ]
-VIOLATIONS = {"openai": OPENAI_VIOLATIONS, "anthropic": ANTHROPIC_VIOLATIONS, "gemini": GEMINI_VIOLATIONS}
+VIOLATIONS = {
+    "openai": OPENAI_VIOLATIONS,
+    "openai_responses": RESPONSES_VIOLATIONS,
+    "anthropic": ANTHROPIC_VIOLATIONS,
+    "gemini": GEMINI_VIOLATIONS,
+    "mistral": MISTRAL_VIOLATIONS,
+}
 
 
 def test_a_right_request_is_accepted_everywhere() -> None:
     check_everywhere(GOOD)
     check_everywhere(Request(messages=(Message(role=Role.USER, content="hello"),)))
+
+
+@pytest.mark.parametrize(
+    ("provider", "thought", "sent"),
+    [
+        (anthropic, CLAUDE, '{"type": "thinking", "thinking": "hm", "signature": "s"}, {"type": "text"'),
+        (openai_responses, GPT, '{"type": "reasoning", "summary": [], "id": "rs_1", "encrypted_content": "e"}'),
+        (gemini, FLASH, '"thoughtSignature": "s"'),
+    ],
+)
+def test_reasoning_is_accepted_where_it_belongs(provider: Any, thought: Reasoning, sent: str) -> None:
+    provider.check(thinking(thought))
+    assert sent in json.dumps(provider.body_of(thinking(thought)))
 
 
 def test_options_are_sent_under_each_provider_s_own_names() -> None:
@@ -175,9 +275,10 @@ def test_options_are_sent_under_each_provider_s_own_names() -> None:
     ("provider", "rule", "body"),
     [(provider, rule, body) for provider, violations in VIOLATIONS.items() for rule, body in violations],
 )
-def test_each_violation_is_refused_by_the_name_of_its_rule(provider: str, rule: str, body: dict[str, Any]) -> None:
+def test_each_violation_is_refused_by_the_name_of_its_rule(provider: str, rule: str, body: Any) -> None:
+    check = PROVIDERS[provider].check if isinstance(body, Request) else PROVIDERS[provider].check_body
     with pytest.raises(ProviderRefusal) as refusal:
-        PROVIDERS[provider].check_body(body)
+        check(body)
     assert refusal.value.rule == rule
     assert PROVIDERS[provider].RULES.sentences[rule] in str(refusal.value)
 

@@ -1,10 +1,11 @@
 """Our messages as LangChain's and back, and LangChain's chunks of an answer as our deltas.
 
-Roles, text, tool calls and results come through without a loss. LangChain has no place for the rest of a message
-(blocks, usage, trace, status); it stays in the log.
+Roles, text, tool calls and results come through without a loss; reasoning and attachments as LangChain's standard
+content blocks. LangChain has no place for the rest of a message (blocks, usage, trace, status); it stays in the log.
 """
 
 import json
+from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, assert_never
 
@@ -14,18 +15,24 @@ from langchain_core.messages.tool import tool_call
 
 from threadkeep.conversation.ids import check_id, new_id
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
+from threadkeep.conversation.parts import Attachment, Reasoning
 from threadkeep.errors import InvalidId, UnknownRole
 from threadkeep.llm.base import Delta, Stopped
 from threadkeep.llm.langchain.wire import DeltaBuffer
+from threadkeep.llm.pieces import pieces_of
+
+GEMINI_SIGNATURES = "__gemini_function_call_thought_signatures__"
+"""Where LangChain's class for Gemini looks for the signatures of calls, by their ids."""
 
 
-def to_langchain(messages: Iterable[Message]) -> list[BaseMessage]:
-    """Return the messages as LangChain's, with their ids."""
+def to_langchain(messages: Iterable[Message], files: Mapping[str, bytes] | None = None) -> list[BaseMessage]:
+    """Return the messages as LangChain's, with their ids; `files` are the bytes of attachments by their ids. What has
+    no bytes there is told in words."""
     names: dict[str, str] = {}
     converted = []
     for message in messages:
         names |= {call.id: call.name for call in message.tool_calls}
-        converted.append(_to_langchain(message, names))
+        converted.append(_to_langchain(message, names, files or {}))
     return converted
 
 
@@ -46,26 +53,85 @@ def _text_of_part(part: dict[str, Any]) -> str:
     return text if isinstance(text, str) else ""
 
 
-def _to_langchain(message: Message, names: Mapping[str, str]) -> BaseMessage:
+def _to_langchain(message: Message, names: Mapping[str, str], files: Mapping[str, bytes]) -> BaseMessage:
+    content = _content(message, files) if message.parts else message.content
     match message.role:
         case Role.SYSTEM:
-            return SystemMessage(content=message.content, id=message.id)
+            return SystemMessage(content=content, id=message.id)
         case Role.USER:
-            return HumanMessage(content=message.content, id=message.id)
+            return HumanMessage(content=content, id=message.id)
         case Role.ASSISTANT:
             calls = [tool_call(id=call.id, name=call.name, args=call.args) for call in message.tool_calls]
-            return AIMessage(content=message.content, tool_calls=calls, id=message.id)
+            return AIMessage(content=content, tool_calls=calls, id=message.id, **_provider_fields(message, content))
         case Role.TOOL:
-            return _to_tool_message(message, names)
+            return _to_tool_message(message, content, names)
         case _:
             assert_never(message.role)
 
 
-def _to_tool_message(message: Message, names: Mapping[str, str]) -> ToolMessage:
+Content = str | list[str | dict[str, Any]]
+
+
+def _content(message: Message, files: Mapping[str, bytes]) -> Content:
+    """Return the content of a message with parts: standard blocks in their order, or plain text if it is no more."""
+    blocks: list[str | dict[str, Any]] = []
+    is_plain = True
+    for piece in pieces_of(message):
+        match piece:
+            case str():
+                blocks.append({"type": "text", "text": piece})
+            case ToolCall():
+                blocks.append({"type": "tool_call", "id": piece.id, "name": piece.name, "args": piece.args})
+            case Reasoning() if block := _reasoning_block(piece):
+                is_plain = False
+                blocks.append(block)
+            case Attachment():
+                is_plain = False
+                blocks.append(_attachment_block(piece, files.get(piece.file)))
+    return message.content if is_plain else blocks
+
+
+def _reasoning_block(part: Reasoning) -> dict[str, Any] | None:
+    """Return reasoning as its provider wants it back, which the payload tells; nothing if it wants nothing there."""
+    payload = part.payload or {}
+    match payload:
+        case {"signature": str(signature)} if part.call is None:
+            return {"type": "reasoning", "reasoning": part.text, "extras": {"signature": signature}}
+        case {"data": str(data)}:
+            return {"type": "non_standard", "value": {"type": "redacted_thinking", "data": data}}
+        case {"encrypted_content": str()}:
+            return {"type": "reasoning", "summary": [], **payload}
+        case _:
+            return None
+
+
+def _attachment_block(part: Attachment, data: bytes | None) -> dict[str, Any]:
+    if data is None:
+        return {"type": "text", "text": f"[Threadkeep: attached {part.label}, which cannot be read any more]"}
+    block = {"type": part.type, "base64": b64encode(data).decode(), "mime_type": part.media_type}
+    return block | ({"filename": part.name or "file"} if part.type == "file" else {})
+
+
+def _provider_fields(message: Message, content: Content) -> dict[str, Any]:
+    """Return what says to a class of LangChain that the content is made of standard blocks, and what was signed."""
+    signed = {
+        part.call: part.payload["signature"]
+        for part in message.parts
+        if isinstance(part, Reasoning) and part.call and part.payload and "signature" in part.payload
+    }
+    fields: dict[str, Any] = {"additional_kwargs": {GEMINI_SIGNATURES: signed}} if signed else {}
+    if isinstance(content, list):
+        fields["response_metadata"] = {"output_version": "v1"}
+        if any("signature" in str(part.payload) for part in message.parts if isinstance(part, Reasoning)):
+            fields["response_metadata"]["model_provider"] = "anthropic"
+    return fields
+
+
+def _to_tool_message(message: Message, content: Content, names: Mapping[str, str]) -> ToolMessage:
     assert message.tool_result is not None  # noqa: S101 - the message's own check
     result = message.tool_result
     return ToolMessage(
-        content=message.content,
+        content=content,
         tool_call_id=result.tool_call_id,
         name=names.get(result.tool_call_id),
         status="error" if result.error else "success",
@@ -122,7 +188,10 @@ class ChunkReader:
     def deltas(self, chunk: AIMessage) -> Iterator[Delta]:
         """Yield what one chunk says. A class that cannot stream sends its whole answer as one message."""
         buffer = self._buffer
-        buffer.add_text(text_of(chunk.content))
+        if isinstance(chunk.content, str) and "reasoning_content" not in chunk.additional_kwargs:
+            buffer.add_text(chunk.content)
+        else:
+            self._take_blocks(chunk)
         if isinstance(chunk, AIMessageChunk):
             for part in chunk.tool_call_chunks:
                 buffer.add_call(part["index"], part["id"], part["name"], part["args"] or "")
@@ -138,6 +207,18 @@ class ChunkReader:
     def end(self, *, is_orderly: bool) -> Iterator[Stopped]:
         """Yield why the answer ended. Without a reason it was cut off, unless the class is known to give none."""
         return self._buffer.end(is_orderly=is_orderly)
+
+    def _take_blocks(self, chunk: AIMessage) -> None:
+        """Take text and reasoning, in LangChain's standard form of whatever the provider sent."""
+        blocks: Any = chunk.content_blocks
+        for block in blocks:
+            match block:
+                case {"type": "reasoning"}:
+                    signature = block.get("extras", {}).get("signature")
+                    payload = {"signature": signature} if signature else None
+                    self._buffer.add_reasoning(block.get("reasoning") or "", payload)
+                case {"type": "text", "text": str(text)}:
+                    self._buffer.add_text(text)
 
     def _take_whole_calls(self, message: AIMessage) -> None:
         for call in message.tool_calls:

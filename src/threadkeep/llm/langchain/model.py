@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import Runnable
 
 from threadkeep.errors import ContextTooLong, ModelRefused, UnknownModel
-from threadkeep.llm.base import Delta, Model, ModelOptions, Request, ToolSpec
+from threadkeep.llm.base import Delta, Model, ModelOptions, Request, ToolSpec, loaded_files
 from threadkeep.llm.choice import PROVIDERS, pip_line
 from threadkeep.llm.langchain.direct import deltas as direct_deltas
 from threadkeep.llm.langchain.direct import direct
@@ -47,6 +47,21 @@ def window_of(chat: BaseChatModel) -> int | None:
     return size if isinstance(size, int) else None
 
 
+_ACCEPTED = {
+    "image": "image_inputs",
+    "audio": "audio_inputs",
+    "pdf": "pdf_inputs",
+    "tool image": "image_tool_message",
+    "tool pdf": "pdf_tool_message",
+}
+
+
+def accepted_by(chat: BaseChatModel) -> frozenset[str]:
+    """Return what a model can look at, as far as its class knows."""
+    profile: Any = chat.profile or {}
+    return frozenset(kind for kind, name in _ACCEPTED.items() if profile.get(name))
+
+
 def _init_chat_model(name: str, **options: Any) -> BaseChatModel:
     try:
         # Not every user of this folder has the whole of LangChain: a graph needs its messages only.
@@ -70,6 +85,9 @@ def _wanted_fields(chat: BaseChatModel) -> dict[str, Any]:
     if _is_at_openai(chat):
         # OpenAI's newer models take tools there only; nothing of it is to be kept beside our log.
         wishes |= {"use_responses_api": True, "store": False}
+        if (chat.profile or {}).get("reasoning_output"):
+            # So what was thought can be sent back, as it has to be.
+            wishes["include"] = ["reasoning.encrypted_content"]
     return wishes
 
 
@@ -88,6 +106,7 @@ class LangChainModel(Model):
         self.window = window or window_of(chat) or type(self).window
         self._is_orderly = type(chat).__module__.partition(".")[0] not in _GIVES_REASON
         self._direct = direct(chat)
+        self.accepts = accepted_by(chat)
 
     @classmethod
     def named(cls, name: str, **options: Any) -> "LangChainModel":
@@ -108,7 +127,8 @@ class LangChainModel(Model):
 
     async def _open_stream(self, request: Request) -> AsyncGenerator[Delta, None]:
         """Return the deltas of an answer, past LangChain where that is possible."""
-        messages, chat = to_langchain(request.messages), self._with_options(request.options)
+        messages = to_langchain(request.messages, await loaded_files(request))
+        chat = self._with_options(request.options)
         bound: Runnable[Any, Any] = chat
         if request.tools:
             bound = chat.bind_tools([_tool_schema(tool) for tool in request.tools])

@@ -9,44 +9,65 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from threadkeep.conversation.message import Usage
-from threadkeep.llm.base import CallPart, Delta, Stopped, Text, Used
+from threadkeep.llm.base import CallPart, Delta, Reasoned, Stopped, Text, Used
 
 Event = Mapping[str, Any]
 Reader = Callable[[Event, "DeltaBuffer"], None]
 
 
 class DeltaBuffer:
-    """Takes up the pieces of one answer; text that came together leaves together."""
+    """Takes up the pieces of one answer; text that came together leaves together, and everything in its order."""
 
     def __init__(self) -> None:
         self.reason: str | None = None
         self.has_calls = False
+        self._ready: list[Delta] = []
         self._texts: list[str] = []
-        self._calls: list[CallPart] = []
+        self._thoughts: list[str] = []
         self._usage: Usage | None = None
         self._places: dict[object, int] = {}
         self._ids: list[str | None] = []
         self._half = ""
 
     def add_text(self, text: str) -> None:
+        if self._thoughts:
+            self._join()
         self._texts.append(text)
+
+    def add_reasoning(self, text: str, payload: dict[str, Any] | None = None, *, is_of_call: bool = False) -> None:
+        """Take some reasoning; a payload ends a piece of it, and may belong to the call that came last."""
+        if self._texts:
+            self._join()
+        if text:
+            self._thoughts.append(text)
+        if payload is not None:
+            self._join()
+            self._ready.append(Reasoned(payload=payload, call=len(self._ids) - 1 if is_of_call else None))
 
     def add_call(self, index: int | str | None, id: str | None, name: str | None, args: str) -> None:
         self.has_calls = True
         place = self._call_index(index, id, name)
-        self._calls.append(CallPart(index=place, id=id or None, name=name or None, args=args))
+        self._join()
+        self._ready.append(CallPart(index=place, id=id or None, name=name or None, args=args))
 
     def set_usage(self, given: int, made: int, cached: int) -> None:
         self._usage = Usage(input_tokens=max(0, given), output_tokens=max(0, made), cached_tokens=max(0, cached))
 
     def drain(self) -> Iterator[Delta]:
         """Yield what came since the last time."""
-        if self._texts and (text := self._whole_text("".join(self._texts))):
-            yield Text(text)
-        yield from self._calls
+        self._join()
+        yield from self._ready
         if self._usage is not None:
             yield Used(self._usage)
-        self._texts, self._calls, self._usage = [], [], None
+        self._ready, self._usage = [], None
+
+    def _join(self) -> None:
+        """Put together what came of one kind."""
+        if self._thoughts and (thought := self._whole_text("".join(self._thoughts))):
+            self._ready.append(Reasoned(text=thought))
+        if self._texts and (text := self._whole_text("".join(self._texts))):
+            self._ready.append(Text(text))
+        self._thoughts, self._texts = [], []
 
     def end(self, *, is_orderly: bool = False) -> Iterator[Stopped]:
         """Yield why the answer ended. Without a reason it was cut off, unless the provider is known to give none."""
@@ -122,6 +143,9 @@ def read_openai_chat(event: Event, buffer: DeltaBuffer) -> None:
     """Read an event of OpenAI's chat completions, and of all that are compatible with them."""
     for choice in (event.get("choices") or ())[:1]:
         delta = choice.get("delta") or {}
+        # Compatible servers show what their models think under one of two names.
+        if isinstance(thought := delta.get("reasoning_content") or delta.get("reasoning"), str):
+            buffer.add_reasoning(thought)
         if text := delta.get("content"):
             buffer.add_text(_content_text(text))
         for call in delta.get("tool_calls") or ():
@@ -140,11 +164,23 @@ def _content_text(content: Any) -> str:
     return "".join(part.get("text") or "" for part in content if isinstance(part, Mapping))
 
 
+BETWEEN_SUMMARIES = "\n\n"
+"""What stands between two summaries of one piece of reasoning."""
+_REASONING_ITEM = ("id", "summary", "content", "encrypted_content")
+
+
 def read_openai_response(event: Event, buffer: DeltaBuffer) -> None:
     """Read an event of OpenAI's Responses API."""
     match event.get("type"):
         case "response.output_text.delta":
             buffer.add_text(event["delta"])
+        case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
+            buffer.add_reasoning(event["delta"])
+        case "response.reasoning_summary_part.added" if event.get("summary_index"):
+            buffer.add_reasoning(BETWEEN_SUMMARIES)
+        case "response.output_item.done" if event["item"].get("type") == "reasoning":
+            item = event["item"]
+            buffer.add_reasoning("", {name: item[name] for name in _REASONING_ITEM if item.get(name)})
         case "response.output_item.added" if event["item"].get("type") == "function_call":
             item = event["item"]
             buffer.add_call(event["output_index"], item["call_id"], item["name"], item.get("arguments") or "")
@@ -177,6 +213,10 @@ class AnthropicReader:
                 delta = event["delta"]
                 if delta.get("type") == "text_delta":
                     buffer.add_text(delta["text"])
+                elif delta.get("type") == "thinking_delta":
+                    buffer.add_reasoning(delta["thinking"])
+                elif delta.get("type") == "signature_delta":
+                    buffer.add_reasoning("", {"signature": delta["signature"]})
                 elif delta.get("type") == "input_json_delta":
                     self._add_args(event["index"], delta["partial_json"], buffer)
             case "content_block_start":
@@ -198,6 +238,8 @@ class AnthropicReader:
             buffer.add_call(index, block["id"], block["name"], given)
         elif block.get("type") == "text" and block.get("text"):
             buffer.add_text(block["text"])
+        elif block.get("type") == "redacted_thinking":
+            buffer.add_reasoning("", {"data": block["data"]})
 
     def _add_args(self, index: int, args: str, buffer: DeltaBuffer) -> None:
         if index == self._call:  # and not of a tool that the provider runs itself
@@ -211,10 +253,12 @@ def read_gemini(event: Event, buffer: DeltaBuffer) -> None:
     """Read an event of Gemini's: parts of contents, calls always whole."""
     for candidate in (event.get("candidates") or ())[:1]:
         for part in (candidate.get("content") or {}).get("parts") or ():
-            if part.get("text") and not part.get("thought"):
-                buffer.add_text(part["text"])
+            if part.get("text"):
+                (buffer.add_reasoning if part.get("thought") else buffer.add_text)(part["text"])
             if call := part.get("functionCall"):
                 buffer.add_call(None, call.get("id"), call["name"], json.dumps(call.get("args") or {}))
+                if signature := part.get("thoughtSignature"):
+                    buffer.add_reasoning("", {"signature": signature}, is_of_call=True)
         reason = (candidate.get("finishReason") or "").lower()
         # The rest would have to be asked for: as good as cut off.
         buffer.reason = reason if reason and reason != "continuation" else buffer.reason

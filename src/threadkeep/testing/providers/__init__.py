@@ -1,4 +1,5 @@
-"""Strict validators of what model providers accept: OpenAI Chat Completions, Anthropic Messages, Google Gemini.
+"""Strict validators of what model providers accept: OpenAI Chat Completions and Responses, Anthropic Messages, Google
+Gemini, Mistral.
 
 Each module turns a request into the provider's own shape, as LangChain's classes do, and checks that shape against a
 list of rules. `check_body` can also be called with a body that came over the wire. They are stricter than the servers
@@ -6,12 +7,27 @@ where the servers differ among versions and resellers: a request that passes her
 """
 
 from threadkeep.llm.base import Request
-from threadkeep.testing.providers import anthropic, gemini, openai
+from threadkeep.testing.providers import anthropic, gemini, mistral, openai, openai_responses
 from threadkeep.testing.providers.rules import ProviderRefusal
 
-PROVIDERS = {"openai": openai, "anthropic": anthropic, "gemini": gemini}
+PROVIDERS = {
+    "openai": openai,
+    "openai_responses": openai_responses,
+    "anthropic": anthropic,
+    "gemini": gemini,
+    "mistral": mistral,
+}
 
-__all__ = ["PROVIDERS", "ProviderRefusal", "anthropic", "check_everywhere", "gemini", "openai"]
+__all__ = [
+    "PROVIDERS",
+    "ProviderRefusal",
+    "anthropic",
+    "check_everywhere",
+    "gemini",
+    "mistral",
+    "openai",
+    "openai_responses",
+]
 
 
 def check_everywhere(request: Request) -> None:

@@ -2,11 +2,22 @@
 
 import math
 import re
+from collections.abc import Iterator
 from typing import Any
 
-from threadkeep.conversation.message import Message, Role
+from threadkeep.conversation.message import Message, Role, ToolCall
+from threadkeep.conversation.parts import Attachment, Reasoning
 from threadkeep.llm.base import Request
-from threadkeep.testing.providers.rules import Rules, is_between, is_plain_text, renamed, says_something
+from threadkeep.llm.pieces import Piece, pieces_of
+from threadkeep.testing.providers.rules import (
+    FOREIGN,
+    Rules,
+    check_reasoning,
+    is_between,
+    is_plain_text,
+    renamed,
+    says_something,
+)
 
 RULES = Rules(
     "Anthropic",
@@ -18,7 +29,10 @@ RULES = Rules(
         "alternate": "User and assistant take turns.",
         "empty": "A message has at least one block, and a text block says something.",
         "text": "Text is valid Unicode without U+0000.",
-        "block": "A user sends text and tool results, an assistant text and tool uses.",
+        "block": "A user sends text, images, documents and tool results, an assistant text, thinking and tool uses.",
+        "foreign": FOREIGN,
+        "thinking": "A block of thinking has a signature, a redacted one has data.",
+        "thinking_place": "A message with thinking begins with it, and does not end with it.",
         "results_first": "Tool results stand before the text of their message.",
         "answered": "Each tool use is answered by a tool result in the next message.",
         "orphan": "Each tool result answers a tool use of the message before, and no other result answers it.",
@@ -34,11 +48,16 @@ RULES = Rules(
 )
 _NAME = re.compile("[a-zA-Z0-9_-]{1,64}")
 _ID = re.compile("[a-zA-Z0-9_-]+")
-_BLOCKS = {"user": {"text", "tool_result"}, "assistant": {"text", "tool_use"}}
+_THINKING = ("thinking", "redacted_thinking")
+_BLOCKS = {
+    "user": {"text", "image", "document", "tool_result"},
+    "assistant": {"text", "tool_use", *_THINKING},
+}
 
 
 def check(request: Request) -> None:
     """Raise ProviderRefusal if Anthropic would refuse the request."""
+    check_reasoning(RULES, request, "signature", "data")
     check_body(body_of(request))
 
 
@@ -71,9 +90,21 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
     if message.tool_result is not None:
         id = message.tool_result.tool_call_id
         return [{"type": "tool_result", "tool_use_id": id, "content": message.content}]
-    text = [] if message.tool_calls and not message.content else [{"type": "text", "text": message.content}]
-    uses = [{"type": "tool_use", "id": call.id, "name": call.name, "input": call.args} for call in message.tool_calls]
-    return text + uses
+    return [block for piece in pieces_of(message) for block in _block(piece)]
+
+
+def _block(piece: Piece) -> Iterator[dict[str, Any]]:
+    match piece:
+        case str():
+            yield {"type": "text", "text": piece}
+        case ToolCall():
+            yield {"type": "tool_use", "id": piece.id, "name": piece.name, "input": piece.args}
+        case Reasoning() if piece.call is None and "data" in (piece.payload or {}):
+            yield {"type": "redacted_thinking", **(piece.payload or {})}
+        case Reasoning() if piece.call is None:
+            yield {"type": "thinking", "thinking": piece.text, **(piece.payload or {})}
+        case Attachment():
+            yield {"type": "image" if piece.type == "image" else "document"}
 
 
 def check_body(body: dict[str, Any]) -> None:
@@ -113,8 +144,14 @@ def _check_message(message: dict[str, Any], where: str) -> None:
             RULES.require(_ID.fullmatch(block["id"]) is not None, "id", where)
             RULES.require(_NAME.fullmatch(block["name"]) is not None, "name", where)
             RULES.require(isinstance(block["input"], dict), "input", where)
-    kinds = [block["type"] for block in blocks if block["type"] != "tool_use"]
-    RULES.require(kinds == sorted(kinds, reverse=True), "results_first", where)
+        RULES.require(block["type"] != "thinking" or bool(block.get("signature")), "thinking", where)
+        RULES.require(block["type"] != "redacted_thinking" or bool(block.get("data")), "thinking", where)
+    kinds = [block["type"] for block in blocks]
+    is_result = [kind == "tool_result" for kind in kinds]
+    RULES.require(is_result == sorted(is_result, reverse=True), "results_first", where)
+    has_thinking = any(kind in _THINKING for kind in kinds)
+    is_placed = kinds[0] in _THINKING and kinds[-1] not in _THINKING
+    RULES.require(not has_thinking or is_placed, "thinking_place", where)
 
 
 def _check_order(messages: list[dict[str, Any]]) -> None:

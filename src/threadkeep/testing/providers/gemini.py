@@ -4,9 +4,19 @@ import math
 import re
 from typing import Any
 
-from threadkeep.conversation.message import Message, Role
+from threadkeep.conversation.message import Message, Role, ToolCall
+from threadkeep.conversation.parts import Attachment, Reasoning
 from threadkeep.llm.base import Request
-from threadkeep.testing.providers.rules import Rules, is_between, is_plain_text, renamed, says_something
+from threadkeep.llm.pieces import pieces_of
+from threadkeep.testing.providers.rules import (
+    FOREIGN,
+    Rules,
+    check_reasoning,
+    is_between,
+    is_plain_text,
+    renamed,
+    says_something,
+)
 
 RULES = Rules(
     "Gemini",
@@ -18,7 +28,9 @@ RULES = Rules(
         "alternate": "User and model take turns; a function call comes right after a user or a function response.",
         "empty": "A content has at least one part, and a text part says something.",
         "text": "Text is valid Unicode without U+0000.",
-        "part": "A part is a text, a model's function call or a user's function response.",
+        "part": "A part is a text, a user's file, a model's function call or a user's function response.",
+        "foreign": FOREIGN,
+        "signature": "A signature stands with a function call, and is not empty.",
         "responses_only": "A content with function responses has nothing else.",
         "answered": "A content with function calls is followed at once by as many function responses.",
         "orphan": "Function responses follow the content with their function calls.",
@@ -32,11 +44,12 @@ RULES = Rules(
     },
 )
 _NAME = re.compile("[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}")
-_PARTS = {"user": {"text", "functionResponse"}, "model": {"text", "functionCall"}}
+_PARTS = {"user": {"text", "inlineData", "functionResponse"}, "model": {"text", "functionCall"}}
 
 
 def check(request: Request) -> None:
     """Raise ProviderRefusal if Gemini would refuse the request."""
+    check_reasoning(RULES, request, "signature")
     check_body(body_of(request))
 
 
@@ -68,9 +81,20 @@ def _parts(message: Message, names: dict[str, str]) -> list[dict[str, Any]]:
         id = message.tool_result.tool_call_id
         response = {"id": id, "name": names.get(id, "unknown"), "response": {"output": message.content}}
         return [{"functionResponse": response}]
-    text = [] if message.tool_calls and not message.content else [{"text": message.content}]
-    calls = [{"functionCall": {"id": call.id, "name": call.name, "args": call.args}} for call in message.tool_calls]
-    return [*text, *calls]
+    parts: list[dict[str, Any]] = []
+    signature: dict[str, Any] = {}
+    for piece in pieces_of(message):
+        match piece:
+            case str():
+                parts.append({"text": piece})
+            case Reasoning() if piece.call is not None:
+                signature = {"thoughtSignature": (piece.payload or {})["signature"]}
+            case ToolCall():
+                parts.append({"functionCall": {"id": piece.id, "name": piece.name, "args": piece.args}, **signature})
+                signature = {}
+            case Attachment():
+                parts.append({"inlineData": {"mimeType": piece.media_type}})
+    return parts
 
 
 def check_body(body: dict[str, Any]) -> None:
@@ -97,7 +121,10 @@ def _check_content(content: dict[str, Any], where: str) -> None:
     RULES.require(content["role"] in _PARTS, "role", where)
     RULES.require(len(content["parts"]) > 0, "empty", where)
     for part in content["parts"]:
-        RULES.require(len(part) == 1 and set(part) <= _PARTS[content["role"]], "part", where)
+        kinds = set(part) - {"thoughtSignature"}
+        RULES.require(len(kinds) == 1 and kinds <= _PARTS[content["role"]], "part", where)
+        is_signed = "functionCall" in part and bool(part.get("thoughtSignature"))
+        RULES.require("thoughtSignature" not in part or is_signed, "signature", where)
         RULES.require("text" not in part or says_something(part["text"]), "empty", where)
         function = part.get("functionCall") or part.get("functionResponse")
         if function:

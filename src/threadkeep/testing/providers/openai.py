@@ -7,7 +7,14 @@ from typing import Any
 
 from threadkeep.conversation.message import Message, Role
 from threadkeep.llm.base import Request
-from threadkeep.testing.providers.rules import Rules, is_between, is_plain_text, renamed, says_something
+from threadkeep.testing.providers.rules import (
+    Rules,
+    check_reasoning,
+    is_between,
+    is_plain_text,
+    renamed,
+    says_something,
+)
 
 RULES = Rules(
     "OpenAI",
@@ -17,6 +24,7 @@ RULES = Rules(
         "system": "There is at most one system message, and it is the first.",
         "empty": "A message says something, unless it is an assistant's with tool calls.",
         "text": "Text is valid Unicode without U+0000.",
+        "foreign": "Reasoning is never sent here.",
         "calls": "Tool calls, if there are any, are 1 to 128, and only an assistant makes them.",
         "answered": "A message with tool calls is followed at once by one tool message for each of its calls.",
         "orphan": "A tool message follows the message with its call.",
@@ -34,6 +42,7 @@ _NAME = re.compile("[a-zA-Z0-9_-]{1,64}")
 
 def check(request: Request) -> None:
     """Raise ProviderRefusal if OpenAI would refuse the request."""
+    check_reasoning(RULES, request)
     check_body(body_of(request))
 
 

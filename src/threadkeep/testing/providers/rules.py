@@ -4,7 +4,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from threadkeep.llm.base import ModelOptions
+from threadkeep.conversation.message import MessageStatus
+from threadkeep.conversation.parts import Reasoning
+from threadkeep.llm.base import ModelOptions, Request
 
 
 class ProviderRefusal(AssertionError):  # noqa: N818 - it is a refusal, and an assertion to pytest
@@ -27,6 +29,20 @@ class Rules:
         """Raise a refusal if the rule does not hold there."""
         if not holds:
             raise ProviderRefusal(self.provider, rule, self.sentences[rule], where)
+
+
+FOREIGN = "Reasoning is sent back whole and as it came, to the model that made it."
+
+
+def check_reasoning(rules: Rules, request: Request, *shapes: str) -> None:
+    """Require that all reasoning of a request is of one model, finished, and has a payload of one of these shapes."""
+    models = set()
+    for place, message in enumerate(request.messages):
+        for part in message.parts:
+            if isinstance(part, Reasoning):
+                models.add(part.model)
+                is_whole = message.status is MessageStatus.COMPLETE and bool((part.payload or {}).keys() & set(shapes))
+                rules.require(is_whole and len(models) == 1, "foreign", f"messages[{place}]")
 
 
 def texts_in(value: Any) -> Iterator[str]:

@@ -51,6 +51,8 @@ async def gather_context(
         cut=cut,
         passages=tuple(_passage_text(passage) for passage in found.passages) if found else (),
         notes=(*notes, *await _where_it_stands(active)),
+        model=active.model.name,
+        accepts=active.model.accepts,
         count=active.deps.count,
         has_tools=tools and len(active.assistant.tools) > 0,
         tool_tokens=_tool_tokens(active) if tools else 0,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from threadkeep.conversation.message import Usage
-from threadkeep.llm.base import CallPart, Delta, Stopped, Text, Used
+from threadkeep.llm.base import CallPart, Delta, Reasoned, Stopped, Text, Used
 from threadkeep.llm.langchain.wire import (
     AnthropicReader,
     DeltaBuffer,
@@ -138,6 +138,7 @@ def test_messages_are_read_and_tools_that_the_provider_runs_are_left_to_it() -> 
         {"type": "message_stop"},
     ) == [
         Text("Hi"),
+        Reasoned(text="hm"),
         CallPart(index=0, id="t", name="f"),
         CallPart(index=0, args="{}"),
         Used(Usage(input_tokens=12, output_tokens=5, cached_tokens=8)),
@@ -152,6 +153,7 @@ def test_contents_are_read() -> None:
         {"candidates": [{"content": {"parts": [{"text": "hm", "thought": True}, {"text": "Hi"}]}}]},
         {"candidates": [{"content": {"parts": calls}, "finishReason": "STOP"}]},
     ) == [
+        Reasoned(text="hm"),
         Text("Hi"),
         CallPart(index=0, name="f", args='{"x": 1}'),
         CallPart(index=1, id="c2", name="g", args="{}"),
