@@ -74,10 +74,10 @@ class Mortal(PublishingStore):
             raise KilledError
         return done
 
-    async def update(self, *args: Any, **options: Any) -> Any:  # type: ignore[override]
+    async def update(self, *args: Any, **options: Any) -> Any:
         return await self._dying(lambda: self.inside.update(*args, **options))
 
-    async def delete(self, *args: Any, **options: Any) -> None:  # type: ignore[override]
+    async def delete(self, *args: Any, **options: Any) -> None:
         await self._dying(lambda: self.inside.delete(*args, **options))
 
 
