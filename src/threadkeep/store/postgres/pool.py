@@ -38,7 +38,7 @@ CLOSE_SECONDS = 2.0
 ATTEMPTS = 10
 CLOSED = "The store is closed."
 SILENT = "it does not answer"
-_SLOW = frozenset({"search", "holding", "unindexed", "catch_up", "purge", "statistics", "users"})
+_SLOW = frozenset({"search", "holding", "unindexed", "catch_up", "purge", "rewrite", "statistics", "users"})
 _ONCE = frozenset({"add_act", "add_api_key", "commit", "create_conversation", "hide", "restore"})
 """Verbs that are refused, or do something once more, when they are called again."""
 

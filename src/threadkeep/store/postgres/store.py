@@ -16,7 +16,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State, StateChange, fold
 from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import Turn
-from threadkeep.errors import StoreUnavailable
+from threadkeep.errors import StoreBusy, StoreUnavailable
 from threadkeep.store.base import ROOT
 from threadkeep.store.checks import check_new
 from threadkeep.store.codec import decode_id, encode_id
@@ -38,6 +38,8 @@ T = TypeVar("T")
 PING_SECONDS = 2.0
 PURGE_STEP = 5000
 """How many entries one step of a purge removes."""
+REWRITTEN_BYTES = 256 * 1024 * 1024
+"""How large a table may be that is written anew after a purge, while all others wait."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FAR = datetime(9999, 12, 31, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -131,13 +133,20 @@ class PostgresStore(RuledStore):
         return to_conversation(scope, (await self._db.ask("restore", *place, act))["now"])
 
     async def purge(self, kept_for: timedelta) -> int:
-        removed = 0
         while (found := await self._pool.one("next_removal", FromNow.of(-kept_for)))["conversation"] is not None:
             first = 0
-            while (step := await self._pool.one("purge", *found, first, first + PURGE_STEP))["is_left"]:
+            while (await self._pool.one("purge", *found, first, first + PURGE_STEP))["is_left"]:
                 first += PURGE_STEP
-            removed += step["is_removed"]
-        return removed
+        emptied = [row["conversation"] for row in await self._pool.call("emptied")]
+        if not emptied:
+            return 0
+        try:
+            for table in ("entry", "conversation", "chunk", "title_word", "word"):
+                await self._pool.call("rewrite", table, REWRITTEN_BYTES)
+        except StoreBusy:
+            # Somebody uses the table without a pause: the next purge tries again.
+            return 0
+        return int((await self._pool.one("forget_removals", emptied))["removed"])
 
     # The log and its tree
 

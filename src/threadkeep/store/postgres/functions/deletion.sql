@@ -68,7 +68,7 @@ LANGUAGE plpgsql AS $$
 BEGIN
     LOOP
         SELECT r.tenant, r.conversation INTO tenant, conversation FROM threadkeep.removal r
-        WHERE r.deleted_at <= p_before ORDER BY r.deleted_at LIMIT 1;
+        WHERE r.deleted_at <= p_before AND r.deleted_at > '-infinity' ORDER BY r.deleted_at LIMIT 1;
         EXIT WHEN NOT FOUND;
         PERFORM threadkeep.work_for(tenant);
         UPDATE threadkeep.conversation c SET deleted_id = NULL
@@ -79,9 +79,10 @@ BEGIN
 END $$;
 
 -- Remove what belongs to the entries from number `p_first` up to before `p_next` of a conversation that `next_removal` named,
--- and at last all the rest. Returns whether more is left, and whether it was this call that removed the rest.
+-- and at last all the rest. Returns whether more is left. That it is removed is noted until the tables are rewritten: so
+-- nobody forgets to do that.
 CREATE FUNCTION threadkeep.purge(
-    p_tenant integer, p_conversation bigint, p_first integer, p_next integer, OUT is_left boolean, OUT is_removed boolean
+    p_tenant integer, p_conversation bigint, p_first integer, p_next integer, OUT is_left boolean
 ) LANGUAGE plpgsql AS $$
 DECLARE last integer;
 BEGIN
@@ -95,13 +96,42 @@ BEGIN
     DELETE FROM threadkeep.entry e
     WHERE e.tenant = p_tenant AND e.conversation = p_conversation AND e.seq >= p_first AND e.seq < p_next;
     is_left := threadkeep.forget_words(p_tenant, p_conversation, p_next - p_first) OR coalesce(last >= p_next, false);
-    is_removed := false;
     IF NOT is_left THEN
         DELETE FROM threadkeep.turn t WHERE t.tenant = p_tenant AND t.conversation = p_conversation;
         DELETE FROM threadkeep.chunk c WHERE c.tenant = p_tenant AND c.conversation = p_conversation;
         DELETE FROM threadkeep.title_word t WHERE t.tenant = p_tenant AND t.conversation = p_conversation;
         DELETE FROM threadkeep.conversation c WHERE c.tenant = p_tenant AND c.key = p_conversation;
-        DELETE FROM threadkeep.removal r WHERE r.tenant = p_tenant AND r.conversation = p_conversation;
-        is_removed := FOUND;
+        UPDATE threadkeep.removal r SET deleted_at = '-infinity'
+        WHERE r.tenant = p_tenant AND r.conversation = p_conversation;
     END IF;
 END $$;
+
+-- Return the conversations of which nothing is left but what lies in the unused room of pages.
+CREATE FUNCTION threadkeep.emptied() RETURNS TABLE (conversation bigint) LANGUAGE sql STABLE AS $$
+    SELECT r.conversation FROM threadkeep.removal r WHERE r.deleted_at = '-infinity'
+$$;
+
+-- Write a table with content anew, and its indexes, unless it is larger than `p_most` bytes: PostgreSQL overwrites no row
+-- that was removed, and the index of words keeps every word for ever. Others wait meanwhile, but nobody for one who waits.
+CREATE FUNCTION threadkeep.rewrite(p_table text, p_most bigint, OUT is_rewritten boolean)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '500ms' AS $$
+BEGIN
+    is_rewritten := pg_total_relation_size(format('threadkeep.%I', p_table)::regclass) <= p_most;
+    IF NOT is_rewritten THEN
+        RETURN;
+    ELSIF p_table = 'word' THEN
+        CREATE INDEX word_in_order ON threadkeep.word (position);
+        CLUSTER threadkeep.word USING word_in_order;
+        DROP INDEX threadkeep.word_in_order;
+    ELSE
+        EXECUTE format('CLUSTER threadkeep.%I USING %I', p_table, p_table || '_pkey');
+    END IF;
+END $$;
+
+-- Forget removals that are complete; return how many nobody else has forgotten.
+CREATE FUNCTION threadkeep.forget_removals(p_conversations bigint[], OUT removed bigint) LANGUAGE sql AS $$
+    WITH gone AS (
+        DELETE FROM threadkeep.removal r
+        WHERE r.conversation = ANY (p_conversations) AND r.deleted_at = '-infinity' RETURNING 1
+    ) SELECT count(*) FROM gone
+$$;
