@@ -7,7 +7,7 @@ another model left in the history are told to it as text.
 import asyncio
 import struct
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,6 +18,7 @@ import xllamacpp
 from threadkeep.conversation.message import Message, Role, Usage
 from threadkeep.errors import ModelError, ModelRefused, ModelUnavailable, UnknownModel
 from threadkeep.llm.base import Delta, Model, Request, Stopped, Text, Used
+from threadkeep.llm.think_tags import without_think_tags
 from threadkeep.llm.vendor_errors import length_refusal
 
 _MAGIC = b"GGUF"
@@ -92,7 +93,11 @@ class LocalModel(Model):
         """The base URL at which llama.cpp serves the same model to OpenAI clients of this machine."""
         return f"{self._server.listening_address}/v1"
 
-    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+    def stream(self, request: Request) -> AsyncIterator[Delta]:
+        """Answer, with what the model thinks between tags told as reasoning."""
+        return without_think_tags(self._generated(request))
+
+    async def _generated(self, request: Request) -> AsyncGenerator[Delta, None]:
         """Generate in a thread. Closing stops it at the next token, or the next part of a long request."""
         loop, arrived, is_stopped = asyncio.get_running_loop(), asyncio.Queue[Any](), threading.Event()
         take = _handing_over(loop, arrived)

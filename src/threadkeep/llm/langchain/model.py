@@ -17,6 +17,7 @@ from threadkeep.llm.choice import PROVIDERS, pip_line
 from threadkeep.llm.langchain.direct import deltas as direct_deltas
 from threadkeep.llm.langchain.direct import direct
 from threadkeep.llm.langchain.messages import ChunkReader, to_langchain
+from threadkeep.llm.think_tags import without_think_tags
 from threadkeep.llm.vendor_errors import as_model_error, missing_key
 
 OLLAMA_WINDOW = 8_192
@@ -28,6 +29,8 @@ _FIELDS = {
     "reasoning_effort": ("reasoning_effort", "reasoning"),
 }
 """What LangChain's classes call our options, where it is not our name."""
+_HOSTED = frozenset(("langchain_anthropic", "langchain_google_genai", "langchain_google_vertexai"))
+"""Packages whose models tell their reasoning as such, and never as text between tags."""
 _GIVES_REASON = frozenset(provider.module for provider in PROVIDERS)
 """Packages whose classes always tell why an answer ended; from another, an orderly end is taken as one."""
 
@@ -107,6 +110,7 @@ class LangChainModel(Model):
         self._is_orderly = type(chat).__module__.partition(".")[0] not in _GIVES_REASON
         self._direct = direct(chat)
         self.accepts = accepted_by(chat)
+        self._may_write_tags = not _is_at_openai(chat) and type(chat).__module__.partition(".")[0] not in _HOSTED
 
     @classmethod
     def named(cls, name: str, **options: Any) -> "LangChainModel":
@@ -115,7 +119,8 @@ class LangChainModel(Model):
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         try:
-            async with aclosing(await self._open_stream(request)) as deltas:
+            opened = await self._open_stream(request)
+            async with aclosing(without_think_tags(opened) if self._may_write_tags else opened) as deltas:
                 async for delta in deltas:
                     yield delta
         except Exception as error:
