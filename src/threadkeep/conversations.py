@@ -13,7 +13,6 @@ from typing import Any, Self
 
 from threadkeep.background import supervised
 from threadkeep.conversation.conversation import Conversation, NewConversation
-from threadkeep.conversation.entry import Status
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.value import checked
@@ -26,9 +25,9 @@ from threadkeep.retention.holds import Holds
 from threadkeep.retention.rules import Retention
 from threadkeep.retention.run import RetentionRunner
 from threadkeep.store.audit import AuditLog, act_now
-from threadkeep.store.base import MAX_LIMIT, Store
+from threadkeep.store.base import Store
 from threadkeep.store.keyring import KeyRing
-from threadkeep.store.values import ConversationPage, HitPage, Order, Outage, Statistics
+from threadkeep.store.values import ConversationPage, HitPage, ListFilter, Order, Outage, Statistics
 from threadkeep.tools.mcp.servers import McpServers
 from threadkeep.tools.registry import Registry
 from threadkeep.transfer.exporter import Selection
@@ -41,8 +40,6 @@ from threadkeep.turn.publishing import PublishingStore
 from threadkeep.turn.runner import TurnRunner
 
 MCP_PATIENCE = 10.0
-MOST_TITLE_PAGES = 10
-"""How many pages of the list a title is looked for in."""
 
 
 class Conversations:
@@ -97,29 +94,11 @@ class Conversations:
 
     @checked
     async def list(
-        self,
-        *,
-        scope: Scope = LOCAL,
-        assistant: str | None = None,
-        status: Status | None = None,
-        limit: int = 20,
-        after: str | None = None,
+        self, *, scope: Scope = LOCAL, limit: int = 20, after: str | None = None, **filters: Any
     ) -> ConversationPage:
-        """Return a page of the user's conversations, the one with the newest entry first."""
-        return await self._store.list(scope, assistant=assistant, status=status, limit=limit, after=after)
-
-    async def search_titles(self, text: str, *, scope: Scope = LOCAL, limit: int = 20) -> tuple[Conversation, ...]:
-        """Return the user's conversations whose title holds this text, the last active first. There is no index of
-        titles: the last active ones are looked at, so many pages of them as cost the same for everybody."""
-        found: list[Conversation] = []
-        folded, place = text.casefold(), None
-        for _ in range(MOST_TITLE_PAGES):
-            page = await self._store.list(scope, limit=MAX_LIMIT, after=place)
-            found += [item for item in page.items if folded in (item.title or "").casefold()]
-            place = page.next
-            if len(found) >= limit or place is None:
-                break
-        return tuple(found[:limit])
+        """Return a page of the user's conversations, the one with the newest entry first; `filters` are the fields of
+        `ListFilter`: assistant, status, archived, metadata, title."""
+        return await self._store.list(scope, ListFilter(**filters), limit=limit, after=after)
 
     @checked
     async def search(

@@ -8,10 +8,12 @@ import pytest
 import pytest_asyncio
 
 from tests.postgres_server import PostgresServer, Urls
+from tests.unit.store.test_paging import check_short_pages
 from threadkeep.conversation.message import Message, Role
 from threadkeep.runtime import open_store
 from threadkeep.store.base import Store
 from threadkeep.store.postgres import search as index
+from threadkeep.store.postgres import store as postgres_store
 from threadkeep.store.values import Append
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import ADA, BOB, EVE, asked, new, say
@@ -209,3 +211,8 @@ async def test_large_messages_are_indexed_a_few_at_a_time(store: Store, monkeypa
     for _ in range(4):
         await store.append(ADA, name, Append(bodies=(large, asked("needle small"))))
     assert len((await store.search(ADA, "needle", limit=100)).items) == 8
+
+
+async def test_a_filter_of_a_list_looks_at_so_many_for_a_page(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres_store, "LOOKED_AT", 4)
+    await check_short_pages(store)

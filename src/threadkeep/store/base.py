@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 
 from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.cursor import Cursor
-from threadkeep.conversation.entry import Entry, Status, Update
+from threadkeep.conversation.entry import Entry, Update
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
@@ -27,6 +27,7 @@ from threadkeep.store.audit import AuditLog
 from threadkeep.store.keyring import KeyRing
 from threadkeep.store.notify_channel import NotifyChannel
 from threadkeep.store.values import (
+    EVERY,
     Adopt,
     Append,
     Appended,
@@ -36,6 +37,7 @@ from threadkeep.store.values import (
     Created,
     HitPage,
     Import,
+    ListFilter,
     LogPage,
     Order,
     Outage,
@@ -101,13 +103,14 @@ class Store(ABC):
     async def list(
         self,
         scope: Scope,
+        where: ListFilter = EVERY,
         *,
-        assistant: str | None = None,
-        status: Status | None = None,
         limit: int = 20,
         after: str | None = None,
     ) -> ConversationPage:
-        """Return the user's conversations, the one with the newest entry first, from the cursor `after` on."""
+        """Return the user's conversations that a filter lets through, the one with the newest entry first, from the
+        cursor `after` on. A filter looks at `paging.LOOKED_AT` of them for one page, and the next page goes on there.
+        """
 
     @abstractmethod
     async def update(

@@ -8,19 +8,22 @@ from typing import Any, NamedTuple
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import seal, unseal
-from threadkeep.conversation.entry import Entry, Status
+from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Tree
 from threadkeep.errors import InvalidCursor, InvalidLimit, StoreCorrupt
 from threadkeep.store.base import MAX_LIMIT, WALKED, Store
 from threadkeep.store.codec import microseconds
-from threadkeep.store.values import ConversationPage, Hit, HitPage, Order
-from threadkeep.text.query import Query, Subject
+from threadkeep.store.values import EVERY, ConversationPage, Hit, HitPage, ListFilter, Order
+from threadkeep.text.query import Query, Subject, Terms
 from threadkeep.text.search import CANDIDATES, Found, rank
 from threadkeep.text.words import searchable
 
+LOOKED_AT = 2000
+"""How many conversations, the last active, a filter of a list looks at for one page."""
 FIRST_PAGE = (2**62, 2**62)
+LAST_PLACE = (-(2**62), 0)
 Listed = tuple[Conversation, int]
 """A conversation as a list shows it, and the key by which a backend tells equally active ones apart."""
 
@@ -30,8 +33,8 @@ class ListQuery(NamedTuple):
     key on, the last active first."""
 
     whose: Scope | str
-    assistant: str | None
-    status: Status | None
+    where: ListFilter
+    title: Terms
     before: tuple[int, int]
     limit: int
 
@@ -39,9 +42,17 @@ class ListQuery(NamedTuple):
     def tenant(self) -> str:
         return self.whose if isinstance(self.whose, str) else self.whose.tenant
 
-    def accepts(self, conversation: Conversation) -> bool:
-        """Whether assistant and status are those that are asked for."""
-        return self.assistant in (None, conversation.assistant) and self.status in (None, conversation.status)
+    @property
+    def is_filtered(self) -> bool:
+        """Whether a conversation may be left out."""
+        return self.where != EVERY
+
+
+class Listing(NamedTuple):
+    """What a backend finds for a list, and the last place that it has looked at if it did not get to the end."""
+
+    found: Sequence[Listed]
+    reached: tuple[int, int] | None = None
 
 
 def activity_cursor(whose: Scope | str, activity: int, key: int) -> str:
@@ -57,12 +68,12 @@ def activity_after(whose: Scope | str, cursor: str | None) -> tuple[int, int]:
     return activity, key
 
 
-def list_page(whose: Scope | str, found: Sequence[Listed], limit: int) -> ConversationPage:
+def list_page(asked: ListQuery, listing: Listing) -> ConversationPage:
     """Return a page of conversations, of which one more than the page holds was looked for."""
-    items = tuple(conversation for conversation, _ in found[:limit])
-    if len(found) <= limit:
-        return ConversationPage(items=items)
-    return ConversationPage(items=items, next=activity_cursor(whose, *activity(found[limit - 1])))
+    limit = asked.limit - 1
+    items = tuple(conversation for conversation, _ in listing.found[:limit])
+    end = activity(listing.found[limit - 1]) if len(listing.found) > limit else listing.reached
+    return ConversationPage(items=items, next=None if end is None else activity_cursor(asked.whose, *end))
 
 
 def activity(listed: Listed) -> tuple[int, int]:

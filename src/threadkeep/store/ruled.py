@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import MAX_SEQ, Cursor
-from threadkeep.conversation.entry import Entry, Status, Update
+from threadkeep.conversation.entry import Entry, Update
 from threadkeep.conversation.ids import IdSource, check_id
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
@@ -31,9 +31,10 @@ from threadkeep.errors import (
 from threadkeep.store.audit import Row, act_now
 from threadkeep.store.base import ROOT, WALKED, Store
 from threadkeep.store.checks import check_adopt, check_import
-from threadkeep.store.paging import Listed, ListQuery, Search, activity_after, check_limit, list_page, search_after
+from threadkeep.store.paging import Listing, ListQuery, Search, activity_after, check_limit, list_page, search_after
 from threadkeep.store.rules import EndMovedError, Rules, Verb
 from threadkeep.store.values import (
+    EVERY,
     Adopt,
     Append,
     Appended,
@@ -42,6 +43,7 @@ from threadkeep.store.values import (
     ConversationPage,
     HitPage,
     Import,
+    ListFilter,
     Order,
 )
 from threadkeep.text.query import Query
@@ -202,7 +204,7 @@ class RuledStore(Store):
     # Lists and searches
 
     @abstractmethod
-    async def _list(self, asked: ListQuery) -> Sequence[Listed]:
+    async def _list(self, asked: ListQuery) -> Listing:
         """Return the conversations that a list asks for."""
 
     @abstractmethod
@@ -216,20 +218,17 @@ class RuledStore(Store):
         """Return the entries, the best first, that `text.search.relate` names given those that hold forms of words."""
 
     async def list(
-        self,
-        scope: Scope,
-        *,
-        assistant: str | None = None,
-        status: Status | None = None,
-        limit: int = 20,
-        after: str | None = None,
+        self, scope: Scope, where: ListFilter = EVERY, *, limit: int = 20, after: str | None = None
     ) -> ConversationPage:
-        asked = ListQuery(scope, assistant, status, activity_after(scope, after), check_limit(limit) + 1)
-        return list_page(scope, await self._list(asked), limit)
+        return await self._page(scope, where, limit, after)
 
     async def list_tenant(self, tenant: str, *, limit: int = 20, after: str | None = None) -> ConversationPage:
-        asked = ListQuery(check_id(tenant), None, None, activity_after(tenant, after), check_limit(limit) + 1)
-        return list_page(tenant, await self._list(asked), limit)
+        return await self._page(check_id(tenant), EVERY, limit, after)
+
+    async def _page(self, whose: Scope | str, where: ListFilter, limit: int, after: str | None) -> ConversationPage:
+        place = activity_after(whose, after)
+        asked = ListQuery(whose, where, where.title_terms(), place, check_limit(limit) + 1)
+        return list_page(asked, await self._list(asked))
 
     async def search(
         self,

@@ -3,15 +3,21 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+from pydantic import Field
 
 from threadkeep.conversation.conversation import Conversation, NewConversation
-from threadkeep.conversation.entry import Approval, Entry, Summary
+from threadkeep.conversation.entry import Approval, Entry, Status, Summary
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import Lease, TurnChange, TurnState
+from threadkeep.conversation.value import Text, Value
+from threadkeep.errors import InvalidSearch
 from threadkeep.store.audit import Act
+from threadkeep.text.query import Terms
+from threadkeep.text.words import words
 
 Order = Literal["rank", "newest"]
 Appendable = Message | StateChange | Summary | Approval
@@ -119,10 +125,54 @@ class LogPage:
     draft: Draft | None = None
 
 
+class ListFilter(Value):
+    """Which conversations a list shows; what is not set does not matter. Metadata must have these values, where a text,
+    a whole number or true and false are compared as text; a title must hold these words, the last as a beginning."""
+
+    assistant: str | None = None
+    status: Status | None = None
+    archived: bool | None = None
+    metadata: dict[str, str] = Field(default_factory=dict, max_length=8)
+    title: Text | None = None
+
+    def title_terms(self) -> Terms:
+        """Return the words of the title that are asked for; `InvalidSearch` if there is a title without any."""
+        terms = Terms()
+        if self.title is not None:
+            terms.add(self.title, together=False, typing=self.title[-1:].isalnum())
+            if not terms:
+                raise InvalidSearch
+        return terms
+
+    def accepts(self, conversation: Conversation) -> bool:
+        """Whether a conversation, with its metadata, is shown."""
+        asked = ((self.assistant, conversation.assistant), (self.status, conversation.status))
+        if any(wanted not in (None, found) for wanted, found in (*asked, (self.archived, conversation.archived))):
+            return False
+        if self.title is not None and not self.title_terms().fits(words(conversation.title or "")):
+            return False
+        return has_metadata(conversation.metadata, self.metadata)
+
+
+EVERY = ListFilter()
+
+
+def has_metadata(metadata: Mapping[str, Any], wanted: Mapping[str, str]) -> bool:
+    """Whether metadata has these values."""
+    return all(_comparable(metadata.get(key)) == value for key, value in wanted.items())
+
+
+def _comparable(value: Any) -> str | None:
+    """Return what is compared with the text that somebody asks for; none if nothing is equal to it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, str | int) else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationPage:
     """A page of a list, and the cursor of the next page if there is one. Its items come without what may be large:
-    `system` is none and `metadata` empty."""
+    `system` is none and `metadata` empty. Where a list is filtered, a page may have few items, or none, and a next."""
 
     items: tuple[Conversation, ...]
     next: str | None = None

@@ -1,5 +1,7 @@
 """A branch read back from its end: as many messages as were asked for, whatever stands between them."""
 
+from pathlib import Path
+
 import pytest
 
 from threadkeep.conversation.conversation import NewConversation
@@ -10,7 +12,8 @@ from threadkeep.errors import InvalidLimit
 from threadkeep.runtime import open_store
 from threadkeep.store.base import WALKED, Store
 from threadkeep.store.paging import backwards, newest_messages
-from threadkeep.store.values import Append
+from threadkeep.store.sqlite import index
+from threadkeep.store.values import Append, ListFilter
 
 CHANGES = WALKED + 5
 MESSAGES = 4
@@ -51,3 +54,26 @@ async def test_a_branch_is_read_from_the_entry_that_is_named() -> None:
 async def test_a_limit_is_a_number_from_1_to_1000(limit: int) -> None:
     with pytest.raises(InvalidLimit):
         await newest_messages(await guided(), LOCAL, "c", limit=limit)
+
+
+async def test_a_filter_looks_at_so_many_conversations_for_a_page_and_the_next_goes_on_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "LOOKED_AT", 4)
+    store = await open_store(f"sqlite:///{tmp_path}/one.db")
+    await check_short_pages(store)
+    await store.close()
+
+
+async def check_short_pages(store: Store) -> None:
+    """List the first two of ten conversations by a filter, four looked at for a page."""
+    for number in range(10):
+        await store.create(LOCAL, NewConversation(id=f"c{number}", metadata={"old": number < 2}))
+    await store.append(LOCAL, "c5", Append(bodies=(Message(role=Role.USER, content="late"),)))
+    pages: list[list[str]] = []
+    after = None
+    while not pages or after:
+        page = await store.list(LOCAL, ListFilter(metadata={"old": "true"}), limit=2, after=after)
+        pages.append([item.id for item in page.items])
+        after = page.next
+    assert pages == [[], [], ["c1", "c0"]]

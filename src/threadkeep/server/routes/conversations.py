@@ -28,6 +28,7 @@ from threadkeep.server.responses import (
     shown_tree,
 )
 from threadkeep.store.base import MAX_LIMIT, WALKED
+from threadkeep.store.values import ListFilter
 
 TRIES = 5
 """How often a conversation that grows while it is read is read again."""
@@ -38,6 +39,21 @@ REMARKS = 50
 Limit = Annotated[int, Query(ge=1, le=200, description="How many at most.")]
 Place = Annotated[int | None, Query(ge=1, le=MAX_SEQ, description="The number of an entry.")]
 IfMatch = Annotated[str | None, Header(description="The version that the change is meant for, as in ETag.")]
+
+
+def list_filter(
+    status: Status | None = None,
+    assistant: str | None = None,
+    archived: bool | None = None,
+    metadata: Annotated[tuple[str, ...], Query(max_length=8, description="key=value; several must all hold.")] = (),
+    title: Annotated[str | None, Query(max_length=500, description="Words of it; the last may be a beginning.")] = None,
+) -> ListFilter:
+    """Return which conversations a list is to show."""
+    pairs = [pair.partition("=") for pair in metadata]
+    if not all(key and sign for key, sign, _ in pairs):
+        raise InvalidValue("Metadata are asked for as key=value.")
+    wanted = {key: value for key, _, value in pairs}
+    return ListFilter(status=status, assistant=assistant, archived=archived, metadata=wanted, title=title)
 
 
 def conversation_routes(conversations: Conversations) -> APIRouter:
@@ -60,12 +76,11 @@ def conversation_routes(conversations: Conversations) -> APIRouter:
         who: Who,
         limit: Limit = 20,
         after: str | None = None,
-        status: Status | None = None,
-        assistant: str | None = None,
+        *,
+        where: Annotated[ListFilter, Depends(list_filter)],
     ) -> ConversationList:
-        page = await conversations.list(
-            scope=who.scope, assistant=assistant, status=status, limit=limit, after=await cursors.read(after)
-        )
+        filters = where.model_dump()
+        page = await conversations.list(scope=who.scope, limit=limit, after=await cursors.read(after), **filters)
         return ConversationList(
             data=[ListedConversation.of(item) for item in page.items], next=await cursors.shown(page.next)
         )

@@ -1,4 +1,4 @@
-"""Search: the messages of a user, found by their words, and conversations by their titles."""
+"""Search: the messages and titles of a user, found by their words."""
 
 from typing import Annotated
 
@@ -8,7 +8,7 @@ from threadkeep.conversations import Conversations
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.list_cursors import ListCursors
 from threadkeep.server.requests import ConversationId
-from threadkeep.server.responses import ConversationList, HitList, ListedConversation, ShownHit
+from threadkeep.server.responses import HitList, ShownHit
 from threadkeep.server.routes.conversations import Limit
 from threadkeep.store.values import Order
 
@@ -31,17 +31,5 @@ def search_routes(conversations: Conversations) -> APIRouter:
             q, scope=who.scope, conversation=conversation, order=order, limit=limit, after=await cursors.read(after)
         )
         return HitList(data=[ShownHit.model_validate(hit) for hit in page.items], next=await cursors.shown(page.next))
-
-    @router.get("/search/titles", summary="Find conversations by title")
-    async def titles(
-        who: Who,
-        q: Annotated[
-            str,
-            Query(min_length=1, max_length=1000, description="A part of the title."),
-        ],
-        limit: Limit = 20,
-    ) -> ConversationList:
-        found = await conversations.search_titles(q, scope=who.scope, limit=limit)
-        return ConversationList(data=[ListedConversation.of(item) for item in found], next=None)
 
     return router

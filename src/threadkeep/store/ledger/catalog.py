@@ -14,7 +14,7 @@ from typing import NamedTuple
 from threadkeep.conversation.turn import Turn, TurnState
 from threadkeep.store.codec import microseconds
 from threadkeep.store.ledger.ledger import Ledger
-from threadkeep.store.paging import Listed, ListQuery, Search, activity, subject_of
+from threadkeep.store.paging import Listing, ListQuery, Search, activity, subject_of
 from threadkeep.store.values import Statistics
 from threadkeep.text.query import Query, Subject, Terms
 from threadkeep.text.search import CANDIDATES, RELATED, SCANNED
@@ -175,13 +175,13 @@ class Catalog:
 
     # Looking things up
 
-    def listed(self, asked: ListQuery) -> Sequence[Listed]:
+    def listed(self, asked: ListQuery) -> Listing:
         with self._lock:
             cards = self._cards.values() if isinstance(asked.whose, str) else self._of(asked.whose.user)
             found = [(card.conversation, card.key) for card in cards]
-        chosen = (listed for listed in found if asked.accepts(listed[0]) and activity(listed) < asked.before)
+        chosen = (listed for listed in found if asked.where.accepts(listed[0]) and activity(listed) < asked.before)
         newest = nlargest(asked.limit, chosen, key=activity)
-        return [(one.model_copy(update={"system": None, "metadata": {}}), key) for one, key in newest]
+        return Listing([(one.model_copy(update={"system": None, "metadata": {}}), key) for one, key in newest])
 
     def users(self) -> tuple[str, ...]:
         with self._lock:

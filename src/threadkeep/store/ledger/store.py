@@ -22,7 +22,7 @@ from threadkeep.store.embedded import EmbeddedStore
 from threadkeep.store.ledger.audit import LedgerAudit
 from threadkeep.store.ledger.catalog import Catalog
 from threadkeep.store.ledger.ledger import Ledger
-from threadkeep.store.paging import Candidate, Listed, ListQuery, Matches, Search, check_limit, hit_page, subject_of
+from threadkeep.store.paging import Candidate, Listing, ListQuery, Matches, Search, check_limit, hit_page, subject_of
 from threadkeep.store.record import Record
 from threadkeep.store.rules import Verb, key_use, replayed
 from threadkeep.store.values import Created, HitPage, Statistics
@@ -170,7 +170,7 @@ class LedgerStore(EmbeddedStore):
         except ConversationNotFound:
             return None
 
-    async def _list(self, asked: ListQuery) -> Sequence[Listed]:
+    async def _list(self, asked: ListQuery) -> Listing:
         return await self._read_catalog(asked.tenant, lambda ledgers: ledgers.catalog.listed(asked))
 
     async def delete(self, scope: Scope, conversation: str, *, expected_entries: int | None = None) -> None:

@@ -2,9 +2,10 @@
 the database as of one moment."""
 
 import asyncio
+import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import Conversation, NewConversation
@@ -19,10 +20,11 @@ from threadkeep.conversation.turn import Turn
 from threadkeep.errors import StoreBusy, StoreUnavailable
 from threadkeep.store.base import ROOT
 from threadkeep.store.checks import check_new
-from threadkeep.store.codec import decode_id, encode_id
-from threadkeep.store.paging import Listed, ListQuery, Search, check_limit, hit_page
+from threadkeep.store.codec import decode_id, encode_id, microseconds
+from threadkeep.store.paging import LOOKED_AT, Listing, ListQuery, Search, check_limit, hit_page
 from threadkeep.store.postgres.audit import PostgresAudit
 from threadkeep.store.postgres.database import Database, number, optional, to_conversation, to_tree, to_turn
+from threadkeep.store.postgres.jsonb import escape
 from threadkeep.store.postgres.keyring import PostgresKeyRing
 from threadkeep.store.postgres.notify_channel import PostgresNotifyChannel
 from threadkeep.store.postgres.pool import FromNow, Pool
@@ -41,6 +43,7 @@ PURGE_STEP = 5000
 REWRITTEN_BYTES = 256 * 1024 * 1024
 """How large a table may be that is written anew after a purge, while all others wait."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _FAR = datetime(9999, 12, 31, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _DRAFT = -1
@@ -107,18 +110,21 @@ class PostgresStore(RuledStore):
     async def get(self, scope: Scope, conversation: str) -> Conversation:
         return await self._db.conversation(scope, conversation)
 
-    async def _list(self, asked: ListQuery) -> Sequence[Listed]:
-        before = _before(*asked.before)
+    async def _list(self, asked: ListQuery) -> Listing:
+        before, reached = _before(*asked.before), None
         if isinstance(asked.whose, str):
             rows = await self._pool.call("list_tenant", asked.whose, *before, asked.limit)
             found = [(Scope(tenant=asked.whose, user=row["user_name"]), row["now"]) for row in rows]
         else:
             keys = await self._db.scope(asked.whose)
             if keys is None:
-                return []
-            rows = await self._pool.call("list", *keys, *before, asked.assistant, asked.status, asked.limit)
+                return Listing(())
+            floor = await self._pool.call("list_floor", *keys, *before, LOOKED_AT) if asked.is_filtered else ()
+            reached = (microseconds(floor[0]["updated_at"]), floor[0]["key"]) if floor else None
+            place = tuple(floor[0]) if floor else (_LONG_AGO, 0)
+            rows = await self._pool.call("list", *keys, *before, *place, *_filters(asked), asked.limit)
             found = [(asked.whose, row) for row in rows]
-        return [(to_conversation(scope, row, is_listed=True), row["key"]) for scope, row in found]
+        return Listing([(to_conversation(scope, row, is_listed=True), row["key"]) for scope, row in found], reached)
 
     async def delete(self, scope: Scope, conversation: str, *, expected_entries: int | None = None) -> None:
         place = await self._db.place(scope, conversation)
@@ -240,6 +246,14 @@ class PostgresStore(RuledStore):
 
     async def tenants(self) -> tuple[str, ...]:
         return tuple(row["name"] for row in await self._pool.call("tenants"))
+
+
+def _filters(asked: ListQuery) -> tuple[Any, ...]:
+    """Return what a list is filtered by; none where everything is let through."""
+    where, title = asked.where, asked.title
+    metadata = {escape(key): escape(value) for key, value in where.metadata.items()}
+    words = (title.required, [title.prefix] if title.prefix else []) if title else (None, None)
+    return where.assistant, where.status, where.archived, json.dumps(metadata) if metadata else None, *words
 
 
 def _before(activity: int, key: int) -> tuple[datetime, int]:

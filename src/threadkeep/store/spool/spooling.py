@@ -12,7 +12,6 @@ from typing import Any, Self, TypeVar, cast
 
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import NewConversation
-from threadkeep.conversation.entry import Status
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import IdSource
 from threadkeep.conversation.scope import Scope
@@ -27,6 +26,7 @@ from threadkeep.store.spool.keyring import RememberingKeyRing
 from threadkeep.store.spool.memory import Memory
 from threadkeep.store.spool.outage import OUTAGES, OutageWatch
 from threadkeep.store.values import (
+    EVERY,
     Append,
     Appended,
     Begin,
@@ -34,6 +34,7 @@ from threadkeep.store.values import (
     ConversationPage,
     Created,
     HitPage,
+    ListFilter,
     Outage,
     SpoolState,
     Statistics,
@@ -201,22 +202,15 @@ class SpoolingStore(Store):
         return created
 
     async def list(
-        self,
-        scope: Scope,
-        *,
-        assistant: str | None = None,
-        status: Status | None = None,
-        limit: int = 20,
-        after: str | None = None,
+        self, scope: Scope, where: ListFilter = EVERY, *, limit: int = 20, after: str | None = None
     ) -> ConversationPage:
-        wanted: dict[str, Any] = {"assistant": assistant, "status": status, "limit": limit}
         try:
-            return await self._watch.ask(lambda: self.database.list(scope, **wanted, after=after))
+            return await self._watch.ask(lambda: self.database.list(scope, where, limit=limit, after=after))
         except OUTAGES:
-            page = await self.spool.list(scope, **wanted)
+            page = await self.spool.list(scope, where, limit=limit)
         here = {item.id: copy.out(item) for item in page.items if (copy := self.kept.find(scope, item.id))}
         for known in self._memory.conversations(scope):
-            if assistant in (None, known.assistant) and status in (None, known.status):
+            if where.accepts(known):
                 here.setdefault(known.id, known.model_copy(update={"system": None, "metadata": {}, "incomplete": True}))
         newest = sorted(here.values(), key=lambda item: item.updated_at, reverse=True)
         return ConversationPage(items=tuple(newest[:limit]))

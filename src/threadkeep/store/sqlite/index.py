@@ -4,6 +4,7 @@ An append writes the log only. The rest follows in batches when writing pauses. 
 not followed yet, so that they are exact for every reader, cost little for every writer, and wait for nobody.
 """
 
+import json
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import StoreCorrupt
 from threadkeep.store.codec import STATE, Row, decode, encode_id
-from threadkeep.store.paging import Listed, ListQuery, activity
+from threadkeep.store.paging import LAST_PLACE, LOOKED_AT, Listed, Listing, ListQuery, activity
 from threadkeep.store.sqlite.log import LISTED, listed_key
 from threadkeep.store.sqlite.reader import Reader
 from threadkeep.store.values import Statistics
@@ -24,6 +25,8 @@ IDLE_SECONDS = 0.1
 LARGEST_LAG = 4096
 """How many entries may wait to be caught up with while writing goes on."""
 
+LAST_WORD = "\U0010ffff"
+"""What comes behind every word with the same beginning."""
 _LAGGING = (
     "FROM entry e JOIN conversation c ON c.key = e.conversation WHERE e.position > (SELECT position FROM caught_up)"
 )
@@ -116,23 +119,51 @@ def late_words(reader: Reader, tenant: int, user: int | None, bound: int) -> Ite
 # Lists and counts
 
 
-def list_conversations(reader: Reader, asked: ListQuery) -> list[Listed]:
+def list_conversations(reader: Reader, asked: ListQuery) -> Listing:
     keys = reader.owner_keys(asked.tenant, None if isinstance(asked.whose, str) else asked.whose.user)
     if keys is None:
-        return []
+        return Listing(())
+    here = f"c.tenant = ?1 AND {'?2 IS NULL' if keys[1] is None else 'c.user = ?2'} AND c.id IS NOT NULL"
+    order = "ORDER BY c.updated_at DESC, c.key DESC"
+    places, reached = (*keys, *asked.before), None
+    if asked.is_filtered:
+        sql = (
+            f"SELECT c.updated_at, c.key FROM conversation c WHERE {here} AND (c.updated_at, c.key) < (?3, ?4) {order}"
+        )
+        reached = reader.db.row(f"{sql} LIMIT 1 OFFSET {LOOKED_AT - 1}", places)
+    floor = reached or LAST_PLACE
+    conditions, bindings = _filtered(asked)
     late = _late_activity(reader, *keys)
     derived = reader.db.execute(
-        f"{LISTED} WHERE c.tenant = ?1 AND {'?2 IS NULL' if keys[1] is None else 'c.user = ?2'} "
-        "AND c.id IS NOT NULL AND (c.updated_at, c.key) < (?3, ?4) "
-        "AND (?5 IS NULL OR c.assistant = ?5) AND (?6 IS NULL OR c.status = ?6) "
-        "ORDER BY c.updated_at DESC, c.key DESC LIMIT ?7",
-        (*keys, *asked.before, asked.assistant, asked.status, asked.limit + len(late)),
+        f"{LISTED} WHERE {here} AND (c.updated_at, c.key) < (?3, ?4) AND (c.updated_at, c.key) >= (?5, ?6) "
+        f"{conditions} {order} LIMIT {asked.limit + len(late)}",
+        (*places, *floor, *bindings),
     )
     rows = [row for row in derived if row[0] not in late]
-    newer = [key for key, at in late.items() if (at, key) < asked.before]
-    rows += [reader.db.row(f"{LISTED} WHERE c.key = ?", (key,)) for key in newer]
-    found = [_listed(reader, asked, row) for row in rows]
-    return sorted((listed for listed in found if asked.accepts(listed[0])), key=activity, reverse=True)
+    newer = [key for key, at in late.items() if floor <= (at, key) < asked.before]
+    for key in newer:
+        rows += reader.db.rows(f"{LISTED} WHERE c.key = ?1 {conditions}", (key, *bindings))
+    found = sorted((_listed(reader, asked, row) for row in rows), key=activity, reverse=True)
+    return Listing(found, reached)
+
+
+def _filtered(asked: ListQuery) -> tuple[str, list[Any]]:
+    """Return the conditions on a conversation that a list's filter makes, and their bindings."""
+    where, wanted = asked.where, json.dumps(asked.where.metadata)
+    columns = {"assistant": where.assistant, "status": where.status, "archived": where.archived}
+    titled, named = title_condition(asked.title.required, [asked.title.prefix] if asked.title.prefix else [])
+    conditions = [f"AND c.{name} = ?" for name, value in columns.items() if value is not None]
+    bindings = [value for value in columns.values() if value is not None]
+    if where.metadata:
+        conditions, bindings = [*conditions, "AND has_metadata(c.metadata, ?)"], [*bindings, wanted]
+    return " ".join([*conditions, titled]), [*bindings, *named]
+
+
+def title_condition(words: Sequence[str], prefixes: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the condition that a title holds words and beginnings of words, and its bindings."""
+    held = "AND EXISTS (SELECT 1 FROM title_word t WHERE t.tenant = c.tenant AND t.conversation = c.key AND t.word "
+    condition = f"{held} = ?) " * len(words) + f"{held} BETWEEN ? AND ?) " * len(prefixes)
+    return condition, [*words, *(end for prefix in prefixes for end in (prefix, prefix + LAST_WORD))]
 
 
 def _listed(reader: Reader, asked: ListQuery, row: Sequence[Any]) -> Listed:

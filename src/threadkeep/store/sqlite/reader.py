@@ -3,9 +3,11 @@
 One `Reader` belongs to one connection and one thread. The writer has one too, because it reads before it writes.
 """
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from typing import Any
 
 from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.scope import Scope
@@ -16,8 +18,15 @@ from threadkeep.store.record import Replay
 from threadkeep.store.sqlite.checksums import checksum
 from threadkeep.store.sqlite.log import ConversationKey, SqliteLog, open_turn
 from threadkeep.store.sqlite_file import Database
+from threadkeep.store.values import has_metadata
 
 _MOST_SCOPES = 10_000
+
+
+def _has_metadata(*texts: Any) -> bool:
+    """Whether metadata has the values that are wanted, both as JSON."""
+    metadata, wanted = (json.loads(text or "{}") for text in texts)
+    return has_metadata(metadata, wanted)
 
 
 class Reader:
@@ -26,6 +35,7 @@ class Reader:
     def __init__(self, connection: Database) -> None:
         self.db = connection
         self.packer = Packer()
+        connection.create_scalar_function("has_metadata", _has_metadata, 2, deterministic=True)
         self._scopes: dict[tuple[str, str], tuple[int, int]] = {}
 
     @contextmanager

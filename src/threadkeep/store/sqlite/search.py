@@ -11,14 +11,12 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.store.base import MAX_LIMIT
 from threadkeep.store.codec import STATE, decode_id, kinds_of, microseconds, moment
 from threadkeep.store.paging import Candidate, Matches, Search, subject_of
-from threadkeep.store.sqlite.index import late_words
+from threadkeep.store.sqlite.index import LAST_WORD, late_words, title_condition
 from threadkeep.store.sqlite.log import ConversationKey, SqliteLog
 from threadkeep.store.sqlite.reader import Reader
 from threadkeep.text.query import Query, Subject
 from threadkeep.text.search import CANDIDATES, RELATED, SCANNED
 
-LAST = "\U0010ffff"
-"""What comes behind every word with the same beginning."""
 Keys = tuple[int, int]
 """Tenant and user."""
 
@@ -93,7 +91,7 @@ def _titles(reader: Reader, keys: Keys, query: Query) -> list[Subject]:
     if words:
         first, lookup = f"{named} = ? ORDER BY conversation DESC LIMIT {SCANNED}", words[:1]
     elif prefixes:
-        first, lookup = f"{named} BETWEEN ? AND ? LIMIT {SCANNED}", [prefixes[0], prefixes[0] + LAST]
+        first, lookup = f"{named} BETWEEN ? AND ? LIMIT {SCANNED}", [prefixes[0], prefixes[0] + LAST_WORD]
     else:
         first, lookup = (
             "SELECT key FROM conversation WHERE tenant = ? AND user = ? AND id IS NOT NULL "
@@ -101,7 +99,7 @@ def _titles(reader: Reader, keys: Keys, query: Query) -> list[Subject]:
             [],
         )
     conditions, bindings = _of_query(query)
-    titled, named_by = _titled(words, prefixes)
+    titled, named_by = title_condition(words, prefixes)
     rows = reader.db.rows(
         f"SELECT DISTINCT c.id, c.title, c.assistant, c.status, c.created_at FROM ({first}) w "
         "CROSS JOIN conversation c ON c.key = w.key WHERE c.id IS NOT NULL AND c.created_at BETWEEN ? AND ? "
@@ -117,16 +115,9 @@ def _titles(reader: Reader, keys: Keys, query: Query) -> list[Subject]:
 def _of_query(query: Query) -> tuple[str, list[str]]:
     """Return the conditions on a conversation that a query's filters make, and their bindings."""
     asked = {"c.assistant = ?": query.assistant, "c.status = ?": query.status}
-    titled, words = _titled(query.title.required, [query.title.prefix] if query.title.prefix else [])
+    titled, words = title_condition(query.title.required, [query.title.prefix] if query.title.prefix else [])
     conditions = "".join(f"AND {condition} " for condition, value in asked.items() if value is not None)
     return conditions + titled, [*(value for value in asked.values() if value is not None), *words]
-
-
-def _titled(words: Sequence[str], prefixes: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the condition that a title holds words and beginnings of words, and its bindings."""
-    held = "AND EXISTS (SELECT 1 FROM title_word t WHERE t.tenant = c.tenant AND t.conversation = c.key AND t.word "
-    condition = f"{held} = ?) " * len(words) + f"{held} BETWEEN ? AND ?) " * len(prefixes)
-    return condition, [*words, *(end for prefix in prefixes for end in (prefix, prefix + LAST))]
 
 
 def _times(query: Query) -> tuple[int, int]:

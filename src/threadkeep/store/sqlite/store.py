@@ -26,7 +26,7 @@ from threadkeep.store import filesystem
 from threadkeep.store.checks import check_new
 from threadkeep.store.embedded import EmbeddedStore
 from threadkeep.store.filesystem import warn_if_shared
-from threadkeep.store.paging import Listed, ListQuery, Search, check_limit, hit_page
+from threadkeep.store.paging import Listing, ListQuery, Search, check_limit, hit_page
 from threadkeep.store.rules import Verb
 from threadkeep.store.sqlite import index, search
 from threadkeep.store.sqlite.audit import SqliteAudit
@@ -99,7 +99,7 @@ class SqliteStore(EmbeddedStore):
         check_new(new)
         return await self._run(lambda: self._log.create(scope, new.id or self._ids(), new, key, at))
 
-    async def _list(self, asked: ListQuery) -> Sequence[Listed]:
+    async def _list(self, asked: ListQuery) -> Listing:
         with self._snapshot():
             return index.list_conversations(self._reader, asked)
 

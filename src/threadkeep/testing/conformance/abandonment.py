@@ -7,7 +7,7 @@ import pytest
 from threadkeep.conversation.entry import Status, Update
 from threadkeep.errors import ConversationBusy, ConversationNotFound
 from threadkeep.store.base import Store
-from threadkeep.store.values import Append, Statistics
+from threadkeep.store.values import Append, ListFilter, Statistics
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.conformance.refusal import refused
 from threadkeep.testing.samples import ADA, BOB, asked, new, run, say, texts_of
@@ -28,7 +28,7 @@ class TestAbandonment:
         name = await _abandoned(store)
         assert (await store.get(ADA, name)).status is Status.ABANDONED
         assert texts_of(await store.newest(ADA, name)) == ["hello"]
-        (listed,) = (await store.list(ADA, status=Status.ABANDONED)).items
+        (listed,) = (await store.list(ADA, ListFilter(status=Status.ABANDONED))).items
         assert listed.id == name
 
     async def test_a_new_message_makes_it_active_again_in_the_same_step(

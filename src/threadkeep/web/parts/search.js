@@ -40,7 +40,7 @@ async function search(text, signal, setFound) {
   try {
     const [page, titles] = await Promise.all([
       get(`/v1/search?limit=30&q=${asked}`, { signal }),
-      fetchSome(`/v1/search/titles?limit=50&q=${asked}`),
+      fetchSome(`/v1/conversations?limit=50&title=${asked}`),
     ]);
     if (signal.aborted) return;
     const hits = page.data.filter((hit) => hit.kind === "message");

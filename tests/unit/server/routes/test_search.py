@@ -1,20 +1,52 @@
 """Conversations are found by title; what is not there is told, to people and to programs."""
 
-import pytest
-
 from tests.unit.server.serving import conversation, served
-from threadkeep import conversations
 
 
-async def test_titles_of_all_conversations_are_found() -> None:
+async def test_titles_and_messages_are_found_in_one_answer() -> None:
     async with served() as client:
         for number in range(30):
             await client.post("/v1/conversations", json={"title": f"Number {number}"})
         await client.post("/v1/conversations", json={"title": "Straße"})
         for text, titles in (("NUMBER 0", ["Number 0"]), ("STRASSE", ["Straße"]), ("nothing", [])):
-            found = (await client.get("/v1/search/titles", params={"q": text})).json()
-            assert [item["title"] for item in found["data"]] == titles
-        assert len((await client.get("/v1/search/titles", params={"limit": 5, "q": "n"})).json()["data"]) == 5
+            found = (await client.get("/v1/search", params={"q": text})).json()
+            assert [(hit["kind"], hit["title"], hit["entry"]) for hit in found["data"]] == [
+                ("title", title, None) for title in titles
+            ]
+        newest = (await client.get("/v1/search", params={"q": "number", "order": "newest", "limit": 5})).json()
+        assert [hit["title"] for hit in newest["data"]] == [f"Number {number}" for number in range(29, 24, -1)]
+        more = (
+            await client.get("/v1/search", params={"q": "number", "order": "newest", "after": newest["next"]})
+        ).json()
+        assert more["data"][0]["title"] == "Number 24"
+
+
+async def test_what_is_wrong_with_a_search_is_told() -> None:
+    async with served() as client:
+        answer = await client.get("/v1/search", params={"q": "otter colour:red"})
+        assert (answer.status_code, answer.json()["code"]) == (400, "invalid_search")
+        assert "no filter colour:" in answer.json()["detail"]
+
+
+async def test_the_list_is_filtered_by_archive_metadata_and_title() -> None:
+    async with served() as client:
+        await client.post("/v1/conversations", json={"title": "A plan", "metadata": {"kind": "a=b", "size": 3}})
+        await client.post("/v1/conversations", json={"title": "No plans", "metadata": {"kind": "other"}})
+        asked: list[tuple[dict[str, str | list[str]], list[str]]] = [
+            ({"metadata": "kind=a=b"}, ["A plan"]),
+            ({"metadata": ["kind=a=b", "size=3"]}, ["A plan"]),
+            ({"metadata": ["kind=a=b", "size=4"]}, []),
+            ({"title": "plan "}, ["A plan"]),
+            ({"title": "plan"}, ["No plans", "A plan"]),
+            ({"archived": "true"}, []),
+            ({"archived": "false", "title": "no"}, ["No plans"]),
+        ]
+        for params, titles in asked:
+            found = (await client.get("/v1/conversations", params=params)).json()
+            assert [item["title"] for item in found["data"]] == titles, params
+        for metadata in ("kind", "=a"):
+            answer = await client.get("/v1/conversations", params={"metadata": metadata})
+            assert (answer.status_code, answer.json()["code"]) == (400, "invalid_value")
 
 
 async def test_an_unknown_turn_cannot_be_taken_back() -> None:
@@ -30,15 +62,3 @@ async def test_a_person_gets_a_page_for_an_unknown_address_and_a_program_a_probl
             answer = await client.get("/no/such", headers={"Accept": accept})
             assert (answer.status_code, answer.headers["content-type"].split(";")[0]) == (404, kind)
         assert (await client.post("/no/such", headers={"Accept": "text/html"})).status_code == 404
-
-
-async def test_a_title_is_looked_for_in_so_many_of_the_last_active_conversations(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(conversations, "MAX_LIMIT", 2)
-    monkeypatch.setattr(conversations, "MOST_TITLE_PAGES", 2)
-    async with served() as client:
-        for number in range(6):
-            await client.post("/v1/conversations", json={"title": f"Trip {number}"})
-        found = (await client.get("/v1/search/titles", params={"q": "trip"})).json()["data"]
-        assert [item["title"] for item in found] == ["Trip 5", "Trip 4", "Trip 3", "Trip 2"]

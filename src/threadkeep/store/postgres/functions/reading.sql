@@ -20,10 +20,34 @@ BEGIN
     WHERE c.tenant = p_tenant AND c.id = p_id AND c.owner = p_owner;
 END $$;
 
--- The user's conversations, the last active first, from before that activity and key. Those whose activity is not
--- indexed yet are looked at one by one; the others come from the index in order.
+-- Whether metadata has these values; a text, a whole number or true and false are compared as text.
+CREATE FUNCTION threadkeep.has_metadata(p_metadata jsonb, p_wanted jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+    SELECT NOT EXISTS (
+        SELECT FROM jsonb_each_text(p_wanted) w WHERE NOT coalesce(
+            p_metadata ->> w.key = w.value AND CASE jsonb_typeof(p_metadata -> w.key)
+                WHEN 'number' THEN w.value ~ '^-?[0-9]+$' ELSE jsonb_typeof(p_metadata -> w.key) IN ('string', 'boolean')
+            END, false
+        )
+    )
+$$;
+
+-- How far a filter of a list looks back: activity and key of the last of so many conversations, no row if there are less.
+CREATE FUNCTION threadkeep.list_floor(
+    p_tenant integer, p_owner integer, p_before timestamptz, p_key bigint, p_looked_at integer
+) RETURNS TABLE (updated_at timestamptz, key bigint) LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
+    RETURN QUERY SELECT c.updated_at, c.key FROM threadkeep.conversation c
+    WHERE c.tenant = p_tenant AND c.owner = p_owner AND c.id IS NOT NULL AND (c.updated_at, c.key) < (p_before, p_key)
+    ORDER BY c.updated_at DESC, c.key DESC LIMIT 1 OFFSET p_looked_at - 1;
+END $$;
+
+-- The user's conversations, the last active first, from before that activity and key down to the floor. Those whose activity
+-- is not indexed yet are looked at one by one; the others come from the index in order. A filter that is null, or has no
+-- words and values, lets everything through.
 CREATE FUNCTION threadkeep.list(
-    p_tenant integer, p_owner integer, p_before timestamptz, p_key bigint, p_assistant text, p_status text, p_limit integer
+    p_tenant integer, p_owner integer, p_before timestamptz, p_key bigint, p_floor timestamptz, p_floor_key bigint,
+    p_assistant text, p_status text, p_archived boolean, p_metadata jsonb, p_words text[], p_prefixes text[], p_limit integer
 ) RETURNS SETOF threadkeep.conversation_now LANGUAGE plpgsql STABLE AS $$
 BEGIN
     PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
@@ -32,13 +56,20 @@ BEGIN
         SELECT n.* FROM threadkeep.behind b
         JOIN threadkeep.conversation_now n ON n.tenant = b.tenant AND n.key = b.conversation
         WHERE b.tenant = p_tenant AND b.owner = p_owner AND (n.updated_at, n.key) < (p_before, p_key)
+          AND (n.updated_at, n.key) >= (p_floor, p_floor_key)
           AND (p_assistant IS NULL OR n.assistant = p_assistant) AND (p_status IS NULL OR n.status = p_status)
+          AND (p_archived IS NULL OR n.archived = p_archived)
+          AND (p_metadata IS NULL OR threadkeep.has_metadata(n.metadata, p_metadata))
+          AND (p_words IS NULL OR threadkeep.is_titled(p_tenant, n.key, p_words, p_prefixes))
         ORDER BY n.updated_at DESC, n.key DESC LIMIT p_limit
     ), calm AS (
         SELECT c.key FROM threadkeep.conversation c
         WHERE c.tenant = p_tenant AND c.owner = p_owner AND c.id IS NOT NULL
-          AND (c.updated_at, c.key) < (p_before, p_key)
+          AND (c.updated_at, c.key) < (p_before, p_key) AND (c.updated_at, c.key) >= (p_floor, p_floor_key)
           AND (p_assistant IS NULL OR c.assistant = p_assistant) AND (p_status IS NULL OR c.status = p_status)
+          AND (p_archived IS NULL OR c.archived = p_archived)
+          AND (p_metadata IS NULL OR threadkeep.has_metadata(c.metadata, p_metadata))
+          AND (p_words IS NULL OR threadkeep.is_titled(p_tenant, c.key, p_words, p_prefixes))
           -- Not as NOT EXISTS, which may be planned as a join with all that are behind.
           AND coalesce((
               SELECT false FROM threadkeep.behind b

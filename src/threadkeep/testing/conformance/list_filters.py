@@ -1,0 +1,106 @@
+"""Lists that show some conversations only: by assistant, status, archive, metadata and title."""
+
+from typing import Any
+
+import pytest
+
+from threadkeep.conversation.conversation import NewConversation
+from threadkeep.conversation.entry import Status, Update
+from threadkeep.errors import InvalidSearch
+from threadkeep.store.base import Store
+from threadkeep.store.values import ListFilter
+from threadkeep.testing.clock import FakeClock
+from threadkeep.testing.conformance.refusal import refused
+from threadkeep.testing.samples import ADA, BOB, say
+from threadkeep.testing.stores import OpenAnother
+
+VALUES: dict[str, Any] = {
+    "text": "red",
+    "empty": "",
+    "number": 3,
+    "minus": -3,
+    "large": 2**60,
+    "float": 3.0,
+    "yes": True,
+    "nothing": None,
+    "list": [3],
+    "object": {"red": "blue"},
+    "sign\x00é\"'$.": "a\x00b\x1a0=c",
+    "digits": "3",
+}
+
+
+async def _names(store: Store, **filters: Any) -> list[str]:
+    """Return the ids of Ada's conversations in the order of the list, read two at a time."""
+    names: list[str] = []
+    after = None
+    while True:
+        page = await store.list(ADA, ListFilter(**filters), limit=2, after=after)
+        assert len(page.items) <= 2
+        names += [conversation.id for conversation in page.items]
+        after = page.next
+        if after is None:
+            return names
+
+
+@pytest.mark.asyncio
+class TestListFilters:
+    async def test_the_list_can_be_narrowed_to_an_assistant_and_a_status(self, store: Store, clock: FakeClock) -> None:
+        for at, assistant in enumerate(("market", "shop", "market", None, "market")):
+            clock.advance(1)
+            await store.create(ADA, NewConversation(id=f"c{at}", assistant=assistant))
+        await store.update(ADA, "c2", Update(status=Status.COMPLETED))
+        assert await _names(store, assistant="market") == ["c4", "c2", "c0"]
+        assert await _names(store, status=Status.ACTIVE) == ["c4", "c3", "c1", "c0"]
+        assert await _names(store, assistant="market", status=Status.COMPLETED) == ["c2"]
+        assert await _names(store, assistant="nobody") == []
+
+    async def test_the_list_can_be_narrowed_to_what_is_archived_or_not(self, store: Store, clock: FakeClock) -> None:
+        for name in ("a", "b", "c"):
+            clock.advance(1)
+            await store.create(ADA, NewConversation(id=name))
+        await store.update(ADA, "b", Update(archived=True))
+        assert await _names(store, archived=True) == ["b"]
+        assert sorted(await _names(store, archived=False)) == ["a", "c"]
+        assert await _names(store, archived=True, status=Status.COMPLETED) == []
+
+    async def test_the_list_can_be_narrowed_by_metadata(self, store: Store) -> None:
+        await store.create(ADA, NewConversation(id="a", metadata=VALUES))
+        await store.create(ADA, NewConversation(id="b", metadata={"text": "blue", "number": 3}))
+        await store.create(ADA, NewConversation(id="c"))
+        held = {"text": "red", "empty": "", "minus": "-3", "large": str(2**60), "yes": "true", "digits": "3"}
+        for key, value in {**held, "sign\x00é\"'$.": "a\x00b\x1a0=c"}.items():
+            assert await _names(store, metadata={key: value}) == ["a"], key
+        assert sorted(await _names(store, metadata={"number": "3"})) == ["a", "b"]
+        assert await _names(store, metadata={"number": "3", "text": "blue"}) == ["b"]
+        for key, value in (
+            *(("text", "RED"), ("number", "3.0"), ("float", "3"), ("float", "3.0"), ("yes", "True"), ("missing", "")),
+            *(("nothing", "null"), ("nothing", ""), ("list", "[3]"), ("object", '{"red": "blue"}'), ("red", "blue")),
+        ):
+            assert await _names(store, metadata={key: value}) == [], (key, value)
+        await store.update(ADA, "c", Update(metadata={"text": "red"}))
+        assert sorted(await _names(store, metadata={"text": "red"})) == ["a", "c"]
+
+    async def test_the_list_can_be_narrowed_by_words_of_the_title(
+        self, store: Store, clock: FakeClock, open_another: OpenAnother
+    ) -> None:
+        other = await open_another()
+        for name, title in (("a", "Großer Plan"), ("b", "A plan of plans"), ("c", None), ("d", "Planet")):
+            clock.advance(1)
+            await store.create(ADA, NewConversation(id=name, title=title))
+        await store.create(BOB, NewConversation(id="e", title="Plan"))
+        clock.advance(1)
+        await say(store, "a", "the last active")
+        assert await _names(other, title="plan") == ["a", "d", "b"]
+        assert await _names(other, title="plan ") == ["a", "b"]
+        assert await _names(other, title="PLAN großer") == ["a"]
+        assert await _names(other, title="nothing") == []
+        await store.update(ADA, "a", Update(title="Otters"))
+        assert await _names(other, title="plan ") == ["b"]
+        assert await _names(other, title="ott") == ["a"]
+        await other.close()
+
+    @pytest.mark.parametrize("title", ["", " ", "!", "🙂"])
+    async def test_a_title_without_a_word_is_refused(self, store: Store, title: str) -> None:
+        async with refused(store, InvalidSearch):
+            await store.list(ADA, ListFilter(title=title))
