@@ -26,14 +26,14 @@ SHOWN = """() => [...document.querySelectorAll("[data-role]")].flatMap((article)
 DRAWN = """async (messages) => {
     const { html, render } = await import("/static/preact.js");
     const { Markdown } = await import("/static/render/markdown.js");
-    const draw = (text, growing) => {
+    const draw = (text, growing, breaks) => {
         const box = document.createElement("div");
-        render(html`<${Markdown} text=${text} streaming=${growing} />`, box);
+        render(html`<${Markdown} text=${text} streaming=${growing} breaks=${breaks} />`, box);
         const drawn = box.textContent;
         render(null, box);
         return drawn;
     };
-    return messages.map(({ role, content, growing }) => (role === "user" ? content : draw(content, Boolean(growing))));
+    return messages.map(({ role, content, growing }) => draw(content, Boolean(growing), role === "user"));
 }"""
 IS_READY_OFFLINE = """async (path) => {
     const names = (await caches.keys()).filter((name) => name.startsWith("threadkeep-shell-"));

@@ -47,7 +47,15 @@ GO = """(path) => {
     dispatchEvent(new PopStateEvent("popstate"));
 }"""
 
-IS_SHOWN = "(text) => document.querySelector('.said .bubble')?.textContent === text"
+IS_SHOWN = """async (text) => {
+    const { html, render } = await import("/static/preact.js");
+    const { Markdown } = await import("/static/render/markdown.js");
+    const box = document.createElement("div");
+    render(html`<${Markdown} text=${text} breaks />`, box);
+    const isShown = document.querySelector(".said .bubble")?.textContent === box.textContent;
+    render(null, box);
+    return isShown;
+}"""
 
 
 @pytest.fixture(scope="module")

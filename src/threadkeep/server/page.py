@@ -137,7 +137,8 @@ class PageFiles:
 
     def _worker(self, names: list[str]) -> Packed:
         apart = {*order(FIRST, self._text), WORKER}
-        kept = [name for name in names if name.endswith(_KEPT) and name not in apart]
+        # What is loaded late is kept when it was used.
+        kept = [name for name in names if name.endswith(_KEPT) and name not in apart and not name.startswith("vendor/")]
         etags = [self.whole().etag, self.document().etag, *(self.file(name).etag for name in [WORKER, *kept])]
         version = hashlib.blake2s("".join(etags).encode(), digest_size=8).hexdigest()
         files = [f"{self._root_path}/{path}" for path in ("", *(f"static/{name}" for name in [WHOLE, *kept]))]

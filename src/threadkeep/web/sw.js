@@ -30,7 +30,7 @@ worker.addEventListener("fetch", (event) => {
   const path = url.pathname.slice(ROOT.length);
   if (request.mode === "navigate" && (path === "/" || path.startsWith("/c/"))) {
     event.respondWith(networkFirst(request, SHELL_CACHE, `${ROOT}/`));
-  } else if (path.startsWith("/static/")) event.respondWith(networkFirst(request, SHELL_CACHE, url.pathname));
+  } else if (path.startsWith("/static/")) event.respondWith(networkFirst(request, SHELL_CACHE, url.pathname, event));
   else if (COPIED.test(path) && isNewestPage(url))
     event.respondWith(networkFirst(request, DATA_CACHE, copyName(url), event));
 });
@@ -65,6 +65,7 @@ async function networkFirst(request, cacheName, name, event) {
   try {
     const answer = await patient(request, () => cache.match(name));
     if (answer.ok && cacheName === DATA_CACHE) event.waitUntil(keepCopy(cache, name, answer.clone()));
+    else if (answer.ok && name.includes("/static/vendor/")) event.waitUntil(cache.put(name, answer.clone()));
     if (answer.status === 401) await caches.delete(DATA_CACHE);
     return answer;
   } catch (error) {

@@ -229,5 +229,6 @@ interface FetchEvent extends LongEvent {
 }
 
 interface Window {
+  katex: { render(text: string, box: HTMLElement, options: object): void };
   DOMPurify: { sanitize(markup: string, options: object): DocumentFragment | null };
 }

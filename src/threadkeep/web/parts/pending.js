@@ -5,6 +5,7 @@ import * as outbox from "../outbox.js";
 import { draftOf, keepDraft } from "../drafts.js";
 import { Button } from "./actions.js";
 import { Icon } from "./icon.js";
+import { Bubble } from "./said.js";
 
 // What waits in a conversation, in order: { key, content, label, item }.
 export function pendingOf(conversation) {
@@ -31,7 +32,7 @@ export function pendingOf(conversation) {
 export function Pending({ conversation, entry }) {
   const { content, state, item } = entry;
   return html`<article class="said pending" data-state=${state} data-testid="pending" aria-label="You, not stored yet">
-    <div class="bubble" dir="auto">${content}</div>
+    <${Bubble} text=${content} />
     <footer>${stateOf(state, item)}${state === "queued" && html`<${Queued} conversation=${conversation} entry=${entry} />`}</footer>
     ${state === "stale" && html`<${Stale} conversation=${conversation} item=${item} />`}
     ${state === "refused" && html`<${Refused} conversation=${conversation} item=${item} />`}

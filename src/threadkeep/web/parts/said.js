@@ -1,6 +1,7 @@
-// What a person said: a bubble, with its text as it was written, and the field in which it is edited into a branch.
+// What a person said: a bubble, with its text drawn as Markdown, and the field in which it is edited into a branch.
 
-import { html, useLayoutEffect, useRef } from "../preact.js";
+import { html, useLayoutEffect, useRef, useState } from "../preact.js";
+import { Markdown } from "../render/markdown.js";
 import { editing } from "../views.js";
 import { Button, Copy, Siblings } from "./actions.js";
 import { IconButton } from "./icon.js";
@@ -8,13 +9,28 @@ import { IconButton } from "./icon.js";
 export function Said({ conversation, message }) {
   if (editing.value === message.seq) return html`<${Edit} conversation=${conversation} message=${message} />`;
   return html`<article class="said" data-seq=${message.seq} data-role="user" tabindex="-1" aria-label="You">
-    <div class="bubble" dir="auto">${message.content}</div>
+    <${Bubble} text=${message.content} />
     <footer class="actions">
       <${Siblings} conversation=${conversation} message=${message} />
       <${Copy} text=${message.content} label="Copy this message" />
       <${IconButton} name="edit" label="Edit this message: makes a branch" onClick=${() => (editing.value = message.seq)} />
     </footer>
   </article>`;
+}
+
+const LONGEST = 3000; // characters, or so many lines, are shown before somebody asks for more
+const MOST_LINES = 25;
+
+// The text of a message, drawn as Markdown; a long one is folded.
+export function Bubble({ text }) {
+  const [isOpen, setOpen] = useState(false);
+  const isLong = text.length > LONGEST || text.split("\n", MOST_LINES + 1).length > MOST_LINES;
+  return html`<div class="bubble" dir="auto" data-folded=${isLong && !isOpen}><${Markdown} text=${text} breaks /></div>
+    ${
+      isLong &&
+      html`<button type="button" class="link unfold" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
+      ${isOpen ? "Show less" : "Show all of it"}</button>`
+    }`;
 }
 
 function Edit({ conversation, message }) {

@@ -2,6 +2,7 @@
 // code with its language and a button to copy it, and each part in the direction of its own language. Nodes only, no HTML.
 
 import { copyButton } from "./copy.js";
+import { dressNotes } from "./footnotes.js";
 import { AWAY, safeUrl } from "./links.js";
 import { rowsOf, tableTools } from "./tabular.js";
 
@@ -16,6 +17,7 @@ export function dress(nodes) {
   nodes.querySelectorAll("a").forEach(dressLink);
   nodes.querySelectorAll("table").forEach(dressTable);
   nodes.querySelectorAll("pre").forEach(dressCode);
+  dressNotes(nodes);
   return nodes;
 }
 

@@ -4,6 +4,7 @@
 
 import { html, useEffect, useLayoutEffect, useRef } from "../preact.js";
 import { dress } from "./dress.js";
+import { drawFormula } from "./formulas.js";
 import { highlight } from "./highlight.js";
 import { morph } from "./morph.js";
 import { Reader } from "./reader.js";
@@ -134,13 +135,14 @@ class Sheet {
     return part.appendChild(box);
   }
 
-  /** Colour the code; in a growing text the last box is left until it is finished. */
+  /** Colour the code and draw the formulas; in a growing text the last box is left until it is finished. */
   #colour() {
     const last = this.growing ? this.#boxes.at(-1) : null;
     for (const box of this.#plain) {
       if (box === last) continue;
       this.#plain.delete(box);
       box.querySelectorAll("pre > code").forEach(highlight);
+      box.querySelectorAll("code[data-math]").forEach(drawFormula);
     }
   }
 }

@@ -4,12 +4,15 @@
 const FENCE = /^\s*(`{3,}|~{3,})/;
 const ONLY_A_MARK = /^\s*(?:[-+*_=>#~`]+|\d{1,9}[.)]|[-+*]\s+\[[ xX]?\]?)\s*$/;
 const SLANTED = /(?:^|[\s("'“])([*_])(?=[^\s*_])[^*_]*$/; // the last mark opens, and nothing closes it
+const OPEN_FORMULA = /^ {0,3}(?:\$\$(?![\s\S]*\$\$)|\\\[(?![\s\S]*\\\]))[\s\S]*$/m; // the last one is not closed
 const HALF_A_LINK = /!?\[([^[\]\n]*)\]\([^)\n]*$/;
 
 /** Return the text as it should be read now. */
 export function mend(text) {
   const fence = openFence(text);
   if (fence) return withoutHalfAFence(text, fence);
+  const formula = OPEN_FORMULA.exec(text);
+  if (formula) return `${text}${formula[0].startsWith("$") ? "\n$$" : "\n\\]"}`;
   const cut = text.lastIndexOf("\n") + 1;
   const gap = text.lastIndexOf("\n\n");
   const block = gap < 0 ? 0 : gap + 2;

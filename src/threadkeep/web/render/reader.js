@@ -4,6 +4,8 @@
 
 import { Lexer, Marked } from "../vendor/marked-18.2.0/marked.js";
 import { nextChunk } from "./chunks.js";
+import { FOOTNOTES } from "./footnotes.js";
+import { FORMULAS } from "./formulas.js";
 import { safeUrl } from "./links.js";
 import { mend } from "./mend.js";
 
@@ -90,7 +92,7 @@ export class Reader {
   #growing = false;
 
   constructor(breaks = false) {
-    this.#marked = new Marked({ breaks, gfm: true, renderer, tokenizer });
+    this.#marked = new Marked({ breaks, gfm: true, renderer, tokenizer, extensions: [...FORMULAS, ...FOOTNOTES] });
   }
 
   /** Begin to read a text; return how many pieces there are that stay as they were. */

@@ -1,0 +1,76 @@
+// Mathematics in Markdown: where TeX begins and ends, so that no mark inside of it means anything else, and its drawing,
+// which is loaded when the first formula asks for it. One that cannot be drawn stays as it was written.
+
+import { ROOT } from "../router.js";
+
+const HOME = "../vendor/katex-0.19.1";
+const BLOCK = /^ {0,3}(?:\$\$([\s\S]+?)\$\$|\\\[([\s\S]+?)\\\])[ \t]*(?:\n+|$)/;
+const INLINE = [
+  { pattern: /^\\\(([\s\S]+?)\\\)/, display: false },
+  { pattern: /^\\\[([\s\S]+?)\\\]/, display: true },
+  { pattern: /^\$\$([^$]+?)\$\$/, display: true },
+  { pattern: /^\$(?![\s$])((?:\\.|[^$\\\n])+?)(?<!\s)\$(?![\d$])/, display: false },
+];
+const PRICE = /^\d[\d.,]*\s+[\p{L}(]/u; // two prices in one line are no formula
+
+const entity = (mark) => `&#${mark.codePointAt(0)};`;
+const drawn = ({ text, display }) =>
+  `<code data-math="${display ? "block" : "inline"}">${text.replace(/[<>"'&]/g, entity)}</code>`;
+
+/** What the parser of Markdown has to know. @type {import("marked").TokenizerAndRendererExtension[]} */
+export const FORMULAS = [
+  {
+    name: "formulaBlock",
+    level: "block",
+    start: (source) => /^ {0,3}(?:\$\$|\\\[)/m.exec(source)?.index,
+    tokenizer(source) {
+      const found = BLOCK.exec(source);
+      return found
+        ? { type: "formulaBlock", raw: found[0], text: (found[1] ?? found[2]).trim(), display: true }
+        : undefined;
+    },
+    renderer: (token) => `<p>${drawn(/** @type {any} */ (token))}</p>`,
+  },
+  {
+    name: "formula",
+    level: "inline",
+    start: (source) => /\$|\\[([]/.exec(source)?.index,
+    tokenizer(source) {
+      for (const { pattern, display } of INLINE) {
+        const found = pattern.exec(source.slice(0, 4000));
+        if (found && !PRICE.test(found[1])) return { type: "formula", raw: found[0], text: found[1].trim(), display };
+      }
+      return undefined;
+    },
+    renderer: (token) => drawn(/** @type {any} */ (token)),
+  },
+];
+
+let loading;
+
+function katex() {
+  loading ??= import(`${HOME}/katex.js`).then(() => {
+    const sheet = document.createElement("link");
+    sheet.rel = "stylesheet";
+    sheet.href = `${ROOT}/static/render/${HOME}/katex.css`;
+    document.head.append(sheet);
+    return window.katex;
+  });
+  return loading;
+}
+
+/** Draw the TeX in a `code` element, in a moment. */
+export async function drawFormula(code) {
+  const text = code.textContent;
+  try {
+    const { render } = await katex();
+    const shown = document.createElement("span");
+    render(text, shown, { displayMode: code.dataset.math === "block", maxExpand: 500, maxSize: 20, strict: "ignore" });
+    if (code.textContent !== text) return;
+    shown.dir = "ltr";
+    code.replaceChildren(shown);
+    code.classList.add("tk-math");
+  } catch {
+    loading = window.katex ? loading : undefined; // it is tried again
+  }
+}
