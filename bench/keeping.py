@@ -1,11 +1,13 @@
-"""What export and import cost, beside reading and inserting the bare rows of the same messages in the same run.
+"""What export and import cost, beside reading and inserting the bare rows of the same messages in the same run, and how
+long turns take while retention goes through a store.
 
-    python -m bench.keeping            100,000 messages
-    python -m bench.keeping --quick    10,000 messages
+    python -m bench.keeping            100,000 messages, and as many conversations
+    python -m bench.keeping --quick    10,000
 
 The bare export reads rows and writes each as a line of JSON; the bare import parses lines and inserts rows, as many
 in a commit as we have. Memory is the peak of what Python holds while a file of 1,000 messages, and then one of
-all of them, is imported and exported again.
+all of them, is imported and exported again. Retention looks at conversations of which one in ten is to be marked and
+one in ten to be deleted, while four people talk.
 """
 
 import argparse
@@ -14,9 +16,13 @@ import json
 import sys
 import time
 import tracemalloc
+from collections import Counter
+from collections.abc import Callable
+from datetime import timedelta
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from statistics import quantiles
 from tempfile import TemporaryDirectory
 
 import apsw
@@ -24,9 +30,13 @@ import apsw
 from bench.report import Report
 from bench.stopwatch import Act
 from bench.texts import turns
+from bench.turn import ASSISTANT, InstantModel, first_and_last
+from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.conversation import NewConversation
+from threadkeep.conversation.entry import Status, Update
 from threadkeep.conversation.scope import LOCAL
-from threadkeep.runtime import open_store
+from threadkeep.conversations import Conversations
+from threadkeep.runtime import open_conversations, open_store
 from threadkeep.store.base import Store
 from threadkeep.store.values import Append
 from threadkeep.transfer.exporter import Selection
@@ -36,6 +46,7 @@ from threadkeep.transfer.sources import read_file
 
 ALL = Selection(LOCAL.tenant, LOCAL.user)
 IN_ONE = 1000
+TURN_COLUMNS = ["turns", "measured", "p50, ms", "p99, ms"]
 _TABLE = "CREATE TABLE message (id INTEGER PRIMARY KEY, conversation TEXT, role TEXT, at TEXT, content TEXT)"
 _INDEX = """
 CREATE VIRTUAL TABLE word USING fts5 (content);
@@ -153,9 +164,65 @@ async def measure(report: Report, folder: Path, messages: int) -> None:
     report.bar("import, of the rate of bare rows that can be searched", indexed / seconds["import"], at_least=0.3)
 
 
+async def fill_idle(store: Store, conversations: int) -> None:
+    """Store conversations that nobody has used for a hundred days: eight in ten are abandoned by now, one is completed,
+    and one is active."""
+    then = utc_now() - timedelta(days=100)
+
+    async def add(number: int) -> None:
+        await store.create(LOCAL, NewConversation(id=f"c{number}"), at=then)
+        if status := {0: Status.COMPLETED, 1: None}.get(number % 10, Status.ABANDONED):
+            await store.update(LOCAL, f"c{number}", Update(status=status), at=then)
+
+    for first in range(0, conversations, IN_ONE):
+        await asyncio.gather(*map(add, range(first, min(first + IN_ONE, conversations))))
+
+
+async def talk(conversations: Conversations, taken: list[float], is_over: Callable[[], bool]) -> None:
+    """Take turns, four at a time, until it is over; note what each took."""
+
+    async def one() -> None:
+        handle = await conversations.create()
+        while not is_over():
+            taken.append((await first_and_last(handle))[1])
+            await asyncio.sleep(0.05)
+
+    await asyncio.gather(*(one() for _ in range(4)))
+
+
+async def measure_retention(report: Report, folder: Path, conversations: int) -> None:
+    """Measure turns without and with a retention run beside them."""
+    store = await open_store(f"sqlite:///{folder}/idle.db")
+    await fill_idle(store, conversations)
+    alone: list[float] = []
+    beside: list[float] = []
+    async with await open_conversations(store, [ASSISTANT], model=InstantModel()) as kept:
+        await talk(kept, [], partial(_has_passed, time.monotonic() + 2))
+        await talk(kept, alone, partial(_has_passed, time.monotonic() + 20))
+        started = time.perf_counter()
+        run = asyncio.create_task(kept.retention.run(LOCAL.tenant))
+        await talk(kept, beside, run.done)
+        done, seconds = await run or Counter(), time.perf_counter() - started
+    rows = [
+        [name, f"{len(taken):,}", *(f"{quantiles(taken, n=100)[at] * 1000:.1f}" for at in (49, 98))]
+        for name, taken in (("alone", alone), ("beside a retention run", beside))
+    ]
+    report.table(f"turns of 200 tokens, four people, {conversations:,} conversations, SQLite", TURN_COLUMNS, rows)
+    report.note(f"the run took {seconds:.1f} s: {done['abandon']:,} marked, {done['delete']:,} deleted")
+    ratio = quantiles(beside, n=100)[98] / quantiles(alone, n=100)[98]
+    report.bar("99th percentile of a turn beside a retention run, of that alone", ratio, at_most=2)
+
+
+def _has_passed(moment: float) -> bool:
+    return time.monotonic() >= moment
+
+
 async def main(messages: int) -> None:
     """Run the benchmark."""
     report = Report(sys.stdout)
+    report.title("Keeping: retention")
+    with TemporaryDirectory() as folder:
+        await measure_retention(report, Path(folder), messages)
     report.title("Keeping: export and import")
     with TemporaryDirectory() as folder:
         await measure(report, Path(folder), messages)
