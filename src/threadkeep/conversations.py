@@ -18,7 +18,16 @@ from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.value import checked
 from threadkeep.conversation_handle import ConversationHandle, log_use
 from threadkeep.errors import InvalidValue, ModelError
-from threadkeep.jobs import AUDIT_DAYS, RECOVER_EVERY, keep_audit, obey_daily, purge_deleted, recover_turns
+from threadkeep.jobs import (
+    AUDIT_DAYS,
+    RECOVER_EVERY,
+    SESSION_TIMEOUT,
+    keep_audit,
+    obey_daily,
+    purge_deleted,
+    recover_turns,
+    release_idle,
+)
 from threadkeep.llm.base import Model
 from threadkeep.llm.choice import Choice
 from threadkeep.retention.holds import Holds
@@ -228,14 +237,20 @@ class Conversations:
         await self._store.ping()
 
     def start(
-        self, recover_every: float = RECOVER_EVERY, *, obey_retention: bool = False, audit_days: float = AUDIT_DAYS
+        self,
+        recover_every: float = RECOVER_EVERY,
+        *,
+        obey_retention: bool = False,
+        audit_days: float = AUDIT_DAYS,
+        session_timeout: float = SESSION_TIMEOUT,
     ) -> Self:
         """Take up what nobody sees to, purge what was deleted, keep the audit log, delete what is kept no longer (if
-        asked to) and hear of other processes, until this is closed."""
+        asked to), let go of idle conversations and hear of other processes, until this is closed."""
         self._jobs = [
             _background_task("recovering turns", lambda: self._recover(recover_every)),
             _background_task("purging what was deleted", lambda: purge_deleted(self._store)),
             _background_task("keeping the audit log", lambda: keep_audit(self._store, audit_days)),
+            _background_task("releasing idle conversations", lambda: release_idle(self._store, session_timeout)),
         ]
         if obey_retention:
             self._jobs.append(_background_task("retention", lambda: obey_daily(self.retention)))

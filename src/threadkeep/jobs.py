@@ -24,6 +24,7 @@ AUDIT_DAYS = 365.0
 AUDIT_EVERY = 600.0
 PURGE_SHARE = 50
 """A purge that took long, because a large file was looked through, comes again after so many times as long."""
+SESSION_TIMEOUT = 1800.0
 OBEY_EVERY = 600.0
 """Seconds between looks whether a day has passed for a tenant. The first look comes as late, so that a server that has
 just been started, by hand perhaps and with the wrong settings, deletes nothing."""
@@ -46,6 +47,13 @@ async def obey_daily(retention: RetentionRunner, every: float = OBEY_EVERY) -> N
         await asyncio.sleep(every)
         if done := await retention.run_all():
             logger.info("retention: %s", ", ".join(f"{action} {count}" for action, count in done.items()))
+
+
+async def release_idle(store: Store, every: float = SESSION_TIMEOUT) -> None:
+    """Let go of what memory holds of conversations, for ever: of one that nobody uses nothing is left after that."""
+    while True:
+        await asyncio.sleep(every)
+        await store.release()
 
 
 async def purge_deleted(

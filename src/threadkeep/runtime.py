@@ -17,7 +17,7 @@ from threadkeep.conversation.clock import Clock, utc_now
 from threadkeep.conversation.ids import IdSource, new_id
 from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidStoreUrl, InvalidValue, StoreUnavailable
-from threadkeep.jobs import AUDIT_DAYS
+from threadkeep.jobs import AUDIT_DAYS, SESSION_TIMEOUT
 from threadkeep.llm.base import Model
 from threadkeep.llm.choice import Choice, choose_model
 from threadkeep.retention.rules import Retention
@@ -148,7 +148,8 @@ class Hosting:
     """How turns are run for others: the size of an entry, how tokens are counted, how long tools and scripts may take,
     who may begin a turn, who is told what turns do, which models may be chosen beside the default, the assistants' own
     and `demo` (None: any), where messages are kept while the database is away (None: nowhere), the rules of retention
-    that are obeyed here (None: nothing is), and how many days the audit log goes back."""
+    that are obeyed here (None: nothing is), how many days the audit log goes back, and for how many seconds memory
+    holds a conversation that nobody uses."""
 
     max_bytes: int = MAX_BYTES
     max_history_length: int = 10
@@ -160,6 +161,7 @@ class Hosting:
     spool: SpoolSettings | None = None
     retention: Retention | None = None
     audit_days: float = AUDIT_DAYS
+    session_timeout: float = SESSION_TIMEOUT
 
 
 async def open_conversations(
@@ -218,7 +220,11 @@ async def open_conversations(
     )
     runner, chosen = TurnRunner(deps, after_turn), replace(choice, offered=offered)
     conversations = Conversations(runner, known, chosen, servers, hosting.retention)
-    return conversations.start(obey_retention=hosting.retention is not None, audit_days=hosting.audit_days)
+    return conversations.start(
+        obey_retention=hosting.retention is not None,
+        audit_days=hosting.audit_days,
+        session_timeout=hosting.session_timeout,
+    )
 
 
 async def open_unanswered(store: str | Store, retention: Retention | None = None) -> Conversations:

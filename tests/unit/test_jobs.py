@@ -14,14 +14,18 @@ from threadkeep.background import supervised
 from threadkeep.conversation.entry import Status
 from threadkeep.conversation.ids import new_id
 from threadkeep.errors import ConversationNotFound, StoreBusy
-from threadkeep.jobs import KEPT_SECONDS, keep_audit, obey_daily, purge_deleted
+from threadkeep.jobs import KEPT_SECONDS, keep_audit, obey_daily, purge_deleted, release_idle
 from threadkeep.retention.rules import Retention
 from threadkeep.retention.run import RetentionRunner
+from threadkeep.runtime import open_store
 from threadkeep.store.audit import PRUNED, Act, Head
-from threadkeep.store.base import MAX_BYTES
+from threadkeep.store.base import MAX_BYTES, Store
+from threadkeep.store.files.store import FilesStore
 from threadkeep.store.memory import MemoryStore
+from threadkeep.store.postgres.store import PostgresStore
+from threadkeep.store.sqlite.store import SqliteStore
 from threadkeep.testing.clock import FakeClock
-from threadkeep.testing.samples import ADA, new
+from threadkeep.testing.samples import ADA, new, say
 
 
 class PurgedStore(MemoryStore):
@@ -162,3 +166,31 @@ async def test_old_records_of_every_tenant_are_pruned_also_if_the_log_of_one_is_
     for tenant, actions in (("acme", [PRUNED]), ("broken", ["key.created"]), ("umbrella", [PRUNED])):
         assert [record.act.action for record in await store.audit.read(tenant)] == actions
     assert "broken" in caplog.text
+
+
+async def test_what_memory_holds_of_idle_conversations_is_released_again_and_again(url: str) -> None:
+    store = await open_store(url)
+    name = await new(store, ADA, "hello")
+    assert _remembered(store) > 0
+    job = asyncio.create_task(supervised("releasing", lambda: release_idle(store, every=0)))
+    try:
+        async with asyncio.timeout(10):
+            for word in ("one", "two"):
+                await say(store, name, word)
+                while _remembered(store):  # noqa: ASYNC110 - what is looked at is no event
+                    await asyncio.sleep(0)
+    finally:
+        job.cancel()
+        await store.close()
+
+
+def _remembered(store: Store) -> int:
+    """Return of how many conversations memory holds something."""
+    match store:
+        case FilesStore():
+            return sum(len(folder._open) for folder in store._opened())
+        case PostgresStore():
+            return len(store._log._ends) + len(store._log._locks) + len(store._db._places)
+        case SqliteStore():
+            return len(store._log._ends)
+    raise AssertionError(type(store))

@@ -71,6 +71,10 @@ class Store(ABC):
     async def ping(self) -> None:
         """Return if the store can be read and written, else raise the `StoreError` that a write would."""
 
+    async def release(self) -> None:
+        """Let go of what memory holds of single conversations, if it holds anything: it is read again when needed."""
+        return
+
     def notify_channel(self) -> NotifyChannel | None:
         """Return a new notify channel to the other processes on this store; none where they cannot be told at once."""
         return None

@@ -97,6 +97,7 @@ class PublishingStore(Store):
 
     close = _unchanged(Store.close)
     ping = _unchanged(Store.ping)
+    release = _unchanged(Store.release)
     notify_channel = _unchanged(Store.notify_channel)
     outage = _unchanged(Store.outage)
     spool_state = _unchanged(Store.spool_state)

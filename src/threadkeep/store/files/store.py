@@ -90,6 +90,10 @@ class FilesStore(LedgerStore):
         with self._lock:
             return list(self._folders.values())
 
+    async def release(self) -> None:
+        for folder in self._opened():
+            folder.release()
+
     async def ping(self) -> None:
         try:
             async with asyncio.timeout(PING_SECONDS):

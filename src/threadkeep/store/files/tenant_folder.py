@@ -56,6 +56,11 @@ class TenantFolder(TenantLedgers):
                 self._open.popitem(last=False)
             return files
 
+    def release(self) -> None:
+        """Keep no conversation in memory."""
+        with self._lock:
+            self._open.clear()
+
     def _note(self, files: ConversationFiles) -> None:
         if self._noted.get(files.name) != files.signatures:
             self.catalog.note(files.ledger)

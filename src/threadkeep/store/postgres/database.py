@@ -120,6 +120,10 @@ class Database:
         keys = self._scopes[scope.tenant, scope.user] = (tenant, owner)
         return keys
 
+    def release(self) -> None:
+        """Remember no conversations."""
+        self._places.clear()
+
     async def place(self, scope: Scope, conversation: str) -> Place:
         """Return where a conversation would be; whether it exists is seen by whoever looks there."""
         names = (scope.tenant, scope.user, conversation)

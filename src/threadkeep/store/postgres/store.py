@@ -83,6 +83,10 @@ class PostgresStore(RuledStore):
         await self._index.close()
         await self._pool.close()
 
+    async def release(self) -> None:
+        self._log.release()
+        self._db.release()
+
     async def ping(self) -> None:
         try:
             async with asyncio.timeout(PING_SECONDS):

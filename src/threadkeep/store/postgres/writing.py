@@ -57,6 +57,11 @@ class Log:
         """Wait until everything that was accepted is stored."""
         await self._idle.wait()
 
+    def release(self) -> None:
+        """Remember nothing but what is being written."""
+        self._ends.clear()
+        self._locks = {place: lock for place, lock in self._locks.items() if lock.locked()}
+
     def forget(self, where: Place) -> None:
         """Remember nothing of a conversation that is deleted or comes back."""
         self._ends.pop(where, None)

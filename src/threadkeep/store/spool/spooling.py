@@ -124,6 +124,9 @@ class SpoolingStore(Store):
         except OUTAGES:
             await self.spool.ping()
 
+    async def release(self) -> None:
+        await self.database.release()
+
     def notify_channel(self) -> NotifyChannel | None:
         return self.database.notify_channel()
 

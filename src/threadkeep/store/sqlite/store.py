@@ -88,6 +88,9 @@ class SqliteStore(EmbeddedStore):
             self._reader.db.close()
             self._searcher.db.close()
 
+    async def release(self) -> None:
+        await self.writer.run(self._log.forget)
+
     async def ping(self) -> None:
         await self._health.check()
 

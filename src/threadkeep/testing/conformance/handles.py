@@ -10,12 +10,23 @@ from threadkeep.conversation.entry import Update
 from threadkeep.errors import AlreadyExists, StaleVersion
 from threadkeep.store.base import Store
 from threadkeep.store.values import Append
-from threadkeep.testing.samples import ADA, asked, new, running, say, texts_of
+from threadkeep.testing.samples import ADA, answered, asked, new, running, say, settle, texts_of
 from threadkeep.testing.stores import OpenAnother, everything, whole_log
 
 
 @pytest.mark.asyncio
 class TestHandles:
+    async def test_what_was_released_is_read_again_and_nothing_is_lost(self, store: Store) -> None:
+        name = await new(store, ADA, "before")
+        lease = await running(store, name)
+        await store.write(lease, "m1", 0, "half an ")
+        before = await everything(store, ADA)
+        await store.release()
+        assert await everything(store, ADA) == before
+        await store.write(lease, "m1", 8, "answer")
+        await settle(store, lease, answered("half an answer").model_copy(update={"id": "m1"}))
+        assert texts_of(await store.newest(ADA, name)) == ["before", "hello", "half an answer"]
+
     async def test_a_store_that_works_can_be_pinged(self, store: Store) -> None:
         name = await new(store, ADA, "hello")
         before = await everything(store, ADA)
