@@ -7,6 +7,7 @@ that migrates and a server role that owns nothing, because a superuser would byp
 
 import asyncio
 import os
+import signal
 import tempfile
 import warnings
 from collections.abc import Coroutine, Iterator
@@ -108,6 +109,19 @@ class PostgresServer:
     def restart(self) -> None:
         """Start it again after `stop`."""
         self._embedded.ensure_postgres_running()
+
+    def freeze(self) -> None:
+        """Let every process of the server of our own stand still."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let them go on after `freeze`."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        first = self._embedded.get_pid()
+        for pid in (first, *Path(f"/proc/{first}/task/{first}/children").read_text().split()):
+            os.kill(int(pid), number)
 
     def drop_databases(self) -> None:
         """Remove every database that was made here."""
