@@ -69,12 +69,10 @@ def checked_settings(store: str | None, *, is_made: bool = False) -> Settings:
     """Return the settings; refuse a store that ends with this command, and one that is missing unless it is made."""
     settings = trusted_settings({"store": store})
     if settings.store.startswith("memory:"):
-        raise InvalidStoreUrl(
-            "A store in memory ends with this command, and its keys with it: name another with --store."
-        )
+        raise InvalidStoreUrl("A store in memory ends with this command: name another with --store.")
     path = store_path(settings.store)
     if path is not None and not path.exists() and not is_made:
-        raise StoreUnavailable(f"There is no store {settings.store_without_secrets} yet, and so there are no keys.")
+        raise StoreUnavailable(f"There is no store {settings.store_without_secrets} yet.")
     return settings
 
 

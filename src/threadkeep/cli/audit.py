@@ -87,7 +87,8 @@ async def _verify(arguments: argparse.Namespace) -> int:
     for wrong in verified.breaks:
         print(f"{arguments.tenant}: {wrong}", file=sys.stderr)
     newest = f"the newest is {verified.head.seq} {verified.head.hash}" if verified.records else "there is none"
-    print(f"{verified.records} records, {newest}; {len(verified.breaks) or 'nothing'} does not fit")
+    found = f"{len(verified.breaks)} changed, missing or out of place" if verified.breaks else "the chain is whole"
+    print(f"{verified.records} records, {newest}; {found}")
     return 1 if verified.breaks else 0
 
 

@@ -1,4 +1,4 @@
-"""The two health routes: `/health/live` says that the process answers, `/health/ready` that it takes turns.
+"""The health routes: `/health/live` says that the process answers, `/health/ready` or `/health` that it takes turns.
 
 They hold no content and need no authentication. Readiness tells of an outage of the database, in which messages are
 kept in the spool; by a setting it is then none.
@@ -45,6 +45,7 @@ def health_routes(conversations: Conversations, *, ready_in_outage: bool = True)
     async def live() -> JSONResponse:
         return _healthy()
 
+    @router.get("", response_model=Health, summary="The same as `/health/ready`")
     @router.get("/ready", response_model=Health, summary="Whether turns can be begun")
     async def ready() -> JSONResponse:
         if conversations.is_stopping:
