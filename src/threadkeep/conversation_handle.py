@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import Cursor
-from threadkeep.conversation.entry import Approval, Entry, Update
+from threadkeep.conversation.entry import Approval, Entry, Status, Update
 from threadkeep.conversation.events import Event, MessageCompleted, TurnEnded, TurnWaiting
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message, Role, ToolCall
@@ -79,6 +79,12 @@ class ConversationHandle:
     async def delete(self) -> None:
         """Delete the conversation; for half a minute it can be restored. `LegalHold` if it is held."""
         await delete_unless_held(self._store, self.scope, self.id)
+
+    async def clear(self) -> Conversation:
+        """Complete the conversation and continue nothing with the next message. Its instructions stay, nothing that was
+        said is deleted, and a branch that was left can be chosen again."""
+        await self._store.choose_head(self.scope, self.id, ROOT)
+        return await self._store.update(self.scope, self.id, Update(status=Status.COMPLETED))
 
     async def restore(self) -> Conversation:
         """Bring the conversation back as it was when it was deleted."""

@@ -164,6 +164,10 @@ def session_routes(conversations: Conversations, assistant: str) -> APIRouter:
         whole = sessions.whole(found.value)
         return StreamingResponse(whole, media_type="application/json")
 
+    @router.post("/sessions/{session_id}/clear", summary="Begin anew in a session; nothing is deleted")
+    async def clear(who: Who, session_id: str) -> ShownSession:
+        return await sessions.shown(await (await find(conversations, who.scope, session_id)).clear())
+
     @router.delete("/sessions/{session_id}", status_code=204, response_class=Response, summary="Delete a session")
     async def delete(who: Who, session_id: str) -> None:
         await (await find(conversations, who.scope, session_id)).delete()

@@ -216,3 +216,23 @@ async def test_a_misshapen_body_is_refused(body: Any) -> None:
         answer = await served.client.post("/api/v1/chat", json=body)
         assert answer.headers["content-type"] == "application/problem+json"
         assert answer.status_code in (400, 422)
+
+
+async def test_clearing_a_session_completes_it_keeps_its_system_message_and_deletes_nothing() -> None:
+    async with serving(says("Hello Alice."), says("I do not know.")) as served:
+        made = (await served.client.post("/api/v1/sessions", json={"system": "Be brief."})).json()
+        path = f"/api/v1/sessions/{made['session_id']}"
+        await served.client.post(f"{path}/chat", json={"message": "I am Alice"})
+        cleared = await served.client.post(f"{path}/clear")
+        assert (cleared.status_code, cleared.json()["message_count"]) == (200, 1)
+        session = (await served.client.get(path)).json()
+        assert [(each["role"], each["content"]) for each in session["messages"]] == [("system", "Be brief.")]
+        native = (await served.client.get(f"/v1/conversations/{made['session_id']}")).json()
+        assert native["status"] == "completed"
+        found = (await served.client.get("/v1/search", params={"q": "Alice"})).json()["data"]
+        assert {hit["conversation"] for hit in found} == {made["session_id"]}
+        await served.client.post(f"{path}/chat", json={"message": "Who am I?"})
+        assert [message.content for message in served.model.requests[1].messages if message.role == "user"] == [
+            "Who am I?"
+        ]
+        assert_problem(await served.client.post("/api/v1/sessions/missing/clear"), 404, "conversation_not_found")
