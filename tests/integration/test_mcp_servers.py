@@ -110,9 +110,10 @@ async def test_a_name_that_no_provider_would_accept_is_called_under_another(serv
     assert (await call(servers, STRANGE)).content == "strange"
 
 
-async def test_structured_content_and_pictures_become_text(servers: McpServers) -> None:
+async def test_structured_content_becomes_text_and_pictures_files(servers: McpServers) -> None:
     assert '"length": 3' in (await call(servers, "double__remember", key="abc")).content
-    assert (await call(servers, "double__picture")).content == "[image image/png, 4 KB, not shown]"
+    (picture,) = (await call(servers, "double__picture")).files
+    assert picture.line == "[image image/png, 4 KB, not shown]"
 
 
 async def test_a_failing_tool_and_wrong_arguments_are_errors_for_the_model(servers: McpServers) -> None:

@@ -48,7 +48,8 @@ def to_json(what: Happening) -> Named:
             return "tool.called", {"message": what.message, **call}
         case ToolReturned():
             result = what.result.model_dump(mode="json")
-            return "tool.result", {**result, "content": what.content, **_position(what)}
+            parts = {"parts": [part.model_dump(mode="json") for part in what.parts]} if what.parts else {}
+            return "tool.result", {**result, "content": what.content, **parts, **_position(what)}
         case BlockAdded():
             return "block.added", {"message": what.message, "block": what.block.model_dump()}
         case StateChanged():

@@ -8,6 +8,7 @@ from threadkeep.conversation.blocks import Block
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Approval, Update
 from threadkeep.conversation.message import Message, ToolCall, ToolResult, Usage
+from threadkeep.conversation.parts import Part
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import Failure, TurnState
 
@@ -66,6 +67,7 @@ class ToolReturned:
     parent: int | None
     turn: int | None
     created_at: datetime
+    parts: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

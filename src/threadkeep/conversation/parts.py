@@ -23,7 +23,7 @@ from pydantic import (
 
 from threadkeep.conversation.ids import Id
 from threadkeep.conversation.value import JsonObject, Text, Value, check_json, check_text
-from threadkeep.errors import InvalidPart, TooManyParts
+from threadkeep.errors import InvalidInput, InvalidPart, TooManyParts
 
 MAX_PARTS = 100
 MAX_NAME = 255
@@ -43,6 +43,14 @@ def check_file_name(name: object) -> str:
     if any(unicodedata.category(character) in ("Cc", "Cf", "Zl", "Zp") for character in text):
         raise InvalidPart("The name of a file has no control characters.")
     return text
+
+
+def safe_file_name(name: str) -> str:
+    """Return the name as it can be kept, or nothing if it cannot."""
+    try:
+        return check_file_name(name)
+    except InvalidInput:
+        return ""
 
 
 class Part(Value):
@@ -72,6 +80,15 @@ class Attachment(Part):
         """The attachment in words, for whoever cannot look at it."""
         size = "" if self.size is None else f", {self.size:,} bytes"
         return f"{self.type} {self.name or self.file} ({self.media_type}{size})"
+
+
+Kind = Literal["image", "audio", "file"]
+
+
+def attachment_kind(media_type: str) -> Kind:
+    """Return which kind of attachment a file of this type is."""
+    found: dict[str, Kind] = {"image": "image", "audio": "audio"}
+    return found.get(media_type.partition("/")[0], "file")
 
 
 class Reasoning(Part):

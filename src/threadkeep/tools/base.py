@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from threadkeep.conversation.blocks import Block
+from threadkeep.conversation.parts import attachment_kind
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State
 from threadkeep.llm.base import ToolSpec
@@ -56,15 +57,32 @@ class ToolContext:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToolFile:
+    """A file that a tool returns: an image, a recording, a document."""
+
+    media_type: str
+    data: bytes
+    name: str = ""
+
+    @property
+    def line(self) -> str:
+        """The file in words, where it cannot be kept."""
+        size = max(1, len(self.data) // 1024)
+        return f"[{self.name or attachment_kind(self.media_type)} {self.media_type}, {size:,} KB, not shown]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolOutcome:
     """How a call went. `content` is the whole result as text; `error` says that it failed, for the model to read.
 
-    `state` holds keys of the conversation's state that get a new value, `unset` those that go.
+    `files` are kept and attached to the result, and shown to a model that can look at them. `state` holds keys of the
+    conversation's state that get a new value, `unset` those that go.
     """
 
     content: str
     error: str | None = None
     blocks: tuple[Block, ...] = ()
+    files: tuple[ToolFile, ...] = ()
     state: Mapping[str, Any] = field(default_factory=dict)
     unset: tuple[str, ...] = ()
     duration_ms: int = 0

@@ -16,7 +16,7 @@ from threadkeep.background import is_being_cancelled
 from threadkeep.conversation.blocks import Block, Narrative
 from threadkeep.conversation.value import check_json, storable
 from threadkeep.errors import InvalidInput
-from threadkeep.tools.base import ToolOutcome
+from threadkeep.tools.base import ToolFile, ToolOutcome
 
 TIMEOUT = "tool_timeout"
 """How the error of a call begins that was over its time limit."""
@@ -38,6 +38,8 @@ def outcome_of(value: object) -> ToolOutcome:
             return ToolOutcome(content=storable(value))
         case Block():
             return _from_blocks([value])
+        case ToolFile():
+            return ToolOutcome(content="", files=(value,))
         case list() | tuple() if blocks := _blocks_in(value):
             return _from_blocks(blocks)
         case _:

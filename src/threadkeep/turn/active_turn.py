@@ -22,6 +22,7 @@ from threadkeep.conversation.turn import Lease, TurnChange, TurnState
 from threadkeep.errors import LeaseLost
 from threadkeep.llm.base import Model, ModelOptions
 from threadkeep.llm.loading import Loader
+from threadkeep.store.attachments import Attachments
 from threadkeep.store.audit import Act, act_now
 from threadkeep.store.base import MAX_LIMIT, Store
 from threadkeep.store.values import Append, Appendable
@@ -45,7 +46,8 @@ class EngineDeps:
     """What the engine is put together from. `is_gone` tells of an owner whether its process has surely ended; `silence`
     is how long a model may say nothing, `tool_timeout` how long a call may take whose tool does not say; `pauses` are
     the waits before a model is asked again, in seconds; their number is the number of further attempts; `count` counts
-    the tokens that are stored with each message; `loader` is what models are loaded by."""
+    the tokens that are stored with each message; `loader` is what models are loaded by; `attachments` is where files
+    are kept, none where they are not."""
 
     store: PublishingStore
     assistant_of: Callable[[Conversation], Assistant]
@@ -63,6 +65,7 @@ class EngineDeps:
     admission: Admission = field(default_factory=Admission)
     observers: tuple[Observer, ...] = ()
     loader: Loader = field(default_factory=Loader)
+    attachments: Attachments | None = None
 
     async def load_model(self, name: str | None, assistant: Assistant) -> None:
         """Have the model at hand that answers for an assistant where a conversation has chosen this name, or none."""

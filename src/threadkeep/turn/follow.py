@@ -206,7 +206,7 @@ def _happened(entry: Entry) -> list[Happening]:
 def _of_message(entry: Entry, message: Message) -> list[Happening]:
     place = (entry.seq, entry.parent, entry.turn, entry.created_at)
     if message.role is Role.TOOL and message.tool_result is not None:
-        returned = ToolReturned(message.tool_result, message.content, *place)
+        returned = ToolReturned(message.tool_result, message.content, *place, message.parts)
         return [returned, *(BlockAdded(message.id, block) for block in message.blocks)]
     return [MessageCompleted(message, *place), *(ToolCalled(message.id, call) for call in message.tool_calls)]
 

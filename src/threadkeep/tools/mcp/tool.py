@@ -6,12 +6,14 @@ ends in a digest of the original, so that it is the same on every start. The ser
 
 import json
 import re
+from base64 import b64decode
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from hashlib import blake2s
 from typing import Any, assert_never
 
 from mcp.types import (
     AudioContent,
+    BlobResourceContents,
     CallToolResult,
     ContentBlock,
     EmbeddedResource,
@@ -25,7 +27,7 @@ from mcp.types import Tool as Listed
 
 from threadkeep.conversation.value import storable
 from threadkeep.llm.base import ToolSpec
-from threadkeep.tools.base import Tool, ToolContext, ToolOutcome
+from threadkeep.tools.base import Tool, ToolContext, ToolFile, ToolOutcome
 from threadkeep.tools.mcp import McpServer
 from threadkeep.tools.outcome import attempt, canonical, failure
 
@@ -79,13 +81,29 @@ def tool_name(server: str, tool: str) -> str:
 
 
 def outcome_from(result: CallToolResult) -> ToolOutcome:
-    texts = [_part_as_text(part) for part in result.content]
+    files = [(part, _file_in(part)) for part in result.content]
+    texts = [_part_as_text(part) for part, file in files if file is None]
     if result.structured_content is not None and not _says_already(texts, result.structured_content):
         texts.append(canonical(result.structured_content))
     content = storable("\n".join(texts))
     if result.is_error:
         return failure(content or "The tool failed and did not say why.")
-    return ToolOutcome(content=content)
+    return ToolOutcome(content=content, files=tuple(file for _, file in files if file is not None))
+
+
+def _file_in(part: ContentBlock) -> ToolFile | None:
+    """Return an image, a recording or another file that is in a part; nothing if its bytes cannot be read."""
+    match part:
+        case ImageContent() | AudioContent():
+            kind, data, name = part.mime_type, part.data, ""
+        case EmbeddedResource(resource=BlobResourceContents(mime_type=str(kind), blob=data, uri=uri)):
+            name = str(uri).rpartition("/")[2]
+        case _:
+            return None
+    try:
+        return ToolFile(media_type=kind, data=b64decode(data, validate=True), name=name)
+    except ValueError:
+        return None
 
 
 def _part_as_text(part: ContentBlock) -> str:

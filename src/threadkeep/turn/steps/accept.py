@@ -8,7 +8,8 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.parts import Attachment, Part
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import BusyPolicy, Turn, TurnState
-from threadkeep.errors import FileNotFound, InvalidParent, LeaseLost
+from threadkeep.errors import FileNotFound, InvalidParent, InvalidPart, LeaseLost
+from threadkeep.store.attachments import Attachments
 from threadkeep.store.base import ROOT
 from threadkeep.store.paging import backwards
 from threadkeep.store.values import Begin, Begun
@@ -37,7 +38,11 @@ async def accept(runner: TurnRunner, scope: Scope, conversation: str, sending: S
         active = await _active(runner, scope, conversation)
         if active is not None and sending.policy is BusyPolicy.ROLLBACK:
             parent = await _before(runner, active)
-    message = None if sending.content is None else _message(runner, sending.content, sending.parts)
+    message = None
+    if sending.content is not None:
+        parts = [await _stored(deps.attachments, scope, part) for part in sending.parts]
+        said = Message(id=deps.ids(), role=Role.USER, content=sending.content, parts=tuple(parts))
+        message = deps.counted(said)
     begin = Begin(
         message=message,
         parent=parent,
@@ -79,10 +84,16 @@ async def _make_way(runner: TurnRunner, scope: Scope, conversation: str, active:
         return  # it has just ended by itself
 
 
-def _message(runner: TurnRunner, content: str, parts: tuple[Part, ...]) -> Message:
-    if any(isinstance(part, Attachment) for part in parts):
-        raise FileNotFound  # files are not kept yet
-    return runner.deps.counted(Message(id=runner.deps.ids(), role=Role.USER, content=content, parts=parts))
+async def _stored(attachments: Attachments | None, scope: Scope, part: Part) -> Part:
+    """Return a part with what is known of its file, whatever was said of it; one that is not there is refused."""
+    if not isinstance(part, Attachment):
+        return part
+    if attachments is None:
+        raise FileNotFound
+    found = await attachments.find(scope, part.file)
+    if found.type != part.type:
+        raise InvalidPart(f"The file {part.file} is of the type {found.type}, and not {part.type}.")
+    return part.model_copy(update={"name": found.name, "media_type": found.media_type, "size": found.size})
 
 
 async def _active(runner: TurnRunner, scope: Scope, conversation: str) -> Turn | None:

@@ -25,7 +25,7 @@ from mcp.types import (
 from mcp.types import Tool as Listed
 from pydantic import TypeAdapter, ValidationError
 
-from threadkeep.tools.base import ToolOutcome
+from threadkeep.tools.base import ToolFile, ToolOutcome
 from threadkeep.tools.mcp import McpServer, McpServerName
 from threadkeep.tools.mcp.tool import McpTool, outcome_from, tool_name, tools_from
 
@@ -149,10 +149,29 @@ def test_text_and_structured_content_become_text_once(result: CallToolResult, co
     assert outcome_from(result) == ToolOutcome(content=content)
 
 
-def test_what_is_not_text_becomes_a_note() -> None:
+def test_images_recordings_and_files_are_returned_as_files() -> None:
+    pdf = BlobResourceContents(uri="file:///a/b.pdf", blob="cGRm", mime_type="application/pdf")
     result = CallToolResult(
         content=[
-            ImageContent(data="A" * 8192, mime_type="image/png"),
+            TextContent(text="Look."),
+            ImageContent(data="cG5n", mime_type="image/png"),
+            AudioContent(data="d2F2", mime_type="audio/wav"),
+            EmbeddedResource(resource=pdf),
+        ]
+    )
+    outcome = outcome_from(result)
+    assert outcome.content == "Look."
+    assert outcome.files == (
+        ToolFile(media_type="image/png", data=b"png"),
+        ToolFile(media_type="audio/wav", data=b"wav"),
+        ToolFile(media_type="application/pdf", data=b"pdf", name="b.pdf"),
+    )
+
+
+def test_what_is_neither_text_nor_a_file_becomes_a_note() -> None:
+    result = CallToolResult(
+        content=[
+            ImageContent(data="A" * 8191, mime_type="image/png"),
             AudioContent(data="A", mime_type="audio/wav"),
             ResourceLink(name="report", uri="file:///report.pdf"),
             EmbeddedResource(resource=TextResourceContents(uri="file:///a.txt", text="its text")),
@@ -160,7 +179,7 @@ def test_what_is_not_text_becomes_a_note() -> None:
         ]
     )
     assert outcome_from(result).content.split("\n") == [
-        "[image image/png, 6 KB, not shown]",
+        "[image image/png, 5 KB, not shown]",
         "[audio audio/wav, 1 KB, not shown]",
         "[resource report: file:///report.pdf]",
         "its text",
