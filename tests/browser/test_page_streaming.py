@@ -6,10 +6,11 @@ from typing import Any
 
 from playwright.async_api import Page, expect
 
+from tests.browser.axe import find_nothing
 from tests.browser.conftest import Serve
 from tests.browser.talking import Tab, to_remember, words
 from tests.integration.serving import AT_ONCE, serving
-from threadkeep.llm.base import Stopped, Text
+from threadkeep.llm.base import Reasoned, Stopped, Text
 from threadkeep.testing.scripted_model import ScriptedModel, Step, wants
 
 QUESTION = "What is 17 * 23?"
@@ -100,3 +101,31 @@ async def test_what_a_person_says_is_there_at_once_and_never_twice(page: Page, s
     stored = await tab.shows_what_is_stored()
     assert len(stored) == 12
     assert await page.evaluate("window.doubles") == []
+
+
+async def test_what_the_model_thinks_is_shown_as_it_comes_and_folded_when_it_speaks(page: Page) -> None:
+    gates = [asyncio.Event() for _ in range(3)]
+    thinking: list[Step] = [Reasoned(text="First *this*, "), gates[0], Reasoned(text="then that."), gates[1]]
+    model = ScriptedModel([*thinking, Text("It is "), gates[2], Text("blue."), Stopped("stop")])
+    async with serving(model=model) as server:
+        path = await server.conversation(title="Thoughts")
+        await server.say(path, QUESTION, **AT_ONCE)
+        tab = Tab(page, server.url)
+        await tab.open(path.rpartition("/")[2])
+        reasoning = page.get_by_test_id("reasoning")
+        await expect(reasoning).to_contain_text("First this,")
+        await expect(reasoning).to_have_attribute("open", "")
+        await find_nothing(page, "a model that thinks")
+        gates[0].set()
+        await expect(reasoning).to_contain_text("First this, then that.")
+        await page.reload()
+        await expect(reasoning).to_contain_text("First this, then that.")
+        gates[1].set()
+        await expect(tab.saying("It is")).to_be_visible()
+        await expect(reasoning).not_to_have_attribute("open", "")
+        gates[2].set()
+        await tab.shows_what_is_stored()
+        await expect(reasoning.locator("summary")).to_contain_text("Thought for")
+        await page.reload()
+        await reasoning.locator("summary").click()
+        await expect(reasoning).to_contain_text("First this, then that.")

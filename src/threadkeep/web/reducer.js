@@ -68,9 +68,11 @@ export function copyOf(state, cursor) {
  * @type {Record<string, (state: ConversationState, data: any, at?: number) => Partial<ConversationState> | null>}
  */
 const CHANGES = {
-  "message.started": (_, { message, turn }) => ({ draft: { id: message, turn, text: "" }, retry: null }),
+  "message.started": (_, { message, turn }) => ({ draft: { id: message, turn, text: "", reasoning: "" }, retry: null }),
   "text.delta": ({ draft }, { message, text }) =>
     draft && draft.id === message ? { draft: { ...draft, text: draft.text + text } } : null,
+  "reasoning.delta": ({ draft }, { message, text }) =>
+    draft && draft.id === message ? { draft: { ...draft, reasoning: (draft.reasoning ?? "") + text } } : null,
   "message.completed": (state, data) => completed(state, messageOf(data)),
   "tool.result": (state, data) => ({ lastResult: data.seq, ...placed(state, resultOf(data)) }),
   "block.added": (state, { block }) => ({ messages: withBlock(state.messages, state.lastResult, block) }),

@@ -49,6 +49,7 @@ interface Message {
   tool_calls: ToolCall[];
   tool_result?: ToolResult | null;
   tool_trace: Record<string, any>[];
+  parts?: Record<string, any>[];
   usage?: Record<string, number> | null;
   status?: string;
   model?: string | null;
@@ -88,6 +89,8 @@ interface Draft {
   id: string;
   turn: number;
   text: string;
+  /** What the model thinks before it speaks. */
+  reasoning?: string;
 }
 
 /** What is known of an open conversation: see `reducer.js`. */

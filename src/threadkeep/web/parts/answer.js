@@ -4,6 +4,7 @@
 import { Component, html } from "../preact.js";
 import { Blocks } from "../render/blocks.js";
 import { Markdown } from "../render/markdown.js";
+import { Reasoning, reasoningOf } from "../render/reasoning.js";
 import { RewrittenQuery } from "../render/query.js";
 import { ToolCard } from "../render/toolcard.js";
 import { Usage } from "../render/usage.js";
@@ -101,6 +102,7 @@ function Spoken({ conversation, message, results, turnState, shown }) {
   const isCutOff = message.status === "interrupted";
   const wasStopped = conversation.stopped.value.has(message.turn);
   return html`
+    <${Thoughts} conversation=${conversation} message=${message} />
     ${(message.content || message.isDraft) && html`<${Text} conversation=${conversation} message=${message} />`}
     ${isCutOff && !wasStopped && html`<p class="cut-off" data-testid="interrupted">Interrupted here. What was written is kept.</p>`}
     ${(message.tool_calls ?? []).map(
@@ -129,6 +131,13 @@ function Call({ conversation, call, result, turnState, wasStopped }) {
 
 function resultOf(message) {
   return message ? { content: message.content, ...message.tool_result } : null;
+}
+
+function Thoughts({ conversation, message }) {
+  if (!message.isDraft) return html`<${Reasoning} ...${reasoningOf(message)} />`;
+  const draft = conversation.draft.value;
+  const isHere = draft?.id === message.id && draft.reasoning;
+  return html`<${Reasoning} text=${isHere ? draft.reasoning : ""} isThinking=${isHere && !draft.text} />`;
 }
 
 // One text, growing or stored: the same element, so that nothing jumps when the last word is there.
