@@ -16,7 +16,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.errors import InvalidPeriod, InvalidStoreUrl, StoreUnavailable
 from threadkeep.runtime import open_store, store_path
 from threadkeep.settings import Settings
-from threadkeep.store.audit import act_now
+from threadkeep.store.audit import Recorded, act_now, login_act
 from threadkeep.store.base import Store
 from threadkeep.store.keyring import KeyRing
 
@@ -85,8 +85,10 @@ async def _act_on_keys(url: str, arguments: argparse.Namespace) -> int:
             case "list":
                 await _list_keys(store, arguments.tenant)
             case _:
-                key = await store.keyring.revoke(arguments.id, utc_now())
-                await _record(store, "key.revoked", key)
+                known = [
+                    _recorded(store, "key.revoked", key) for key in await store.keyring.all() if key.id == arguments.id
+                ]
+                key = await store.keyring.revoke(arguments.id, utc_now(), *known)
                 print(f"revoked {key.id} of {key.scope.user} in {key.scope.tenant}")
     finally:
         await store.close()
@@ -105,14 +107,13 @@ async def _create_key(store: Store, arguments: argparse.Namespace) -> None:
         created_at=now,
         expires_at=None if arguments.expires is None else now + arguments.expires,
     )
-    await store.keyring.add(key)
-    await _record(store, "key.created", key, role=arguments.role)
+    await store.keyring.add(key, _recorded(store, "key.created", key, role=arguments.role))
     print(secret)
 
 
-async def _record(store: Store, action: str, key: ApiKey, **details: str) -> None:
+def _recorded(store: Store, action: str, key: ApiKey, **details: str) -> Recorded:
     act = act_now(utc_now, action, f"key:{key.id}", user=f"user:{key.scope.user}", **details)
-    await store.audit.append(key.scope.tenant, act)
+    return store.audit.recorded(key.scope.tenant, act)
 
 
 async def _list_keys(store: Store, tenant: str | None) -> None:
@@ -155,11 +156,8 @@ async def _act_on_logins(url: str, arguments: argparse.Namespace) -> int:
             await _list_logins(store.keyring, arguments)
         else:
             found = [login for login in await store.keyring.logins() if login.id == arguments.id]
-            await store.keyring.end_login(arguments.id)
-            for login in found:
-                scope, concerned = login.key.scope, f"login:{login.id}"
-                act = act_now(utc_now, "login.ended", concerned, user=f"user:{scope.user}", key=login.key.id)
-                await store.audit.append(scope.tenant, act)
+            known = [store.audit.recorded(*login_act(login, "login.ended")) for login in found]
+            await store.keyring.end_login(arguments.id, *known)
             print(f"ended {arguments.id}")
     finally:
         await store.close()

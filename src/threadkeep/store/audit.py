@@ -16,8 +16,9 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field, StringConstraints, ValidationError
 
+from threadkeep.conversation.api_key import Login
 from threadkeep.conversation.caller import CALLER
-from threadkeep.conversation.clock import Clock
+from threadkeep.conversation.clock import Clock, utc_now
 from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.value import JsonObject, Moment, Value
 from threadkeep.errors import InvalidInput, InvalidLimit, StoreCorrupt
@@ -50,6 +51,12 @@ def act_now(clock: Clock, action: str, concerned: str, **details: Any) -> Act:
     return Act(at=clock(), action=action, object=concerned, details=details, **asdict(CALLER.get()))
 
 
+def login_act(login: Login, action: str) -> tuple[str, Act]:
+    """Return that a login began or ended, and in which tenant."""
+    scope, concerned = login.key.scope, f"login:{login.id}"
+    return scope.tenant, act_now(utc_now, action, concerned, user=f"{USER}{scope.user}", key=login.key.id)
+
+
 class Row(NamedTuple):
     """A record as it is kept: text alone, so that what is hashed is what stands there."""
 
@@ -76,6 +83,13 @@ class Row(NamedTuple):
             return Act.model_validate({**fields, "details": json.loads(self.details)})
         except (ValueError, InvalidInput) as error:
             raise StoreCorrupt(f"Record {self.seq} of the audit log is damaged.") from error
+
+
+class Recorded(NamedTuple):
+    """A row that goes into the log of a tenant in the commit of what it tells of."""
+
+    tenant: str
+    row: Row
 
 
 class Head(Value):
@@ -222,6 +236,10 @@ class AuditLog(ABC):
             return name
         person = f"{tenant}\0{name.removeprefix(USER)}".encode()
         return ALIAS + hmac.digest(self._secret, person, "sha256").hex()[:20]
+
+    def recorded(self, tenant: str, act: Act) -> Recorded:
+        """Return an act for a verb that commits it together with what it does."""
+        return Recorded(check_id(tenant), self.row(tenant, act))
 
     def row(self, tenant: str, act: Act) -> Row:
         """Return an act as it is kept: a person is named nowhere in it."""

@@ -7,20 +7,22 @@ from abc import ABC, abstractmethod
 from datetime import datetime
 
 from threadkeep.conversation.api_key import ApiKey, Login
+from threadkeep.store.audit import Recorded
 
 MOST_LOGINS = 100
 """How many logins of one key are kept."""
 
 
 class KeyRing(ABC):
-    """Keeps API keys and logins. Like every write of a store, a change is durable when its verb returns."""
+    """Keeps API keys and logins. Like every write of a store, a change is durable when its verb returns. An `act` goes
+    into the audit log in the same commit, and not at all if the verb raises."""
 
     @abstractmethod
     async def secret(self) -> bytes:
         """Return 32 random bytes, the same for all who open this store, now and later."""
 
     @abstractmethod
-    async def add(self, key: ApiKey) -> None:
+    async def add(self, key: ApiKey, act: Recorded | None = None) -> None:
         """Add a key; `AlreadyExists` if there is one with this id or digest."""
 
     @abstractmethod
@@ -32,12 +34,12 @@ class KeyRing(ABC):
         """Return the keys of a tenant, or of all, oldest first."""
 
     @abstractmethod
-    async def revoke(self, id: str, at: datetime) -> ApiKey:
+    async def revoke(self, id: str, at: datetime, act: Recorded | None = None) -> ApiKey:
         """Mark a key as revoked, forget its logins and return it; one that was revoked before stays as it is;
         `KeyNotFound` if missing."""
 
     @abstractmethod
-    async def add_login(self, login: Login) -> None:
+    async def add_login(self, login: Login, act: Recorded | None = None) -> None:
         """Add a login of a key that is there. Logins that were over when this one began are forgotten, and so are the
         oldest of its key when there are more than `MOST_LOGINS`."""
 
@@ -50,7 +52,7 @@ class KeyRing(ABC):
         """Let a login go on for longer; nothing happens if it is not there any more."""
 
     @abstractmethod
-    async def end_login(self, id: str) -> None:
+    async def end_login(self, id: str, act: Recorded | None = None) -> None:
         """Forget a login; `KeyNotFound` if it is not there."""
 
     @abstractmethod

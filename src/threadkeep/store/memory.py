@@ -11,7 +11,7 @@ from threadkeep.conversation.ids import IdSource
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import AlreadyExists, ConversationNotFound, StoreUnavailable
 from threadkeep.store.ledger.audit import LedgerAudit, Rows
-from threadkeep.store.ledger.keyring import memory_keyring
+from threadkeep.store.ledger.keyring import SECRET_BYTES, memory_keyring
 from threadkeep.store.ledger.ledger import Ledger
 from threadkeep.store.ledger.store import LedgerStore, TenantLedgers
 from threadkeep.store.record import Record
@@ -105,9 +105,10 @@ class MemoryStore(LedgerStore):
     def __init__(self, clock: Clock, ids: IdSource, max_bytes: int) -> None:
         super().__init__(clock, ids, max_bytes)
         self._tenants: dict[str, MemoryLedgers] = {}
-        self.keyring = memory_keyring()
+        secret = token_bytes(SECRET_BYTES)
+        self.keyring = memory_keyring(secret, self._record)
         self._acts: dict[str, Rows] = {}
-        self.audit = LedgerAudit(token_bytes(32), lambda tenant: self._acts.setdefault(tenant, Rows()), self._run)
+        self.audit = LedgerAudit(secret, lambda tenant: self._acts.setdefault(tenant, Rows()), self._run)
         self._closed = False
 
     async def close(self) -> None:

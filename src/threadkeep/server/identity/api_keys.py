@@ -10,6 +10,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 from ipaddress import IPv6Address, ip_address
 
@@ -18,6 +19,7 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from threadkeep.conversation.api_key import LOGIN_PREFIX, PREFIX, ApiKey, Login, digest_of, new_secret
+from threadkeep.conversation.caller import CALLER
 from threadkeep.conversation.clock import Clock, utc_now
 from threadkeep.conversation.ids import new_id
 from threadkeep.errors import KeyNotFound, NotAuthenticated, RateLimited, StoreError
@@ -25,6 +27,7 @@ from threadkeep.server.identity.guards import Identity
 from threadkeep.server.identity.refusals import Refusals
 from threadkeep.server.middleware.root_path import root_path_of
 from threadkeep.settings import Settings
+from threadkeep.store.audit import login_act
 from threadkeep.store.keyring import KeyRing
 
 logger = logging.getLogger(__name__)
@@ -41,6 +44,7 @@ class ApiKeyGuard:
     def __init__(self, keyring: KeyRing, settings: Settings, refusals: Refusals, clock: Clock = utc_now) -> None:
         self._keyring = keyring
         self._refusals = refusals
+        self._audit = refusals.audit
         self._idle = timedelta(seconds=settings.login_idle_seconds)
         self._longest = timedelta(seconds=settings.login_max_seconds)
         self._clock = clock
@@ -83,21 +87,20 @@ class ApiKeyGuard:
             idle_until=now + self._idle,
             ends_at=now + self._longest,
         )
-        await self._keyring.add_login(login)
+        CALLER.set(replace(CALLER.get(), actor=f"user:{found.scope.user}"))
+        await self._keyring.add_login(login, self._audit.recorded(*login_act(login, "login.began")))
         return secret, login
 
-    async def log_out(self, connection: HTTPConnection) -> Login | None:
-        """End the login of a browser, and return it if there was one."""
+    async def log_out(self, connection: HTTPConnection) -> None:
         with suppress(KeyNotFound, RateLimited):
             if (login := await self.login(connection)) is not None:
+                CALLER.set(replace(CALLER.get(), actor=f"user:{login.key.scope.user}"))
                 await self.end(login)
-                return login
-        return None
 
     async def end(self, login: Login) -> None:
         """End a login; here at once."""
         self._good.pop(login.digest, None)
-        await self._keyring.end_login(login.id)
+        await self._keyring.end_login(login.id, self._audit.recorded(*login_act(login, "login.ended")))
 
     async def _shown(self, scope: Scope, secret: str | None, prefix: str) -> ApiKey | Login | None:
         """Return what somebody has shown, if it is good. Strange secrets are looked up only so often."""

@@ -28,7 +28,7 @@ class Refusals:
     """Records who was refused; what nobody's tenant is concerned with goes to that of the operator."""
 
     def __init__(self, audit: AuditLog, operator_tenant: str, clock: Callable[[], float] = time.monotonic) -> None:
-        self._audit = audit
+        self.audit = audit
         self._operator_tenant = operator_tenant
         self._clock = clock
         # When each was recorded last, and how often it was refused since.
@@ -53,7 +53,7 @@ class Refusals:
             self._recorded.popitem(last=False)
         if is_due:
             try:
-                await self._audit.append(tenant, act_now(utc_now, action, concerned, times=count + 1))
+                await self.audit.append(tenant, act_now(utc_now, action, concerned, times=count + 1))
             except StoreError as error:
                 # The answer is a refusal either way, which needs no store.
                 logger.warning("a refusal could not be put on record: %s", error)

@@ -1,12 +1,9 @@
 """Signing in and out for the page: a key for a login that the browser keeps, and what logins there are."""
 
-from dataclasses import replace
-
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import Field
 
 from threadkeep.conversation.api_key import KeyRole, Login
-from threadkeep.conversation.caller import CALLER
 from threadkeep.conversation.value import Moment, Text
 from threadkeep.conversations import Conversations
 from threadkeep.errors import KeyNotFound
@@ -45,24 +42,14 @@ def login_routes(guard: ApiKeyGuard, conversations: Conversations) -> APIRouter:
     router, counted = APIRouter(prefix="/v1", tags=["signing in"]), [Depends(within_rate)]
     keyring = conversations.keyring
 
-    async def record(login: Login, action: str) -> None:
-        scope = login.key.scope
-        await conversations.record(
-            scope.tenant, action, f"login:{login.id}", user=f"user:{scope.user}", key=login.key.id
-        )
-
     @router.post("/login", status_code=204, response_class=Response, summary="Sign in: a key for a cookie")
     async def log_in(body: LoginBody, request: Request, response: Response) -> None:
         secret, login = await guard.log_in(request, body.key)
-        CALLER.set(replace(CALLER.get(), actor=f"user:{login.key.scope.user}"))
-        await record(login, "login.began")
         set_login_cookie(request, response, secret, (login.ends_at - login.created_at).total_seconds())
 
     @router.post("/logout", status_code=204, response_class=Response, summary="Sign out, and end the login")
     async def log_out(request: Request, response: Response) -> None:
-        if (login := await guard.log_out(request)) is not None:
-            CALLER.set(replace(CALLER.get(), actor=f"user:{login.key.scope.user}"))
-            await record(login, "login.ended")
+        await guard.log_out(request)
         set_login_cookie(request, response, "", 0)
 
     @router.get("/logins", dependencies=counted, summary="Where you are signed in")
@@ -81,8 +68,7 @@ def login_routes(guard: ApiKeyGuard, conversations: Conversations) -> APIRouter:
         user = None if who.role is KeyRole.ADMIN else who.scope.user
         for found in await keyring.logins(who.scope.tenant, user):
             if found.id == login:
-                await guard.end(found)
-                return await record(found, "login.ended")
+                return await guard.end(found)
         raise KeyNotFound("There is no such login.")
 
     return router

@@ -12,7 +12,7 @@ from threadkeep.conversation.api_key import ApiKey, Login
 from threadkeep.errors import StoreCorrupt
 from threadkeep.store import filesystem
 from threadkeep.store.filesystem import Signature
-from threadkeep.store.ledger.keyring import SECRET_BYTES, ItemT, LedgerKeyRing, Table
+from threadkeep.store.ledger.keyring import SECRET_BYTES, ItemT, LedgerKeyRing, Record, Table
 
 T = TypeVar("T")
 
@@ -20,12 +20,13 @@ Run = Callable[[Callable[[], Any]], Awaitable[Any]]
 """Runs work that waits for the disk in a thread."""
 
 
-def files_keyring(folder: Path, run: Run) -> LedgerKeyRing:
+def files_keyring(folder: Path, run: Run, record: Record) -> LedgerKeyRing:
 
     async def secret() -> bytes:
         return bytes(await run(lambda: _secret(folder)))
 
-    return LedgerKeyRing(FileTable(folder, "api-keys", ApiKey, run), FileTable(folder, "logins", Login, run), secret)
+    keys, logins = FileTable(folder, "api-keys", ApiKey, run), FileTable(folder, "logins", Login, run)
+    return LedgerKeyRing(keys, logins, secret, record)
 
 
 def _secret(folder: Path) -> bytes:

@@ -50,7 +50,7 @@ class FilesStore(LedgerStore):
         self._looked = ""
         self._showing: asyncio.Task[None] | None = None
         self._closed = False
-        self.keyring = files_keyring(self._config(LOCAL.tenant).hidden, self._run)
+        self.keyring = files_keyring(self._config(LOCAL.tenant).hidden, self._run, self._record)
 
     @classmethod
     async def open(cls, path: Path, clock: Clock, ids: IdSource, max_bytes: int) -> Self:

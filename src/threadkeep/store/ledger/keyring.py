@@ -3,14 +3,16 @@
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import datetime
-from secrets import token_bytes
 from typing import Generic, TypeVar
 
 from threadkeep.conversation.api_key import ApiKey, Login
 from threadkeep.errors import AlreadyExists, KeyNotFound
+from threadkeep.store.audit import Recorded
 from threadkeep.store.keyring import MOST_LOGINS, KeyRing
 
 SECRET_BYTES = 32
+Record = Callable[[Recorded | None], Awaitable[None]]
+"""Puts an act on record, if there is one, behind the change that it tells of."""
 T = TypeVar("T")
 ItemT = TypeVar("ItemT", ApiKey, Login)
 
@@ -43,33 +45,35 @@ class MemoryTable(Table[ItemT]):
         return result
 
 
-def memory_keyring() -> "LedgerKeyRing":
-    made = token_bytes(SECRET_BYTES)
-
+def memory_keyring(made: bytes, record: Record) -> "LedgerKeyRing":
     async def secret() -> bytes:
         return made
 
-    return LedgerKeyRing(MemoryTable(), MemoryTable(), secret)
+    return LedgerKeyRing(MemoryTable(), MemoryTable(), secret, record)
 
 
 class LedgerKeyRing(KeyRing):
-    """A table of keys and one of logins. `secret` returns the secret of the store."""
+    """A table of keys and one of logins. `secret` returns the secret of the store; `record` puts an act on record."""
 
-    def __init__(self, keys: Table[ApiKey], logins: Table[Login], secret: Callable[[], Awaitable[bytes]]) -> None:
+    def __init__(
+        self, keys: Table[ApiKey], logins: Table[Login], secret: Callable[[], Awaitable[bytes]], record: Record
+    ) -> None:
         self._keys = keys
         self._logins = logins
         self._secret = secret
+        self._record = record
 
     async def secret(self) -> bytes:
         return await self._secret()
 
-    async def add(self, key: ApiKey) -> None:
+    async def add(self, key: ApiKey, act: Recorded | None = None) -> None:
         def put(keys: dict[str, ApiKey]) -> None:
             if key.id in keys or any(other.digest == key.digest for other in keys.values()):
                 raise AlreadyExists("There is a key with this id already.")
             keys[key.id] = key
 
         await self._keys.change(put)
+        await self._record(act)
 
     async def find(self, digest: bytes) -> ApiKey | None:
         return _with(digest, await self._keys.read())
@@ -77,7 +81,7 @@ class LedgerKeyRing(KeyRing):
     async def all(self, tenant: str | None = None) -> tuple[ApiKey, ...]:
         return _in_order(key for key in (await self._keys.read()).values() if tenant in (None, key.scope.tenant))
 
-    async def revoke(self, id: str, at: datetime) -> ApiKey:
+    async def revoke(self, id: str, at: datetime, act: Recorded | None = None) -> ApiKey:
         def mark(keys: dict[str, ApiKey]) -> ApiKey:
             if id not in keys:
                 raise KeyNotFound
@@ -91,9 +95,10 @@ class LedgerKeyRing(KeyRing):
 
         revoked = await self._keys.change(mark)
         await self._logins.change(forget)
+        await self._record(act)
         return revoked
 
-    async def add_login(self, login: Login) -> None:
+    async def add_login(self, login: Login, act: Recorded | None = None) -> None:
         def put(logins: dict[str, Login]) -> None:
             over = [each for each in logins.values() if min(each.idle_until, each.ends_at) < login.created_at]
             own = [each for each in logins.values() if each.key.id == login.key.id and each not in over]
@@ -102,6 +107,7 @@ class LedgerKeyRing(KeyRing):
             logins[login.id] = login
 
         await self._logins.change(put)
+        await self._record(act)
 
     async def find_login(self, digest: bytes) -> Login | None:
         found = _with(digest, await self._logins.read())
@@ -114,12 +120,13 @@ class LedgerKeyRing(KeyRing):
 
         await self._logins.change(renew)
 
-    async def end_login(self, id: str) -> None:
+    async def end_login(self, id: str, act: Recorded | None = None) -> None:
         def forget(logins: dict[str, Login]) -> None:
             if logins.pop(id, None) is None:
                 raise KeyNotFound("There is no such login.")
 
         await self._logins.change(forget)
+        await self._record(act)
 
     async def logins(self, tenant: str | None = None, user: str | None = None) -> tuple[Login, ...]:
         keys = await self._keys.read()

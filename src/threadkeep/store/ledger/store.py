@@ -17,6 +17,7 @@ from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Turn
 from threadkeep.errors import ConversationNotFound, EntryNotFound
+from threadkeep.store.audit import Recorded
 from threadkeep.store.checks import check_new
 from threadkeep.store.embedded import EmbeddedStore
 from threadkeep.store.ledger.audit import LedgerAudit
@@ -90,6 +91,11 @@ class LedgerStore(EmbeddedStore):
     """Conversations as ledgers."""
 
     audit: LedgerAudit
+
+    async def _record(self, act: Recorded | None) -> None:
+        """Put an act on record, behind the change that it tells of."""
+        if act is not None:
+            await self._run(lambda: self.audit.add(*act))
 
     # Seams
 

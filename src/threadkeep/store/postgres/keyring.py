@@ -7,6 +7,7 @@ import asyncpg
 from threadkeep.conversation.api_key import ApiKey, KeyRole, Login
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import AlreadyExists, KeyNotFound
+from threadkeep.store.audit import Recorded
 from threadkeep.store.keyring import MOST_LOGINS, KeyRing
 from threadkeep.store.postgres.pool import Pool
 
@@ -20,10 +21,10 @@ class PostgresKeyRing(KeyRing):
     async def secret(self) -> bytes:
         return bytes((await self._pool.one("store_secret"))[0])
 
-    async def add(self, key: ApiKey) -> None:
+    async def add(self, key: ApiKey, act: Recorded | None = None) -> None:
         owner = (key.scope.tenant, key.scope.user, str(key.role))
         times = (key.created_at, key.expires_at)
-        row = await self._pool.one("add_api_key", key.id, key.digest, key.hint, *owner, *times)
+        row = await self._pool.one("add_api_key", key.id, key.digest, key.hint, *owner, *times, *_act(act))
         if not row[0]:
             raise AlreadyExists("There is a key with this id already.")
 
@@ -34,16 +35,16 @@ class PostgresKeyRing(KeyRing):
     async def all(self, tenant: str | None = None) -> tuple[ApiKey, ...]:
         return tuple(_key(row) for row in await self._pool.call("api_keys", tenant))
 
-    async def revoke(self, id: str, at: datetime) -> ApiKey:
-        rows = await self._pool.call("revoke_api_key", id, at)
+    async def revoke(self, id: str, at: datetime, act: Recorded | None = None) -> ApiKey:
+        rows = await self._pool.call("revoke_api_key", id, at, *_act(act))
         if not rows:
             raise KeyNotFound
         return _key(rows[0])
 
-    async def add_login(self, login: Login) -> None:
+    async def add_login(self, login: Login, act: Recorded | None = None) -> None:
         times = (login.created_at, login.idle_until, login.ends_at)
         known = (login.id, login.digest, login.key.id, login.device)
-        await self._pool.call("add_login", *known, *times, MOST_LOGINS)
+        await self._pool.call("add_login", *known, *times, MOST_LOGINS, *_act(act))
 
     async def find_login(self, digest: bytes) -> Login | None:
         rows = await self._pool.call("find_login", digest)
@@ -52,12 +53,16 @@ class PostgresKeyRing(KeyRing):
     async def renew_login(self, digest: bytes, idle_until: datetime) -> None:
         await self._pool.call("renew_login", digest, idle_until)
 
-    async def end_login(self, id: str) -> None:
-        if not await self._pool.call("end_login", id):
+    async def end_login(self, id: str, act: Recorded | None = None) -> None:
+        if not await self._pool.call("end_login", id, *_act(act)):
             raise KeyNotFound("There is no such login.")
 
     async def logins(self, tenant: str | None = None, user: str | None = None) -> tuple[Login, ...]:
         return tuple(_login(row) for row in await self._pool.call("logins", tenant, user))
+
+
+def _act(act: Recorded | None) -> tuple[str | None, list[str] | None]:
+    return (None, None) if act is None else (act.tenant, act.row.columns)
 
 
 def _key(row: asyncpg.Record) -> ApiKey:

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
 from threadkeep.conversation.api_key import ApiKey, Login
+from threadkeep.store.audit import Recorded
 from threadkeep.store.keyring import KeyRing
 from threadkeep.store.spool.outage import OUTAGES
 
@@ -54,25 +55,25 @@ class RememberingKeyRing(KeyRing):
     async def find_login(self, digest: bytes) -> Login | None:
         return await self._remembered("login", digest, lambda: self._inside.find_login(digest))
 
-    async def add(self, key: ApiKey) -> None:
-        await self._ask(lambda: self._inside.add(key))
+    async def add(self, key: ApiKey, act: Recorded | None = None) -> None:
+        await self._ask(lambda: self._inside.add(key, act))
 
     async def all(self, tenant: str | None = None) -> tuple[ApiKey, ...]:
         return await self._ask(lambda: self._inside.all(tenant))
 
-    async def revoke(self, id: str, at: datetime) -> ApiKey:
-        revoked = await self._ask(lambda: self._inside.revoke(id, at))
+    async def revoke(self, id: str, at: datetime, act: Recorded | None = None) -> ApiKey:
+        revoked = await self._ask(lambda: self._inside.revoke(id, at, act))
         self._found.clear()
         return revoked
 
-    async def add_login(self, login: Login) -> None:
-        await self._ask(lambda: self._inside.add_login(login))
+    async def add_login(self, login: Login, act: Recorded | None = None) -> None:
+        await self._ask(lambda: self._inside.add_login(login, act))
 
     async def renew_login(self, digest: bytes, idle_until: datetime) -> None:
         await self._ask(lambda: self._inside.renew_login(digest, idle_until))
 
-    async def end_login(self, id: str) -> None:
-        await self._ask(lambda: self._inside.end_login(id))
+    async def end_login(self, id: str, act: Recorded | None = None) -> None:
+        await self._ask(lambda: self._inside.end_login(id, act))
         self._found.clear()
 
     async def logins(self, tenant: str | None = None, user: str | None = None) -> tuple[Login, ...]:

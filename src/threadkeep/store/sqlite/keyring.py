@@ -1,17 +1,20 @@
 """API keys and logins in SQLite."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from threadkeep.conversation.api_key import ApiKey, Login
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import AlreadyExists, KeyNotFound
+from threadkeep.store.audit import Recorded
 from threadkeep.store.codec import microseconds, moment
 from threadkeep.store.keyring import MOST_LOGINS, KeyRing
+from threadkeep.store.sqlite.audit import add_act
 from threadkeep.store.sqlite.writer import Writer
 from threadkeep.store.sqlite_file import Database, translating_sqlite_errors
 
+T = TypeVar("T")
 _KEY = ("id", "digest", "hint", "tenant", "user", "role", "created_at", "expires_at", "revoked_at")
 _LOGIN = ("id", "digest", "device", "created_at", "idle_until", "ends_at")
 _KEYS = f"SELECT {', '.join(f'k.{name}' for name in _KEY)} FROM api_key k"
@@ -32,8 +35,19 @@ class SqliteKeyRing(KeyRing):
         with translating_sqlite_errors(self._reading):
             return bytes(self._reading.value("SELECT value FROM secret"))
 
-    async def add(self, key: ApiKey) -> None:
-        await self._writer.run(lambda: self._add(key))
+    async def _change(self, change: Callable[[], T], act: Recorded | None) -> T:
+        """Change something, and put it on record in the same transaction."""
+
+        def work() -> T:
+            done = change()
+            if act is not None:
+                add_act(self._writer.connection, *act)
+            return done
+
+        return await self._writer.run(work)
+
+    async def add(self, key: ApiKey, act: Recorded | None = None) -> None:
+        await self._change(lambda: self._add(key), act)
 
     def _add(self, key: ApiKey) -> None:
         db = self._writer.connection
@@ -54,8 +68,8 @@ class SqliteKeyRing(KeyRing):
             )
         return tuple(_key(row) for row in rows)
 
-    async def revoke(self, id: str, at: datetime) -> ApiKey:
-        return await self._writer.run(lambda: self._revoke(id, at))
+    async def revoke(self, id: str, at: datetime, act: Recorded | None = None) -> ApiKey:
+        return await self._change(lambda: self._revoke(id, at), act)
 
     def _revoke(self, id: str, at: datetime) -> ApiKey:
         db = self._writer.connection
@@ -66,8 +80,8 @@ class SqliteKeyRing(KeyRing):
             raise KeyNotFound
         return _key(row)
 
-    async def add_login(self, login: Login) -> None:
-        await self._writer.run(lambda: self._add_login(login))
+    async def add_login(self, login: Login, act: Recorded | None = None) -> None:
+        await self._change(lambda: self._add_login(login), act)
 
     def _add_login(self, login: Login) -> None:
         db, begins = self._writer.connection, microseconds(login.created_at)
@@ -91,8 +105,8 @@ class SqliteKeyRing(KeyRing):
             )
         )
 
-    async def end_login(self, id: str) -> None:
-        await self._writer.run(lambda: self._end_login(id))
+    async def end_login(self, id: str, act: Recorded | None = None) -> None:
+        await self._change(lambda: self._end_login(id), act)
 
     def _end_login(self, id: str) -> None:
         if self._writer.connection.row("DELETE FROM login WHERE id = ? RETURNING id", (id,)) is None:

@@ -7,13 +7,21 @@ from typing import Any
 
 import pytest
 
+from threadkeep.conversation.api_key import ApiKey, Login, digest_of
 from threadkeep.conversation.caller import CALLER, Caller
 from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Status, Update
 from threadkeep.conversation.state import State
-from threadkeep.errors import ConversationNotFound, InvalidId, InvalidParent, StaleVersion
-from threadkeep.store.audit import PRUNED, START, Act, Head, Wanted, act_now
+from threadkeep.errors import (
+    AlreadyExists,
+    ConversationNotFound,
+    InvalidId,
+    InvalidParent,
+    KeyNotFound,
+    StaleVersion,
+)
+from threadkeep.store.audit import PRUNED, START, Act, Head, Recorded, Wanted, act_now
 from threadkeep.store.base import Store
 from threadkeep.store.values import Append, Import
 from threadkeep.testing.clock import FakeClock
@@ -133,6 +141,31 @@ class TestAudit:
 
 async def _recorded(store: Store) -> list[tuple[str, str, dict[str, Any]]]:
     return [(each.act.action, each.act.object, each.act.details) for each in await store.audit.read(ADA.tenant)]
+
+
+@pytest.mark.asyncio
+class TestRecordedKeys:
+    """An act that comes with a change of a key or a login is on record if, and only if, that is done."""
+
+    async def test_keys_and_logins(self, store: Store) -> None:
+        def recorded(action: str) -> Recorded:
+            return store.audit.recorded(ADA.tenant, _act(action))
+
+        api_key = ApiKey(id="k", digest=digest_of("k"), hint="tk_", scope=ADA, created_at=NOW)
+        times = {"created_at": NOW, "idle_until": NOW + timedelta(days=1), "ends_at": NOW + timedelta(days=1)}
+        login = Login(id="l", digest=digest_of("l"), key=api_key, device="", **times)
+        await store.keyring.add(api_key, recorded("key.created"))
+        with pytest.raises(AlreadyExists):
+            await store.keyring.add(api_key, recorded("no"))
+        await store.keyring.add_login(login, recorded("login.began"))
+        await store.keyring.end_login("l", recorded("login.ended"))
+        with pytest.raises(KeyNotFound):
+            await store.keyring.end_login("l", recorded("no"))
+        assert (await store.keyring.revoke("k", NOW, recorded("key.revoked"))).revoked_at == NOW
+        with pytest.raises(KeyNotFound):
+            await store.keyring.revoke("other", NOW, recorded("no"))
+        assert await _actions(store) == ["key.created", "login.began", "login.ended", "key.revoked"]
+        assert (await store.audit.verify(ADA.tenant)).breaks == ()
 
 
 @pytest.mark.asyncio
