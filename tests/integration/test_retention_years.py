@@ -258,7 +258,9 @@ def _periods(thread: Thread) -> tuple[timedelta, timedelta, timedelta]:
     return timedelta(days=found[0]), timedelta(days=found[1]), timedelta(days=found[2])
 
 
-@pytest.mark.parametrize(("backend", "days"), [("memory", YEARS // 2), ("sqlite", YEARS // 10)])
+@pytest.mark.parametrize(
+    ("backend", "days"), [("memory", YEARS // 2), ("sqlite", YEARS // 2), ("postgresql", YEARS // 5)]
+)
 async def test_two_years_pass_and_everything_goes_when_it_is_due_and_once(
     backend: str, days: int, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
