@@ -160,6 +160,14 @@ class Conversations:
         """Return every tenant that may have conversations. For whoever keeps the store alone."""
         return await self._store.tenants()
 
+    @checked
+    async def read_for_admin(self, tenant: str, conversation: str) -> ConversationHandle:
+        """Return a handle for an administrator, to read a conversation of any user of the tenant. That is on record
+        when this returns."""
+        scope = await self._store.owner(tenant, conversation)
+        await self.record(tenant, "conversation.read", f"conversation:{conversation}")
+        return self.at(scope, conversation)
+
     async def users(self, tenant: str) -> tuple[str, ...]:
         """Return the users of a tenant who have at least one conversation."""
         return await self._store.users(tenant)

@@ -19,6 +19,7 @@ from tests.integration.serving import PATIENCE, Server, serving
 from threadkeep.conversation.api_key import KeyRole
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.scope import Scope
+from threadkeep.store.audit import Wanted
 from threadkeep.testing.samples import NO_TIME
 from threadkeep.testing.stores import everything
 
@@ -241,6 +242,28 @@ async def test_an_administrator_reads_nobody_elses_conversation() -> None:
         for call in calls_of(people.server.app.openapi()):
             for id in (people.mine, *people.others.values()):
                 assert await status_and_problem(boss, call, id) == (404, "application/problem+json", MISSING), str(call)
+
+
+async def test_an_administrator_reads_a_conversation_of_the_tenant_on_record_and_nobody_else_does(store: str) -> None:
+    async with shared(store) as people:
+        client, theirs = people.server.client, people.others["a foreign user's"]
+        _, admin = await people.server.key("acme", "root", KeyRole.ADMIN)
+        _, owner = await people.server.key("acme", "bob")
+        path = f"/v1/admin/conversations/{theirs}"
+        before = len(await people.server.conversations.audit.read("acme", Wanted(actions=("conversation.read",))))
+        read = await client.get(path, params={"limit": 1}, headers=admin)
+        own = await client.get(f"/v1/conversations/{theirs}", params={"limit": 1}, headers=owner)
+        assert (read.status_code, read.json()) == (200, own.json())
+        acts = await people.server.conversations.audit.read("acme", Wanted(actions=("conversation.read",)))
+        assert [each.act.object for each in acts[before:]] == [f"conversation:{theirs}"]
+        assert acts[-1].act.actor.startswith("user:")
+        for kind, id in people.others.items():
+            answer = await client.get(f"/v1/admin/conversations/{id}", headers=admin)
+            assert answer.status_code == (200 if kind == "a foreign user's" else 404), kind
+        refused = await client.get(path, headers=people.me)
+        assert (refused.status_code, refused.json()["code"]) == (403, "not_allowed")
+        for method in ("DELETE", "PATCH", "POST", "PUT"):
+            assert (await client.request(method, path, headers=admin)).status_code == 405
 
 
 async def test_a_cursor_of_somebody_else_opens_nothing() -> None:

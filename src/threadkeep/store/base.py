@@ -353,6 +353,10 @@ class Store(ABC):
     async def users(self, tenant: str) -> tuple[str, ...]:
         """Return the users of a tenant who have at least one conversation, by name."""
 
+    @abstractmethod
+    async def owner(self, tenant: str, conversation: str) -> Scope:
+        """Return whose a conversation of a tenant is; `ConversationNotFound` if there is none."""
+
     # For whoever keeps the store
 
     @abstractmethod

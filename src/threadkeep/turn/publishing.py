@@ -122,4 +122,5 @@ class PublishingStore(Store):
     statistics = _unchanged(Store.statistics)
     list_tenant = _unchanged(Store.list_tenant)
     users = _unchanged(Store.users)
+    owner = _unchanged(Store.owner)
     tenants = _unchanged(Store.tenants)

@@ -110,6 +110,7 @@ CALLS: dict[str, Call] = {
     "statistics": lambda store, lease: store.statistics(ADA.tenant),
     "list_tenant": lambda store, lease: store.list_tenant(ADA.tenant),
     "users": lambda store, lease: store.users(ADA.tenant),
+    "owner": lambda store, lease: store.owner(ADA.tenant, ID),
     "tenants": lambda store, lease: store.tenants(),
     "close": lambda store, lease: store.close(),
 }

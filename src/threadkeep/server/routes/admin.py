@@ -1,12 +1,13 @@
-"""For administrators, of their own tenant: whose conversations there are, and how much is stored."""
+"""For administrators, of their own tenant: whose conversations there are, what is in one, and how much is stored."""
 
 from fastapi import APIRouter
 
 from threadkeep.conversations import Conversations
 from threadkeep.server.identity.guards import Admin
 from threadkeep.server.list_cursors import ListCursors
-from threadkeep.server.responses import ListedConversation, Shown
-from threadkeep.server.routes.conversations import Limit
+from threadkeep.server.requests import ConversationId
+from threadkeep.server.responses import ListedConversation, Shown, WholeConversation
+from threadkeep.server.routes.conversations import Limit, Place, read_whole
 
 
 class OwnedConversation(ListedConversation):
@@ -50,6 +51,18 @@ def admin_routes(conversations: Conversations) -> APIRouter:
             OwnedConversation(**ListedConversation.of(item).model_dump(), user=item.scope.user) for item in page.items
         ]
         return OwnedList(data=data, next=await cursors.shown(page.next))
+
+    @router.get("/conversations/{id}", summary="Read anybody's conversation, which is put on record")
+    async def read(
+        who: Admin,
+        id: ConversationId,
+        limit: Limit = 50,
+        before: Place = None,
+        head: Place = None,
+        around: Place = None,
+    ) -> WholeConversation:
+        handle = await conversations.read_for_admin(who.scope.tenant, id)
+        return await read_whole(handle, limit, before, head, around)
 
     @router.get("/usage", summary="How much the tenant and its users have stored")
     async def usage(who: Admin) -> UsageList:

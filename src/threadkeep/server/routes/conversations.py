@@ -95,19 +95,7 @@ def conversation_routes(conversations: Conversations) -> APIRouter:
         head: Place = None,
         around: Place = None,
     ) -> WholeConversation:
-        handle, tries = conversations.at(who.scope, id), 0
-        while True:
-            conversation = await handle.read()
-            end = head
-            if end is None:
-                # A message that arrives while this is read comes behind the cursor.
-                end = conversation.head if around is None else (await handle.tree()).branch_with(around)
-            entries = await _page(handle, limit, before, end, around)
-            whole = await _whole(handle, conversation, entries, end)
-            # Messages and turns are of one moment: nobody may read that a turn ended, and not its answer.
-            tries += 1
-            if tries == TRIES or (await handle.read()).entries == conversation.entries:
-                break
+        whole = await read_whole(conversations.at(who.scope, id), limit, before, head, around)
         response.headers["ETag"] = f'"{whole.version}"'
         return whole
 
@@ -157,6 +145,25 @@ def parse_version(if_match: str | None) -> int | None:
     if not text.isascii() or not text.isdigit() or len(text) > 15:
         raise InvalidValue('If-Match names a version, such as "3".')
     return int(text)
+
+
+async def read_whole(
+    handle: ConversationHandle, limit: int, before: int | None, head: int | None, around: int | None
+) -> WholeConversation:
+    """Read a conversation with the page of its messages that was asked for."""
+    tries = 0
+    while True:
+        conversation = await handle.read()
+        end = head
+        if end is None:
+            # A message that arrives while this is read comes behind the cursor.
+            end = conversation.head if around is None else (await handle.tree()).branch_with(around)
+        entries = await _page(handle, limit, before, end, around)
+        whole = await _whole(handle, conversation, entries, end)
+        # Messages and turns are of one moment: nobody may read that a turn ended, and not its answer.
+        tries += 1
+        if tries == TRIES or (await handle.read()).entries == conversation.entries:
+            return whole
 
 
 async def _page(

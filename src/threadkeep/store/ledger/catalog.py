@@ -11,7 +11,9 @@ from heapq import nlargest
 from threading import Lock
 from typing import NamedTuple
 
+from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Turn, TurnState
+from threadkeep.errors import ConversationNotFound
 from threadkeep.store.codec import microseconds
 from threadkeep.store.ledger.ledger import Ledger
 from threadkeep.store.paging import Listing, ListQuery, Search, activity, subject_of
@@ -182,6 +184,12 @@ class Catalog:
         chosen = (listed for listed in found if asked.where.accepts(listed[0]) and activity(listed) < asked.before)
         newest = nlargest(asked.limit, chosen, key=activity)
         return Listing([(one.model_copy(update={"system": None, "metadata": {}}), key) for one, key in newest])
+
+    def owner(self, conversation: str) -> Scope:
+        with self._lock:
+            if (card := self._cards.get(conversation)) is None:
+                raise ConversationNotFound
+            return card.conversation.scope
 
     def users(self) -> tuple[str, ...]:
         with self._lock:

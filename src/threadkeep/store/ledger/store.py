@@ -254,6 +254,10 @@ class LedgerStore(EmbeddedStore):
         check_id(tenant)
         return await self._read_catalog(tenant, lambda ledgers: ledgers.catalog.users())
 
+    async def owner(self, tenant: str, conversation: str) -> Scope:
+        check_id(conversation)
+        return await self._read_catalog(check_id(tenant), lambda ledgers: ledgers.catalog.owner(conversation))
+
 
 def _candidate(ledgers: TenantLedgers, scope: Scope, conversation: str, seq: int) -> Candidate | None:
     """Return an entry that was found, unless its conversation was deleted meanwhile."""

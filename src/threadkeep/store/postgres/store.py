@@ -17,7 +17,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State, StateChange, fold
 from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import Turn
-from threadkeep.errors import StoreBusy, StoreUnavailable
+from threadkeep.errors import ConversationNotFound, StoreBusy, StoreUnavailable
 from threadkeep.store.base import ROOT
 from threadkeep.store.checks import check_new
 from threadkeep.store.codec import decode_id, encode_id, microseconds
@@ -247,6 +247,12 @@ class PostgresStore(RuledStore):
 
     async def users(self, tenant: str) -> tuple[str, ...]:
         return tuple(row["name"] for row in await self._pool.call("users", check_id(tenant)))
+
+    async def owner(self, tenant: str, conversation: str) -> Scope:
+        rows = await self._pool.call("owner_of", check_id(tenant), encode_id(check_id(conversation)))
+        if not rows:
+            raise ConversationNotFound
+        return Scope(tenant=tenant, user=rows[0]["name"])
 
     async def tenants(self) -> tuple[str, ...]:
         return tuple(row["name"] for row in await self._pool.call("tenants"))

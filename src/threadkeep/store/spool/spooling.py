@@ -322,4 +322,5 @@ class SpoolingStore(Store):
     adopt = _asks(Store.adopt)
     list_tenant = _asks(Store.list_tenant)
     users = _asks(Store.users)
+    owner = _asks(Store.owner)
     tenants = _asks(Store.tenants)

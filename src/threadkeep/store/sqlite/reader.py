@@ -103,6 +103,17 @@ class Reader:
         key = self.db.value("SELECT key FROM tenant WHERE name = ?", (tenant,))
         return None if key is None else (key, None)
 
+    def owner(self, tenant: str, conversation: str) -> Scope:
+        """Return whose a conversation of a tenant is."""
+        user = self.db.value(
+            "SELECT u.name FROM conversation c JOIN tenant t ON t.key = c.tenant JOIN user u ON u.key = c.user "
+            "WHERE t.name = ? AND c.id = ?",
+            (tenant, encode_id(check_id(conversation))),
+        )
+        if user is None:
+            raise ConversationNotFound
+        return Scope(tenant=tenant, user=user)
+
     def users(self, tenant: str) -> tuple[str, ...]:
         """Return the names of those who have a conversation."""
         rows = self.db.rows(

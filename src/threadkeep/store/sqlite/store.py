@@ -161,6 +161,10 @@ class SqliteStore(EmbeddedStore):
         with translating_sqlite_errors(self._reader.db):
             return self._reader.users(check_id(tenant))
 
+    async def owner(self, tenant: str, conversation: str) -> Scope:
+        with translating_sqlite_errors(self._reader.db):
+            return self._reader.owner(check_id(tenant), conversation)
+
     async def tenants(self) -> tuple[str, ...]:
         with translating_sqlite_errors(self._reader.db):
             return tuple(name for (name,) in self._reader.db.rows("SELECT name FROM tenant ORDER BY name"))

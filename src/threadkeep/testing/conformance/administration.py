@@ -3,10 +3,11 @@
 import pytest
 
 from threadkeep.conversation.scope import Scope
-from threadkeep.errors import InvalidCursor, InvalidId
+from threadkeep.errors import ConversationNotFound, InvalidCursor, InvalidId
 from threadkeep.store.base import Store
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import ADA, BOB, EVE, new, say
+from threadkeep.testing.stores import OpenAnother
 
 
 async def _owned(store: Store, tenant: str, limit: int = 2) -> list[tuple[str, str]]:
@@ -84,6 +85,21 @@ class TestAdministration:
         assert await store.users("acme") == ("bob",)
         await store.restore(ADA, second)
         assert await store.users("acme") == ("ada", "bob")
+
+    async def test_a_conversation_has_an_owner_within_its_tenant(self, store: Store, open_another: OpenAnother) -> None:
+        other = await open_another()
+        await new(store, BOB, "hello", name="b")
+        await new(store, EVE, "hello", name="e")
+        assert (await store.owner("acme", "b"), await other.owner("umbrella", "e")) == (BOB, EVE)
+        for tenant, name in (("acme", "e"), ("umbrella", "b"), ("nobody", "b"), ("acme", "missing")):
+            with pytest.raises(ConversationNotFound):
+                await store.owner(tenant, name)
+        await store.delete(BOB, "b")
+        with pytest.raises(ConversationNotFound):
+            await other.owner("acme", "b")
+        with pytest.raises(InvalidId):
+            await store.owner("acme", "../b")
+        await other.close()
 
     async def test_every_tenant_with_a_conversation_is_named(self, store: Store) -> None:
         await new(store, EVE)

@@ -116,6 +116,15 @@ BEGIN
     ORDER BY page.updated_at DESC, page.key DESC;
 END $$;
 
+-- Whose a conversation of a tenant is; no row if there is none.
+CREATE FUNCTION threadkeep.owner_of(p_tenant text, p_id bytea) RETURNS TABLE (name text) LANGUAGE plpgsql STABLE AS $$
+DECLARE here integer;
+BEGIN
+    SELECT s.tenant INTO here FROM threadkeep.scope(p_tenant, NULL) s;
+    RETURN QUERY SELECT p.name FROM threadkeep.conversation c
+    JOIN threadkeep.person p ON p.tenant = c.tenant AND p.key = c.owner WHERE c.tenant = here AND c.id = p_id;
+END $$;
+
 CREATE FUNCTION threadkeep.users(p_tenant text) RETURNS TABLE (name text) LANGUAGE plpgsql STABLE AS $$
 DECLARE here integer;
 BEGIN
