@@ -40,6 +40,7 @@ from threadkeep.server.connection import Connection, ConnectionLimits, connectio
 from threadkeep.server.logs import TurnLog, logging_to
 from threadkeep.server.metrics import ServerMetrics
 from threadkeep.server.middleware.origins import is_loopback
+from threadkeep.server.settings_record import record_settings
 from threadkeep.settings import Settings
 from threadkeep.turn.admission import Admission
 
@@ -145,6 +146,7 @@ async def _serve(settings: Settings, listener: socket.socket, most_connections: 
         with watchdog(settings.freeze_limit):
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(server.serve(sockets=[listener]))
+                tasks.create_task(record_settings(conversations, settings))
                 await told_to_stop.wait()
                 await _stop(server, app, conversations, settings.stop_patience)
     finally:
