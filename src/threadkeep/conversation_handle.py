@@ -240,9 +240,9 @@ class ConversationHandle:
         """Return the entries that follow one on a branch, oldest first."""
         return await self._store.after(self.scope, self.id, seq, limit=limit, head=head)
 
-    async def count(self, *, head: int | None = None, after: int = ROOT) -> int:
-        """Return how many messages a branch holds, or how many of them follow an entry."""
-        return await self._store.count(self.scope, self.id, head=head, after=after)
+    async def count(self, *, head: int | None = None) -> int:
+        """Return how many messages a branch holds."""
+        return await self._store.count(self.scope, self.id, head=head)
 
     async def state(self, *, at: int | None = None) -> State:
         """Return what has been gathered as of an entry (none: the head)."""

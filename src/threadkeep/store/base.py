@@ -204,10 +204,9 @@ class Store(ABC):
         `EntryNotFound` if `seq` is not on that branch."""
 
     @abstractmethod
-    async def count(self, scope: Scope, conversation: str, *, head: int | None = None, after: int = ROOT) -> int:
-        """Return how many messages the branch that ends in `head` (none: the current one) holds, or how many of them
-        follow the entry `after`; `EntryNotFound` if `head` is no entry of a branch or `after` is not on that branch.
-        It takes the same time however many messages there are."""
+    async def count(self, scope: Scope, conversation: str, *, head: int | None = None) -> int:
+        """Return how many messages the branch that ends in `head` (none: the current one) holds; `EntryNotFound` if
+        `head` is no entry of a branch. It takes the same time however many messages there are."""
 
     async def walk(self, scope: Scope, conversation: str, *, head: int | None = None) -> AsyncIterator[Entry]:
         """Yield the whole branch as it is now, oldest first, a page at a time; an append meanwhile is not seen. Pages

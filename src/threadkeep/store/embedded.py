@@ -131,11 +131,9 @@ class ConversationLog(ABC):
     def gap(self) -> StoreCorrupt:
         return StoreCorrupt(f"Entries of conversation {self.id} cannot be found: an index is damaged.")
 
-    def count(self, seq: int, head: int) -> int:
-        """Return how many messages follow `seq` on the branch that ends in `head`."""
-        return sum(
-            self.messages_up_to(last) - self.messages_up_to(first - 1) for first, last in self._stretches(seq, head)
-        )
+    def count(self, head: int) -> int:
+        """Return how many messages there are on the branch that ends in `head`."""
+        return sum(self.messages_up_to(run.last) - self.messages_up_to(run.first - 1) for run in self.path(head))
 
     def _stretches(self, seq: int, head: int) -> list[tuple[int, int]]:
         """Return the first and the last number of what each run adds behind `seq`, oldest first."""
@@ -204,8 +202,8 @@ class EmbeddedStore(RuledStore):
         check_limit(limit)
         return await self._read(scope, conversation, lambda log: log.after(seq, log.head(head), limit))
 
-    async def count(self, scope: Scope, conversation: str, *, head: int | None = None, after: int = ROOT) -> int:
-        return await self._read(scope, conversation, lambda log: log.count(after, log.head(head)))
+    async def count(self, scope: Scope, conversation: str, *, head: int | None = None) -> int:
+        return await self._read(scope, conversation, lambda log: log.count(log.head(head)))
 
     async def log(self, scope: Scope, conversation: str, after: Cursor, *, limit: int = 100) -> LogPage:
         check_limit(limit)

@@ -18,7 +18,6 @@ from threadkeep.conversation.state import State, StateChange, fold
 from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import Turn
 from threadkeep.errors import ConversationNotFound, StoreBusy, StoreUnavailable
-from threadkeep.store.base import ROOT
 from threadkeep.store.checks import check_new
 from threadkeep.store.codec import decode_id, encode_id, microseconds
 from threadkeep.store.paging import LOOKED_AT, Listing, ListQuery, Search, check_limit, hit_page
@@ -185,9 +184,9 @@ class PostgresStore(RuledStore):
         lines = await self._db.lines(verb, *await self._db.place(scope, conversation), *arguments)
         return self._db.translator.entries(conversation, lines)
 
-    async def count(self, scope: Scope, conversation: str, *, head: int | None = None, after: int = ROOT) -> int:
+    async def count(self, scope: Scope, conversation: str, *, head: int | None = None) -> int:
         place = await self._db.place(scope, conversation)
-        row = await self._db.ask("count", *place, optional(head), number(after))
+        row = await self._db.ask("count", *place, optional(head))
         return int(row["messages"])
 
     async def log(self, scope: Scope, conversation: str, after: Cursor, *, limit: int = 100) -> LogPage:

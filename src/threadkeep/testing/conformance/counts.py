@@ -16,9 +16,9 @@ LONG = 1100
 """More entries than a store would read one by one, and no round number of them for any store."""
 
 
-async def _counted(store: Store, name: str, head: int, after: int = ROOT) -> int:
+async def _counted(store: Store, name: str, head: int) -> int:
     """Count the messages on a branch by reading it."""
-    found, seq = 0, after
+    found, seq = 0, ROOT
     while page := await store.after(ADA, name, seq, limit=MAX_LIMIT, head=head):
         found += sum(isinstance(entry.body, Message) for entry in page)
         seq = page[-1].seq
@@ -86,21 +86,6 @@ class TestCounts:
         await store.choose_head(ADA, name, ROOT)
         assert await store.count(ADA, name) == 0
 
-    async def test_a_count_goes_on_behind_an_entry_of_the_branch(self, store: Store) -> None:
-        name = await new(store, ADA, *"1234")
-        await say(store, name, *"567", parent=2)
-        assert [await store.count(ADA, name, after=after) for after in (ROOT, 1, 2, 5, 7)] == [5, 4, 3, 2, 0]
-        assert await store.count(ADA, name, head=4, after=2) == 2
-        assert await store.count(ADA, name, head=5, after=5) == 0
-
-    @pytest.mark.parametrize("after", [3, 4, 7, 8, 9, -1, 2**31, 2**63, 2**70])
-    async def test_an_entry_that_is_not_on_the_branch_is_not_found(self, store: Store, after: int) -> None:
-        name = await new(store, ADA, *"1234")
-        await say(store, name, *"56", parent=2)
-        await store.append(ADA, name, Append(bodies=(Summary(content="entry seven is a remark"), asked("8"))))
-        async with refused(store, EntryNotFound):
-            await store.count(ADA, name, head=6, after=after)
-
     @pytest.mark.parametrize("head", [ROOT, 3, 4, -1, 2**31, 2**63, 2**70])
     async def test_a_head_that_is_no_entry_of_a_branch_is_not_found(self, store: Store, head: int) -> None:
         name = await new(store, ADA, "1", "2")
@@ -108,18 +93,13 @@ class TestCounts:
         async with refused(store, EntryNotFound):
             await store.count(ADA, name, head=head)
 
-    async def test_an_empty_conversation_has_no_entry_to_count_from(self, store: Store) -> None:
-        name = await new(store)
-        async with refused(store, EntryNotFound):
-            await store.count(ADA, name, after=1)
-
     async def test_a_foreign_a_missing_and_a_deleted_conversation_are_not_found(self, store: Store) -> None:
         name = await new(store, ADA, "1", "2")
         for scope, other in ((BOB, name), (EVE, name), (ADA, "missing")):
             async with refused(store, ConversationNotFound):
                 await store.count(scope, other)
             async with refused(store, ConversationNotFound):
-                await store.count(scope, other, head=99, after=99)
+                await store.count(scope, other, head=99)
         await store.delete(ADA, name)
         async with refused(store, ConversationNotFound):
             await store.count(ADA, name)
@@ -137,9 +117,6 @@ class TestCounts:
         assert [await store.count(ADA, name, head=head) for head in heads] == [
             await _counted(store, name, head) for head in heads
         ]
-        last = LONG + 302
-        for after in (1, 256, 257, 511, 512, fork, LONG + 1, LONG + 200, LONG + 300, last):
-            assert await store.count(ADA, name, after=after) == await _counted(store, name, last, after)
 
     async def test_a_log_that_grows_by_single_messages_is_counted_on(self, store: Store) -> None:
         name = await new(store, ADA, *["x"] * 250)
@@ -158,7 +135,7 @@ class TestCounts:
         assert (await store.count(ADA, name), await other.count(ADA, name)) == (257, 257)
         await say(store, name, *["x"] * 254)
         await say(other, name, "512")
-        assert (await store.count(ADA, name), await other.count(ADA, name, after=257)) == (512, 255)
+        assert (await store.count(ADA, name), await other.count(ADA, name)) == (512, 512)
         await other.close()
 
     async def test_a_conversation_with_the_id_of_a_purged_one_is_counted_anew(self, store: Store) -> None:

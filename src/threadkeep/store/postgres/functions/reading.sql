@@ -321,9 +321,9 @@ BEGIN
     ), 0);
 END $$;
 
--- How many messages follow `p_after` (0: the root) on the branch that ends in `p_head` (null: the current one).
+-- How many messages there are on the branch that ends in `p_head` (null: the current one).
 CREATE FUNCTION threadkeep.count(
-    p_tenant integer, p_owner integer, p_id bytea, p_head bigint, p_after bigint, OUT refused text, OUT messages integer
+    p_tenant integer, p_owner integer, p_id bytea, p_head bigint, OUT refused text, OUT messages integer
 ) LANGUAGE plpgsql STABLE AS $$
 DECLARE
     here record;
@@ -334,18 +334,11 @@ BEGIN
         refused := (threadkeep.refusal(here.key)).refused;
         RETURN;
     END IF;
-    SELECT * INTO path FROM threadkeep.path(p_tenant, here.key, coalesce(p_head, here.head)::integer, p_after);
-    IF p_after <> 0 AND (
-        NOT threadkeep.is_on_branch(p_tenant, here.key, p_after)
-        OR path.firsts IS NULL OR p_after NOT BETWEEN path.firsts[1] AND path.lasts[1]
-    ) THEN
-        refused := (threadkeep.refusal(here.key)).refused;
-        RETURN;
-    END IF;
+    SELECT * INTO path FROM threadkeep.path(p_tenant, here.key, coalesce(p_head, here.head)::integer, 0);
     messages := 0;
     FOR i IN 1 .. coalesce(cardinality(path.firsts), 0) LOOP
         messages := messages + threadkeep.messages_up_to(p_tenant, here.key, path.lasts[i])
-                  - threadkeep.messages_up_to(p_tenant, here.key, greatest(path.firsts[i] - 1, p_after)::integer);
+                  - threadkeep.messages_up_to(p_tenant, here.key, path.firsts[i] - 1);
     END LOOP;
 END $$;
 
