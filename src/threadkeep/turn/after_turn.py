@@ -74,11 +74,11 @@ async def _is_makeshift(active: ActiveTurn, conversation: Conversation) -> bool:
 
 def _exchange(entries: list[Entry]) -> tuple[str, str]:
     """Return question and answer of a turn, as far as it has them."""
-    said = [entry.body for entry in entries if isinstance(entry.body, Message) and entry.body.content]
-    asked = [message.content for message in said if message.role is Role.USER]
+    messages = [entry.body for entry in entries if isinstance(entry.body, Message) and entry.body.content]
+    asked = [message.content for message in messages if message.role is Role.USER]
     answers = [
         message.content
-        for message in said
+        for message in messages
         if message.role is Role.ASSISTANT and message.status is MessageStatus.COMPLETE
     ]
     return asked[0] if asked else "", answers[-1] if answers else ""
@@ -87,14 +87,14 @@ def _exchange(entries: list[Entry]) -> tuple[str, str]:
 async def _title(active: ActiveTurn, question: str, answer: str) -> str:
     if active.model.is_scripted or not answer:
         return title_from_words(question)
-    said = Answer()
+    title = Answer()
     try:
         async with asyncio.timeout(active.deps.silence):
             async for delta in active.model.stream(title_request(question, answer)):
-                said.add(delta)
+                title.add(delta)
     except (ModelError, TimeoutError) as error:
         logger.info("the model gave no title: %s", error)
-    return clean_title(said.text) or title_from_words(question)
+    return clean_title(title.text) or title_from_words(question)
 
 
 async def keep_summary(active: ActiveTurn) -> None:
@@ -133,8 +133,8 @@ def _cut(entries: list[Entry]) -> Cut:
 
 async def _ask(active: ActiveTurn, earlier: Entry | None, lost: tuple[Entry, ...]) -> str:
     before = earlier.body.content if earlier is not None and isinstance(earlier.body, Summary) else ""
-    said = [f"{entry.body.role}: {entry.body.content}" for entry in lost if isinstance(entry.body, Message)]
-    text = (f"Earlier summary: {before}\n\n" if before else "") + "\n\n".join(said)[:MOST_CHARACTERS]
+    lines = [f"{entry.body.role}: {entry.body.content}" for entry in lost if isinstance(entry.body, Message)]
+    text = (f"Earlier summary: {before}\n\n" if before else "") + "\n\n".join(lines)[:MOST_CHARACTERS]
     messages = (Message(role=Role.SYSTEM, content=INSTRUCTIONS), Message(role=Role.USER, content=text))
     answer = Answer()
     async with asyncio.timeout(active.deps.silence):

@@ -62,17 +62,17 @@ class Asked:
         """Return a request of the agent's own: the conversation, newest first within a quarter of the model's window,
         and a task behind it. What one side said in a row is one message and tools are left out, for every provider."""
         own = [message.content for message in self.request.messages if message.role is Role.SYSTEM]
-        said, size = [(Role.USER, task)], 0
+        texts, size = [(Role.USER, task)], 0
         for message in reversed(self.request.messages):
             # Four characters are about a token.
             size += len(message.content)
             if size > self.model.window:
                 break
             if message.role in (Role.USER, Role.ASSISTANT) and message.content:
-                said.append((message.role, message.content))
-        while said[-1][0] is Role.ASSISTANT:
-            said.pop()
-        runs = groupby(reversed(said), key=lambda pair: pair[0])
+                texts.append((message.role, message.content))
+        while texts[-1][0] is Role.ASSISTANT:
+            texts.pop()
+        runs = groupby(reversed(texts), key=lambda pair: pair[0])
         shown = [Message(role=role, content="\n\n".join(text for _, text in run)) for role, run in runs]
         instructions = Message(role=Role.SYSTEM, content="\n\n".join([*own, system]))
         return Request(messages=(instructions, *shown), options=self.request.options)

@@ -172,15 +172,15 @@ async def _where_it_stands(active: ActiveTurn) -> tuple[str, ...]:
         return ()
     values = (await active.state()).values
     here, ways = machine.current(values), ", ".join(machine.allowed(values)) or "nowhere"
-    said = f"this conversation is in the state {here}; from here it can go to: {ways}."
-    return (f"{said} {machine.instructions.get(here, '')}".strip(),)
+    standing = f"this conversation is in the state {here}; from here it can go to: {ways}."
+    return (f"{standing} {machine.instructions.get(here, '')}".strip(),)
 
 
 async def _recall(active: ActiveTurn, entries: tuple[Entry, ...], cut: Cut, found: Found | None) -> tuple[Entry, ...]:
     """Return earlier messages of this branch that have to do with the question, the best first."""
-    said = [entry.body for entry in entries if isinstance(entry.body, Message)]
-    asked = max((place for place, message in enumerate(said) if message.role is Role.USER), default=None)
-    words = _looked_for(said[asked].content, said[:asked], found) if asked is not None else []
+    messages = [entry.body for entry in entries if isinstance(entry.body, Message)]
+    asked = max((place for place, message in enumerate(messages) if message.role is Role.USER), default=None)
+    words = _looked_for(messages[asked].content, messages[:asked], found) if asked is not None else []
     if not words:
         return ()
     lease, store = active.lease, active.deps.store

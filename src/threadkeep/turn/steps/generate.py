@@ -172,15 +172,15 @@ async def _ask_once(active: ActiveTurn, request: Request, context: Context, clos
 
 def _ending(reason: str | None) -> tuple[dict[str, str], ...]:
     """Return the item of a trace that tells why an answer ended before all was said, by the provider's word."""
-    said = (reason or "").lower()
-    kinds = [kind for kind, words in EARLY_ENDINGS.items() if any(word in said for word in words)]
-    return tuple({"kind": "ending", "reason": kind, "word": said} for kind in kinds[:1])
+    word = (reason or "").lower()
+    kinds = [kind for kind, words in EARLY_ENDINGS.items() if any(known in word for known in words)]
+    return tuple({"kind": "ending", "reason": kind, "word": word} for kind in kinds[:1])
 
 
 def _blocks_of_tools(active: ActiveTurn) -> tuple[Block, ...]:
     """Return the blocks that the tools of this turn have shown: they are part of the answer."""
-    said = (entry.body for entry in active.entries if isinstance(entry.body, Message))
-    return tuple(block for message in said if message.role is Role.TOOL for block in message.blocks)
+    messages = (entry.body for entry in active.entries if isinstance(entry.body, Message))
+    return tuple(block for message in messages if message.role is Role.TOOL for block in message.blocks)
 
 
 async def _written(writer: DraftWriter) -> str:
@@ -253,8 +253,8 @@ class ModelCall:
         if agent is None:
             return active.model.stream(self._request)
         self._state = await active.state()
-        said = tuple(entry.body for entry in self._context.entries if isinstance(entry.body, Message))
-        asked = Asked(request=self._request, model=_LoggedModel(active), state=self._state.values, messages=said)
+        messages = tuple(entry.body for entry in self._context.entries if isinstance(entry.body, Message))
+        asked = Asked(request=self._request, model=_LoggedModel(active), state=self._state.values, messages=messages)
         return agent.think(asked)
 
     async def _take(self, thought: Thought) -> None:

@@ -55,9 +55,9 @@ async def finish_draft(active: ActiveTurn) -> None:
     draft = (await store.log(lease.scope, lease.conversation, Cursor(seq=last))).draft
     if draft is None or draft.turn != lease.turn:
         return
-    said, thoughts = split_stream(draft.text)
+    text, thoughts = split_stream(draft.text)
     try:
-        await active.append(_cut_off(draft.message, said, parts=thoughts, started_at=draft.started_at))
+        await active.append(_cut_off(draft.message, text, parts=thoughts, started_at=draft.started_at))
     except ContentTooLarge:
         # The text alone always fits: it was measured when it was written.
         await active.append(_cut_off(draft.message, marks_as_lines(draft.text)))
