@@ -234,8 +234,8 @@ def encode_id(text: str) -> bytes:
 def decode_id(raw: bytes) -> str:
     if len(raw) != 16:
         return raw.lstrip(b"\x00").decode()
-    digits = raw.hex()
-    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+    digits = raw.hex("-", 2)
+    return f"{digits[:4]}{digits[5:29]}{digits[30:34]}{digits[35:]}"
 
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

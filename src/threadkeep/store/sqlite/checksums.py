@@ -47,9 +47,12 @@ def entry_checksum(*columns: Any) -> int:
                 -1 if parts is None else len(parts),
             )
         )
-        for data in (id, content, parts):
-            if data is not None:
-                crc = crc32(data, crc)
+        if id is not None:
+            crc = crc32(id, crc)
+        if content is not None:
+            crc = crc32(content, crc)
+        if parts is not None:
+            crc = crc32(parts, crc)
     except (TypeError, struct.error):
         return _NONE_FITS
     return crc - ((crc & _SIGN) << 1)

@@ -138,7 +138,7 @@ class SqliteLog(ConversationLog):
         return self.db.value(f"SELECT messages FROM entry {_HERE} AND seq = ?", (*self._keys, seq)) or 0
 
     def _entries(self, condition: str, *bindings: int | str) -> list[Entry]:
-        return self._decode(self.db.execute(f"{_ENTRY} {condition}", (*self._keys, *bindings)))
+        return self._decode(self.db.rows(f"{_ENTRY} {condition}", (*self._keys, *bindings)))
 
     def _decode(self, rows: Iterable[Sequence[Any]]) -> list[Entry]:
         """Return the entries behind rows; refuse one that is not as it was stored. This is most of a restore."""
@@ -147,8 +147,9 @@ class SqliteLog(ConversationLog):
         conversation, stored_at, at = self.id, None, None
         tenant, key = self._keys
         for row in rows:
-            seq, parent, kind, turn, created_at, id, tokens, _, _, content, parts, crc = row
-            if entry_checksum(tenant, key, *row[:-1]) != crc:
+            seq, parent, kind, turn, created_at, id, tokens, head, newest, content, parts, crc = row
+            place = (tenant, key, seq, parent, kind, turn, created_at)
+            if entry_checksum(*place, id, tokens, head, newest, content, parts) != crc:
                 raise self._damaged(row)
             if created_at != stored_at:
                 stored_at, at = created_at, moment(created_at)
