@@ -122,6 +122,28 @@ class Data(Part):
     data: JsonObject
 
 
+_STORED: dict[str, tuple[type[Part], dict[str, Any], set[str]]] = {
+    name: (
+        kind,
+        {field: info.get_default() for field, info in kind.model_fields.items()},
+        {field for field, info in kind.model_fields.items() if info.is_required()},
+    )
+    for name, kind in (("image", Attachment), ("audio", Attachment), ("file", Attachment), ("reasoning", Reasoning))
+}
+
+
+def stored_part(fields: dict[str, Any]) -> Part | None:
+    """Return a part that was checked before it was stored, without checking it again; None if it is of no usual shape:
+    most of what a message with an image takes to be read would be that check."""
+    kind, defaults, required = _STORED.get(fields.get("type", ""), (None, {}, set[str]()))
+    whole = defaults | fields
+    if kind is None or len(whole) != len(defaults) or not required <= fields.keys():
+        return None
+    part = kind.adopt(whole)
+    object.__setattr__(part, "__pydantic_extra__", {})
+    return part
+
+
 _TAGS = {"image": "attachment", "audio": "attachment", "file": "attachment"} | {
     name: name for name in ("reasoning", "citation", "data")
 }

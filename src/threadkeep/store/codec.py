@@ -16,6 +16,7 @@ from zstandard import ZstdCompressionDict, ZstdCompressor, ZstdDecompressor, Zst
 
 from threadkeep.conversation.entry import Approval, Body, HeadChoice, Summary, Update
 from threadkeep.conversation.message import Message, MessageStatus, Role, Usage
+from threadkeep.conversation.parts import stored_part
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import TurnChange
 from threadkeep.errors import InvalidInput, StoreCorrupt
@@ -208,6 +209,10 @@ def _known_parts(parts: dict[str, Any]) -> dict[str, Any] | None:
                 found[name] = tuple(items)
             case "usage", {"input_tokens": int(), "output_tokens": int(), "cached_tokens": int(), **rest} if not rest:
                 found[name] = Usage.trusted(**value)
+            case "parts", [*items] if all(type(item) is dict for item in items):
+                if None in (stored := [stored_part(item) for item in items]):
+                    return None
+                found[name] = tuple(stored)
             case "model", str():
                 found[name] = value
             case "started_at", str():

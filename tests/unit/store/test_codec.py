@@ -228,3 +228,11 @@ def test_ids_that_look_like_others_stay_apart(name: str) -> None:
 
 def test_a_uuid_takes_16_bytes() -> None:
     assert len(encode_id(new_id())) == 16
+
+
+@pytest.mark.parametrize(
+    "parts", ['{"parts":["x"]}', '{"parts":[{"type":"image"}]}', '{"parts":[{"type":["image"]}]}', '{"parts":{"a":1}}']
+)
+def test_a_damaged_part_is_told(parts: str) -> None:
+    with pytest.raises(StoreCorrupt):
+        decode(Row(2, encode_id("m"), None, "text", parts))
