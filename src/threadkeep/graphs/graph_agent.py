@@ -21,7 +21,7 @@ from threadkeep.conversation.blocks import Block
 from threadkeep.conversation.message import Message
 from threadkeep.errors import InvalidValue, ModelRefused, PauseUnsupported
 from threadkeep.graphs.chat_model import KeptChatModel
-from threadkeep.llm.base import CallPart, Model, Stopped, Text, ToolSpec, Used
+from threadkeep.llm.base import CallPart, Model, Reasoned, Stopped, Text, ToolSpec, Used
 from threadkeep.llm.langchain.messages import ChunkReader, to_langchain
 from threadkeep.turn.agent import Agent, Asked, Changed, Noted, Shown, Thought
 
@@ -126,12 +126,15 @@ class _Heard:
         return list(self._calls.values())
 
     def said(self, message: BaseMessage, *, aloud: bool) -> Iterator[Thought]:
-        """Yield the text and the tokens of a message, or a part of it; another message begins another paragraph."""
+        """Yield text, thoughts and tokens of a message, or a part of it; another message begins another paragraph."""
         if not isinstance(message, AIMessage):
             return
         for delta in self._chunks.deltas(message):
             if isinstance(delta, Used):
                 yield delta
+            elif isinstance(delta, Reasoned) and aloud and delta.text:
+                # For people: whatever the node makes of it, it is no answer that a provider would take back.
+                yield Reasoned(text=delta.text)
             elif isinstance(delta, Text) and aloud:
                 parted = self._speaking not in (None, message.id)
                 self._speaking = message.id

@@ -19,7 +19,7 @@ from threadkeep.conversation.message import Message
 from threadkeep.errors import InvalidValue, ModelUnavailable
 from threadkeep.graphs.chat_model import KeptChatModel, call_message
 from threadkeep.graphs.graph_agent import GraphAgent, GraphContext
-from threadkeep.llm.base import Model, ModelOptions, Text
+from threadkeep.llm.base import Model, ModelOptions, Reasoned, Text
 from threadkeep.testing.scripted_model import ScriptedModel, says, wants
 from threadkeep.tools.decorator import FunctionTool, tool
 from threadkeep.tools.registry import Registry
@@ -70,6 +70,15 @@ async def test_the_words_of_the_speaking_node_are_the_answer() -> None:
     assert message.usage.input_tokens == 10
     assert name_of(events[-1]) == "turn.completed"
     assert [said.content for said in model.requests[0].messages] == ["Be brief.", "What is new?"]
+
+
+async def test_what_the_model_of_the_speaking_node_thinks_is_shown_and_never_sent_back() -> None:
+    thinks = [Reasoned(text="Hm."), Reasoned(payload={"signature": "s"}), *says("Nothing.")]
+    message, _ = await answer(graph(speak=speak), ScriptedModel(thinks))
+    assert message.content == "Nothing."
+    assert [part.model_dump(include={"type", "text", "payload"}) for part in message.parts] == [
+        {"type": "reasoning", "text": "Hm."}
+    ]
 
 
 async def test_what_other_nodes_ask_the_model_is_not_heard_but_counted() -> None:

@@ -41,6 +41,7 @@ async def gather_context(
     # After a refusal nothing is believed that would make the request longer.
     budget = int(_room(active) * share / (factor if share == 1 else max(1.0, factor)))
     found = await _looked_up(active, entries)
+    has_model = await active.agent() is None
     material = Material(
         opening=await _opening(active, entries),
         instructions=active.conversation.system or active.assistant.instructions,
@@ -51,8 +52,9 @@ async def gather_context(
         cut=cut,
         passages=tuple(_passage_text(passage) for passage in found.passages) if found else (),
         notes=(*notes, *await _where_it_stands(active)),
-        model=active.model.name,
-        accepts=active.model.accepts,
+        # What an agent makes of a request is its own: it gets what every model can read.
+        model=active.model.name if has_model else "",
+        accepts=active.model.accepts if has_model else frozenset(),
         count=active.deps.count,
         has_tools=tools and len(active.assistant.tools) > 0,
         tool_tokens=_tool_tokens(active) if tools else 0,
