@@ -4,6 +4,7 @@ import { signal } from "./preact.js";
 import { ROOT } from "./router.js";
 
 const PATIENCE = 20_000;
+const PATIENCE_WITH_FILES = 600_000;
 
 // True when the server wants a key that we do not have: the page shows the sign-in view then.
 export const needsKey = signal(false);
@@ -47,23 +48,23 @@ export async function problemOf(response) {
 }
 
 /**
- * @typedef {{ body?: object, key?: string, prefer?: string, signal?: AbortSignal }} Options
+ * @typedef {{ body?: object, file?: File, key?: string, prefer?: string, signal?: AbortSignal }} Options
  * @param {string} method
  * @param {string} path
  * @param {Options} [options]
  */
-async function request(method, path, { body, key, prefer, signal: ending } = {}) {
+async function request(method, path, { body, file, key, prefer, signal: ending } = {}) {
   /** @type {Record<string, string>} */
   const headers = { Accept: "application/json" };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   if (key) headers["Idempotency-Key"] = key;
   if (prefer) headers.Prefer = prefer;
-  const patience = AbortSignal.timeout(PATIENCE);
+  const patience = AbortSignal.timeout(file ? PATIENCE_WITH_FILES : PATIENCE);
   try {
     return await fetch(ROOT + path, {
       method,
       headers,
-      body: body === undefined ? undefined : JSON.stringify(body),
+      body: body === undefined ? file : JSON.stringify(body),
       signal: ending ? AbortSignal.any([ending, patience]) : patience,
     });
   } catch (error) {

@@ -8,7 +8,7 @@ import { hear, tell } from "./tabs.js";
 
 const DATA_CACHE = "threadkeep-data";
 
-/** @type {Signal<{ tenant: string, user: string, signed_in: boolean } | null>} */
+/** @type {Signal<{ tenant: string, user: string, role: string, signed_in: boolean } | null>} */
 export const me = signal(null);
 /** @type {Signal<Assistant[]>} */
 export const assistants = signal([]);

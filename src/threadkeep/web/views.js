@@ -8,7 +8,7 @@ import { go, route } from "./router.js";
 import { markSeen } from "./unread.js";
 
 export const isSidebarOpen = signal(false); // on a phone, where it covers the conversation
-/** @type {Signal<"shortcuts" | "tree" | "settings" | null>} */
+/** @type {Signal<"shortcuts" | "tree" | "settings" | "data" | "administration" | null>} */
 export const dialog = signal(null);
 export const query = signal(""); // what is searched for
 export const showsArchived = signal(false);

@@ -9,8 +9,10 @@ import { assistantNamed, load, phase } from "../session.js";
 import { titleOf } from "../titles.js";
 import { begin, beginAnew, dialog, filed, isSidebarOpen, opened } from "../views.js";
 import { Button } from "./actions.js";
+import { Administration } from "./admin.js";
 import { Branches } from "./branches.js";
 import { Composer } from "./composer.js";
+import { YourData } from "./data.js";
 import { FirstScreen } from "./first.js";
 import { FolderChoice } from "./folder.js";
 import { Header } from "./header.js";
@@ -37,6 +39,8 @@ export function Shell() {
     ${filed.value && html`<${FolderChoice} key=${filed.value.id} about=${filed.value} />`}
     ${dialog.value === "shortcuts" && html`<${Shortcuts} />`}
     ${dialog.value === "tree" && conversation && html`<${Branches} conversation=${conversation} />`}
+    ${dialog.value === "data" && html`<${YourData} />`}
+    ${dialog.value === "administration" && html`<${Administration} />`}
     ${dialog.value === "settings" && html`<${Settings} conversation=${conversation} />`}
     <${Toasts} />
   </div>`;

@@ -111,6 +111,8 @@ function Foot() {
   const who = me.value;
   return html`<div class="foot">
     <span class="who" dir="auto" title=${who ? `${who.user} of ${who.tenant}` : ""}>${who?.signed_in ? who.user : "this machine"}</span>
+    ${who?.role === "admin" && html`<${IconButton} name="people" label="Administration" onClick=${() => (dialog.value = "administration")} />`}
+    <${IconButton} name="archive" label="Your data" onClick=${() => (dialog.value = "data")} />
     <${IconButton} name="theme" label="Light or dark" onClick=${switchTheme} />
     <${IconButton} name="keys" label="Keyboard shortcuts (?)" onClick=${() => (dialog.value = "shortcuts")} />
     ${

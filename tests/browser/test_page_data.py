@@ -1,0 +1,66 @@
+"""Your data as a file and back, and the administrator's corner."""
+
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Page, expect
+
+from tests.browser.axe import find_nothing
+from tests.browser.conftest import NewContext, Serve
+from tests.browser.person import Api, Person, calling
+
+
+@pytest.mark.parametrize("way", ["light", "dark"])
+async def test_what_was_exported_is_imported_elsewhere_once(
+    new_context: NewContext, serve: Serve, tmp_path: Path, way: str
+) -> None:
+    one, other = serve(), serve()
+    page = await (await new_context(color_scheme=way, reduced_motion="reduce")).new_page()
+    async with calling(one.url) as api:
+        await api.begin("Hello!", title="To be moved", assistant="chat")
+    person = Person(page, one.url)
+    await person.open()
+    await page.get_by_role("button", name="Your data").click()
+    await find_nothing(page, "your data")
+    async with page.expect_download() as downloading:
+        await page.get_by_role("link", name="Everything, as JSON Lines").click()
+    file = tmp_path / "conversations.jsonl"
+    await (await downloading.value).save_as(file)
+    person = Person(page, other.url)
+    await person.open()
+    await page.get_by_role("button", name="Your data").click()
+    for told in ("Imported: 1 new, 0 known, 0 not readable.", "Imported: 0 new, 1 known, 0 not readable."):
+        await page.get_by_label("Import").set_input_files(file)
+        await expect(page.get_by_test_id("imported")).to_have_text(told)
+    await expect(person.row("To be moved")).to_be_visible()
+
+
+async def test_an_administrator_sees_usage_rules_holds_and_the_audit(person: Person, api: Api) -> None:
+    await api.begin("Say one.")
+    page = person.page
+    await person.open()
+    await page.get_by_role("button", name="Administration").click()
+    corner = page.get_by_test_id("administration")
+    await expect(corner.get_by_role("columnheader", name="Conversations")).to_be_visible()
+    await find_nothing(page, "usage")
+    await corner.get_by_role("button", name="Keeping").click()
+    await expect(corner).to_contain_text("Nothing is due.")
+    await corner.get_by_role("button", name="Holds").click()
+    await corner.get_by_label("Reason").fill("case 17")
+    await corner.get_by_role("button", name="Hold", exact=True).click()
+    await expect(corner.get_by_test_id("holds")).to_contain_text("case 17: everything")
+    await find_nothing(page, "holds")
+    await corner.get_by_role("button", name="Audit").click()
+    await expect(corner.get_by_role("cell", name="hold.added")).to_be_visible()
+    await corner.get_by_role("button", name="Holds").click()
+    await corner.get_by_role("button", name="Remove the hold case 17").click()
+    await expect(corner.get_by_test_id("holds")).to_be_empty()
+
+
+async def test_whoever_is_no_administrator_has_no_such_corner(page: Page, serve: Serve) -> None:
+    server = serve("--auth", "keys")
+    await page.goto(server.url)
+    await page.get_by_label("Your key").fill(server.key())
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("button", name="Your data")).to_be_visible()
+    await expect(page.get_by_role("button", name="Administration")).to_have_count(0)
