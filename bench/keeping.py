@@ -1,5 +1,5 @@
 """What export and import cost, beside reading and inserting the bare rows of the same messages in the same run, and how
-long turns take while retention goes through a store.
+long turns take while retention goes through a store. What a search costs is measured too: see `bench.searching`.
 
     python -m bench.keeping            100,000 messages, and as many conversations
     python -m bench.keeping --quick    10,000
@@ -28,6 +28,7 @@ from tempfile import TemporaryDirectory
 import apsw
 
 from bench.report import Report
+from bench.searching import measure_searches
 from bench.stopwatch import Act
 from bench.texts import turns
 from bench.turn import ASSISTANT, InstantModel, first_and_last
@@ -223,6 +224,9 @@ async def main(messages: int) -> None:
     report.title("Keeping: retention")
     with TemporaryDirectory() as folder:
         await measure_retention(report, Path(folder), messages)
+    report.title("Keeping: search")
+    with TemporaryDirectory() as folder:
+        await measure_searches(report, Path(folder), 1_000_000 if messages >= 100_000 else 50_000)
     report.title("Keeping: export and import")
     with TemporaryDirectory() as folder:
         await measure(report, Path(folder), messages)

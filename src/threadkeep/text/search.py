@@ -8,10 +8,10 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from functools import cached_property
 
 from threadkeep.text.query import Query
-from threadkeep.text.words import Word, find_words
+from threadkeep.text.words import MAX_WORD, Word, find_words, without_marks
 
 CANDIDATES = 200
 """How many matching entries, the newest, and how many matching titles are ranked for one search."""
@@ -31,12 +31,27 @@ FLOOR = 0.2
 """An entry that scores less than this share of the best one is not related."""
 
 
-class Found(NamedTuple):
-    """A candidate that matches: how well, and what to show."""
+class Found:
+    """A candidate that matches: how well, and what to show, which is made up only if it is shown."""
 
-    score: float
-    snippet: str
-    highlights: tuple[tuple[int, int], ...]
+    def __init__(self, score: float, text: str, hits: Sequence[Word]) -> None:
+        self.score = score
+        self._text = text
+        self._hits = hits
+
+    @cached_property
+    def _shown(self) -> tuple[str, tuple[tuple[int, int], ...]]:
+        return _snippet(self._text, self._hits)
+
+    @property
+    def snippet(self) -> str:
+        """The part of the text with most hits close together, on one line."""
+        return self._shown[0]
+
+    @property
+    def highlights(self) -> tuple[tuple[int, int], ...]:
+        """Where the hits are in the snippet."""
+        return self._shown[1]
 
 
 def rank(query: Query, texts: Iterable[str]) -> list[Found | None]:
@@ -44,8 +59,8 @@ def rank(query: Query, texts: Iterable[str]) -> list[Found | None]:
 
     Rare words count more, repeated ones a little more, long texts a little less, and of equals the newer wins.
     """
-    texts = list(texts)
-    counted = [[word for word in find_words(text) if query.matches(word.text)] for text in texts]
+    texts, pattern = list(texts), _pattern(query)
+    counted = [_hits(query, pattern, text) for text in texts]
     weight = _weights(query, counted)
     found: list[Found | None] = []
     for place, (text, hits) in enumerate(zip(texts, counted, strict=True)):
@@ -55,8 +70,24 @@ def rank(query: Query, texts: Iterable[str]) -> list[Found | None]:
         often = Counter(query.prefix if word.text not in query.required else word.text for word in hits)
         length = 0.75 + 0.25 * len(text) / 400
         score = sum(weight[word] * count * 2.2 / (count + 1.2 * length) for word, count in often.items() if word)
-        found.append(Found(round(score - place * 1e-4, 6), *_snippet(text, hits)))
+        found.append(Found(round(score - place * 1e-4, 6), text, hits))
     return found
+
+
+def _pattern(query: Query) -> re.Pattern[str]:
+    """Return what finds the words of a query in a text of ASCII in lower case; a longer word is cut in the index."""
+    terms = [re.escape(term) + ("[a-z0-9]*" if len(term) == MAX_WORD else "") for term in query.required]
+    if query.prefix:
+        terms.append(re.escape(query.prefix) + "[a-z0-9]*")
+    return re.compile(f"(?<![a-z0-9])(?:{'|'.join(terms)})(?![a-z0-9])" if terms else "(?!)")
+
+
+def _hits(query: Query, pattern: re.Pattern[str], text: str) -> list[Word]:
+    """Return the words of a text that are looked for. Most texts need not be taken apart for that."""
+    plain = text if text.isascii() else without_marks(text)
+    if plain.isascii():
+        return [Word(hit[0][:MAX_WORD], *hit.span()) for hit in pattern.finditer(plain.lower())]
+    return [word for word in find_words(text) if query.matches(word.text)]
 
 
 def relate(found: Sequence[Sequence[int]], before: int, limit: int) -> list[int]:
@@ -106,7 +137,7 @@ def _weights(query: Query, counted: list[list[Word]]) -> dict[str, float]:
     return {word: math.log(1 + (len(counted) + 1) / (count + 0.5)) for word, count in holding.items()}
 
 
-def _snippet(text: str, hits: list[Word], around: int = 80) -> tuple[str, tuple[tuple[int, int], ...]]:
+def _snippet(text: str, hits: Sequence[Word], around: int = 80) -> tuple[str, tuple[tuple[int, int], ...]]:
     """Return the part of the text with most hits close together, on one line, and where the hits are in it."""
     densest = max(
         hits, key=lambda hit: sum(hit.start <= other.start < hit.start + around for other in hits), default=None

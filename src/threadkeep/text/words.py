@@ -78,11 +78,16 @@ def _texts(value: Any) -> list[str]:
 def words(text: str) -> set[str]:
     """Return the different words of a text, as they are indexed."""
     if not text.isascii():
-        # Dashes, quotation marks and pictures are all that keeps most English text from the fast way.
-        text = _MARKS.sub(" ", text)
+        text = without_marks(text)
     if not text.isascii() and DENSE.search(text):
         return {word.text for word in find_words(text)}
     return set(_fold(text if text.isascii() else " ".join(_SPOKEN.findall(text))))
+
+
+def without_marks(text: str) -> str:
+    """Return a text of the same length without dashes, quotation marks and pictures, which are all that keeps most
+    English text from the fast way."""
+    return _MARKS.sub(lambda marks: " " * len(marks[0]), text)
 
 
 def _fold(text: str) -> list[str]:
@@ -110,7 +115,10 @@ def find_words(text: str) -> list[Word]:
 
 def _spell(text: str, start: int, end: int) -> list[Word]:
     """Return what a stretch without dense scripts is indexed as: mostly one word, none if it is empty."""
-    return [Word(word, start, end) for word in _fold(text[start:end])]
+    spoken = text[start:end]
+    if spoken.isascii():
+        return [Word(spoken.lower()[:MAX_WORD], start, end)] if spoken else []
+    return [Word(word, start, end) for word in _fold(spoken)]
 
 
 def words_in_order(text: str) -> list[str]:

@@ -102,3 +102,24 @@ def test_what_is_beside_a_hit_is_related_and_what_is_not_before_the_bound_is_not
 def test_what_scores_far_less_than_the_best_is_not_related() -> None:
     common = list(range(900, 0, -10))
     assert 100 not in relate([common, *[[905]] * 4], 1000, 500)
+
+
+@given(scripts, st.text("ab1é—“ ", max_size=20))
+def test_words_are_found_the_same_whether_a_text_is_taken_apart_or_not(text: str, other: str) -> None:
+    # A dense script makes every text be taken apart; what stands before it is found all the same.
+    try:
+        query = Query(_OPERATORS.sub(" ", other))
+    except InvalidSearch:
+        return
+    for said in (text, other + text, f"{text} {other}"):
+        (fast,) = rank(query, [said])
+        (slow,) = rank(query, [f"{said} 東"])
+        assert (fast is None) == (slow is None)
+        if fast and slow and len(said) < 60:
+            assert fast.highlights == slow.highlights
+
+
+def test_a_word_that_is_longer_than_the_index_keeps_is_found() -> None:
+    (hit,) = rank(Query("x" * 70 + " "), ["an " + "x" * 70])
+    assert hit is not None
+    assert hit.highlights == ((3, 73),)

@@ -3,11 +3,13 @@
 The index of words lags behind the log; what has not followed yet is looked at one by one, so that everything is found.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 
 from threadkeep.conversation.cursor import MAX_SEQ
 from threadkeep.conversation.entry import Status
 from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.tree import Tree
 from threadkeep.store.base import MAX_LIMIT
 from threadkeep.store.codec import STATE, decode_id, kinds_of, microseconds, moment
 from threadkeep.store.paging import Candidate, Matches, Search, subject_of
@@ -51,8 +53,7 @@ def search(reader: Reader, asked: Search) -> Matches:
         return Matches((), (), newest)
     found = _entries(reader, keys, asked.query, only, newest) if asked.query else []
     titles = _titles(reader, keys, asked.query) if asked.finds_titles else []
-    logs: dict[int, SqliteLog] = {}
-    return Matches((_candidate(reader, asked.scope, logs, *row) for row in found), titles, newest)
+    return Matches(_candidates(reader, asked.scope, keys[0], found), titles, newest)
 
 
 def _entries(reader: Reader, keys: Keys, query: Query, only: int | None, bound: int) -> list[tuple[int, int, bytes]]:
@@ -126,11 +127,22 @@ def _times(query: Query) -> tuple[int, int]:
     return since, 2**62 if query.until is None else microseconds(query.until) - 1
 
 
-def _candidate(
-    reader: Reader, scope: Scope, logs: dict[int, SqliteLog], position: int, key: int, id: bytes
-) -> Candidate:
-    log = logs.get(key)
-    if log is None:
-        tenant = (reader.scope(scope) or (0,))[0]
-        log = logs[key] = reader.log_at(scope, ConversationKey(tenant, key, decode_id(id)))
-    return Candidate(log.entry_at(position), lambda: subject_of(log.conversation), lambda: log.tree)
+def _candidates(
+    reader: Reader, scope: Scope, tenant: int, rows: Sequence[tuple[int, int, bytes]]
+) -> Iterator[Candidate]:
+    """Yield entries, each with what is read once of its conversation if it is needed."""
+    known: dict[int, tuple[SqliteLog, Callable[[], Subject], Callable[[], Tree]]] = {}
+    for position, key, id in rows:
+        if key not in known:
+            log = reader.log_at(scope, ConversationKey(tenant, key, decode_id(id)))
+            known[key] = log, cache(partial(_subject, log)), cache(partial(_tree, log))
+        log, subject, tree = known[key]
+        yield Candidate(log.entry_at(position), subject, tree)
+
+
+def _subject(log: SqliteLog) -> Subject:
+    return subject_of(log.conversation)
+
+
+def _tree(log: SqliteLog) -> Tree:
+    return log.tree
