@@ -103,10 +103,13 @@ def _run_command(name: str, argv: Sequence[str]) -> int:
     parser.add_argument("--config", metavar="FILE", help="the file of settings (default: threadkeep.toml, if trusted)")
     getattr(module, f"add_{name}_arguments")(parser)
     arguments = parser.parse_args(argv)
-    CALLER.set(SYSTEM if name == "serve" else Caller("operator"))
     if arguments.config is not None:
         os.environ["THREADKEEP_CONFIG"] = arguments.config  # whatever reads settings from now on
-    return int(getattr(module, f"run_{name}")(arguments))
+    before = CALLER.set(SYSTEM if name == "serve" else Caller("operator"))
+    try:
+        return int(getattr(module, f"run_{name}")(arguments))
+    finally:
+        CALLER.reset(before)
 
 
 if __name__ == "__main__":
