@@ -30,6 +30,7 @@ from threadkeep.jobs import (
 )
 from threadkeep.llm.base import Model
 from threadkeep.llm.choice import Choice
+from threadkeep.retention.erasure import Erasure
 from threadkeep.retention.holds import Holds
 from threadkeep.retention.rules import Retention
 from threadkeep.retention.run import RetentionRunner
@@ -56,7 +57,7 @@ class Conversations:
 
     `assistants` are those that answer, by name; `model_choice` is the default model and the reason why it was chosen;
     `mcp` are the MCP servers whose tools they use. `holds` are the legal holds of tenants; `retention` knows how long
-    what is not held is kept, by the rules of this process where a tenant has none.
+    what is not held is kept, by the rules of this process where a tenant has none; `erasure` erases people.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class Conversations:
         self.mcp = mcp
         self.holds = Holds(self._store, self._deps.clock, self._deps.ids)
         self.retention = RetentionRunner(self._store, retention or Retention(), self._deps.clock, self._deps.ids)
+        self.erasure = Erasure(self._store, self._deps.clock, runner.stop_here)
         self._jobs: list[asyncio.Task[None]] = []
         self._bridge: asyncio.Task[None] | None = None
 
@@ -252,11 +254,13 @@ class Conversations:
         audit_days: float = AUDIT_DAYS,
         session_timeout: float = SESSION_TIMEOUT,
     ) -> Self:
-        """Take up what nobody sees to, purge what was deleted, keep the audit log, delete what is kept no longer (if
-        asked to), let go of idle conversations and hear of other processes, until this is closed."""
+        """Take up what nobody sees to, purge what was deleted, finish erasures that were cut off, keep the audit log,
+        delete what is kept no longer (if asked to), let go of idle conversations and hear of other processes, until
+        this is closed."""
         self._jobs = [
             _background_task("recovering turns", lambda: self._recover(recover_every)),
             _background_task("purging what was deleted", lambda: purge_deleted(self._store)),
+            _background_task("finishing erasures", self.erasure.resume),
             _background_task("keeping the audit log", lambda: keep_audit(self._store, audit_days)),
             _background_task("releasing idle conversations", lambda: release_idle(self._store, session_timeout)),
         ]

@@ -32,6 +32,7 @@ FILLED: dict[str, Any] = {
     "around": 1,
     "format": "json",
     "q": "secret",
+    "user": "nobody",
     "query": "hello",
     "content": "hello",
     "message": "hello",

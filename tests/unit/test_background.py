@@ -151,7 +151,7 @@ class FailingStore(MemoryStore):
         self._use("expired")
         return await super().expired(lease_for, limit=limit)
 
-    async def purge(self, kept_for: object) -> int:
+    async def purge(self, kept_for: object, *, owner: object = None) -> int:
         self._use("purge")
         return 0
 

@@ -36,7 +36,7 @@ class PurgedStore(MemoryStore):
         self._failures = list(failures)
         self.asked: asyncio.Queue[timedelta] = asyncio.Queue()
 
-    async def purge(self, kept_for: timedelta) -> int:
+    async def purge(self, kept_for: timedelta, *, owner: object = None) -> int:
         if self._failures:
             raise self._failures.pop(0)
         removed = await super().purge(kept_for)

@@ -18,7 +18,7 @@ from threadkeep.cli.trust import trusted_settings
 from threadkeep.conversation.clock import moment_text, utc_now
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.errors import InvalidValue
-from threadkeep.store.audit import Audited, Head, Wanted
+from threadkeep.store.audit import Audited, Head, Wanted, signature
 from threadkeep.store.base import Store
 
 
@@ -76,7 +76,7 @@ async def _head(arguments: argparse.Namespace) -> int:
     async with opened_store(arguments.store) as store:
         head = await store.audit.head(arguments.tenant)
         said = {"tenant": arguments.tenant, **head.model_dump(), "at": moment_text(utc_now())}
-        print(json.dumps({**said, "signature": _signature(await _key(store, arguments), said)}))
+        print(json.dumps({**said, "signature": signature(await _key(store, arguments), said)}))
     return 0
 
 
@@ -97,13 +97,13 @@ def _kept(key: bytes, arguments: argparse.Namespace) -> Head:
     try:
         text = sys.stdin.read() if str(arguments.head) == "-" else arguments.head.read_text()
         said: dict[str, Any] = json.loads(text)
-        signature = str(said.pop("signature"))
+        signed = str(said.pop("signature"))
         head = Head(seq=said["seq"], hash=said["hash"])
     except (ValueError, KeyError, TypeError, AttributeError):
         raise InvalidValue(f"{arguments.head} holds no head that `threadkeep audit head` wrote.") from None
     if said.get("tenant") != arguments.tenant:
         raise InvalidValue(f"{arguments.head} is the head of another tenant.")
-    if not hmac.compare_digest(_signature(key, said), signature):
+    if not hmac.compare_digest(signature(key, said), signed):
         raise InvalidValue(f"{arguments.head} was not signed with this key, or was changed.")
     return head
 
@@ -111,7 +111,3 @@ def _kept(key: bytes, arguments: argparse.Namespace) -> Head:
 async def _key(store: Store, arguments: argparse.Namespace) -> bytes:
     given = trusted_settings({"store": arguments.store}).audit_key
     return given.get_secret_value().encode() if given else await store.keyring.secret()
-
-
-def _signature(key: bytes, said: dict[str, Any]) -> str:
-    return hmac.digest(key, json.dumps(said, sort_keys=True, separators=(",", ":")).encode(), "sha256").hex()

@@ -44,6 +44,7 @@ from threadkeep.server.routes.messages import message_routes
 from threadkeep.server.routes.retention import retention_routes
 from threadkeep.server.routes.search import search_routes
 from threadkeep.server.routes.transfer import transfer_routes
+from threadkeep.server.routes.users import user_routes
 from threadkeep.settings import Settings
 from threadkeep.store.values import Outage
 
@@ -113,6 +114,7 @@ def create_app(conversations: Conversations, settings: Settings, metrics: Server
         audit_routes,
     ):
         app.include_router(routes(conversations), dependencies=[Depends(within_rate)])
+    app.include_router(user_routes(conversations, settings.audit_key), dependencies=[Depends(within_rate)])
     for dialect in dialect_routes(conversations, settings):
         app.include_router(dialect, dependencies=[Depends(within_rate)])
     app.include_router(page_routes(files))

@@ -289,6 +289,11 @@ def _json(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
+def signature(key: bytes, said: dict[str, Any]) -> str:
+    """Return the signature of what is said: of a head that is kept elsewhere, or of a receipt."""
+    return hmac.digest(key, _json(said).encode(), "sha256").hex()
+
+
 def at_text(moment: datetime) -> str:
     """Return a moment as text that sorts like the moments do."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from datetime import datetime
 
 from threadkeep.conversation.api_key import ApiKey, Login
+from threadkeep.conversation.scope import Scope
 from threadkeep.store.audit import Recorded
 
 MOST_LOGINS = 100
@@ -37,6 +38,10 @@ class KeyRing(ABC):
     async def revoke(self, id: str, at: datetime, act: Recorded | None = None) -> ApiKey:
         """Mark a key as revoked, forget its logins and return it; one that was revoked before stays as it is;
         `KeyNotFound` if missing."""
+
+    @abstractmethod
+    async def forget(self, scope: Scope) -> int:
+        """Remove the keys of a user, revoked ones too, and their logins; return how many keys."""
 
     @abstractmethod
     async def add_login(self, login: Login, act: Recorded | None = None) -> None:

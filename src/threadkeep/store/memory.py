@@ -89,8 +89,8 @@ class MemoryLedgers(TenantLedgers):
         self._put(found[-1][1])
         self._deleted.remove(found[-1])
 
-    def purge(self, moment: datetime) -> int:
-        kept = [pair for pair in self._deleted if pair[0] > moment]
+    def purge(self, moment: datetime, owner: Scope | None) -> int:
+        kept = [(at, ledger) for at, ledger in self._deleted if at > moment or owner not in (None, ledger.scope)]
         removed = len(self._deleted) - len(kept)
         self._deleted = kept
         return removed

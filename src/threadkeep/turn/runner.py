@@ -5,6 +5,7 @@ import logging
 import os
 import socket
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from threadkeep.background import is_being_cancelled, supervised
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, Turn, TurnState
-from threadkeep.errors import ConversationNotFound, InvalidValue, LeaseLost, StoreError
+from threadkeep.errors import ConversationNotFound, InvalidValue, LeaseLost, StoreError, TurnNotFound
 from threadkeep.store.base import MAX_LIMIT
 from threadkeep.turn.active_turn import ActiveTurn, EngineDeps
 from threadkeep.turn.decision import pending_calls
@@ -134,6 +135,18 @@ class TurnRunner:
             await refuse(active, pending_calls(active.entries), STOPPED)
         await settle(active, state)
         await self.run_next(turn.scope, turn.conversation)
+
+    async def stop_here(self, scope: Scope, conversation: str) -> None:
+        """Take back what is queued in a conversation, stop what runs here, and wait until it has ended."""
+        for turn in await self.deps.store.turns(scope, conversation):
+            if turn.state is TurnState.QUEUED:
+                with suppress(TurnNotFound):
+                    await self.deps.store.withdraw(scope, conversation, turn.number)
+        for key, active in list(self._active.items()):
+            if key[:2] == (scope.tenant, conversation):
+                active.stop_as = TurnState.CANCELLED
+                active.stop.set()
+                await active.ended.wait()
 
     async def recover(self, limit: int = 100) -> int:
         """Take up turns that nobody sees to any more; return how many.

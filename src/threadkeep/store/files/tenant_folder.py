@@ -149,8 +149,9 @@ class TenantFolder(TenantLedgers):
             self._files(conversation).restore(trashed)
             self._trash.put_back(trashed)
 
-    def purge(self, moment: datetime) -> int:
-        return sum(self._purge(trashed, microseconds(moment)) for trashed in self._trash.all())
+    def purge(self, moment: datetime, owner: Scope | None) -> int:
+        found = [trashed for trashed in self._trash.all() if owner is None or trashed.belongs_to(owner)]
+        return sum(self._purge(trashed, microseconds(moment)) for trashed in found)
 
     def _purge(self, trashed: Trashed, moment: int) -> int:
         with self.lock():

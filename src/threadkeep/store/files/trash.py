@@ -53,6 +53,11 @@ class Trashed(NamedTuple):
             return journal.opening()
         return None
 
+    def belongs_to(self, scope: Scope) -> bool:
+        """Whether its journal says that it is this user's."""
+        first = self.opening()
+        return first is not None and Ledger(first).scope == scope
+
     def remove(self) -> None:
         """Remove it for good, the journal last."""
         for path in sorted(self.path.iterdir(), key=lambda path: path == self.journal):

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Generic, TypeVar
 
 from threadkeep.conversation.api_key import ApiKey, Login
+from threadkeep.conversation.scope import Scope
 from threadkeep.errors import AlreadyExists, KeyNotFound
 from threadkeep.store.audit import Recorded
 from threadkeep.store.keyring import MOST_LOGINS, KeyRing
@@ -97,6 +98,16 @@ class LedgerKeyRing(KeyRing):
         await self._logins.change(forget)
         await self._record(act)
         return revoked
+
+    async def forget(self, scope: Scope) -> int:
+        def remove(items: dict[str, ItemT], whose: Callable[[ItemT], Scope]) -> int:
+            found = [item.id for item in items.values() if whose(item) == scope]
+            for id in found:
+                del items[id]
+            return len(found)
+
+        await self._logins.change(lambda logins: remove(logins, lambda login: login.key.scope))
+        return await self._keys.change(lambda keys: remove(keys, lambda key: key.scope))
 
     async def add_login(self, login: Login, act: Recorded | None = None) -> None:
         def put(logins: dict[str, Login]) -> None:

@@ -79,7 +79,7 @@ class TenantLedgers(ABC):
         """Put back the conversation of this user that was put aside last; `AlreadyExists` if its id is taken."""
 
     @abstractmethod
-    def purge(self, moment: datetime) -> int:
+    def purge(self, moment: datetime, owner: Scope | None) -> int:
         """Remove what was put aside up to that moment; return how many conversations."""
 
     @abstractmethod
@@ -206,9 +206,14 @@ class LedgerStore(EmbeddedStore):
 
         return await self._run(work)
 
-    async def purge(self, kept_for: timedelta) -> int:
+    async def purge(self, kept_for: timedelta, *, owner: Scope | None = None) -> int:
         moment = self._clock() - kept_for
-        return await self._run(lambda: sum(ledgers.purge(moment) for ledgers in self._all_ledgers()))
+
+        def remove() -> int:
+            found = self._all_ledgers() if owner is None else [self._ledgers_of(owner.tenant)]
+            return sum(ledgers.purge(moment, owner) for ledgers in found)
+
+        return await self._run(remove)
 
     async def expired(self, lease_for: timedelta, *, limit: int = 100) -> tuple[Turn, ...]:
         check_limit(limit)

@@ -41,6 +41,9 @@ class PostgresKeyRing(KeyRing):
             raise KeyNotFound
         return _key(rows[0])
 
+    async def forget(self, scope: Scope) -> int:
+        return int((await self._pool.one("forget_api_keys", scope.tenant, scope.user))["forgotten"])
+
     async def add_login(self, login: Login, act: Recorded | None = None) -> None:
         times = (login.created_at, login.idle_until, login.ends_at)
         known = (login.id, login.digest, login.key.id, login.device)

@@ -141,8 +141,11 @@ class PostgresStore(RuledStore):
         act = self._act(scope, conversation, "restored").columns
         return to_conversation(scope, (await self._db.ask("restore", *place, act))["now"])
 
-    async def purge(self, kept_for: timedelta) -> int:
-        while (found := await self._pool.one("next_removal", FromNow.of(-kept_for)))["conversation"] is not None:
+    async def purge(self, kept_for: timedelta, *, owner: Scope | None = None) -> int:
+        whose = (None, None) if owner is None else await self._db.scope(owner) or (0, 0)
+        while (found := await self._pool.one("next_removal", FromNow.of(-kept_for), *whose))[
+            "conversation"
+        ] is not None:
             first = 0
             while (await self._pool.one("purge", *found, first, first + PURGE_STEP))["is_left"]:
                 first += PURGE_STEP

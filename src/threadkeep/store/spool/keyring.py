@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
 from threadkeep.conversation.api_key import ApiKey, Login
+from threadkeep.conversation.scope import Scope
 from threadkeep.store.audit import Recorded
 from threadkeep.store.keyring import KeyRing
 from threadkeep.store.spool.outage import OUTAGES
@@ -65,6 +66,11 @@ class RememberingKeyRing(KeyRing):
         revoked = await self._ask(lambda: self._inside.revoke(id, at, act))
         self._found.clear()
         return revoked
+
+    async def forget(self, scope: Scope) -> int:
+        forgotten = await self._ask(lambda: self._inside.forget(scope))
+        self._found.clear()
+        return forgotten
 
     async def add_login(self, login: Login, act: Recorded | None = None) -> None:
         await self._ask(lambda: self._inside.add_login(login, act))

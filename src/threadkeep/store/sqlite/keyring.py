@@ -80,6 +80,14 @@ class SqliteKeyRing(KeyRing):
             raise KeyNotFound
         return _key(row)
 
+    async def forget(self, scope: Scope) -> int:
+        return await self._writer.run(lambda: self._forget(scope))
+
+    def _forget(self, scope: Scope) -> int:
+        db, whose = self._writer.connection, (scope.tenant, scope.user)
+        db.execute("DELETE FROM login WHERE key IN (SELECT id FROM api_key WHERE tenant = ? AND user = ?)", whose)
+        return len(db.rows("DELETE FROM api_key WHERE tenant = ? AND user = ? RETURNING 1", whose))
+
     async def add_login(self, login: Login, act: Recorded | None = None) -> None:
         await self._change(lambda: self._add_login(login), act)
 

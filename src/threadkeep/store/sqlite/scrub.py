@@ -7,6 +7,7 @@ its pages: each is replaced by the next word that is still there.
 """
 
 import struct
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -21,7 +22,7 @@ STEP = 1000
 """How many pages, and how many separators, are looked at while others must not write."""
 MOST_PAGES = 1 << 25
 """From this number on, an overflow page, which begins with a page number, may look like a page of a tree."""
-_ATTEMPTS = 100
+_ATTEMPTS = 1000
 _TREE_PAGES = {2: 12, 5: 12, 10: 8, 13: 8}
 """The first byte of the pages of a tree, and how long their header is."""
 _PREFIX = b"0"
@@ -68,7 +69,12 @@ def _alone(path: Path, database: Database) -> Iterator[apsw.VFSFile]:
     read before: a commit tells so."""
     flags = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READWRITE
     for _ in range(_ATTEMPTS):
-        database.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        try:
+            database.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        except apsw.BusyError:
+            # Another one moves the log just now; for that SQLite does not wait.
+            time.sleep(0.01)
+            continue
         with _writing(database):
             if log_of(path).stat().st_size == 0:
                 # Not `open`: closing that would give back the locks that SQLite holds in this process.

@@ -114,9 +114,9 @@ class SqliteStore(EmbeddedStore):
         act = self._act(scope, conversation, "restored")
         return await self._run(lambda: self._log.restore(scope, conversation, act))
 
-    async def purge(self, kept_for: timedelta) -> int:
+    async def purge(self, kept_for: timedelta, *, owner: Scope | None = None) -> int:
         moment = self._clock() - kept_for
-        while await self._run(lambda: self._log.purge(moment)):
+        while await self._run(lambda: self._log.purge(moment, owner)):
             pass
         emptied = await self._run(self._log.emptied)
         if not emptied:

@@ -321,15 +321,16 @@ class LogWriter:
         key = ConversationKey(keys[0], found[0], conversation, found[1])
         return self.reader.log_at(scope, key).conversation
 
-    def purge(self, moment: datetime) -> bool:
+    def purge(self, moment: datetime, owner: Scope | None = None) -> bool:
         """Take one step: remove a part of what was deleted first, up to that moment; return whether more may be left.
 
         A row without content stays until all that was left behind is overwritten: so nobody forgets to do that.
         """
+        keys = (None, None) if owner is None else self.reader.scope(owner) or (0, 0)
         found = self.db.row(
-            f"SELECT tenant, key FROM conversation WHERE deleted_at <= ? AND status <> '{_EMPTIED}' "
-            "ORDER BY deleted_at LIMIT 1",
-            (microseconds(moment),),
+            f"SELECT tenant, key FROM conversation WHERE deleted_at <= ?1 AND status <> '{_EMPTIED}' "
+            "AND (?2 IS NULL OR (tenant, user) = (?2, ?3)) ORDER BY deleted_at LIMIT 1",
+            (microseconds(moment), *keys),
         )
         if found is None:
             return False

@@ -266,6 +266,18 @@ class TestDeletion:
         assert await store.purge(timedelta(microseconds=1)) == 0
         assert await store.purge(NO_TIME) == 1
 
+    async def test_a_purge_for_one_user_leaves_what_others_deleted(self, store: Store) -> None:
+        for scope in (ADA, BOB, EVE):
+            await store.delete(scope, await new(store, scope, "words", name=f"of-{scope.tenant}-{scope.user}"))
+        assert await store.purge(NO_TIME, owner=Scope(tenant="acme", user="nobody")) == 0
+        assert await store.purge(NO_TIME, owner=ADA) == 1
+        with pytest.raises(ConversationNotFound):
+            await store.restore(ADA, "of-acme-ada")
+        for scope in (BOB, EVE):
+            await store.restore(scope, f"of-{scope.tenant}-{scope.user}")
+            assert len((await store.search(scope, "words")).items) == 1
+        assert await store.purge(NO_TIME) == 0
+
     async def test_a_large_conversation_is_purged_and_its_neighbours_stay(self, store: Store, clock: FakeClock) -> None:
         large = await new(store, ADA)
         for _ in range(LARGE // 500):

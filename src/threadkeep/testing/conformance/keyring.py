@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from threadkeep.conversation.api_key import ApiKey, KeyRole, digest_of
+from threadkeep.conversation.api_key import ApiKey, KeyRole, Login, digest_of
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import AlreadyExists, KeyNotFound
 from threadkeep.store.base import Store
@@ -63,6 +63,21 @@ class TestKeyRing:
         assert await store.keyring.find(digest_of("tk_one")) == revoked
         with pytest.raises(KeyNotFound):
             await store.keyring.revoke("two", NOW)
+
+    async def test_what_is_forgotten_of_a_user_is_its_keys_and_logins_alone(self, store: Store) -> None:
+        ring = store.keyring
+        for key in (_key("one"), _key("two"), _key("other", "other")):
+            await ring.add(key)
+            times = {"created_at": NOW, "idle_until": NOW + timedelta(hours=1), "ends_at": NOW + timedelta(hours=2)}
+            await ring.add_login(
+                Login(id=f"l-{key.id}", digest=digest_of(f"l-{key.id}"), key=key, device="a browser", **times)
+            )
+        await ring.revoke("two", NOW)
+        assert await ring.forget(Scope(tenant="acme", user="ada")) == 2
+        assert await ring.forget(Scope(tenant="acme", user="ada")) == 0
+        assert [key.id for key in await ring.all()] == ["other"]
+        assert [login.id for login in await ring.logins()] == ["l-other"]
+        assert await ring.find_login(digest_of("l-one")) is None
 
     async def test_a_key_made_through_one_handle_opens_another(self, store: Store, open_another: OpenAnother) -> None:
         await store.keyring.add(_key("one"))

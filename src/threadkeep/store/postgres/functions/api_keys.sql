@@ -41,6 +41,16 @@ BEGIN
     END IF;
 END $$;
 
+-- The server's role cannot remove keys otherwise.
+CREATE FUNCTION threadkeep.forget_api_keys(p_tenant text, p_person text, OUT forgotten bigint)
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+    DELETE FROM threadkeep.login l USING threadkeep.api_key k
+    WHERE l.key = k.id AND k.tenant = p_tenant AND k.person = p_person;
+    WITH gone AS (
+        DELETE FROM threadkeep.api_key k WHERE k.tenant = p_tenant AND k.person = p_person RETURNING 1
+    ) SELECT count(*) FROM gone
+$$;
+
 CREATE FUNCTION threadkeep.add_login(
     p_id text, p_digest bytea, p_key text, p_device text, p_created_at timestamptz, p_idle_until timestamptz,
     p_ends_at timestamptz, p_most integer, p_act_tenant text, p_act text[]

@@ -62,13 +62,18 @@ BEGIN
     PERFORM threadkeep.add_act(p_tenant, p_act);
 END $$;
 
--- Return what is to be purged next, after making sure that nobody can restore it; nulls if there is nothing.
-CREATE FUNCTION threadkeep.next_removal(p_before timestamptz, OUT tenant integer, OUT conversation bigint)
-LANGUAGE plpgsql AS $$
+-- Return what is to be purged next, of anybody or (unless null) of one user, after making sure that nobody can restore it; nulls if there is nothing.
+CREATE FUNCTION threadkeep.next_removal(
+    p_before timestamptz, p_tenant integer, p_owner integer, OUT tenant integer, OUT conversation bigint
+) LANGUAGE plpgsql AS $$
 BEGIN
     LOOP
+        PERFORM threadkeep.work_for(p_tenant);
         SELECT r.tenant, r.conversation INTO tenant, conversation FROM threadkeep.removal r
-        WHERE r.deleted_at <= p_before AND r.deleted_at > '-infinity' ORDER BY r.deleted_at LIMIT 1;
+        WHERE r.deleted_at <= p_before AND r.deleted_at > '-infinity' AND (p_owner IS NULL OR EXISTS (
+            SELECT FROM threadkeep.conversation c
+            WHERE c.tenant = p_tenant AND c.owner = p_owner AND c.tenant = r.tenant AND c.key = r.conversation
+        )) ORDER BY r.deleted_at LIMIT 1;
         EXIT WHEN NOT FOUND;
         PERFORM threadkeep.work_for(tenant);
         UPDATE threadkeep.conversation c SET deleted_id = NULL

@@ -1,0 +1,106 @@
+"""Erasing a person: the conversations, those kept aside too, and the keys of one user, for good and without a trace.
+
+Each step can be taken again, so an erasure that was cut off is begun anew: by whoever asks again, or by the next
+process that finds in the audit log that one began and none ended. The log keeps the act and a pseudonym of the person.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+from threadkeep.conversation.clock import Clock
+from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.value import Moment, Value
+from threadkeep.errors import ConversationNotFound, LegalHold
+from threadkeep.retention.holds import check_not_held, delete_unless_held
+from threadkeep.store.audit import USER, Wanted, act_now, signature
+from threadkeep.store.base import Store
+from threadkeep.store.values import Statistics
+
+logger = logging.getLogger(__name__)
+
+BEGUN, COMPLETED = "erasure.begun", "erasure.completed"
+LEFT = "copies that are not the store's: backups, exports, and the write-ahead log of a PostgreSQL server"
+Stop = Callable[[Scope, str], Awaitable[None]]
+
+
+class Receipt(Value):
+    """What an erasure removed, without any content; `person` is the pseudonym in the audit log, `left` what no erasure
+    can reach. `signature` is made with the key that signs heads of the audit log."""
+
+    tenant: str
+    person: str
+    begun_at: Moment
+    completed_at: Moment
+    conversations: int
+    keys: int
+    left: str = LEFT
+    signature: str = ""
+
+    def signed(self, key: bytes) -> "Receipt":
+        """Return the receipt with its signature."""
+        said = self.model_dump(mode="json", exclude={"signature"})
+        return self.model_copy(update={"signature": signature(key, said)})
+
+
+class Erasure:
+    """Erases people from one store. `stop` stops what runs in a conversation."""
+
+    def __init__(self, store: Store, clock: Clock, stop: Stop) -> None:
+        self._store = store
+        self._clock = clock
+        self._stop = stop
+
+    async def preview(self, scope: Scope) -> tuple[Statistics, int]:
+        """Return what a user has stored, and how many keys; `LegalHold` if nothing of that may go."""
+        await check_not_held(self._store, scope)
+        keys = [key for key in await self._store.keyring.all(scope.tenant) if key.scope == scope]
+        return await self._store.statistics(scope.tenant, user=scope.user), len(keys)
+
+    async def erase(self, scope: Scope, key: bytes | None = None) -> Receipt:
+        """Erase a user and return the signed receipt; `LegalHold`, and nothing happens, if something of it is held."""
+        await check_not_held(self._store, scope)
+        person = f"{USER}{scope.user}"
+        begun_at = await self._record(scope.tenant, BEGUN, person)
+        # First the keys: whoever cannot come in stores nothing more.
+        keys = await self._store.keyring.forget(scope)
+        while page := (await self._store.list(scope, limit=100)).items:
+            for conversation in page:
+                with suppress(ConversationNotFound):
+                    await self._stop(scope, conversation.id)
+                    await delete_unless_held(self._store, scope, conversation.id)
+        removed = await self._store.purge(timedelta(0), owner=scope)
+        completed_at = await self._record(scope.tenant, COMPLETED, person, conversations=removed, keys=keys)
+        receipt = Receipt(
+            tenant=scope.tenant,
+            person=self._store.audit.alias(scope.tenant, person),
+            begun_at=begun_at,
+            completed_at=completed_at,
+            conversations=removed,
+            keys=keys,
+        )
+        return receipt.signed(key or await self._store.keyring.secret())
+
+    async def _record(self, tenant: str, action: str, person: str, **details: int) -> datetime:
+        act = act_now(self._clock, action, person, **details)
+        await self._store.audit.append(tenant, act)
+        return act.at
+
+    async def resume(self) -> None:
+        """Erase whom an erasure left that was cut off. What was deleted by then is purged anyway; a hold wins."""
+        for tenant in await self._store.tenants():
+            if cut_off := await self._cut_off(tenant):
+                keys = await self._store.keyring.all(tenant)
+                for user in {*await self._store.users(tenant), *(key.scope.user for key in keys)}:
+                    if self._store.audit.alias(tenant, f"{USER}{user}") in cut_off:
+                        logger.info("an erasure in tenant %s was cut off and is done again", tenant)
+                        with suppress(LegalHold):
+                            await self.erase(Scope(tenant=tenant, user=user))
+
+    async def _cut_off(self, tenant: str) -> set[str]:
+        """Return the pseudonyms of those whose erasure began and did not end."""
+        people: set[str] = set()
+        async for record in self._store.audit.walk(tenant, Wanted(actions=(BEGUN, COMPLETED))):
+            (people.add if record.act.action == BEGUN else people.discard)(record.act.object)
+        return people

@@ -1,0 +1,120 @@
+"""Erasing a person: everything of it goes, nothing of others does, wherever it is cut off."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from tests.backends import BACKENDS, opener
+from threadkeep.conversation.api_key import ApiKey, digest_of
+from threadkeep.conversation.scope import Scope
+from threadkeep.errors import ConversationNotFound, LegalHold, StoreUnavailable
+from threadkeep.retention.erasure import BEGUN, COMPLETED, Erasure
+from threadkeep.retention.holds import Holds
+from threadkeep.store.audit import Wanted, signature
+from threadkeep.store.base import Store
+from threadkeep.testing.clock import FakeClock
+from threadkeep.testing.samples import ADA, BOB, EVE, new, running
+from threadkeep.testing.stores import everything
+
+
+@pytest_asyncio.fixture(params=BACKENDS)
+async def store(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> AsyncIterator[Store]:
+    opened = await opener(request.param, tmp_path, request)(clock)
+    for scope in (ADA, BOB, EVE):
+        prefix = f"{scope.tenant}-{scope.user}"
+        key = ApiKey(id=prefix, digest=digest_of(prefix), hint="tk_", scope=scope, created_at=clock.now)
+        await opened.keyring.add(key)
+        for name in ("one", "two", "aside"):
+            await new(opened, scope, "some words", "an answer", name=f"{prefix}-{name}")
+        await opened.delete(scope, f"{prefix}-aside")
+    yield opened
+    await opened.close()
+
+
+async def _stop(scope: Scope, conversation: str) -> None:
+    """Nothing runs."""
+
+
+async def _acts(store: Store) -> list[str]:
+    wanted = Wanted(object="user:ada", actions=(BEGUN, COMPLETED))
+    return [record.act.action for record in await store.audit.read("acme", wanted)]
+
+
+async def _is_erased(store: Store) -> None:
+    """Check that nothing is left of Ada, and all of her neighbours."""
+    assert (await store.list(ADA)).items == ()
+    assert (await store.search(ADA, "words")).items == ()
+    assert {key.scope for key in await store.keyring.all()} == {BOB, EVE}
+    with pytest.raises(ConversationNotFound):
+        await store.restore(ADA, "acme-ada-aside")
+    for scope in (BOB, EVE):
+        await store.restore(scope, f"{scope.tenant}-{scope.user}-aside")
+        assert len((await store.search(scope, "words")).items) == 3
+
+
+async def test_an_erased_person_is_gone_and_the_neighbours_are_not(store: Store, clock: FakeClock) -> None:
+    await store.write(await running(store, "acme-ada-one"), "m1", 0, "half an ans")
+    erasure = Erasure(store, clock, _stop)
+    assert (await erasure.preview(ADA))[0].conversations == 2
+    receipt = await erasure.erase(ADA)
+    assert (receipt.conversations, receipt.keys) == (3, 1)
+    assert "ada" not in receipt.person
+    said = receipt.model_dump(mode="json", exclude={"signature"})
+    assert receipt.signature == signature(await store.keyring.secret(), said)
+    await _is_erased(store)
+    assert await _acts(store) == [BEGUN, COMPLETED]
+
+
+async def test_erasing_twice_and_two_at_once_does_no_harm(store: Store, clock: FakeClock) -> None:
+    erasure = Erasure(store, clock, _stop)
+    receipts = await asyncio.gather(erasure.erase(ADA), erasure.erase(ADA))
+    assert sum(receipt.keys for receipt in receipts) == 1
+    again = await erasure.erase(ADA)
+    assert (again.conversations, again.keys) == (0, 0)
+    await _is_erased(store)
+
+
+async def test_nothing_of_a_person_goes_while_something_of_it_is_held(store: Store, clock: FakeClock) -> None:
+    holds = Holds(store, clock, lambda: "h1")
+    before = await everything(store, ADA)
+    for held in ({"user": "ada"}, {"conversation": "acme-ada-two"}, {}):
+        hold = await holds.add("acme", reason="case 1", **held)
+        with pytest.raises(LegalHold):
+            await Erasure(store, clock, _stop).erase(ADA)
+        await holds.remove("acme", hold.id)
+    assert await everything(store, ADA) == before
+    assert await _acts(store) == []
+
+
+@pytest.mark.parametrize("step", ["forget", "list", "delete", "delete twice", "purge", "record"])
+async def test_an_erasure_that_was_cut_off_is_finished_by_the_next_process(
+    store: Store, clock: FakeClock, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verb, _, twice = step.partition(" ")
+    left = 1 if twice else 0
+    where = {"forget": store.keyring, "record": store.audit}.get(verb, store)
+    name = "append" if verb == "record" else verb
+    real = getattr(where, name)
+
+    async def cut_off(*args: Any, **kwargs: Any) -> Any:
+        nonlocal left
+        if left or (verb == "record" and args[1].action == BEGUN):
+            left = 0
+            return await real(*args, **kwargs)
+        raise StoreUnavailable
+
+    with monkeypatch.context() as patch:
+        patch.setattr(where, name, cut_off)
+        with pytest.raises(StoreUnavailable):
+            await Erasure(store, clock, _stop).erase(ADA)
+    await Erasure(store, clock, _stop).resume()
+    if step in ("purge", "record"):
+        # Nobody is left whose pseudonym could be recognised: what is kept aside goes with the next purge.
+        await store.purge(clock.now - clock.now, owner=ADA)
+    else:
+        assert (await _acts(store))[-1] == COMPLETED
+    await _is_erased(store)
