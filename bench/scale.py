@@ -3,25 +3,30 @@
     python -m bench.scale [--quick]
 
 An instance is a process with its own pool that appends turns in 32 conversations at a time; a bare writer does so with
-a connection for each. Then: how long until a reader on another instance is told of a commit.
+a connection for each. Then: how long until a reader on another instance is told of a commit, and what a spool costs.
 """
 
 import argparse
 import asyncio
 import json
 import sys
+import tempfile
 import time
 from asyncio.subprocess import PIPE, Process
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from bench.bare import BarePostgres
 from bench.report import Report
-from bench.stopwatch import Act
+from bench.stopwatch import Act, race
 from bench.store import CONVERSATIONS, conversations, database, saver
 from bench.texts import turns
 from threadkeep.conversation.message import Message, Role
+from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversation_handle import ConversationHandle
-from threadkeep.runtime import open_conversations, open_store
+from threadkeep.runtime import SpoolSettings, open_conversations, open_spooling_store, open_store
 
 INSTANCES = (1, 2, 3)
 ROUNDS = 3
@@ -111,6 +116,30 @@ async def measure_readers(report: Report, url: str, count: int) -> None:
     report.bar("reader elsewhere / (2 x same instance + one commit)", other / (2 * same + commit), at_most=1)
 
 
+async def measure_spool(report: Report, url: str, rounds: int) -> None:
+    """What the store around the database costs while nothing is wrong: a commit, a restore, 32 commits at a time."""
+    with tempfile.TemporaryDirectory() as folder:
+        plain = await open_store(url)
+        spooling = await open_spooling_store(url, SpoolSettings(folder=Path(folder)))
+        rivals: dict[str, Act] = {}
+        for kind, store in (("without", plain), ("with", spooling)):
+            names = await conversations(store, CONVERSATIONS)
+            saves = [saver(store, name) for name in names]
+            rivals[f"a turn {kind}"] = saves[0]
+            rivals[f"the newest 20 {kind}"] = partial(store.newest, LOCAL, names[0], limit=20)
+            rivals[f"32 turns at a time {kind}"] = partial(_all, saves)
+        took = await race(rivals, rounds=rounds, acts=10)
+        for what in ("a turn", "the newest 20", "32 turns at a time"):
+            share = took[f"{what} with"].median / took[f"{what} without"].median
+            report.bar(f"{what}, with a spool / without", share, at_most=1.05)
+        await plain.close()
+        await spooling.close()
+
+
+async def _all(acts: Sequence[Act]) -> None:
+    await asyncio.gather(*(act() for act in acts))
+
+
 async def _told(writing: ConversationHandle, reading: ConversationHandle, count: int) -> list[float]:
     """Append messages one by one; return how long each took to be told of."""
     events = reading.follow(await reading.cursor(None))
@@ -142,6 +171,7 @@ async def main() -> None:
     async with database() as urls:
         await measure_instances(report, urls.server, 960 if options.quick else 4800)
         await measure_readers(report, urls.server, 100 if options.quick else 500)
+        await measure_spool(report, urls.server, 10 if options.quick else 40)
     report.close()
 
 

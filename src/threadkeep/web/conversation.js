@@ -57,6 +57,7 @@ export class OpenConversation {
     this.approvals = this.#field("approvals");
     this.state = this.#field("state");
     this.readers = this.#field("readers");
+    this.spooled = this.#field("spooled");
     this.failure = this.#field("failure");
     this.stopped = this.#field("stopped");
     this.retry = this.#field("retry");

@@ -20,6 +20,7 @@ export const EMPTY = {
   approvals: {},
   state: {},
   readers: 1,
+  spooled: false,
   failure: null,
   stopped: new Set(),
   retry: null,
@@ -78,6 +79,7 @@ const CHANGES = {
   "block.added": (state, { block }) => ({ messages: withBlock(state.messages, state.lastResult, block) }),
   "state.changed": gathered,
   "conversation.updated": updated,
+  "conversation.spooled": (_, { spooled }) => ({ spooled }),
   presence: ({ catchingUp, news }, { readers }) => ({
     readers,
     catchingUp: null,
@@ -106,7 +108,8 @@ const CHANGES = {
   },
   "page.whole": (_, { messages }) => ({ messages, before: null, after: null }),
   "phase.changed": (_, { phase }) => ({ phase }),
-  "stream.opened": (_, { isAgain }) => ({ catchingUp: isAgain ? 0 : null }),
+  // The server says anew what is kept there.
+  "stream.opened": (_, { isAgain }) => ({ catchingUp: isAgain ? 0 : null, spooled: false }),
   "news.told": (_, { news }) => ({ news }),
 
   // What the person does. `parent` is the entry that a new branch continues, with a text, or with another answer (null).

@@ -115,6 +115,7 @@ interface ConversationState {
   approvals: Record<string, boolean>;
   state: Record<string, unknown>;
   readers: number;
+  spooled: boolean;
   /** How the last turn failed. */
   failure: Failure | null;
   /** The turns that were stopped, as far as that is known. */

@@ -188,3 +188,9 @@ test("a copy of what is shown reads like a page of the server", () => {
     assert.deepEqual(again[name], busy[name]);
   assert.equal(copyOf({ ...busy, branch: 1 }, "7"), null);
 });
+
+test("what is kept on the server's disk is told until it is in the database", () => {
+  const kept = reduce(talked, event("conversation.spooled", { spooled: true }));
+  assert.equal(kept.spooled, true);
+  assert.equal(reduce(kept, event("conversation.spooled", { spooled: false })).spooled, false);
+});

@@ -4,7 +4,7 @@ It costs a few entries of a dictionary while all is well; in an outage a convers
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from threadkeep.conversation.conversation import Conversation, NewConversation
@@ -33,7 +33,9 @@ class Known:
         self.entries: dict[int, Entry] = {}
         self.size = 0
 
-    def add(self, entries: Iterable[Entry]) -> None:
+    def add(self, entries: Sequence[Entry]) -> None:
+        if entries and entries[0].seq in self.entries and entries[-1].seq in self.entries:
+            return  # the same page again, as nearly always
         for entry in entries:
             if entry.seq not in self.entries:
                 self.entries[entry.seq] = entry

@@ -6,8 +6,9 @@ While it is away nobody waits for it: what asks is told so at once.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from threadkeep.background import supervised
 from threadkeep.conversation.clock import Clock
@@ -23,6 +24,16 @@ LOOK_EVERY = 0.5
 """Seconds between two looks whether the database is back, or a turn has ended that draining waits for."""
 
 
+@dataclass(eq=False, slots=True)
+class _Asked:
+    """A call that is under way: whose it is, until when, and how often that task had been cancelled before."""
+
+    task: asyncio.Task[Any]
+    until: float
+    cancelling: int
+    is_late: bool = False
+
+
 class OutageWatch:
     """Asks the database. `since` is when it went away, until `drain` says that nothing is left to be written to it."""
 
@@ -32,6 +43,8 @@ class OutageWatch:
         self._clock = clock
         self._drain = drain
         self._task: asyncio.Task[None] | None = None
+        self._asked: set[_Asked] = set()
+        self._timer: asyncio.TimerHandle | None = None
         self.is_down = False
         self.since: datetime | None = None
 
@@ -40,15 +53,41 @@ class OutageWatch:
         nature."""
         if self.is_down:
             raise StoreUnavailable("The database is away.")
+        error: StoreError
         try:
-            async with asyncio.timeout(None if is_slow else self._patience):
-                return await call()
+            return await (call() if is_slow else self._in_time(call))
         except TimeoutError:
-            error: StoreError = StoreUnavailable(f"The database has not answered within {self._patience:g} seconds.")
+            error = StoreUnavailable(f"The database has not answered within {self._patience:g} seconds.")
         except OUTAGES as found:
             error = found
         self.fall(error)
         raise error
+
+    async def _in_time(self, call: Callable[[], Awaitable[T]]) -> T:
+        """Return an answer, or raise TimeoutError. One timer for all calls is far cheaper than one for each."""
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        if task is None:
+            raise RuntimeError("the database is asked by tasks")
+        asked = _Asked(task, loop.time() + self._patience, task.cancelling())
+        self._asked.add(asked)
+        if self._timer is None:
+            self._timer = loop.call_later(self._patience / 8, self._stop_late_calls)
+        try:
+            return await call()
+        except asyncio.CancelledError:
+            if asked.is_late and task.uncancel() <= asked.cancelling:
+                raise TimeoutError from None
+            raise
+        finally:
+            self._asked.discard(asked)
+
+    def _stop_late_calls(self) -> None:
+        loop = asyncio.get_running_loop()
+        for asked in self._asked:
+            if loop.time() > asked.until and not asked.is_late:
+                asked.is_late = True
+                asked.task.cancel()
+        self._timer = loop.call_later(self._patience / 8, self._stop_late_calls) if self._asked else None
 
     def fall(self, why: StoreError) -> None:
         """Take note that the database is away, and look after it from now on."""
@@ -83,6 +122,8 @@ class OutageWatch:
 
     async def close(self) -> None:
         """Look no more."""
+        if self._timer is not None:
+            self._timer.cancel()
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)

@@ -1,4 +1,5 @@
-// How the page is connected, in words: live, reconnecting in n s, resumed, caught up with n messages.
+// How the page is connected, in words: live, reconnecting in n s, resumed, caught up with n messages,
+// or that the database is away.
 
 import { html, useEffect, useState } from "../preact.js";
 import * as outbox from "../outbox.js";
@@ -47,6 +48,7 @@ function told(conversation, status, seconds) {
   if (news?.kind === "caught up")
     return ["good", `caught up with ${news.messages} new message${news.messages === 1 ? "" : "s"}`];
   if (news) return ["good", "resumed"];
+  if (conversation.spooled.value) return ["away", `kept here, not yet in the database${waits}`];
   // The stream may live on for a while after the network has gone.
   return waits ? ["away", `cannot send${waits}`] : ["live", "live"];
 }
