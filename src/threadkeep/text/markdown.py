@@ -53,7 +53,7 @@ def _about(conversation: Conversation) -> str:
 
 def _message(message: Message, at: datetime, names: dict[str, str]) -> Iterator[str]:
     yield f"## {_speaker(message, names)}, {_moment(at)}"
-    yield from (part_markdown(part) for part in message.parts if isinstance(part, Reasoning))
+    yield from (part_markdown(part) for part in message.parts if isinstance(part, Reasoning) and part.text)
     if message.tool_result is not None:
         if message.tool_result.error:
             yield f"*Failed: {_one_line(message.tool_result.error)}*"

@@ -14,6 +14,7 @@ from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Approval, Body, Entry, HeadChoice, Summary, Update
 from threadkeep.conversation.export import Export, ExportedEntry, export_text, parse_export
 from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall, ToolResult, Usage
+from threadkeep.conversation.parts import Attachment, Part, Reasoning
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import TurnChange, TurnState
@@ -22,9 +23,15 @@ from threadkeep.errors import InvalidInput, InvalidValue
 AT = datetime(2025, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 CALL = ToolCall(id="call-1", name="rank", args={"by": ["score", 1e-9, None, True, 2**60]})
 BLOCKS = (RankedList(rows=[{"ticker": "AAPL", "score": 0.1}]), Block.model_validate({"type": "new", "x": {"y": []}}))
+PARTS = (
+    Reasoning(text="\u2028 hm", payload={"signature": "EqQB/+==", "z": 1, "a": []}, model="demo", duration=0.25),
+    Attachment(type="image", file="f-1", name="猫.png", media_type="image/png", size=9, at=3),
+    Part.model_validate({"type": "new", "z": {"y": []}, "a": 1e-9}),
+)
 ASSISTANT = Message(
     role=Role.ASSISTANT,
     content="\x00 \u2028 🙂 </script>",
+    parts=PARTS,
     blocks=BLOCKS,
     tool_calls=(CALL,),
     tool_trace=({"kind": "context", "first": 1},),

@@ -9,6 +9,7 @@ from threadkeep.conversation.blocks import AnyBlock, Block, Chart, Narrative, Sp
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Body, Entry
 from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall, ToolResult
+from threadkeep.conversation.parts import Attachment, CitationPart, Part, Reasoning
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversation.state import StateChange
 from threadkeep.text.markdown import to_markdown
@@ -44,6 +45,22 @@ def test_a_whole_exchange_with_a_tool() -> None:
         "## Tool weather, 2026-01-02 03:04 UTC\n\n```\nSnow\n```\n\n"
         "## Assistant (demo), 2026-01-02 03:04 UTC\n\nNo, **snow**.\n"
     )
+
+
+def test_parts_are_told_and_what_was_thought_is_quoted_before_what_was_said() -> None:
+    parts = (
+        Reasoning(text="Hm.\n\nSo.", duration=2.0, payload={"signature": "secret"}),
+        Reasoning(payload={"data": "secret"}),
+        Attachment(type="image", file="f", name="cat.png", media_type="image/png", size=3),
+        CitationPart(source="https://example.org", title="A page"),
+        Part.model_validate({"type": "hologram"}),
+    )
+    told = document(Message(role=Role.ASSISTANT, content="Blue.", parts=parts))
+    assert "> *Thought for 2 s*\n>\n> Hm.\n>\n> So.\n\nBlue.\n\n*Attached image cat.png (image/png, 3 bytes)*" in told
+    assert "*Source: A page*" in told
+    assert "hologram" in told
+    assert told.count("Thought") == 1
+    assert "secret" not in told
 
 
 def test_an_empty_branch_has_a_title_all_the_same() -> None:

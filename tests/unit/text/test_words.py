@@ -131,3 +131,16 @@ def test_content_words_leave_out_what_every_text_of_the_language_has() -> None:
 def test_content_words_come_with_their_forms_in_the_language_of_the_text() -> None:
     assert "bikes" in content_forms("Where did I park the bike?")[-1]
     assert "билетов" in content_forms("Сколько стоит билет?")[-1]
+
+
+def test_names_citations_and_data_of_parts_are_found_and_what_was_thought_is_not() -> None:
+    parts = [
+        {"type": "image", "file": "hidden", "name": "kitten.png", "media_type": "image/png"},
+        {"type": "reasoning", "text": "secretly", "payload": {"signature": "hidden"}},
+        {"type": "citation", "source": "encyclopedia"},
+        {"type": "data", "data": {"rows": ["seven"]}},
+    ]
+    message = Message.model_validate({"role": "assistant", "content": "content", "parts": parts})
+    found = words(searchable(message))
+    assert {"content", "kitten", "encyclopedia", "seven"} <= found
+    assert not {"secretly", "hidden"} & found

@@ -83,7 +83,7 @@ def _article(message: Message, at: datetime) -> str:
 
 
 def _parts(message: Message) -> Iterator[str]:
-    yield from (_part(part) for part in message.parts if isinstance(part, Reasoning))
+    yield from (_part(part) for part in message.parts if isinstance(part, Reasoning) and part.text)
     result = message.tool_result
     if result is not None:
         took = f" in {result.duration_ms} ms" if result.duration_ms is not None else ""
