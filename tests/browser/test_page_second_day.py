@@ -244,3 +244,29 @@ async def test_one_can_go_on_writing_behind_a_very_long_draft(new_context: NewCo
         await expect(person.field).to_have_value(text + end)
         await person.page.reload()
         await expect(person.field).to_have_value(text + end)
+
+
+async def test_whoever_waits_long_is_asked_once_and_told_when_the_answer_is_ready(
+    new_context: NewContext, stage: Server, api: Api
+) -> None:
+    context = await new_context()
+    await context.add_init_script("""
+        window.told = [];
+        window.Notification = class extends EventTarget {
+            static permission = "default";
+            static requestPermission() { this.permission = "granted"; }
+            constructor(title, { body }) { super(); window.told.push([title, body]); }
+        };
+        Object.defineProperty(document, "hidden", { get: () => window.isHidden ?? false });
+    """)
+    person = Person(await context.new_page(), stage.url)
+    await person.open(await api.begin(title="Slow"))
+    await person.write("hold notification")
+    await person.notes.get_by_role("button", name="Notify me").click()
+    await person.page.evaluate("window.isHidden = true")
+    (stage.folder / "notification").touch()
+    await until(person.page, "() => window.told.length > 0")
+    assert await person.page.evaluate("window.told") == [["Slow", "The answer is ready."]]
+    manifest = (await api.client.get("/static/app.webmanifest")).json()
+    for icon in manifest["icons"]:
+        (await api.client.get(f"/static/{icon['src']}")).raise_for_status()

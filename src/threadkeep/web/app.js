@@ -11,6 +11,7 @@ import { load, phase } from "./session.js";
 import { Shell } from "./parts/shell.js";
 import { persist } from "./tabs.js";
 import { applyTheme } from "./theme.js";
+import * as ready from "./ready.js";
 import * as trial from "./trial.js";
 import * as unread from "./unread.js";
 import * as views from "./views.js";
@@ -32,6 +33,7 @@ effect(() => {
   keyboard.start();
   focus.start();
   trial.start();
+  ready.start();
   persist();
 });
 load();
