@@ -60,7 +60,7 @@ async def test_a_quiet_list_is_hardly_read(store: Store, monkeypatch: pytest.Mon
     limits: list[int] = []
     read = store.list
 
-    async def noted(scope: Scope, *, limit: int = 20, **none: Any) -> ConversationPage:
+    async def noted(scope: Scope, *filters: Any, limit: int = 20, **none: Any) -> ConversationPage:
         limits.append(limit)
         return await read(scope, limit=limit)
 
