@@ -70,7 +70,7 @@ async def test_a_whole_conversation_is_held_without_a_mouse(person: Person, api:
     await keys.press("Enter")
     await expect(person.answers).to_contain_text("one.")
     await person.is_answered()
-    await expect(person.said).to_have_text(["Say one.\nAnd more."])
+    await expect(person.said).to_have_text(["Say one.\nAnd more."], use_inner_text=True)
     await expect(person.field).to_be_focused()
     await keys.type("draw")
     await keys.press("Enter")
