@@ -11,6 +11,7 @@ from tests.browser.axe import find_nothing
 from tests.browser.conftest import NewContext, Serve
 from tests.browser.person import AT_ONCE, Api, Person
 from tests.browser.server import Server
+from threadkeep.conversation.ids import new_id
 
 PACE = 0.02
 WIDE = {"viewport": {"width": 1280, "height": 900}}
@@ -148,8 +149,8 @@ async def test_axe_finds_nothing_when_something_is_wrong(looking: Person, api: A
 
 
 async def test_axe_finds_nothing_in_what_ended_early_and_in_what_is_asked_again(looking: Person, api: Api) -> None:
-    page = looking.page
-    await looking.open(await api.begin("Be filtered.", "Be too long.", title="Endings"))
+    page, title = looking.page, f"Endings {new_id()}"
+    await looking.open(await api.begin("Be filtered.", "Be too long.", title=title))
     await expect(page.get_by_test_id("ending")).to_have_count(2)
     await looking.write("hold never")
     await expect(looking.answers.last.locator(".tk-tool")).to_have_attribute("data-state", "running")
@@ -160,11 +161,11 @@ async def test_axe_finds_nothing_in_what_ended_early_and_in_what_is_asked_again(
     await expect(page.get_by_test_id("retrying")).to_be_visible()
     await find_nothing(page, "a model that is asked again")
     await looking.is_answered()
-    await looking.more("Move to a folder", "Endings")
+    await looking.more("Move to a folder", title)
     await find_nothing(page, "the choice of a folder")
     await page.get_by_role("textbox", name="Name of the folder").fill("Work")
     await page.get_by_role("button", name="Move", exact=True).click()
-    await looking.more("Pin", "Endings")
+    await looking.more("Pin", title)
     await find_nothing(page, "a pinned conversation")
     await page.goto(f"{looking.url}/no/such/page")
     await expect(page.get_by_test_id("unknown")).to_be_visible()
@@ -258,7 +259,7 @@ async def test_every_paragraph_goes_in_the_direction_of_its_language(person: Per
     text = person.answers.first.get_by_test_id("answer-text").locator("p")
     await expect(text.first).to_be_visible()
     assert (await text.evaluate_all(DIRECTIONS))[:3] == ["rtl", "ltr", "rtl"]
-    assert await person.said.locator(".bubble").evaluate_all(DIRECTIONS) == ["rtl", "ltr"]
+    assert await person.said.locator(".bubble p").evaluate_all(DIRECTIONS) == ["rtl", "ltr"]
     assert await person.row(hebrew).get_by_role("link").evaluate_all(DIRECTIONS) == ["rtl"]
     assert await person.page.locator("h1.title").evaluate_all(DIRECTIONS) == ["rtl"]
     await person.field.fill("שלום")

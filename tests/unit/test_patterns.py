@@ -25,6 +25,8 @@ from threadkeep.retrieval.model_rewriter import cleaned, flaw
 from threadkeep.retrieval.shown_lists import shown_lists
 from threadkeep.routing.follow_up import follow_up
 from threadkeep.text.excerpt import split
+from threadkeep.text.query import Query
+from threadkeep.text.search import rank
 from threadkeep.text.words import content_forms, content_words, query_forms, words
 
 PACKAGES = ("threadkeep", "threadkeep_assistants")
@@ -39,8 +41,13 @@ BOUNDED = {
     "threadkeep.retrieval.shown_lists:_MONEY": 400,
 }
 """Patterns that see no more than so many characters."""
-COMPUTED = {"threadkeep.store.filesystem:set_aside_files", "threadkeep.llm.script:asked"}
-"""Functions that make a pattern: of a file's name, and of a rule when it is declared, which is found where it is."""
+COMPUTED = {
+    "threadkeep.store.filesystem:set_aside_files",
+    "threadkeep.llm.script:asked",
+    "threadkeep.text.search:_pattern",
+}
+"""Functions that make a pattern: of a file's name, of a rule when it is declared, which is found where it is, and of
+the words of a search, which is pumped below."""
 CALCULATOR = ToolSpec(
     name="calculate", description="Works out.", parameters={"properties": {"expression": {"type": "string"}}}
 )
@@ -53,6 +60,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "tokens": tokens_in,
     "words": words,
     "query": lambda text: query_forms([[text]]),
+    "search": lambda text: rank(Query("a 1 ab"), [text]),
     "content words": content_words,
     "content forms": content_forms,
     "follow-up": lambda text: follow_up(text, said(text)),

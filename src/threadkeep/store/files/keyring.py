@@ -32,6 +32,8 @@ def files_keyring(folder: Path, run: Run, record: Record) -> LedgerKeyRing:
 def _secret(folder: Path) -> bytes:
     """Return the secret of the folder, made when it is first asked for."""
     path = folder / "secret"
+    if path.exists():
+        return path.read_bytes()  # also for who may only read; it is never changed
     with filesystem.locked(folder / "api-keys.lock", os.O_RDWR | os.O_CREAT):
         if not path.exists():
             _replace(path, token_bytes(SECRET_BYTES))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from secrets import token_bytes
 from threading import Lock
 from typing import Self, TypeVar
 
@@ -17,7 +18,7 @@ from threadkeep.background import supervised
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.ids import IdSource, check_id
 from threadkeep.conversation.scope import LOCAL
-from threadkeep.errors import ConversationNotFound, StoreUnavailable
+from threadkeep.errors import ConversationNotFound, StoreDenied, StoreReadOnly, StoreUnavailable
 from threadkeep.store import filesystem
 from threadkeep.store.files.audit import AuditFile
 from threadkeep.store.files.config import FolderConfig, Problem, Problems
@@ -26,6 +27,7 @@ from threadkeep.store.files.keyring import files_keyring
 from threadkeep.store.files.tenant_folder import TenantFolder, is_id
 from threadkeep.store.filesystem import translating_os_errors, warn_if_shared
 from threadkeep.store.ledger.audit import LedgerAudit
+from threadkeep.store.ledger.keyring import SECRET_BYTES
 from threadkeep.store.ledger.store import LedgerStore, TenantLedgers
 
 T = TypeVar("T")
@@ -57,11 +59,17 @@ class FilesStore(LedgerStore):
         store = cls(path, clock, ids, max_bytes)
         try:
             await store._run(store._make)
-            store.audit = LedgerAudit(await store.keyring.secret(), store._audit_file, store._run)
+            store.audit = LedgerAudit(await store._secret(), store._audit_file, store._run)
         except BaseException:
             await store.close()
             raise
         return store
+
+    async def _secret(self) -> bytes:
+        try:
+            return await self.keyring.secret()
+        except (StoreDenied, StoreReadOnly):
+            return token_bytes(SECRET_BYTES)  # who may not write puts nothing on record
 
     def _make(self) -> None:
         filesystem.make_folder(self._config(LOCAL.tenant).hidden)

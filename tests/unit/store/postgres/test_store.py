@@ -26,10 +26,10 @@ async def test_a_purge_that_was_cut_off_is_finished_by_the_next(
         assert len((await store.search(scope, "words")).items) == 5
         await store.delete(scope, "c")
     pool = store._pool
-    found = await pool.one("next_removal", FromNow())
+    found = await pool.one("next_removal", FromNow(), None, None)
     assert (await pool.one("purge", *found, 0, 2))["is_left"]
     with pytest.raises(ConversationNotFound):
         await store.restore(ADA, "c")
     assert await store.purge(NO_TIME) == 2
-    assert (await pool.one("next_removal", FromNow()))["conversation"] is None
+    assert (await pool.one("next_removal", FromNow(), None, None))["conversation"] is None
     await store.close()
