@@ -35,6 +35,30 @@ async def test_what_was_exported_is_imported_elsewhere_once(
     await expect(person.row("To be moved")).to_be_visible()
 
 
+async def test_whoever_deletes_everything_is_asked_twice_and_gets_a_receipt(page: Page, serve: Serve) -> None:
+    server = serve("--auth", "keys")
+    mine, other = server.key(), server.key(user="bob")
+    for key in (mine, other):
+        async with calling(server.url, key) as api:
+            await api.begin("A canary sings.", title="To be kept or not", assistant="chat")
+    await page.goto(server.url)
+    await page.get_by_label("Your key").fill(mine)
+    await page.keyboard.press("Enter")
+    await page.get_by_role("button", name="Your data").click()
+    await page.get_by_role("button", name="Delete everything …").click()
+    await find_nothing(page, "asked before everything is deleted")
+    await page.get_by_role("button", name="Keep it").click()
+    await page.get_by_role("button", name="Delete everything …").click()
+    await page.get_by_role("button", name="Yes, delete everything").click()
+    await expect(page.get_by_test_id("receipt")).to_contain_text('"conversations": 1')
+    await page.get_by_role("button", name="Close and leave").click()
+    await expect(page.get_by_label("Your key")).to_be_visible()
+    async with calling(server.url, other) as api:
+        assert len((await api.client.get("/v1/conversations")).json()["data"]) == 1
+    async with calling(server.url, mine) as api:
+        assert (await api.client.get("/v1/conversations")).status_code == 401
+
+
 async def test_an_administrator_sees_usage_rules_holds_and_the_audit(person: Person, api: Api) -> None:
     await api.begin("Say one.")
     page = person.page

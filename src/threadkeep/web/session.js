@@ -70,7 +70,7 @@ export async function signOut() {
   await forget();
 }
 
-async function forget() {
+export async function forget() {
   clear();
   if ("caches" in window) await caches.delete(DATA_CACHE);
   history.replaceState(null, "", addressOf(null));
