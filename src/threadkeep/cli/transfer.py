@@ -147,7 +147,7 @@ def _told(report: Report) -> int:
     for problem in report.problems:
         print(f"threadkeep: {problem.place}: {problem.code}: {' '.join(problem.detail.split())}", file=sys.stderr)
     print(
-        f"{report.added} conversations imported with {report.entries} entries, "
+        f"Imported: {report.added} conversation(s) with {report.entries} entries, "
         f"{report.unchanged} were there already, {report.failed} failed"
     )
     return 1 if report.failed else 0
@@ -208,7 +208,7 @@ async def _backup(arguments: argparse.Namespace) -> int:
                 draft.replace(arguments.file)
     finally:
         draft.unlink(missing_ok=True)
-    print(f"{conversations} conversations are in {arguments.file}, checked")
+    print(f"{conversations} conversation(s) are in {arguments.file}, checked")
     return 0
 
 

@@ -49,11 +49,11 @@ def test_an_export_of_an_import_is_the_same_file(
     first, second, other = tmp_path / "first", tmp_path / "second", f"files:///{tmp_path}/folder"
     assert main(["export", "--store", filled, "--format", chosen, str(first)]) == 0
     assert main(["import", "--store", other, str(first)]) == 0
-    assert capsys.readouterr().out == "2 conversations imported with 703 entries, 0 were there already, 0 failed\n"
+    assert capsys.readouterr().out == "Imported: 2 conversation(s) with 703 entries, 0 were there already, 0 failed\n"
     assert main(["export", "--store", other, "--format", chosen, str(second)]) == 0
     assert first.read_bytes() == second.read_bytes()
     assert main(["import", "--store", other, str(first)]) == 0
-    assert capsys.readouterr().out == "0 conversations imported with 0 entries, 2 were there already, 0 failed\n"
+    assert capsys.readouterr().out == "Imported: 0 conversation(s) with 0 entries, 2 were there already, 0 failed\n"
     assert not list(tmp_path.glob("*.partial"))
     assert first.stat().st_mode & 0o077 == 0
 
@@ -105,7 +105,9 @@ def test_a_copy_has_everything_and_the_keys_and_goes_on_where_it_was(
     assert main(["copy", "--from", filled, "--to", target, "--tenant", "acme"]) == 0
     assert main(["copy", "--from", filled, "--to", target]) == 0
     assert (
-        capsys.readouterr().out.splitlines()[-1].startswith("2 conversations imported with 703 entries, 1 were there")
+        capsys.readouterr()
+        .out.splitlines()[-1]
+        .startswith("Imported: 2 conversation(s) with 703 entries, 1 were there")
     )
     assert asyncio.run(_whole(target)) == asyncio.run(_whole(filled))
     assert main(["keys", "list", "--store", target]) == 0
@@ -120,7 +122,7 @@ def test_a_backup_is_restored_whole(kind: str, filled: str, tmp_path: Path, caps
     backup, target = tmp_path / "backup", f"sqlite:///{tmp_path}/restored.db"
     capsys.readouterr()
     assert main(["backup", "--store", source, str(backup)]) == 0
-    assert capsys.readouterr().out == f"3 conversations are in {backup}, checked\n"
+    assert capsys.readouterr().out == f"3 conversation(s) are in {backup}, checked\n"
     before = backup.read_bytes()
     assert main(["restore", "--store", target, str(backup)]) == 0
     assert asyncio.run(_whole(target)) == asyncio.run(_whole(filled))
@@ -139,7 +141,7 @@ def test_problems_are_one_line_each_and_the_exit_status_tells(
     )
     assert main(["import", "--store", store, str(bad)]) == 1
     told = capsys.readouterr()
-    assert told.out == "1 conversations imported with 1 entries, 0 were there already, 1 failed\n"
+    assert told.out == "Imported: 1 conversation(s) with 1 entries, 0 were there already, 1 failed\n"
     (line,) = told.err.splitlines()
     assert line.startswith("threadkeep: bad.json, element 1: invalid_import: The role 'martian' is none of")
 
