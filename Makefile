@@ -3,7 +3,7 @@
 PYTHON ?= python3
 ARGS ?=
 COUNT ?= 20
-WORKERS ?= 3
+WORKERS ?= 2
 SEED ?= 1
 
 # A provider whose key is in the environment answers at once: `make run` installs its package.

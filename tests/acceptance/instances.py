@@ -79,7 +79,9 @@ class Instances:
     def __init__(self, store: str, folder: Path, *, count: int, seed: int) -> None:
         self._store = store
         self._chance = random.Random(seed)
-        self.servers = [Server(folder / str(number), "--store", store, pace=0.01) for number in range(count)]
+        # A database allows 100 connections by default, those of killed servers among them for a while.
+        url = f"{store}{'&' if '?' in store else '?'}pool_size=10"
+        self.servers = [Server(folder / str(number), "--store", url, pace=0.01) for number in range(count)]
         self.kills = self.freezes = 0
 
     async def run(self, *, conversations: int, seconds: float) -> list[Talk]:
