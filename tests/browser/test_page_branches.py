@@ -52,8 +52,9 @@ async def test_an_answer_is_made_again_beside_the_old_one(person: Person, api: A
     await expect(texts).to_have_text(first)
     await expect(back).to_be_disabled()
     await expect(person.said).to_have_text(["draw"])
-    for _ in range(2):
+    for place in (2, 3):
         await person.page.get_by_role("button", name="Next version").click()
+        await expect(person.answers.get_by_test_id("siblings")).to_have_text(f"{place}/3")
     await expect(texts).to_have_text(third)
 
 

@@ -19,9 +19,11 @@ export function YourData() {
   const [told, setTold] = useState("");
   const take = async (event) => {
     const field = event.currentTarget;
+    const file = field.files[0];
+    field.value = ""; // at once: the same file chosen again would be no change
     setTold("Importing …");
     try {
-      const report = await call("POST", "/v1/import", { file: field.files[0] });
+      const report = await call("POST", "/v1/import", { file });
       const text = `Imported: ${report.added} new, ${report.unchanged} known, ${report.failed} not readable.`;
       setTold([text, ...report.problems.map((problem) => problem.detail)].join(" "));
       announce(text);
@@ -30,7 +32,6 @@ export function YourData() {
       setTold("");
       complain(error);
     }
-    field.value = "";
   };
   return html`<${Dialog} title="Your data" onClose=${() => (dialog.value = null)} testid="your-data">
     <h3>Export</h3>
