@@ -112,10 +112,12 @@ class Instances:
             reading = [tasks.create_task(self._read(client, talk)) for talk in talks]
             sending = [tasks.create_task(self._send(client, talk, is_over)) for talk in talks]
             await asyncio.gather(*sending)
-            for talk in talks:
+            for talk, task in zip(talks, reading, strict=True):
                 talk.reader.turns = len(talk.acknowledged)
+                if talk.reader.is_done:
+                    task.cancel()  # it waits for an event that does not come
             async with asyncio.timeout(ENDED_WITHIN):
-                await asyncio.gather(*reading)
+                await asyncio.wait(reading)
         return list(talks)
 
     async def _begun(self, client: httpx.AsyncClient, number: int) -> Talk:
