@@ -7,7 +7,7 @@ a search, which may read much, is made in a thread.
 import asyncio
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Self, TypeVar
@@ -205,7 +205,8 @@ def _open(path: Path) -> Database:
         flush(path)
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
         apply(connection)
-        with translating_sqlite_errors(connection):
+        # Another process that is just copying the log into the file does it for us.
+        with translating_sqlite_errors(connection), suppress(apsw.BusyError, apsw.LockedError):
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
     except BaseException:
         connection.close()

@@ -5,6 +5,8 @@ import asyncio
 import os
 import random
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +180,30 @@ async def test_opening_moves_the_log_into_the_file_and_flushes_what_is_answered_
 
 
 TIMES = 3
+
+
+COPYING = """
+import fcntl, sys
+with open(sys.argv[1], "r+b") as shared:
+    fcntl.lockf(shared, fcntl.LOCK_EX, 1, 121)
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+"""A process that holds the lock under which SQLite copies the log into the file."""
+
+
+async def test_a_file_whose_log_another_process_is_copying_opens(tmp_path: Path, clock: FakeClock) -> None:
+    first = await _open(tmp_path, clock)
+    await new(first, LOCAL, "first", name="kept")
+    command = [sys.executable, "-c", COPYING, str(tmp_path / "t.db-shm")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        second = await _open(tmp_path, clock)
+        assert (await second.get(LOCAL, "kept")).id == "kept"
+        await second.close()
+        other.communicate()
+    await first.close()
 
 
 async def test_the_log_begins_anew_while_somebody_writes_all_the_time(
