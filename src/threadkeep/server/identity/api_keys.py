@@ -51,6 +51,7 @@ class ApiKeyGuard:
         self._wrong_keys = WrongKeyLimiter()
         # What was good when it was last looked at, and when that was.
         self._good: OrderedDict[bytes, tuple[ApiKey | Login, float]] = OrderedDict()
+        self._ended = 0
 
     async def identify(self, connection: HTTPConnection) -> Identity:
         scheme, _, token = connection.headers.get("authorization", "").partition(" ")
@@ -99,8 +100,9 @@ class ApiKeyGuard:
 
     async def end(self, login: Login) -> None:
         """End a login; here at once."""
-        self._good.pop(login.digest, None)
         await self._keyring.end_login(login.id, self._audit.recorded(*login_act(login, "login.ended")))
+        self._ended += 1
+        self._good.pop(login.digest, None)
 
     async def _shown(self, scope: Scope, secret: str | None, prefix: str) -> ApiKey | Login | None:
         """Return what somebody has shown, if it is good. Strange secrets are looked up only so often."""
@@ -122,12 +124,16 @@ class ApiKeyGuard:
         is_fresh = time.monotonic() - looked_at < TRUSTED_SECONDS
         if found is not None and is_fresh and found.is_good(now) and not self._is_due(found, now):
             return found
+        ended = self._ended
         found = await (self._keyring.find_login(digest) if is_login else self._keyring.find(digest))
         if found is None or not found.is_good(now):
             self._good.pop(digest, None)
             return None
         if isinstance(found, Login) and self._is_due(found, now):
             found = await self._renewed(found, now)
+        if ended != self._ended:
+            # It may be the one that ended while it was looked up: good for this request, and not to be remembered.
+            return found
         self._good[digest] = (found, time.monotonic())
         self._good.move_to_end(digest)
         if len(self._good) > REMEMBERED:

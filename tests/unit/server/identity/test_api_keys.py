@@ -11,7 +11,7 @@ from starlette.requests import HTTPConnection
 
 from tests.integration.serving import PATIENCE, Server, assert_problem, serving, told, told_until
 from threadkeep.cli.main import main
-from threadkeep.conversation.api_key import ApiKey, KeyRole, digest_of, new_secret
+from threadkeep.conversation.api_key import ApiKey, KeyRole, Login, digest_of, new_secret
 from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import NotAuthenticated, RateLimited, StoreUnavailable
@@ -140,6 +140,37 @@ async def test_a_login_goes_on_while_it_is_used_and_ends_in_any_case() -> None:
     now += timedelta(seconds=61)
     with pytest.raises(NotAuthenticated):
         await guard.identify(asking(Cookie=f"threadkeep={login}"))
+
+
+async def test_a_login_that_ends_while_another_request_looks_it_up_is_over_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store = await open_store("memory:")
+    guard = ApiKeyGuard(store.keyring, Settings(), Refusals(store.audit, "local"))
+    secret = new_secret()
+    key = ApiKey(
+        id="one", digest=digest_of(secret), hint="tk_", scope=Scope(tenant="acme", user="ada"), created_at=utc_now()
+    )
+    await store.keyring.add(key)
+    login, begun = await guard.log_in(asking(), secret)
+    browser = asking(Cookie=f"threadkeep={login}")
+    found, goes_on = asyncio.Event(), asyncio.Event()
+    find = store.keyring.find_login
+
+    async def slow_find(digest: bytes) -> Login | None:
+        login = await find(digest)
+        found.set()
+        await goes_on.wait()
+        return login
+
+    monkeypatch.setattr(store.keyring, "find_login", slow_find)
+    other_tab = asyncio.create_task(guard.identify(browser))
+    await found.wait()
+    await guard.end(begun)
+    goes_on.set()
+    await other_tab
+    with pytest.raises(NotAuthenticated):
+        await guard.identify(browser)
 
 
 async def test_an_address_that_shows_too_many_wrong_keys_is_held_up_but_not_who_is_known(server: Server) -> None:
