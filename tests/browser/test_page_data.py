@@ -81,6 +81,32 @@ async def test_an_administrator_sees_usage_rules_holds_and_the_audit(person: Per
     await expect(corner.get_by_test_id("holds")).to_be_empty()
 
 
+async def test_an_administrator_makes_a_key_sees_it_once_and_revokes_it(page: Page, serve: Serve) -> None:
+    server = serve("--auth", "keys")
+    await page.goto(server.url)
+    await page.get_by_label("Your key").fill(server.key(role="admin"))
+    await page.keyboard.press("Enter")
+    await page.get_by_role("button", name="Administration").click()
+    corner = page.get_by_test_id("administration")
+    await corner.get_by_role("button", name="Keys").click()
+    await corner.get_by_label("User").fill("grace")
+    await corner.get_by_label("Expires after").fill("90d")
+    await corner.get_by_role("button", name="Make a key").click()
+    secret = await corner.get_by_test_id("made-key").inner_text()
+    row = corner.get_by_role("listitem").filter(has_text="grace (user)")
+    await expect(row).to_contain_text(f"{secret[:9]}…, until")
+    await find_nothing(page, "keys")
+    async with calling(server.url, secret) as api:
+        assert (await api.client.get("/v1/me")).json()["user"] == "grace"
+        await row.get_by_role("button").click()
+        await expect(row).to_contain_text("revoked")
+        await expect(row.get_by_role("button")).to_have_count(0)
+    await corner.get_by_role("button", name="Audit").click()
+    await expect(corner.get_by_role("cell", name="key.revoked")).to_be_visible()
+    await corner.get_by_role("button", name="Keys").click()
+    await expect(corner.get_by_test_id("made-key")).to_have_count(0)
+
+
 async def test_whoever_is_no_administrator_has_no_such_corner(page: Page, serve: Serve) -> None:
     server = serve("--auth", "keys")
     await page.goto(server.url)

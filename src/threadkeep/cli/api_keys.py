@@ -9,18 +9,15 @@ import sys
 from datetime import timedelta
 
 from threadkeep.cli.trust import trusted_settings
-from threadkeep.conversation.api_key import ApiKey, KeyRole, digest_of, new_secret
+from threadkeep.conversation.api_key import ApiKey, KeyRole
 from threadkeep.conversation.clock import period, utc_now
-from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import InvalidPeriod, InvalidStoreUrl, StoreUnavailable
 from threadkeep.runtime import open_store, store_path
 from threadkeep.settings import Settings
-from threadkeep.store.audit import Recorded, act_now, login_act
-from threadkeep.store.base import Store
+from threadkeep.store.api_keys import create_key, revoke_key
+from threadkeep.store.audit import login_act
 from threadkeep.store.keyring import KeyRing
-
-HINT = 9
 
 
 def add_keys_arguments(parser: argparse.ArgumentParser) -> None:
@@ -81,43 +78,20 @@ async def _act_on_keys(url: str, arguments: argparse.Namespace) -> int:
     try:
         match arguments.action:
             case "create":
-                await _create_key(store, arguments)
+                scope, role = Scope(tenant=arguments.tenant, user=arguments.user), KeyRole(arguments.role)
+                print((await create_key(store.keyring, store.audit, scope, role, arguments.expires))[0])
             case "list":
-                await _list_keys(store, arguments.tenant)
+                await _list_keys(store.keyring, arguments.tenant)
             case _:
-                known = [
-                    _recorded(store, "key.revoked", key) for key in await store.keyring.all() if key.id == arguments.id
-                ]
-                key = await store.keyring.revoke(arguments.id, utc_now(), *known)
+                key = await revoke_key(store.keyring, store.audit, arguments.id)
                 print(f"revoked {key.id} of {key.scope.user} in {key.scope.tenant}")
     finally:
         await store.close()
     return 0
 
 
-async def _create_key(store: Store, arguments: argparse.Namespace) -> None:
-    secret, now = new_secret(), utc_now()
-    scope = Scope(tenant=arguments.tenant, user=arguments.user)
-    key = ApiKey(
-        id=new_id(),
-        digest=digest_of(secret),
-        hint=secret[:HINT],
-        scope=scope,
-        role=KeyRole(arguments.role),
-        created_at=now,
-        expires_at=None if arguments.expires is None else now + arguments.expires,
-    )
-    await store.keyring.add(key, _recorded(store, "key.created", key, role=arguments.role))
-    print(secret)
-
-
-def _recorded(store: Store, action: str, key: ApiKey, **details: str) -> Recorded:
-    act = act_now(utc_now, action, f"key:{key.id}", user=f"user:{key.scope.user}", **details)
-    return store.audit.recorded(key.scope.tenant, act)
-
-
-async def _list_keys(store: Store, tenant: str | None) -> None:
-    keys = await store.keyring.all(tenant)
+async def _list_keys(keyring: KeyRing, tenant: str | None) -> None:
+    keys = await keyring.all(tenant)
     if not keys:
         print("There are no keys yet; `threadkeep keys create` makes one.", file=sys.stderr)
     for key in keys:

@@ -35,6 +35,7 @@ from threadkeep.server.page import PageFiles, page_routes, unknown_page
 from threadkeep.server.problems import DESCRIBED, answer_with_problems
 from threadkeep.server.routes.about import about_routes
 from threadkeep.server.routes.admin import admin_routes
+from threadkeep.server.routes.api_keys import api_key_routes
 from threadkeep.server.routes.audit import audit_routes
 from threadkeep.server.routes.conversations import conversation_routes
 from threadkeep.server.routes.events import event_routes
@@ -110,6 +111,7 @@ def create_app(conversations: Conversations, settings: Settings, metrics: Server
         transfer_routes,
         about_routes,
         admin_routes,
+        api_key_routes,
         retention_routes,
         audit_routes,
     ):

@@ -1,4 +1,5 @@
-// The administrator's corner: who has stored how much, what is held, what the rules of keeping would do, and who did what.
+// The administrator's corner: who has stored how much, what is held, what the rules of keeping would do, who may come in,
+// and who did what.
 
 import { del, get, post } from "../api.js";
 import { complain } from "../notices.js";
@@ -13,6 +14,7 @@ const PARTS = {
   usage: { label: "Usage", path: "/v1/admin/usage", Part: Usage },
   keeping: { label: "Keeping", path: "/v1/admin/retention/preview?limit=100", Part: Keeping },
   holds: { label: "Holds", path: "/v1/admin/holds", Part: Holds },
+  keys: { label: "Keys", path: "/v1/admin/keys", Part: Keys },
   audit: { label: "Audit", path: "/v1/audit?limit=100", Part: Audit },
 };
 
@@ -51,18 +53,20 @@ function Keeping({ answer: { data, has_more: hasMore } }) {
     ${hasMore && html`<p class="muted">There is more.</p>`}`;
 }
 
+/** Return what sends the filled fields of a form, hands on the answer and reads the list again. */
+const sending = (path, read, told) => async (event) => {
+  event.preventDefault();
+  const filled = [...new FormData(event.currentTarget)].filter(([, value]) => value);
+  try {
+    const answer = await post(path, Object.fromEntries(filled));
+    told?.(answer);
+    await read();
+  } catch (error) {
+    complain(error);
+  }
+};
+
 function Holds({ answer: { data }, read }) {
-  const add = async (event) => {
-    event.preventDefault();
-    const given = Object.fromEntries(new FormData(event.currentTarget));
-    const { user, conversation, reason } = /** @type {Record<string, string>} */ (given);
-    try {
-      await post("/v1/admin/holds", { user: user || null, conversation: conversation || null, reason });
-      await read();
-    } catch (error) {
-      complain(error);
-    }
-  };
   const remove = (hold) => del(`/v1/admin/holds/${encodeURIComponent(hold)}`).then(read, complain);
   return html`<p class="muted">What is held is not deleted, whatever the rules say.</p>
     <ul class="choices" data-testid="holds">${data.map(
@@ -72,11 +76,32 @@ function Holds({ answer: { data }, read }) {
         <${Button} label="Remove" aria-label=${`Remove the hold ${hold.reason}`} onClick=${() => remove(hold.id)} />
       </li>`,
     )}</ul>
-    <form class="tabs" onSubmit=${add}>
+    <form class="tabs" onSubmit=${sending("/v1/admin/holds", read)}>
       <input name="reason" required maxlength="500" aria-label="Reason" placeholder="Reason" />
       <input name="user" aria-label="User" placeholder="User (else all)" />
       <input name="conversation" aria-label="Conversation" placeholder="Conversation (else all)" />
       <${Button} type="submit" label="Hold" class="button primary" />
+    </form>`;
+}
+
+function Keys({ answer: { data }, read }) {
+  const [made, setMade] = useState("");
+  const revoke = (key) => del(`/v1/admin/keys/${encodeURIComponent(key)}`).then(read, complain);
+  const until = (key) => (key.expires_at ? `until ${moment(key.expires_at)}` : "until it is revoked");
+  return html`<p class="muted">Whoever has a key is let in as its user. Its secret is shown once, when it is made.</p>
+    ${made && html`<p role="status">The new key: <code data-testid="made-key">${made}</code></p>`}
+    <ul class="choices" data-testid="keys">${data.map(
+      (key) =>
+        html`<li key=${key.id} class="hold">
+        <span dir="auto">${key.user} (${key.role}), ${key.hint}…, ${key.revoked_at ? `revoked ${moment(key.revoked_at)}` : until(key)}</span>
+        ${!key.revoked_at && html`<${Button} label="Revoke" aria-label=${`Revoke the key ${key.hint}… of ${key.user}`} onClick=${() => revoke(key.id)} />`}
+      </li>`,
+    )}</ul>
+    <form class="tabs" onSubmit=${sending("/v1/admin/keys", read, (answer) => setMade(answer.key))}>
+      <input name="user" required aria-label="User" placeholder="User" />
+      <select name="role" aria-label="Role"><option value="user">user</option><option value="admin">admin</option></select>
+      <input name="expires" aria-label="Expires after" placeholder="Expires after (90d; else never)" />
+      <${Button} type="submit" label="Make a key" class="button primary" />
     </form>`;
 }
 

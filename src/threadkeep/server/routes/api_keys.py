@@ -1,0 +1,80 @@
+"""For administrators, of their own tenant: the API keys that let people and programs in. A secret is shown once."""
+
+from datetime import timedelta
+from typing import Annotated, Any, Self
+
+from fastapi import APIRouter, Path, Response
+from pydantic import BeforeValidator, Field
+
+from threadkeep.conversation.api_key import ApiKey, KeyRole
+from threadkeep.conversation.clock import period
+from threadkeep.conversation.ids import Id
+from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.value import Moment
+from threadkeep.conversations import Conversations
+from threadkeep.server.identity.guards import Admin
+from threadkeep.server.requests import Body
+from threadkeep.server.responses import Shown
+from threadkeep.store.api_keys import create_key, revoke_key
+
+
+class NewKey(Body):
+    """Whom a key is for, what the holder may do, and for how long: `90d`, `12h`; none is until it is revoked."""
+
+    user: Id
+    role: KeyRole = KeyRole.USER
+    expires: Annotated[
+        timedelta | None,
+        BeforeValidator(lambda text: None if text is None else period(text), json_schema_input_type=str | None),
+    ] = Field(default=None, examples=["90d"])
+
+
+class ShownKey(Shown):
+    """A key without its secret; `hint` is how that begins."""
+
+    id: str
+    hint: str
+    user: str
+    role: KeyRole
+    created_at: Moment
+    expires_at: Moment | None
+    revoked_at: Moment | None
+
+    @classmethod
+    def of(cls, api_key: ApiKey, **more: Any) -> Self:
+        """Return a key in this shape."""
+        return cls(user=api_key.scope.user, **api_key.model_dump(exclude={"digest", "scope"}), **more)
+
+
+class CreatedKey(ShownKey):
+    """A key and, this once, its secret."""
+
+    key: str
+
+
+class KeyList(Shown):
+    """All keys of a tenant, oldest first."""
+
+    data: list[ShownKey]
+
+
+def api_key_routes(conversations: Conversations) -> APIRouter:
+    router = APIRouter(prefix="/v1/admin/keys", tags=["administration"])
+    keyring, audit = conversations.keyring, conversations.audit
+
+    @router.get("", summary="The API keys of the tenant, without their secrets")
+    async def listing(who: Admin) -> KeyList:
+        await conversations.record(who.scope.tenant, "keys.listed", f"tenant:{who.scope.tenant}")
+        return KeyList(data=[ShownKey.of(key) for key in await keyring.all(who.scope.tenant)])
+
+    @router.post("", status_code=201, summary="Make a key for a user of the tenant, and show it once")
+    async def create(who: Admin, body: NewKey) -> CreatedKey:
+        scope = Scope(tenant=who.scope.tenant, user=body.user)
+        secret, key = await create_key(keyring, audit, scope, body.role, body.expires)
+        return CreatedKey.of(key, key=secret)
+
+    @router.delete("/{key}", status_code=204, response_class=Response, summary="Make a key of the tenant useless")
+    async def revoke(who: Admin, key: Annotated[str, Path(max_length=128)]) -> None:
+        await revoke_key(keyring, audit, key, who.scope.tenant)
+
+    return router
