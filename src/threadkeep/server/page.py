@@ -33,6 +33,7 @@ WORKER = "sw.js"
 _TYPES = {".js": "text/javascript", ".webmanifest": "application/manifest+json", ".svg": "image/svg+xml"}
 _PACKED = ("text/", "application/manifest+json", "image/svg+xml", "application/json")
 _KEPT = (".js", ".css", ".svg", ".webmanifest", ".woff2")
+_LATER = ("vendor/", "texts/")
 
 # The forms of import and export that the page and what it has vendored use.
 PRELUDE = """const __load = (from, path) => import(new URL(path, new URL(from, import.meta.url)).href);
@@ -138,7 +139,7 @@ class PageFiles:
     def _worker(self, names: list[str]) -> Packed:
         apart = {*order(FIRST, self._text), WORKER}
         # What is loaded late is kept when it was used.
-        kept = [name for name in names if name.endswith(_KEPT) and name not in apart and not name.startswith("vendor/")]
+        kept = [name for name in names if name.endswith(_KEPT) and name not in apart and not name.startswith(_LATER)]
         etags = [self.whole().etag, self.document().etag, *(self.file(name).etag for name in [WORKER, *kept])]
         version = hashlib.blake2s("".join(etags).encode(), digest_size=8).hexdigest()
         files = [f"{self._root_path}/{path}" for path in ("", *(f"static/{name}" for name in [WHOLE, *kept]))]

@@ -2,6 +2,7 @@
 
 import { signal } from "./preact.js";
 import { ROOT } from "./router.js";
+import { problemText, t } from "./language.js";
 
 const PATIENCE = 20_000;
 const PATIENCE_WITH_FILES = 600_000;
@@ -17,7 +18,7 @@ export class Problem extends Error {
    * @param {number} retryAfter seconds
    */
   constructor(status, body, retryAfter) {
-    super(body.detail || body.title || `The server answered ${status}.`);
+    super(problemText(body) || body.title || t("serverAnswered", { status }));
     this.status = status;
     this.code = body.code ?? "";
     this.head = body.head;
@@ -69,7 +70,7 @@ async function request(method, path, { body, file, key, prefer, signal: ending }
     });
   } catch (error) {
     if (ending?.aborted) throw error;
-    throw new Unreachable("The server cannot be reached.");
+    throw new Unreachable(t("unreachable"));
   }
 }
 
@@ -85,7 +86,7 @@ export async function call(method, path, options) {
   try {
     return await response.json();
   } catch {
-    throw new Unreachable("The answer broke off.");
+    throw new Unreachable(t("brokeOff"));
   }
 }
 

@@ -4,6 +4,7 @@ import * as conversations from "./conversations.js";
 import * as filing from "./filing.js";
 import * as focus from "./focus.js";
 import * as keyboard from "./keyboard.js";
+import { loadLanguage } from "./language.js";
 import * as outbox from "./outbox.js";
 import { effect, html, render } from "./preact.js";
 import { ROOT } from "./router.js";
@@ -17,7 +18,8 @@ import * as unread from "./unread.js";
 import * as views from "./views.js";
 
 applyTheme();
-render(html`<${Shell} />`, /** @type {HTMLElement} */ (document.getElementById("app")));
+const texts = loadLanguage();
+texts.then(() => render(html`<${Shell} />`, /** @type {HTMLElement} */ (document.getElementById("app"))));
 
 // Everything else belongs to a person: it begins when it is known who that is.
 let isStarted = false;
@@ -36,6 +38,6 @@ effect(() => {
   ready.start();
   persist();
 });
-load();
+texts.then(load);
 
 if ("serviceWorker" in navigator) navigator.serviceWorker.register(`${ROOT}/sw.js`).catch(() => {});

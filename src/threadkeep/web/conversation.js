@@ -10,16 +10,18 @@ import * as outbox from "./outbox.js";
 import { computed, signal } from "./preact.js";
 import { rememberFirst } from "./titles.js";
 import { EMPTY, copyOf, isCurrent, reduce } from "./reducer.js";
+import { t } from "./language.js";
 
 const PAGE = 50;
 const TOLD_FOR = 6000;
 const PLACED = new Set(["message.completed", "tool.result", "state.changed"]);
 
+/** @type {Record<string, TextKey>} */
 const ENDS = {
-  "turn.completed": "The answer is complete.",
-  "turn.failed": "The answer failed.",
-  "turn.cancelled": "You stopped the answer.",
-  "turn.interrupted": "The answer was interrupted.",
+  "turn.completed": "toldComplete",
+  "turn.failed": "toldFailed",
+  "turn.cancelled": "toldStopped",
+  "turn.interrupted": "toldInterrupted",
 };
 
 export class OpenConversation {
@@ -227,12 +229,12 @@ export class OpenConversation {
     if (name === "message.completed" && data.message.role === "user")
       this.#match(data.seq, data.turn, data.message.content);
     else if (name === "conversation.updated" && data.queued) this.#match(data.seq, data.turn, data.queued.content);
-    else if (name === "turn.waiting") announce("A tool call waits for your approval.");
-    else if (name === "turn.retrying") announce("The model failed. It is asked again in a moment.");
+    else if (name === "turn.waiting") announce(t("toldApproval"));
+    else if (name === "turn.retrying") announce(t("toldRetrying"));
     else if (name === "turn.started" && state !== "running") {
-      announce("The assistant is answering.");
+      announce(t("toldAnswering"));
       queueMicrotask(() => this.#checkPlace(data.turn)); // when the events that came together with it are known
-    } else if (state && name in ENDS) announce(ENDS[name]);
+    } else if (state && name in ENDS) announce(t(ENDS[name]));
   }
 
   // Finds the message of ours that has arrived, so that it is not shown twice.

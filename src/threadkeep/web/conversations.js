@@ -9,6 +9,7 @@ import { announce, complain, note } from "./notices.js";
 import * as outbox from "./outbox.js";
 import { alone, hear, tell } from "./tabs.js";
 import { titleOf } from "./titles.js";
+import { t } from "./language.js";
 
 const PAGE = 60;
 const PATIENCE = 700;
@@ -128,10 +129,10 @@ function announceConnection() {
   let waited = 0;
   effect(() => {
     const [away, waits] = [isAway.value, outbox.trouble.value ? outbox.waiting.value : 0];
-    if (waits > waited) announce("Your message waits in this browser. It is sent as soon as it can be.");
-    else if (away && !wasAway) announce("The connection is lost. Trying again.");
-    else if (waited && !outbox.waiting.value) announce("Connected again. Your message was sent.");
-    else if (wasAway && !away) announce("Connected again.");
+    if (waits > waited) announce(t("messageWaits"));
+    else if (away && !wasAway) announce(t("connectionLost"));
+    else if (waited && !outbox.waiting.value) announce(t("connectedAndSent"));
+    else if (wasAway && !away) announce(t("connectedAgain"));
     [wasAway, waited] = [away, outbox.waiting.value && waited > waits ? waited : waits];
   });
 }
@@ -183,8 +184,8 @@ export async function remove(conversation) {
   try {
     await del(conversationPath(conversation.id));
     leave(conversation.id);
-    const action = { label: "Undo", run: () => bringBack(conversation.id) };
-    note(`Deleted “${titleOf(conversation)}”.`, { action, seconds: UNDO_SECONDS - 1 });
+    const action = { label: t("undo"), run: () => bringBack(conversation.id) };
+    note(t("deletedNote", { title: titleOf(conversation) }), { action, seconds: UNDO_SECONDS - 1 });
     return true;
   } catch (error) {
     complain(error);

@@ -6,14 +6,15 @@ import { MOST } from "./branch.js";
 import { announce, complain, note } from "./notices.js";
 import { ROOT } from "./router.js";
 import { isSignedIn } from "./session.js";
+import { t } from "./language.js";
 
 export async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);
-    note("Copied.", { seconds: 2 });
-    announce("Copied.");
+    note(t("copied"), { seconds: 2 });
+    announce(t("copied"));
   } catch {
-    complain(new Error("This browser does not let the page copy."));
+    complain(new Error(t("cannotCopy")));
   }
 }
 

@@ -8,23 +8,24 @@ import { beginAnew, dialog, editing, isSidebarOpen, opened } from "./views.js";
 
 export const isOn = signal(true);
 
+/** @type {{ keys: string[], says: TextKey }[]} */
 export const KEYS = [
-  { keys: ["?"], says: "This list" },
-  { keys: ["n"], says: "New conversation" },
-  { keys: ["/"], says: "Search (also Ctrl+K)" },
-  { keys: ["i"], says: "Write: to the field" },
-  { keys: ["Enter"], says: "Send" },
-  { keys: ["Shift", "Enter"], says: "New line" },
-  { keys: ["Esc"], says: "Stop the answer; leave a field or dialog" },
-  { keys: ["j", "k"], says: "Next, previous message" },
-  { keys: ["e"], says: "Edit the chosen (or your newest) message" },
-  { keys: ["r"], says: "Regenerate" },
-  { keys: ["[", "]"], says: "Previous version, next version" },
-  { keys: ["c"], says: "Copy the chosen (or newest) message" },
-  { keys: ["t"], says: "Branches" },
-  { keys: ["m"], says: "Settings" },
-  { keys: ["Alt", "↑ ↓"], says: "Conversation above, below" },
-  { keys: ["x"], says: "More: export, copy, archive, delete" },
+  { keys: ["?"], says: "keyList" },
+  { keys: ["n"], says: "newConversation" },
+  { keys: ["/"], says: "keySearch" },
+  { keys: ["i"], says: "keyWrite" },
+  { keys: ["Enter"], says: "send" },
+  { keys: ["Shift", "Enter"], says: "keyNewLine" },
+  { keys: ["Esc"], says: "keyStop" },
+  { keys: ["j", "k"], says: "keyNext" },
+  { keys: ["e"], says: "keyEdit" },
+  { keys: ["r"], says: "regenerate" },
+  { keys: ["[", "]"], says: "keyVersions" },
+  { keys: ["c"], says: "keyCopy" },
+  { keys: ["t"], says: "branches" },
+  { keys: ["m"], says: "settings" },
+  { keys: ["Alt", "↑ ↓"], says: "keyWalk" },
+  { keys: ["x"], says: "keyMore" },
 ];
 
 export function turn(on) {

@@ -8,6 +8,7 @@ import { ROOT } from "./router.js";
 import { keep, kept } from "./shelf.js";
 import { titleOf } from "./titles.js";
 import { opened } from "./views.js";
+import { t } from "./language.js";
 
 const LONG = 15_000;
 const SHOWN = 12;
@@ -30,13 +31,13 @@ export function start() {
 function ask() {
   if (Notification.permission !== "default" || kept("asked-to-notify")) return;
   keep("asked-to-notify", true);
-  const action = { label: "Notify me", run: () => Notification.requestPermission() };
-  note("This takes a while. Shall this browser tell you when an answer is ready?", { action, seconds: SHOWN });
+  const action = { label: t("notifyMe"), run: () => Notification.requestPermission() };
+  note(t("askToNotify"), { action, seconds: SHOWN });
 }
 
 function tell(conversation, now) {
   if (!document.hidden || Notification.permission !== "granted") return;
-  const body = now === "waiting" ? "A tool call waits for your approval." : "The answer is ready.";
+  const body = now === "waiting" ? t("toldApproval") : t("toldReady");
   const shown = new Notification(titleOf(conversation.about.value), {
     body,
     tag: conversation.id,

@@ -5,6 +5,7 @@ import { batch, computed, signal } from "./preact.js";
 import { addressOf } from "./router.js";
 import { clear, keep, kept, setOwner } from "./shelf.js";
 import { hear, tell } from "./tabs.js";
+import { t } from "./language.js";
 
 const DATA_CACHE = "threadkeep-data";
 
@@ -29,7 +30,7 @@ export const assistantNamed = (name) =>
  * @param {Assistant | null} assistant
  */
 export const nameOf = (assistant) =>
-  (assistant?.name ?? "assistant").replaceAll(/[_-]/g, " ").replace(/^./, (letter) => letter.toUpperCase());
+  assistant?.name.replaceAll(/[_-]/g, " ").replace(/^./, (letter) => letter.toUpperCase()) ?? t("assistant");
 
 // The name of the model that answers in a conversation (or in a new one with this assistant).
 export function modelOf(conversation, assistant) {

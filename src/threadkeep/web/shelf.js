@@ -8,11 +8,14 @@ export function setOwner(tenant, user) {
   owner = `${encodeURIComponent(tenant)}/${encodeURIComponent(user)}.`;
 }
 
-const named = (name) => `${PREFIX}${owner}${name}`;
+// The owner of what counts for everybody at this browser, and before it is known who that is.
+export const EVERYBODY = "";
 
-export function keep(name, value) {
+const named = (name, who = owner) => `${PREFIX}${who}${name}`;
+
+export function keep(name, value, who = owner) {
   try {
-    localStorage.setItem(named(name), JSON.stringify(value));
+    localStorage.setItem(named(name, who), JSON.stringify(value));
     return true;
   } catch {
     return false; // full, or not allowed
@@ -22,10 +25,11 @@ export function keep(name, value) {
 /**
  * @param {string} name
  * @param {any} [missing]
+ * @param {string} [who]
  */
-export function kept(name, missing = null) {
+export function kept(name, missing = null, who = owner) {
   try {
-    const text = localStorage.getItem(named(name));
+    const text = localStorage.getItem(named(name, who));
     return text === null ? missing : JSON.parse(text);
   } catch {
     return missing;

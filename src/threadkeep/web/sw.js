@@ -65,7 +65,7 @@ async function networkFirst(request, cacheName, name, event) {
   try {
     const answer = await patient(request, () => cache.match(name));
     if (answer.ok && cacheName === DATA_CACHE) event.waitUntil(keepCopy(cache, name, answer.clone()));
-    else if (answer.ok && name.includes("/static/vendor/")) event.waitUntil(cache.put(name, answer.clone()));
+    else if (answer.ok && /\/static\/(vendor|texts)\//.test(name)) event.waitUntil(cache.put(name, answer.clone()));
     if (answer.status === 401) await caches.delete(DATA_CACHE);
     return answer;
   } catch (error) {

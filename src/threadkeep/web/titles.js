@@ -3,6 +3,7 @@
 
 import { signal } from "./preact.js";
 import { keep, kept } from "./shelf.js";
+import { t } from "./language.js";
 
 const MOST = 300;
 const LONGEST = 60;
@@ -26,4 +27,4 @@ export function rememberFirst(id, text) {
 }
 
 /** @param {{ id: string, title: string | null } | null | undefined} about */
-export const titleOf = (about) => about?.title || (about && known()[about.id]) || "New conversation";
+export const titleOf = (about) => about?.title || (about && known()[about.id]) || t("newConversation");

@@ -9,8 +9,6 @@ import { opened } from "./views.js";
 
 const LASTING = 1500; // a page that is being left loses its connection, too
 
-export const QUESTION = "What can you do?";
-
 /** @type {Signal<Trial | null>} */
 export const trial = signal(null);
 

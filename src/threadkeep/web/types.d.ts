@@ -4,6 +4,9 @@
 type Signal<Value> = import("@preact/signals").Signal<Value>;
 type OpenConversation = import("./conversation.js").OpenConversation;
 
+/** The name of a text in the catalogues. */
+type TextKey = keyof typeof import("./texts/en.js").default;
+
 type TurnState = "running" | "waiting" | "queued";
 
 /** A conversation as the list shows it; an open one has `system` and `metadata`, too. */

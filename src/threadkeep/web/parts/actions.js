@@ -3,6 +3,7 @@
 import { html } from "../preact.js";
 import { copyText } from "../copying.js";
 import { Icon, IconButton } from "./icon.js";
+import { t } from "../language.js";
 
 // ‹ 2/3 ›: the messages that continue the same entry. Walking only looks; it moves nobody's head.
 export function Siblings({ conversation, message }) {
@@ -10,15 +11,15 @@ export function Siblings({ conversation, message }) {
   if (!siblings || siblings.length < 2) return null;
   const place = siblings.indexOf(seq);
   const step = (by) => conversation.look(siblings[place + by]);
-  return html`<span class="siblings" role="group" aria-label="Versions" data-testid="siblings">
-    <${IconButton} name="left" label="Previous version" data-action="version-before" disabled=${place <= 0} onClick=${() => step(-1)} />
+  return html`<span class="siblings" role="group" aria-label=${t("versions")} data-testid="siblings">
+    <${IconButton} name="left" label=${t("previousVersion")} data-action="version-before" disabled=${place <= 0} onClick=${() => step(-1)} />
     <span>${place + 1}/${siblings.length}</span>
-    <${IconButton} name="right" label="Next version" data-action="version-after" disabled=${place >= siblings.length - 1}
+    <${IconButton} name="right" label=${t("nextVersion")} data-action="version-after" disabled=${place >= siblings.length - 1}
       onClick=${() => step(1)} />
   </span>`;
 }
 
-export function Copy({ text, label = "Copy as Markdown" }) {
+export function Copy({ text, label = t("copyMarkdown") }) {
   return html`<${IconButton} name="copy" label=${label} data-action="copy" onClick=${() => copyText(text)} />`;
 }
 

@@ -9,13 +9,15 @@ import { jsonOf } from "../render/value.js";
 import { dialog } from "../views.js";
 import { Button } from "./actions.js";
 import { Dialog } from "./dialog.js";
+import { date, rich, t } from "../language.js";
 
+/** @type {Record<string, { label: TextKey, path: string, Part: any }>} */
 const PARTS = {
-  usage: { label: "Usage", path: "/v1/admin/usage", Part: Usage },
-  keeping: { label: "Keeping", path: "/v1/admin/retention/preview?limit=100", Part: Keeping },
-  holds: { label: "Holds", path: "/v1/admin/holds", Part: Holds },
-  keys: { label: "Keys", path: "/v1/admin/keys", Part: Keys },
-  audit: { label: "Audit", path: "/v1/audit?limit=100", Part: Audit },
+  usage: { label: "usage", path: "/v1/admin/usage", Part: Usage },
+  keeping: { label: "keeping", path: "/v1/admin/retention/preview?limit=100", Part: Keeping },
+  holds: { label: "holds", path: "/v1/admin/holds", Part: Holds },
+  keys: { label: "keys", path: "/v1/admin/keys", Part: Keys },
+  audit: { label: "audit", path: "/v1/audit?limit=100", Part: Audit },
 };
 
 export function Administration() {
@@ -26,31 +28,32 @@ export function Administration() {
   useEffect(() => {
     read();
   }, [name]);
-  return html`<${Dialog} title="Administration" onClose=${() => (dialog.value = null)} class="wide" testid="administration">
-    <div class="tabs" role="group" aria-label="What is shown">
+  return html`<${Dialog} title=${t("administration")} onClose=${() => (dialog.value = null)} class="wide" testid="administration">
+    <div class="tabs" role="group" aria-label=${t("whatIsShown")}>
       ${Object.entries(PARTS).map(
         ([key, { label }]) =>
-          html`<button type="button" class="button" key=${key} aria-pressed=${key === name} onClick=${() => setName(key)}>${label}</button>`,
+          html`<button type="button" class="button" key=${key} aria-pressed=${key === name} onClick=${() => setName(key)}>${t(label)}</button>`,
       )}
     </div>
-    ${found[name] ? html`<${Part} answer=${found[name]} read=${read} />` : html`<p class="muted">Loading …</p>`}
+    ${found[name] ? html`<${Part} answer=${found[name]} read=${read} />` : html`<p class="muted">${t("loading")}</p>`}
   <//>`;
 }
 
+/** @type {(labels: TextKey[], rows: any[][], empty?: string) => any} */
 const table = (labels, rows, empty) =>
-  html`<${SortedTable} columns=${labels.map((label) => ({ name: label, label }))} rows=${rows} empty=${empty} />`;
-const moment = (text) => new Date(text).toLocaleString();
+  html`<${SortedTable} columns=${labels.map((name) => ({ name, label: t(name) }))} rows=${rows} empty=${empty} />`;
+const moment = (text) => date(new Date(text), { dateStyle: "short", timeStyle: "medium" });
 
 function Usage({ answer: { tenant, users } }) {
-  const rows = [tenant, ...users].map((one) => [one.user ?? "all", one.conversations, one.entries, one.bytes]);
-  return table(["User", "Conversations", "Entries", "Bytes"], rows);
+  const rows = [tenant, ...users].map((one) => [one.user ?? t("all"), one.conversations, one.entries, one.bytes]);
+  return table(["user", "conversations", "entries", "bytes"], rows);
 }
 
 function Keeping({ answer: { data, has_more: hasMore } }) {
   const rows = data.map((plan) => [plan.conversation, plan.user, plan.action, plan.reason, moment(plan.due)]);
-  return html`<p class="muted">What the rules of keeping would do now. They are set with <code>threadkeep retention</code>.</p>
-    ${table(["Conversation", "User", "Action", "Rule", "Due"], rows, "Nothing is due.")}
-    ${hasMore && html`<p class="muted">There is more.</p>`}`;
+  return html`<p class="muted">${rich("keepingHelp", { command: html`<code>threadkeep retention</code>` })}</p>
+    ${table(["conversation", "user", "action", "rule", "due"], rows, t("nothingDue"))}
+    ${hasMore && html`<p class="muted">${t("thereIsMore")}</p>`}`;
 }
 
 /** Return what sends the filled fields of a form, hands on the answer and reads the list again. */
@@ -68,45 +71,51 @@ const sending = (path, read, told) => async (event) => {
 
 function Holds({ answer: { data }, read }) {
   const remove = (hold) => del(`/v1/admin/holds/${encodeURIComponent(hold)}`).then(read, complain);
-  return html`<p class="muted">What is held is not deleted, whatever the rules say.</p>
+  return html`<p class="muted">${t("holdsHelp")}</p>
     <ul class="choices" data-testid="holds">${data.map(
       (hold) =>
         html`<li key=${hold.id} class="hold">
-        <span dir="auto">${hold.reason}: ${hold.conversation ?? hold.user ?? "everything"} (${hold.by}, ${moment(hold.at)})</span>
-        <${Button} label="Remove" aria-label=${`Remove the hold ${hold.reason}`} onClick=${() => remove(hold.id)} />
+        <span dir="auto">${heldThing(hold)}</span>
+        <${Button} label=${t("remove")} aria-label=${t("removeHold", { reason: hold.reason })} onClick=${() => remove(hold.id)} />
       </li>`,
     )}</ul>
     <form class="tabs" onSubmit=${sending("/v1/admin/holds", read)}>
-      <input name="reason" required maxlength="500" aria-label="Reason" placeholder="Reason" />
-      <input name="user" aria-label="User" placeholder="User (else all)" />
-      <input name="conversation" aria-label="Conversation" placeholder="Conversation (else all)" />
-      <${Button} type="submit" label="Hold" class="button primary" />
+      <input name="reason" required maxlength="500" aria-label=${t("reason")} placeholder=${t("reason")} />
+      <input name="user" aria-label=${t("user")} placeholder=${t("userElseAll")} />
+      <input name="conversation" aria-label=${t("conversation")} placeholder=${t("conversationElseAll")} />
+      <${Button} type="submit" label=${t("hold")} class="button primary" />
     </form>`;
 }
+
+const roleOf = (role) => (role === "admin" ? t("roleAdmin") : t("roleUser"));
 
 function Keys({ answer: { data }, read }) {
   const [made, setMade] = useState("");
   const revoke = (key) => del(`/v1/admin/keys/${encodeURIComponent(key)}`).then(read, complain);
-  const until = (key) => (key.expires_at ? `until ${moment(key.expires_at)}` : "until it is revoked");
-  return html`<p class="muted">Whoever has a key is let in as its user. Its secret is shown once, when it is made.</p>
-    ${made && html`<p role="status">The new key: <code data-testid="made-key">${made}</code></p>`}
+  const until = (key) => (key.expires_at ? t("keyUntil", { time: moment(key.expires_at) }) : t("keyUntilRevoked"));
+  return html`<p class="muted">${t("keysHelp")}</p>
+    ${made && html`<p role="status">${rich("newKey", { key: html`<code data-testid="made-key">${made}</code>` })}</p>`}
     <ul class="choices" data-testid="keys">${data.map(
       (key) =>
         html`<li key=${key.id} class="hold">
-        <span dir="auto">${key.user} (${key.role}), ${key.hint}…, ${key.revoked_at ? `revoked ${moment(key.revoked_at)}` : until(key)}</span>
-        ${!key.revoked_at && html`<${Button} label="Revoke" aria-label=${`Revoke the key ${key.hint}… of ${key.user}`} onClick=${() => revoke(key.id)} />`}
+        <span dir="auto">${key.user} (${roleOf(key.role)}), ${key.hint}…, ${key.revoked_at ? t("keyRevoked", { time: moment(key.revoked_at) }) : until(key)}</span>
+        ${!key.revoked_at && html`<${Button} label=${t("revoke")} aria-label=${t("revokeKey", { hint: key.hint, user: key.user })} onClick=${() => revoke(key.id)} />`}
       </li>`,
     )}</ul>
     <form class="tabs" onSubmit=${sending("/v1/admin/keys", read, (answer) => setMade(answer.key))}>
-      <input name="user" required aria-label="User" placeholder="User" />
-      <select name="role" aria-label="Role"><option value="user">user</option><option value="admin">admin</option></select>
-      <input name="expires" aria-label="Expires after" placeholder="Expires after (90d; else never)" />
-      <${Button} type="submit" label="Make a key" class="button primary" />
+      <input name="user" required aria-label=${t("user")} placeholder=${t("user")} />
+      <select name="role" aria-label=${t("role")}><option value="user">${roleOf("user")}</option><option value="admin">${roleOf("admin")}</option></select>
+      <input name="expires" aria-label=${t("expires")} placeholder=${t("expiresHint")} />
+      <${Button} type="submit" label=${t("makeKey")} class="button primary" />
     </form>`;
+}
+
+function heldThing({ reason, conversation, user, by, at }) {
+  return t("heldThing", { reason, what: conversation ?? user ?? t("everything"), by, at: moment(at) });
 }
 
 function Audit({ answer: { data, names } }) {
   const who = (actor) => names[actor] ?? actor;
   const rows = data.map((act) => [moment(act.at), who(act.actor), act.action, act.object, jsonOf(act.details, 0)]);
-  return table(["Time", "Who", "Did", "With", "Details"], rows, "Nothing is on record.");
+  return table(["time", "who", "did", "with", "details"], rows, t("nothingOnRecord"));
 }

@@ -14,6 +14,7 @@ import { Button, Copy, Siblings } from "./actions.js";
 import { Approval } from "./approval.js";
 import { IconButton } from "./icon.js";
 import { useSeconds } from "./status.js";
+import { t } from "../language.js";
 
 // A group is drawn again only when a message of it changed: a long conversation costs nothing while an answer streams.
 export class Answer extends Component {
@@ -38,7 +39,7 @@ export class Answer extends Component {
     const isOver = !turnState && !draft;
     const wasStopped = conversation.stopped.value.has(messages[0]?.turn);
     const { shown, sources } = placed(messages);
-    const name = html`<span class="visually-hidden">${isOver ? "Answer" : "Answer, being written"}</span>`;
+    const name = html`<span class="visually-hidden">${isOver ? t("answer") : t("answerGrowing")}</span>`;
     return html`<article class="answer" data-seq=${last?.seq ?? messages[0]?.seq} data-role="assistant" tabindex="-1"
       data-state=${turnState ?? "done"} aria-label=${nameOf(assistantNamed(conversation.about.value?.assistant))}>
       ${name}
@@ -51,7 +52,7 @@ export class Answer extends Component {
       ${isOver && html`<${Blocks} blocks=${sources} />`}
       ${isThinking(turnState, draft, spoken, results) && html`<p class="thinking" aria-hidden="true"><i /><i /><i /></p>`}
       ${turnState === "running" && html`<${Retrying} conversation=${conversation} />`}
-      ${isOver && wasStopped && html`<p class="cut-off quiet" data-testid="stopped">You stopped this. What was written is kept.</p>`}
+      ${isOver && wasStopped && html`<p class="cut-off quiet" data-testid="stopped">${t("youStopped")}</p>`}
       ${isOver && last && html`<${Cut} conversation=${conversation} message=${last} />`}
       ${isOver && last && html`<${Footer} conversation=${conversation} messages=${messages} last=${last} />`}
     </article>`;
@@ -104,7 +105,7 @@ function Spoken({ conversation, message, results, turnState, shown }) {
   return html`
     <${Thoughts} conversation=${conversation} message=${message} />
     ${(message.content || message.isDraft) && html`<${Text} conversation=${conversation} message=${message} />`}
-    ${isCutOff && !wasStopped && html`<p class="cut-off" data-testid="interrupted">Interrupted here. What was written is kept.</p>`}
+    ${isCutOff && !wasStopped && html`<p class="cut-off" data-testid="interrupted">${t("interruptedHere")}</p>`}
     ${(message.tool_calls ?? []).map(
       (call) =>
         html`<${Call} key=${call.id} conversation=${conversation} call=${call}
@@ -113,18 +114,17 @@ function Spoken({ conversation, message, results, turnState, shown }) {
     <${Blocks} blocks=${shown.get(message.id)} />`;
 }
 
-const CONTINUE = "Continue where your answer was cut off.";
 const STOPPED = { content: "", duration_ms: null, error: "refused" };
-const UNFINISHED = { content: "", duration_ms: null, error: "The turn ended before there was a result." };
+const unfinished = () => ({ content: "", duration_ms: null, error: t("noResultError") });
 
 function Call({ conversation, call, result, turnState, wasStopped }) {
   if (result || turnState === "running") return html`<${ToolCard} call=${call} result=${resultOf(result)} />`;
-  if (!turnState && wasStopped) return html`<${ToolCard} call=${call} result=${STOPPED} note="stopped by you" />`;
-  if (!turnState) return html`<${ToolCard} call=${call} result=${UNFINISHED} note="no result" />`;
+  if (!turnState && wasStopped) return html`<${ToolCard} call=${call} result=${STOPPED} note=${t("stoppedByYou")} />`;
+  if (!turnState) return html`<${ToolCard} call=${call} result=${unfinished()} note=${t("noResult")} />`;
   // Where one call of an answer needs a person, the others wait for that decision.
   const isAsked = conversation.waiting.value.includes(call.id) || call.id in conversation.approvals.value;
-  if (!isAsked) return html`<${ToolCard} call=${call} result=${null} note="waits for the others" />`;
-  return html`<${ToolCard} call=${call} result=${null} note="waits for you">
+  if (!isAsked) return html`<${ToolCard} call=${call} result=${null} note=${t("waitsForOthers")} />`;
+  return html`<${ToolCard} call=${call} result=${null} note=${t("waitsForYou")}>
     <${Approval} conversation=${conversation} call=${call} />
   <//>`;
 }
@@ -154,11 +154,11 @@ function Cut({ conversation, message }) {
   const ending = (message.tool_trace ?? []).find((item) => isRecord(item) && item.kind === "ending");
   if (!ending) return null;
   if (ending.reason !== "length") {
-    return html`<p class="cut-off" data-testid="ending">The provider's filter ended this answer (${textOf(ending.word)}).</p>`;
+    return html`<p class="cut-off" data-testid="ending">${t("filterEnded", { word: textOf(ending.word) })}</p>`;
   }
   const isNewest = conversation.messages.value.at(-1)?.seq === message.seq && conversation.after.value === null;
-  return html`<p class="cut-off" data-testid="ending">This answer was cut: it reached the longest that the model gives.
-    ${isNewest && html` <${Button} label="Continue" onClick=${() => conversation.send(CONTINUE)} />`}</p>`;
+  return html`<p class="cut-off" data-testid="ending">${t("answerCut")}
+    ${isNewest && html` <${Button} label=${t("continue")} onClick=${() => conversation.send(t("continueRequest"))} />`}</p>`;
 }
 
 // The provider failed, and is asked again after a pause.
@@ -166,9 +166,9 @@ function Retrying({ conversation }) {
   const retry = conversation.retry.value;
   const seconds = useSeconds(retry?.until);
   if (!retry) return null;
-  const why =
-    retry.code === "model_rate_limited" ? "The model's provider asks to slow down." : "The model's provider failed.";
-  return html`<p class="cut-off" data-testid="retrying">${why} Asking again in ${seconds} s: attempt ${retry.attempt} of ${retry.attempts}.</p>`;
+  const { code, attempt, attempts } = retry;
+  const why = code === "model_rate_limited" ? t("slowDown") : t("providerFailed");
+  return html`<p class="cut-off" data-testid="retrying">${t("askingAgain", { why, seconds, attempt, attempts })}</p>`;
 }
 
 function Footer({ conversation, messages, last }) {
@@ -177,7 +177,7 @@ function Footer({ conversation, messages, last }) {
   return html`<footer class="actions">
     <${Siblings} conversation=${conversation} message=${messages[0]} />
     <${Copy} text=${text.filter(Boolean).join("\n\n")} />
-    <${IconButton} name="again" label="Regenerate: makes a branch" data-action="again"
+    <${IconButton} name="again" label=${t("regenerateHint")} data-action="again"
       onClick=${() => conversation.regenerate(last)} />
     <span class="by">${by(conversation, last)}</span>
     <${RewrittenQuery} trace=${trace} />
@@ -188,5 +188,5 @@ function Footer({ conversation, messages, last }) {
 // Who answered, and with which model.
 function by(conversation, { model }) {
   const who = assistants.value.length > 1 && nameOf(assistantNamed(conversation.about.value?.assistant));
-  return [who, model, model === "demo" && "scripted"].filter(Boolean).join(" · ");
+  return [who, model, model === "demo" && t("scripted")].filter(Boolean).join(" · ");
 }

@@ -2,24 +2,25 @@
 
 import { html, useState } from "../preact.js";
 import { Button } from "./actions.js";
+import { rich, t } from "../language.js";
 
 export function Approval({ conversation, call }) {
   const [reason, setReason] = useState("");
   const [isSent, setSent] = useState(false);
   const decided = conversation.approvals.value[call.id];
-  if (decided !== undefined) return html`<p class="approval muted">${decided ? "Allowed." : "Refused."}</p>`;
+  if (decided !== undefined) return html`<p class="approval muted">${decided ? t("allowed") : t("refused")}</p>`;
   const decide = async (approved) => {
     setSent(true);
     await conversation.approve(call, approved, approved ? "" : reason);
     setSent(false);
   };
-  return html`<div class="approval" role="group" aria-label=${`Allow ${call.name}?`} data-testid="approval">
-    <p><strong>${call.name}</strong> runs only if you allow it.</p>
-    <input dir="auto" placeholder="Reason, if you refuse (optional)" aria-label="Reason" value=${reason}
+  return html`<div class="approval" role="group" aria-label=${t("allowQuestion", { tool: call.name })} data-testid="approval">
+    <p>${rich("runsOnlyIf", { tool: html`<strong>${call.name}</strong>` })}</p>
+    <input dir="auto" placeholder=${t("refuseReason")} aria-label=${t("reason")} value=${reason}
       onInput=${(event) => setReason(event.currentTarget.value)} />
     <div>
-      <${Button} label="Refuse" disabled=${isSent} onClick=${() => decide(false)} />
-      <${Button} label="Allow" class="button primary" disabled=${isSent} onClick=${() => decide(true)} />
+      <${Button} label=${t("refuse")} disabled=${isSent} onClick=${() => decide(false)} />
+      <${Button} label=${t("allow")} class="button primary" disabled=${isSent} onClick=${() => decide(true)} />
     </div>
   </div>`;
 }

@@ -5,6 +5,7 @@ import { html, useEffect, useState } from "../preact.js";
 import { TreeView } from "../render/tree.js";
 import { dialog } from "../views.js";
 import { Dialog } from "./dialog.js";
+import { t } from "../language.js";
 
 export function Branches({ conversation }) {
   const [tree, setTree] = useState(null);
@@ -17,8 +18,8 @@ export function Branches({ conversation }) {
     close();
     conversation.look(typeof branch === "object" ? branch.head : branch);
   };
-  return html`<${Dialog} title="Branches" onClose=${close} class="wide" testid="tree">
-    <p class="muted">Editing a message or answering again makes a branch. Looking at one changes nothing.</p>
+  return html`<${Dialog} title=${t("branches")} onClose=${close} class="wide" testid="tree">
+    <p class="muted">${t("branchesHelp")}</p>
     ${problem && html`<p class="danger">${problem}</p>`}
     ${tree && html`<${TreeView} tree=${tree} onChoose=${choose} />`}
   <//>`;

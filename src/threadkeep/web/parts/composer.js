@@ -3,6 +3,7 @@
 import { draftOf, keepDraft } from "../drafts.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../preact.js";
 import { Icon } from "./icon.js";
+import { t } from "../language.js";
 
 const LONG = 20_000; // characters of a paragraph
 
@@ -52,11 +53,11 @@ export function Composer({ name, onSend, onStop = null, placeholder, hint }) {
   };
   return html`<div class="composer-box">
     <form class="composer" onSubmit=${send}>
-      <label class="visually-hidden" for="composer">Message</label>
+      <label class="visually-hidden" for="composer">${t("message")}</label>
       <textarea id="composer" ref=${field} rows="1" dir="auto" placeholder=${placeholder} onInput=${onInput} onPaste=${pasteLong}
         onKeyDown=${(event) => isSending(event) && send(event)} enterkeyhint="enter" data-testid="composer" />
-      ${onStop && html`<${Round} name="stop" type="button" label="Stop the answer" by="Esc" onClick=${onStop} />`}
-      ${(!onStop || !isEmpty) && html`<${Round} name="send" type="submit" label="Send" by="Enter" disabled=${isEmpty} />`}
+      ${onStop && html`<${Round} name="stop" type="button" label=${t("stopAnswer")} by="Esc" onClick=${onStop} />`}
+      ${(!onStop || !isEmpty) && html`<${Round} name="send" type="submit" label=${t("send")} by="Enter" disabled=${isEmpty} />`}
     </form>
     ${hint !== undefined && html`<p class="hint muted">${hint}</p>`}
   </div>`;

@@ -9,10 +9,12 @@ import { forget, me, signOut } from "../session.js";
 import { dialog } from "../views.js";
 import { Button } from "./actions.js";
 import { Dialog } from "./dialog.js";
+import { t } from "../language.js";
 
+/** @type {[string, TextKey][]} */
 const FORMATS = [
-  ["jsonl", "Everything, as JSON Lines: it can be imported again"],
-  ["zip", "A ZIP file with one document for each conversation"],
+  ["jsonl", "exportJsonLines"],
+  ["zip", "exportZip"],
 ];
 
 export function YourData() {
@@ -21,10 +23,10 @@ export function YourData() {
     const field = event.currentTarget;
     const file = field.files[0];
     field.value = ""; // at once: the same file chosen again would be no change
-    setTold("Importing …");
+    setTold(t("importing"));
     try {
       const report = await call("POST", "/v1/import", { file });
-      const text = `Imported: ${report.added} new, ${report.unchanged} known, ${report.failed} not readable.`;
+      const text = t("imported", report);
       setTold([text, ...report.problems.map((problem) => problem.detail)].join(" "));
       announce(text);
       await reload();
@@ -33,15 +35,15 @@ export function YourData() {
       complain(error);
     }
   };
-  return html`<${Dialog} title="Your data" onClose=${() => (dialog.value = null)} testid="your-data">
-    <h3>Export</h3>
+  return html`<${Dialog} title=${t("yourData")} onClose=${() => (dialog.value = null)} testid="your-data">
+    <h3>${t("export")}</h3>
     <ul class="choices">${FORMATS.map(
       ([format, label]) =>
-        html`<li key=${format}><a class="choice" href=${`${ROOT}/v1/export?format=${format}`} download>${label}</a></li>`,
+        html`<li key=${format}><a class="choice" href=${`${ROOT}/v1/export?format=${format}`} download>${t(label)}</a></li>`,
     )}</ul>
-    <h3><label for="import">Import</label></h3>
+    <h3><label for="import">${t("import")}</label></h3>
     <input id="import" type="file" onChange=${take} aria-describedby="import-help" />
-    <p class="muted" id="import-help">A file of Threadkeep, ChatGPT, Claude, LibreChat or another program that is known here. What is there already is not doubled.</p>
+    <p class="muted" id="import-help">${t("importHelp")}</p>
     ${told && html`<p role="status" data-testid="imported">${told}</p>`}
     <${DeleteEverything} />
   <//>`;
@@ -55,25 +57,24 @@ function DeleteEverything() {
     setStep("working");
     try {
       setReceipt(await call("DELETE", `/v1/users/${encodeURIComponent(me.value?.user ?? "")}`));
-      announce("Everything was deleted.");
+      announce(t("everythingDeletedNow"));
     } catch (error) {
       setStep("");
       complain(error);
     }
   };
   if (receipt)
-    return html`<h3>Everything was deleted</h3>
-      <p>Keep this receipt if you want to prove it. It holds nothing that you wrote.</p>
+    return html`<h3>${t("everythingDeleted")}</h3>
+      <p>${t("keepReceipt")}</p>
       <pre tabindex="0" data-testid="receipt">${JSON.stringify(receipt, null, 2)}</pre>
-      <p><${Button} label="Close and leave" onClick=${() => signOut().catch(forget)} /></p>`;
-  return html`<h3>Delete everything</h3>
-    <p class="muted">All your conversations, those in the archive and those deleted lately too, your keys and this sign-in.
-      Nobody can bring them back. Backups that others keep of this server are not reached.</p>
+      <p><${Button} label=${t("closeAndLeave")} onClick=${() => signOut().catch(forget)} /></p>`;
+  return html`<h3>${t("deleteEverything")}</h3>
+    <p class="muted">${t("deleteEverythingHelp")}</p>
     ${
       step === ""
-        ? html`<p><${Button} label="Delete everything …" class="button danger" onClick=${() => setStep("asked")} /></p>`
-        : html`<p role="alert">Delete all of it, for good?</p>
-          <p><${Button} label="Yes, delete everything" class="button danger" disabled=${step === "working"} onClick=${erase} />
-          <${Button} label="Keep it" disabled=${step === "working"} onClick=${() => setStep("")} /></p>`
+        ? html`<p><${Button} label=${t("deleteEverythingButton")} class="button danger" onClick=${() => setStep("asked")} /></p>`
+        : html`<p role="alert">${t("deleteForGood")}</p>
+          <p><${Button} label=${t("yesDelete")} class="button danger" disabled=${step === "working"} onClick=${erase} />
+          <${Button} label=${t("keepIt")} disabled=${step === "working"} onClick=${() => setStep("")} /></p>`
     }`;
 }

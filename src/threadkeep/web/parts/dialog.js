@@ -2,6 +2,7 @@
 
 import { html, useId, useLayoutEffect, useRef } from "../preact.js";
 import { IconButton } from "./icon.js";
+import { t } from "../language.js";
 
 export function Dialog({ title, onClose, children, class: kind = "", testid }) {
   /** @type {{ current: HTMLDialogElement }} */
@@ -20,7 +21,7 @@ export function Dialog({ title, onClose, children, class: kind = "", testid }) {
   return html`<dialog ref=${box} class=${`dialog ${kind}`} aria-labelledby=${id} data-testid=${testid}
     onClose=${onClose} onClick=${onClick}>
     <div class="dialog-sheet">
-      <div class="dialog-head"><h2 id=${id}>${title}</h2><${IconButton} name="close" label="Close" onClick=${onClose} /></div>
+      <div class="dialog-head"><h2 id=${id}>${title}</h2><${IconButton} name="close" label=${t("close")} onClick=${onClose} /></div>
       ${children}
     </div>
   </dialog>`;

@@ -7,6 +7,7 @@ import { assistant, begin, dialog, wishes } from "../views.js";
 import { Composer } from "./composer.js";
 import { Icon } from "./icon.js";
 import { TrialCard } from "./trial.js";
+import { rich, t } from "../language.js";
 
 export function FirstScreen() {
   const all = assistants.value;
@@ -14,17 +15,17 @@ export function FirstScreen() {
   const model = modelOf(wishes.value, chosen);
   return html`<main class="first" id="main">
     <div class="column">
-      <h1>What would you like to talk about?</h1>
-      <p class="muted lead">Every word is stored before you see it. Reload, close the lid, come back: it is there.</p>
+      <h1>${t("firstTitle")}</h1>
+      <p class="muted lead">${t("firstLead")}</p>
       <${Composer} name=${null} onSend=${(text) => begin(text, chosen?.name)}
-        placeholder=${chosen && all.length > 1 ? `Ask ${nameOf(chosen)} …` : "Write a message …"}
-        hint=${isAway.value ? "The server cannot be reached. What you write is kept in this browser and sent once." : undefined} />
+        placeholder=${chosen && all.length > 1 ? t("askAssistant", { name: nameOf(chosen) }) : t("writeMessage")}
+        hint=${isAway.value ? `${t("unreachable")} ${t("keptAndSent")}` : undefined} />
       <p class="answers" data-testid="answers">
         ${model && html`<${Answers} model=${model} /> `}
-        <button type="button" class="link" data-testid="open-settings" onClick=${() => (dialog.value = "settings")}>Settings</button>
-        ${wishes.value.system && html` <span class="badge" title=${wishes.value.system}>with instructions</span>`}
+        <button type="button" class="link" data-testid="open-settings" onClick=${() => (dialog.value = "settings")}>${t("settings")}</button>
+        ${wishes.value.system && html` <span class="badge" title=${wishes.value.system}>${t("withInstructions")}</span>`}
       </p>
-      <div class="cards" role="group" aria-label="Assistants">
+      <div class="cards" role="group" aria-label=${t("assistants")}>
         <${TrialCard} />
         ${all.map((one) => html`<${Card} key=${one.name} about=${one} isChosen=${all.length > 1 && one === chosen} />`)}
       </div>
@@ -33,11 +34,10 @@ export function FirstScreen() {
 }
 
 function Answers({ model }) {
-  if (!isScripted(model)) return html`<span class="muted">Answered by <strong>${model}</strong></span>`;
+  if (!isScripted(model))
+    return html`<span class="muted">${rich("answeredBy", { model: html`<strong>${model}</strong>` })}</span>`;
   const { reason, missing } = models.value.default ?? {};
-  return html`<span class="badge">demo</span> <span class="muted" title=${reason ?? ""}>Answers are scripted: ${
-    missing ?? "no language model is connected"
-  }.</span>`;
+  return html`<span class="badge">${t("demo")}</span> <span class="muted" title=${reason ?? ""}>${t("answersScripted", { why: missing ?? t("noModel") })}</span>`;
 }
 
 function Card({ about, isChosen }) {

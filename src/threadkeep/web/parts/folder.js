@@ -5,6 +5,7 @@ import { html, useState } from "../preact.js";
 import { filed } from "../views.js";
 import { Button } from "./actions.js";
 import { Dialog } from "./dialog.js";
+import { t } from "../language.js";
 
 export function FolderChoice({ about }) {
   const [name, setName] = useState(filing.value[about.id]?.folder ?? "");
@@ -19,7 +20,7 @@ export function FolderChoice({ about }) {
     event.preventDefault();
     put(name.trim());
   };
-  return html`<${Dialog} title="Move to a folder" onClose=${close} testid="folder-dialog">
+  return html`<${Dialog} title=${t("moveToFolder")} onClose=${close} testid="folder-dialog">
     <ul class="choices">
       ${known.map(
         (folder) =>
@@ -28,10 +29,10 @@ export function FolderChoice({ about }) {
       )}
     </ul>
     <form class="row" onSubmit=${submit}>
-      <input aria-label="Name of the folder" placeholder="A new folder" dir="auto" maxlength="80" value=${name}
+      <input aria-label=${t("folderName")} placeholder=${t("newFolder")} dir="auto" maxlength="80" value=${name}
         onInput=${(event) => setName(event.currentTarget.value)} />
-      <${Button} type="submit" label="Move" class="button primary" disabled=${!name.trim()} />
+      <${Button} type="submit" label=${t("move")} class="button primary" disabled=${!name.trim()} />
     </form>
-    ${now && html`<${Button} label="Take out of its folder" onClick=${() => put("")} />`}
+    ${now && html`<${Button} label=${t("takeOut")} onClick=${() => put("")} />`}
   <//>`;
 }

@@ -11,32 +11,33 @@ import { Icon, IconButton } from "./icon.js";
 import { Menu } from "./menu.js";
 import { Status } from "./status.js";
 import { Title } from "./title.js";
+import { t } from "../language.js";
 
 export function Header({ conversation }) {
   const about = conversation?.about.value;
   return html`<header class="top">
-    <${IconButton} name="menu" label="Open the list" class="only-narrow" aria-expanded=${isSidebarOpen.value}
+    <${IconButton} name="menu" label=${t("openList")} class="only-narrow" aria-expanded=${isSidebarOpen.value}
       onClick=${() => (isSidebarOpen.value = true)} />
     ${about ? html`<${Title} conversation=${conversation} />` : html`<span class="title" />`}
     ${about && assistants.value.length > 1 && html`<span class="assistant muted" data-testid="assistant">${nameOf(assistantNamed(about.assistant))}</span>`}
     ${conversation && conversation.phase.value !== "gone" && html`<${Status} conversation=${conversation} />`}
     ${conversation?.readers.value > 1 && html`<${Presence} readers=${conversation.readers.value} />`}
     ${about && html`<${Model} about=${about} />`}
-    ${about && html`<${IconButton} name="tree" label="Branches" data-testid="branches" onClick=${() => (dialog.value = "tree")} />`}
-    ${about && html`<${Menu} label="More" action="more" items=${itemsFor(conversation, about)} />`}
-    <${IconButton} name="plus" label="New conversation" class="only-narrow" onClick=${() => beginAnew()} />
+    ${about && html`<${IconButton} name="tree" label=${t("branches")} data-testid="branches" onClick=${() => (dialog.value = "tree")} />`}
+    ${about && html`<${Menu} label=${t("more")} action="more" items=${itemsFor(conversation, about)} />`}
+    <${IconButton} name="plus" label=${t("newConversation")} class="only-narrow" onClick=${() => beginAnew()} />
   </header>`;
 }
 
 function Model({ about }) {
   const name = modelOf(about, assistantNamed(about.assistant));
-  const text = isScripted(name) ? "demo · scripted" : name;
-  return html`<button type="button" class="model" title=${`${text}: the model that answers; settings`} data-testid="model"
+  const text = isScripted(name) ? t("demoScripted") : name;
+  return html`<button type="button" class="model" title=${t("modelHint", { model: text })} data-testid="model"
     onClick=${() => (dialog.value = "settings")}>${text}</button>`;
 }
 
 function Presence({ readers }) {
-  const text = `Open in ${readers} places`;
+  const text = t("openInPlaces", { n: readers });
   return html`<span class="presence" role="img" aria-label=${text} title=${text} data-testid="presence">
     <${Icon} name="people" />${readers}
   </span>`;
@@ -46,28 +47,28 @@ function itemsFor(conversation, about) {
   const file = (format) =>
     ROOT + conversationPath(conversation.id, "/export", { format, head: conversation.branch.value || null });
   return [
-    { label: "Settings", icon: "sliders", run: () => (dialog.value = "settings") },
+    { label: t("settings"), icon: "sliders", run: () => (dialog.value = "settings") },
     null,
-    { label: "Copy as Markdown", icon: "copy", run: () => copyMarkdown(conversation) },
-    { label: "Copy as curl", icon: "copy", run: () => copyCurl(conversation) },
-    { label: "Copy as Python", icon: "copy", run: () => copyPython(conversation) },
+    { label: t("copyMarkdown"), icon: "copy", run: () => copyMarkdown(conversation) },
+    { label: t("copyCurl"), icon: "copy", run: () => copyCurl(conversation) },
+    { label: t("copyPython"), icon: "copy", run: () => copyPython(conversation) },
     null,
-    { label: "Print", icon: "down", run: () => printAll(conversation) },
-    { label: "Export Markdown", icon: "down", href: file("markdown") },
+    { label: t("print"), icon: "down", run: () => printAll(conversation) },
+    { label: t("exportMarkdown"), icon: "down", href: file("markdown") },
     {
-      label: "Export JSON",
+      label: t("exportJson"),
       icon: "down",
       href: ROOT + conversationPath(conversation.id, "/export", { format: "json" }),
     },
-    { label: "Export HTML", icon: "down", href: file("html") },
+    { label: t("exportHtml"), icon: "down", href: file("html") },
     null,
     {
-      label: about.archived ? "Restore from archive" : "Archive",
+      label: about.archived ? t("restore") : t("archive"),
       icon: "archive",
       run: () => conversation.change({ archived: !about.archived }),
     },
     {
-      label: "Delete",
+      label: t("delete"),
       icon: "bin",
       kind: "danger",
       run: async () => (await remove(about)) && go(null),

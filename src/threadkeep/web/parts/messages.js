@@ -10,6 +10,7 @@ import { Answer } from "./answer.js";
 import { Icon } from "./icon.js";
 import { Pending, pendingOf } from "./pending.js";
 import { Said } from "./said.js";
+import { problemText, t } from "../language.js";
 
 export function Messages({ conversation }) {
   const box = useRef(null);
@@ -27,12 +28,12 @@ export function Messages({ conversation }) {
     scrolling.current?.toEnd();
   };
   return html`<div class="messages">
-    <div class="scroll" ref=${box} tabindex="0" role="log" aria-live="off" aria-label="Messages" data-testid="messages">
+    <div class="scroll" ref=${box} tabindex="0" role="log" aria-live="off" aria-label=${t("messages")} data-testid="messages">
       <div class="column"><${List} conversation=${conversation} onDrawn=${drawn} onSend=${toEnd} /></div>
     </div>
     ${
       isAway &&
-      html`<button type="button" class="to-end" aria-label="Go to the newest message" title="Go to the newest message"
+      html`<button type="button" class="to-end" aria-label=${t("toNewest")} title=${t("toNewest")}
       onClick=${toEnd}><${Icon} name="down" /></button>`
     }
   </div>`;
@@ -56,11 +57,11 @@ function List({ conversation, onDrawn, onSend }) {
     if (count) onSend();
   }, [count]);
   return html`
-    ${before.value && html`<p class="more muted">Older messages are loading …</p>`}
+    ${before.value && html`<p class="more muted">${t("olderLoading")}</p>`}
     ${groups.map((group) => drawnGroup(group, conversation, isHere ? turn : null, writing.value))}
     <${Ending} conversation=${conversation} messages=${messages} hasPending=${count > 0} />
     ${after.value === null && pending.map((entry) => html`<${Pending} key=${entry.key} conversation=${conversation} entry=${entry} />`)}
-    ${after.value !== null && html`<p class="more muted">Newer messages are loading …</p>`}`;
+    ${after.value !== null && html`<p class="more muted">${t("newerLoading")}</p>`}`;
 }
 
 // Adds a group for a turn that has not said anything yet.
@@ -85,12 +86,12 @@ function Ending({ conversation, messages, hasPending }) {
   const failure = conversation.failure.value;
   const last = messages.at(-1);
   if (conversation.isBusy.value || hasPending || conversation.after.value !== null || !last) return null;
-  const again = html`<${Button} icon="again" label="Regenerate" onClick=${() => conversation.regenerate(last)} />`;
+  const again = html`<${Button} icon="again" label=${t("regenerate")} onClick=${() => conversation.regenerate(last)} />`;
   if (failure) {
-    return html`<div class="failure" role="group" aria-label="The answer failed" data-testid="failure">
-      <p><${Icon} name="warn" /> <strong>The answer failed.</strong> ${failure.detail}</p>${again}
+    return html`<div class="failure" role="group" aria-label=${t("answerFailed")} data-testid="failure">
+      <p><${Icon} name="warn" /> <strong>${t("answerFailedNow")}</strong> ${problemText(failure)}</p>${again}
     </div>`;
   }
   if (last.role !== "user" || conversation.cut.value !== null) return null;
-  return html`<div class="failure quiet"><p>${conversation.stopped.value.has(last.turn) ? "You stopped this before there was an answer." : "This question has no answer."}</p>${again}</div>`;
+  return html`<div class="failure quiet"><p>${conversation.stopped.value.has(last.turn) ? t("stoppedBefore") : t("noAnswer")}</p>${again}</div>`;
 }

@@ -6,6 +6,7 @@ import { draftOf, keepDraft } from "../drafts.js";
 import { Button } from "./actions.js";
 import { Icon } from "./icon.js";
 import { Bubble } from "./said.js";
+import { t } from "../language.js";
 
 // What waits in a conversation, in order: { key, content, label, item }.
 export function pendingOf(conversation) {
@@ -31,7 +32,7 @@ export function pendingOf(conversation) {
 
 export function Pending({ conversation, entry }) {
   const { content, state, item } = entry;
-  return html`<article class="said pending" data-state=${state} data-testid="pending" aria-label="You, not stored yet">
+  return html`<article class="said pending" data-state=${state} data-testid="pending" aria-label=${t("notStoredYet")}>
     <${Bubble} text=${content} />
     <footer>${stateOf(state, item)}${state === "queued" && html`<${Queued} conversation=${conversation} entry=${entry} />`}</footer>
     ${state === "stale" && html`<${Stale} conversation=${conversation} item=${item} />`}
@@ -40,14 +41,13 @@ export function Pending({ conversation, entry }) {
 }
 
 function stateOf(state, item) {
-  if (state === "queued")
-    return html`<p><${Icon} name="clock" />Queued: it is asked when the present answer is complete.</p>`;
+  if (state === "queued") return html`<p><${Icon} name="clock" />${t("queuedHelp")}</p>`;
   if (state === "waiting" && outbox.trouble.value) {
-    return html`<p><${Icon} name="clock" />Waits in this browser. It is sent once, as soon as it can be.</p>
-      <button type="button" class="link" onClick=${outbox.hurry}>Try now</button>
-      <button type="button" class="link" onClick=${() => outbox.discard(item)}>Discard</button>`;
+    return html`<p><${Icon} name="clock" />${t("waitsHere")}</p>
+      <button type="button" class="link" onClick=${outbox.hurry}>${t("tryNow")}</button>
+      <button type="button" class="link" onClick=${() => outbox.discard(item)}>${t("discard")}</button>`;
   }
-  return state === "waiting" ? "Sending …" : null;
+  return state === "waiting" ? t("sending") : null;
 }
 
 // What can be done with a message before it is asked.
@@ -56,9 +56,9 @@ function Queued({ conversation, entry: { turn, content, at } }) {
     if (await conversation.withdraw(turn)) rewriteAs(conversation, content);
   };
   return html`
-    ${at > 0 && html`<button type="button" class="link" onClick=${() => conversation.moveUp(turn)}>Move up</button>`}
-    <button type="button" class="link" onClick=${edit}>Edit</button>
-    <button type="button" class="link" onClick=${() => conversation.withdraw(turn)}>Withdraw</button>`;
+    ${at > 0 && html`<button type="button" class="link" onClick=${() => conversation.moveUp(turn)}>${t("moveUp")}</button>`}
+    <button type="button" class="link" onClick=${edit}>${t("edit")}</button>
+    <button type="button" class="link" onClick=${() => conversation.withdraw(turn)}>${t("withdraw")}</button>`;
 }
 
 // Puts a text back into the field, behind what is being written there.
@@ -75,12 +75,12 @@ function Stale({ conversation, item }) {
     outbox.release(item, { expected_head: undefined, parent: undefined });
   };
   const branch = () => conversation.branchOff(item);
-  return html`<div class="ask" role="group" aria-label="The conversation has moved on" data-testid="stale">
-    <p><strong>This conversation has moved on</strong> in another tab or on another device. Your message is not sent yet.</p>
+  return html`<div class="ask" role="group" aria-label=${t("hasMovedOn")} data-testid="stale">
+    <p><strong>${t("movedOnHere")}</strong> ${t("movedOnRest")}</p>
     <div>
-      <${Button} label="Continue at the end" class="button primary" onClick=${atEnd} />
-      <${Button} label="Branch here" onClick=${branch} />
-      <${Button} label="Discard" onClick=${() => outbox.discard(item)} />
+      <${Button} label=${t("continueAtEnd")} class="button primary" onClick=${atEnd} />
+      <${Button} label=${t("branchHere")} onClick=${branch} />
+      <${Button} label=${t("discard")} onClick=${() => outbox.discard(item)} />
     </div>
   </div>`;
 }
@@ -91,12 +91,12 @@ function Refused({ conversation, item }) {
     conversation.uncut();
     rewriteAs(conversation, item.content);
   };
-  return html`<div class="ask" role="group" aria-label="Not sent" data-testid="refused">
-    <p><strong>Not sent.</strong> ${item.problem}</p>
+  return html`<div class="ask" role="group" aria-label=${t("notSent")} data-testid="refused">
+    <p><strong>${t("notSentNow")}</strong> ${item.problem}</p>
     <div>
-      <${Button} label="Change it" class="button primary" onClick=${rewrite} />
-      <${Button} label="Try again" onClick=${() => outbox.release(item)} />
-      <${Button} label="Discard" onClick=${() => {
+      <${Button} label=${t("changeIt")} class="button primary" onClick=${rewrite} />
+      <${Button} label=${t("tryAgain")} onClick=${() => outbox.release(item)} />
+      <${Button} label=${t("discard")} onClick=${() => {
         outbox.discard(item);
         conversation.uncut();
       }} />

@@ -10,11 +10,13 @@ import { filed, isSidebarOpen } from "../views.js";
 import { Menu } from "./menu.js";
 import { titleOf } from "../titles.js";
 import { TitleField } from "./title.js";
+import { t } from "../language.js";
 
+/** @type {Record<string, TextKey>} */
 const MARKS = {
-  running: "An answer is being written",
-  waiting: "Waits for your approval",
-  unread: "Has something that you have not seen",
+  running: "markRunning",
+  waiting: "markWaiting",
+  unread: "markUnread",
 };
 
 export function Row({ about, isOpen, state }) {
@@ -28,19 +30,19 @@ export function Row({ about, isOpen, state }) {
   }
   const isPinned = Boolean(filing.value[about.id]?.pinned);
   const items = [
-    { label: "Rename", icon: "edit", run: () => setEdited(true) },
+    { label: t("rename"), icon: "edit", run: () => setEdited(true) },
     {
-      label: isPinned ? "Unpin" : "Pin",
+      label: isPinned ? t("unpin") : t("pin"),
       icon: "pin",
       run: () => file(about.id, { pinned: !isPinned }),
     },
-    { label: "Move to a folder", icon: "folder", run: () => (filed.value = about) },
+    { label: t("moveToFolder"), icon: "folder", run: () => (filed.value = about) },
     {
-      label: about.archived ? "Restore from archive" : "Archive",
+      label: about.archived ? t("restore") : t("archive"),
       icon: "archive",
       run: () => change(about.id, { archived: !about.archived }),
     },
-    { label: "Delete", icon: "bin", kind: "danger", run: () => leave(about) },
+    { label: t("delete"), icon: "bin", kind: "danger", run: () => leave(about) },
   ];
   const onClick = (event) => {
     isSidebarOpen.value = false;
@@ -55,8 +57,8 @@ export function Row({ about, isOpen, state }) {
       <span id=${id}>${title}</span>
       ${who && html`<small id=${`${id}-who`} class="muted">${who}</small>`}
     </a>
-    ${mark && html`<span class="mark" data-state=${mark} role="img" aria-label=${MARKS[mark]} title=${MARKS[mark]} />`}
-    <${Menu} label=${`More about ${title}`} items=${items} />
+    ${mark && html`<span class="mark" data-state=${mark} role="img" aria-label=${t(MARKS[mark])} title=${t(MARKS[mark])} />`}
+    <${Menu} label=${t("moreAbout", { title })} items=${items} />
   </li>`;
 }
 

@@ -5,15 +5,16 @@ import { Markdown } from "../render/markdown.js";
 import { editing } from "../views.js";
 import { Button, Copy, Siblings } from "./actions.js";
 import { IconButton } from "./icon.js";
+import { t } from "../language.js";
 
 export function Said({ conversation, message }) {
   if (editing.value === message.seq) return html`<${Edit} conversation=${conversation} message=${message} />`;
-  return html`<article class="said" data-seq=${message.seq} data-role="user" tabindex="-1" aria-label="You">
+  return html`<article class="said" data-seq=${message.seq} data-role="user" tabindex="-1" aria-label=${t("you")}>
     <${Bubble} text=${message.content} />
     <footer class="actions">
       <${Siblings} conversation=${conversation} message=${message} />
-      <${Copy} text=${message.content} label="Copy this message" />
-      <${IconButton} name="edit" label="Edit this message: makes a branch" onClick=${() => (editing.value = message.seq)} />
+      <${Copy} text=${message.content} label=${t("copyMessage")} />
+      <${IconButton} name="edit" label=${t("editMessage")} onClick=${() => (editing.value = message.seq)} />
     </footer>
   </article>`;
 }
@@ -29,7 +30,7 @@ export function Bubble({ text }) {
     ${
       isLong &&
       html`<button type="button" class="link unfold" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
-      ${isOpen ? "Show less" : "Show all of it"}</button>`
+      ${isOpen ? t("showLess") : t("showAllOfIt")}</button>`
     }`;
 }
 
@@ -60,11 +61,11 @@ function Edit({ conversation, message }) {
     }
   };
   return html`<article class="said editing" data-seq=${message.seq}>
-    <textarea ref=${field} dir="auto" aria-label="Edit your message" onKeyDown=${onKeyDown} defaultValue=${message.content} />
+    <textarea ref=${field} dir="auto" aria-label=${t("editYours")} onKeyDown=${onKeyDown} defaultValue=${message.content} />
     <div class="edit-buttons">
-      <span class="muted">Sent as a new branch; the old one stays.</span>
-      <${Button} label="Cancel" onClick=${leave} />
-      <${Button} label="Send" class="button primary" onClick=${save} />
+      <span class="muted">${t("sentAsBranch")}</span>
+      <${Button} label=${t("cancel")} onClick=${leave} />
+      <${Button} label=${t("send")} class="button primary" onClick=${save} />
     </div>
   </article>`;
 }

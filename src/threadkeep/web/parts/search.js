@@ -7,6 +7,7 @@ import { html, useEffect, useState } from "../preact.js";
 import { addressOf, onLink } from "../router.js";
 import { titleOf } from "../titles.js";
 import { isSidebarOpen } from "../views.js";
+import { t } from "../language.js";
 
 const PAUSE = 180;
 
@@ -20,10 +21,10 @@ export function Hits({ text }) {
       ending.abort();
     };
   }, [text]);
-  return html`<section aria-label="Found in messages" data-testid="hits">
-    <h2>In messages</h2>
-    ${found.state !== "done" && html`<p class="muted nothing">${found.state === "searching" ? "Searching …" : found.state}</p>`}
-    ${found.state === "done" && !found.hits.length && html`<p class="muted nothing">Nothing was found.</p>`}
+  return html`<section aria-label=${t("foundInMessages")} data-testid="hits">
+    <h2>${t("inMessages")}</h2>
+    ${found.state !== "done" && html`<p class="muted nothing">${found.state === "searching" ? t("searching") : found.state}</p>`}
+    ${found.state === "done" && !found.hits.length && html`<p class="muted nothing">${t("nothingFound")}</p>`}
     <ul>${together(found.hits).map((hits) =>
       hits.map(
         (hit, at) =>
@@ -45,13 +46,13 @@ async function search(text, signal, setFound) {
     if (signal.aborted) return;
     const hits = page.data.filter((hit) => hit.kind === "message");
     setFound({ hits, state: "done" });
-    announce(`Found: ${counted(titles.length, "title")}, ${counted(hits.length, "message")}.`);
+    announce(
+      t("found", { titles: t("titles", { n: titles.length }), messages: t("messagesCount", { n: hits.length }) }),
+    );
   } catch (error) {
     if (!signal.aborted) setFound({ hits: [], state: error.message });
   }
 }
-
-const counted = (number, what) => `${number} ${what}${number === 1 ? "" : "s"}`;
 
 // The hits of a conversation stand together, where its best one is.
 function together(hits) {
@@ -60,7 +61,8 @@ function together(hits) {
   return [...groups.values()];
 }
 
-const SPEAKERS = { user: "You: ", tool: "Tool: " };
+/** @type {Record<string, TextKey>} */
+const SPEAKERS = { user: "saidByYou", tool: "saidByTool" };
 
 function Hit({ hit, isFirst }) {
   const onClick = (event) => {
@@ -69,7 +71,7 @@ function Hit({ hit, isFirst }) {
   };
   return html`<li class="hit" data-testid="hit"><a href=${addressOf(hit.conversation, hit.entry)} onClick=${onClick}>
     <strong dir="auto" class=${isFirst ? "" : "visually-hidden"}>${titleOf({ id: hit.conversation, title: hit.title })}</strong>
-    <span dir="auto">${SPEAKERS[hit.role]}${marked(hit)}</span>
+    <span dir="auto">${SPEAKERS[hit.role] && t(SPEAKERS[hit.role])}${marked(hit)}</span>
   </a></li>`;
 }
 

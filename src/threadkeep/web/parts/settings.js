@@ -6,12 +6,14 @@ import { assistantNamed, assistants, isScripted, modelOf, models, nameOf } from 
 import { assistant, dialog, wishes } from "../views.js";
 import { Button } from "./actions.js";
 import { Dialog } from "./dialog.js";
+import { LANGUAGES, chooseLanguage, chosenLanguage, t } from "../language.js";
 
 const MANY = 8; // models, from which on they can be searched
+/** @type {{ name: string, label: TextKey, hint: TextKey, min: number, max: number, step: number }[]} */
 const NUMBERS = [
-  { name: "temperature", label: "Temperature", hint: "how freely words are chosen", min: 0, max: 2, step: 0.1 },
-  { name: "top_p", label: "Top P", hint: "share of the likeliest words", min: 0.01, max: 1, step: 0.01 },
-  { name: "max_tokens", label: "Longest answer", hint: "in tokens", min: 1, max: 10_000_000, step: 1 },
+  { name: "temperature", label: "temperature", hint: "temperatureHint", min: 0, max: 2, step: 0.1 },
+  { name: "top_p", label: "topP", hint: "topPHint", min: 0.01, max: 1, step: 0.01 },
+  { name: "max_tokens", label: "longestAnswer", hint: "inTokens", min: 1, max: 10_000_000, step: 1 },
 ];
 const EFFORTS = ["", "none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
@@ -37,25 +39,37 @@ export function Settings({ conversation }) {
     }
   };
   const answers = now.model || modelOf(null, assistantNamed(now.assistant));
-  const title = about ? "Settings of this conversation" : "Settings of the next conversation";
+  const title = about ? t("settingsHere") : t("settingsNext");
   return html`<${Dialog} title=${title} onClose=${close} class="wide" testid="settings">
     <form class="settings" onSubmit=${save}>
-      <div class="field"><label for="set-assistant">Assistant</label>
+      <div class="field"><label for="set-assistant">${t("assistant")}</label>
         <select id="set-assistant" value=${now.assistant} onChange=${set("assistant")}>
           ${assistants.value.map((one) => html`<option value=${one.name} selected=${one.name === now.assistant}>${nameOf(one)}</option>`)}
         </select>
         <small class="muted">${contextOf(assistantNamed(now.assistant))}</small>
       </div>
       <${ModelList} chosen=${now.model} isNew=${!about} assistant=${assistantNamed(now.assistant)} onChoose=${(model) => setNow({ ...now, model })} />
-      <div class="field"><label for="set-system">Instructions</label>
+      <div class="field"><label for="set-system">${t("instructions")}</label>
         <textarea id="set-system" rows="4" dir="auto" value=${now.system} readonly=${Boolean(about)} onInput=${set("system")}
-          placeholder=${about ? "This conversation has none of its own." : "What the assistant should always keep to"} />
-        ${about && html`<small class="muted">They are given when a conversation begins.</small>`}
+          placeholder=${about ? t("noInstructions") : t("instructionsHint")} />
+        ${about && html`<small class="muted">${t("instructionsHelp")}</small>`}
       </div>
       ${!isScripted(answers) && html`<${Options} options=${now.options} onChange=${(options) => setNow({ ...now, options })} />`}
-      <div class="edit-buttons"><${Button} label="Cancel" onClick=${close} /><${Button} type="submit" label="Save" class="button primary" /></div>
+      <${Language} />
+      <div class="edit-buttons"><${Button} label=${t("cancel")} onClick=${close} /><${Button} type="submit" label=${t("save")} class="button primary" /></div>
     </form>
   <//>`;
+}
+
+// It counts for the whole page, at once.
+function Language() {
+  const option = ([name, label]) => html`<option value=${name} selected=${name === chosenLanguage()}>${label}</option>`;
+  return html`<div class="field"><label for="set-language">${t("language")}</label>
+    <select id="set-language" aria-describedby="language-help" onChange=${(event) => chooseLanguage(event.currentTarget.value)}>
+      ${Object.entries({ "": t("asBrowser"), ...LANGUAGES }).map(option)}
+    </select>
+    <small id="language-help" class="muted">${t("languageHelp")}</small>
+  </div>`;
 }
 
 // What is to be told to the server: only what was changed.
@@ -72,9 +86,9 @@ function changes(about, before, now) {
 
 function contextOf(one) {
   const { window, size } = one?.context ?? {};
-  if (window === "newest") return `The model sees the newest ${size} messages, and what is recalled.`;
-  if (window === "budget") return `The model sees up to ${size} tokens of the conversation, and what is recalled.`;
-  return "The model sees the whole conversation, as far as it fits.";
+  if (window === "newest") return t("seesNewest", { n: size });
+  if (window === "budget") return t("seesTokens", { n: size });
+  return t("seesAll");
 }
 
 // All models that the server offers, by provider.
@@ -91,17 +105,17 @@ function ModelList({ chosen, isNew, assistant: who, onChoose }) {
     html`<label class="radio" key=${name}>
     <input type="radio" name="model" value=${name} checked=${name === chosen} onChange=${() => onChoose(name)} />
     <span>${label}</span>
-    ${isScripted(name) && html` <span class="muted">scripted: plays fixed answers, no language model</span>`}
+    ${isScripted(name) && html` <span class="muted">${t("scriptedHelp")}</span>`}
   </label>`;
   return html`<fieldset>
-    <legend>Model</legend>
+    <legend>${t("model")}</legend>
     ${
       all.length > MANY &&
-      html`<input type="search" placeholder="Search models" aria-label="Search models" value=${text}
+      html`<input type="search" placeholder=${t("searchModels")} aria-label=${t("searchModels")} value=${text}
       onInput=${(event) => setText(event.currentTarget.value)} />`
     }
-    <div class="models" role="group" aria-label="Models" tabindex="-1">
-      ${isNew && !text && option("", `As the assistant has it: ${modelOf(null, who)}`)}
+    <div class="models" role="group" aria-label=${t("models")} tabindex="-1">
+      ${isNew && !text && option("", t("asAssistant", { model: modelOf(null, who) ?? "" }))}
       ${[...groups].map(
         ([provider, names]) =>
           html`<div key=${provider}>
@@ -109,7 +123,7 @@ function ModelList({ chosen, isNew, assistant: who, onChoose }) {
         ${names.map((name) => option(name, provider ? name.slice(provider.length + 1) : name))}
       </div>`,
       )}
-      ${!found.length && html`<p class="muted">There is no such model here.</p>`}
+      ${!found.length && html`<p class="muted">${t("noSuchModel")}</p>`}
     </div>
   </fieldset>`;
 }
@@ -121,20 +135,20 @@ function Options({ options, onChange }) {
     onChange(value === "" ? others : { ...others, [name]: value });
   };
   return html`<fieldset class="options">
-    <legend>How the model answers</legend>
+    <legend>${t("howItAnswers")}</legend>
     ${NUMBERS.map(
       ({ name, label, hint, ...limits }) =>
-        html`<div class="field" key=${name}><label for=${name}>${label}</label>
-      <input id=${name} type="number" ...${limits} value=${options[name] ?? ""} placeholder="default" aria-describedby=${`${name}-hint`}
+        html`<div class="field" key=${name}><label for=${name}>${t(label)}</label>
+      <input id=${name} type="number" ...${limits} value=${options[name] ?? ""} placeholder=${t("default")} aria-describedby=${`${name}-hint`}
         onInput=${({ currentTarget: field }) => field.validity.valid && put(name, field.value && Number(field.value))} />
-      <small id=${`${name}-hint`} class="muted">${hint}</small>
+      <small id=${`${name}-hint`} class="muted">${t(hint)}</small>
     </div>`,
     )}
-    <div class="field"><label for="reasoning_effort">Reasoning</label>
+    <div class="field"><label for="reasoning_effort">${t("reasoning")}</label>
       <select id="reasoning_effort" onChange=${(event) => put("reasoning_effort", event.currentTarget.value)}>
-        ${EFFORTS.map((effort) => html`<option value=${effort} selected=${effort === (options.reasoning_effort ?? "")}>${effort || "default"}</option>`)}
+        ${EFFORTS.map((effort) => html`<option value=${effort} selected=${effort === (options.reasoning_effort ?? "")}>${effort ? t(/** @type {TextKey} */ (`effort_${effort}`)) : t("default")}</option>`)}
       </select>
-      <small class="muted">where the model has it</small>
+      <small class="muted">${t("whereItHas")}</small>
     </div>
   </fieldset>`;
 }

@@ -23,13 +23,14 @@ import { Sidebar } from "./sidebar.js";
 import { SignIn } from "./signin.js";
 import { Toasts } from "./toasts.js";
 import { TrialSteps } from "./trial.js";
+import { t } from "../language.js";
 
 export function Shell() {
   if (needsKey.value) return html`<${SignIn} /><${Toasts} />`;
   if (phase.value !== "ready") return html`<${Starting} />`;
   const conversation = opened.value;
   return html`<div class="shell">
-    ${!route.value.isUnknown && conversation?.phase.value !== "gone" && html`<a class="skip" href="#composer">Skip to the message field</a>`}
+    ${!route.value.isUnknown && conversation?.phase.value !== "gone" && html`<a class="skip" href="#composer">${t("skip")}</a>`}
     <${Sidebar} />
     ${isSidebarOpen.value && html`<div class="veil" onClick=${() => (isSidebarOpen.value = false)} />`}
     <div class="stage">
@@ -52,7 +53,7 @@ function Starting() {
     const timer = setInterval(load, 2000);
     return () => clearInterval(timer);
   }, [phase.value]);
-  const text = phase.value === "away" ? "The server cannot be reached. Trying again …" : "";
+  const text = phase.value === "away" ? t("tryingAgain") : "";
   return html`<main class="starting" id="main">
     <img src=${`${ROOT}/static/icon.svg`} alt="" width="44" height="44" /><p role="status">${text}</p>
   </main>`;
@@ -77,17 +78,16 @@ function Talk({ conversation }) {
     <div class="bottom"><div class="column">
       <${TrialSteps} conversation=${conversation} />
       <${Elsewhere} conversation=${conversation} />
-      <${Composer} name=${conversation.id} onSend=${send} onStop=${onStop} placeholder="Write a message …"
+      <${Composer} name=${conversation.id} onSend=${send} onStop=${onStop} placeholder=${t("writeMessage")}
         hint=${hintFor(conversation)} />
     </div></div>
   </main>`;
 }
 
 function hintFor(conversation) {
-  if (outbox.trouble.value && outbox.waiting.value)
-    return outbox.trouble.value + " What you write is kept in this browser and sent once.";
-  if (conversation.isBusy.value) return "You can go on writing: your message is queued behind the answer.";
-  return matchMedia("(pointer: coarse)").matches ? "" : "Enter sends, Shift+Enter makes a new line.";
+  if (outbox.trouble.value && outbox.waiting.value) return `${outbox.trouble.value} ${t("keptAndSent")}`;
+  if (conversation.isBusy.value) return t("hintQueued");
+  return matchMedia("(pointer: coarse)").matches ? "" : t("hintKeys");
 }
 
 // Says that this is not the branch that goes on: because the person looks elsewhere, or because it moved on.
@@ -95,41 +95,39 @@ function Elsewhere({ conversation }) {
   const { phase: state, isCurrent, hasMoved, cut } = conversation;
   const isAsked = outbox.itemsOf(conversation.id).some((item) => item.state === "stale");
   if (state.value !== "ready" || isCurrent.value || cut.value !== null || isAsked) return null;
-  const text = hasMoved.value
-    ? "This conversation went on elsewhere, in another tab or on another device."
-    : "You are looking at another branch. What you write continues this one.";
-  return html`<div class="elsewhere" role="group" aria-label="Another branch" data-testid="elsewhere" data-moved=${hasMoved.value}>
+  const text = hasMoved.value ? t("movedOn") : t("otherBranch");
+  return html`<div class="elsewhere" role="group" aria-label=${t("anotherBranch")} data-testid="elsewhere" data-moved=${hasMoved.value}>
     <p>${text}</p>
-    <${Button} label="Show the newest" onClick=${() => conversation.look()} />
+    <${Button} label=${t("showNewest")} onClick=${() => conversation.look()} />
     ${
       hasMoved.value
-        ? html`<${Button} label="Stay here" onClick=${() => conversation.stay()} />`
-        : html`<${Button} label="Make this the current one" onClick=${() => conversation.choose()} />`
+        ? html`<${Button} label=${t("stayHere")} onClick=${() => conversation.stay()} />`
+        : html`<${Button} label=${t("makeCurrent")} onClick=${() => conversation.choose()} />`
     }
   </div>`;
 }
 
 function Unknown() {
   return html`<main class="first" id="main"><div class="column gone" data-testid="unknown">
-    <h1>There is no such page.</h1>
-    <p class="muted">The address may be misspelt. Your conversations are in the list at the side.</p>
-    <${Button} label="Begin a conversation" class="button primary" onClick=${() => beginAnew()} />
+    <h1>${t("noSuchPage")}</h1>
+    <p class="muted">${t("noSuchPageHelp")}</p>
+    <${Button} label=${t("beginConversation")} class="button primary" onClick=${() => beginAnew()} />
   </div></main>`;
 }
 
 function Gone({ conversation }) {
   const lost = outbox.itemsOf(conversation.id);
   return html`<main class="first" id="main"><div class="column gone" data-testid="gone">
-    <h1>There is no such conversation.</h1>
-    <p class="muted">It was deleted, or it belongs to somebody else.</p>
+    <h1>${t("noSuchConversation")}</h1>
+    <p class="muted">${t("noSuchConversationHelp")}</p>
     ${lost.map(
       (item) =>
         html`<div class="ask" key=${item.key}><p dir="auto">${item.content}</p>
-      <${Button} label="Send it in a new conversation" onClick=${() => {
+      <${Button} label=${t("sendInNew")} onClick=${() => {
         outbox.discard(item);
         begin(item.content);
       }} />
-      <${Button} label="Discard" onClick=${() => outbox.discard(item)} /></div>`,
+      <${Button} label=${t("discard")} onClick=${() => outbox.discard(item)} /></div>`,
     )}
   </div></main>`;
 }

@@ -12,19 +12,20 @@ import { beginAnew, dialog, filter, isSidebarOpen, query, showsArchived } from "
 import { Icon, IconButton } from "./icon.js";
 import { LocalRow, Row } from "./row.js";
 import { Hits } from "./search.js";
+import { date, day, inOrder, t } from "../language.js";
 
 const DAY = 24 * 3600 * 1000;
 
 export function Sidebar() {
-  return html`<nav class="sidebar" id="sidebar" aria-label="Conversations" data-open=${isSidebarOpen.value}>
+  return html`<nav class="sidebar" id="sidebar" aria-label=${t("conversations")} data-open=${isSidebarOpen.value}>
     <div class="brand">
       <img src=${`${ROOT}/static/icon.svg`} alt="" width="26" height="26" /><span>Threadkeep</span>
-      <${IconButton} name="close" label="Close the list" class="only-narrow" onClick=${() => (isSidebarOpen.value = false)} />
+      <${IconButton} name="close" label=${t("closeList")} class="only-narrow" onClick=${() => (isSidebarOpen.value = false)} />
     </div>
-    <button type="button" class="new" data-testid="new" onClick=${() => beginAnew()}><${Icon} name="plus" /> New conversation</button>
+    <button type="button" class="new" data-testid="new" onClick=${() => beginAnew()}><${Icon} name="plus" /> ${t("newConversation")}</button>
     <label class="search">
-      <${Icon} name="search" /><span class="visually-hidden">Filter and search</span>
-      <input id="search" type="search" placeholder="Search" autocomplete="off" dir="auto" value=${query.value} data-testid="search"
+      <${Icon} name="search" /><span class="visually-hidden">${t("filterAndSearch")}</span>
+      <input id="search" type="search" placeholder=${t("search")} autocomplete="off" dir="auto" value=${query.value} data-testid="search"
         onInput=${(event) => (query.value = event.currentTarget.value)}
         onKeyDown=${(event) => event.key === "Escape" && (query.value = "")} />
     </label>
@@ -34,7 +35,8 @@ export function Sidebar() {
   </nav>`;
 }
 
-const STATUSES = { active: "Active", completed: "Completed", abandoned: "Abandoned" };
+/** @type {Record<string, TextKey>} */
+const STATUSES = { active: "statusActive", completed: "statusCompleted", abandoned: "statusAbandoned" };
 
 function Filter() {
   const choose = (event) => {
@@ -43,10 +45,10 @@ function Filter() {
   };
   const option = ([value, label]) => html`<option value=${value} selected=${filter.value === value}>${label}</option>`;
   const who = assistants.value.length > 1 ? assistants.value : [];
-  return html`<select class="filter" aria-label="Which conversations are listed" data-testid="filter" onChange=${choose}>
-    ${option(["", "All conversations"])}
+  return html`<select class="filter" aria-label=${t("whichListed")} data-testid="filter" onChange=${choose}>
+    ${option(["", t("allConversations")])}
     ${who.map((one) => option([`assistant=${one.name}`, nameOf(one)]))}
-    ${Object.entries(STATUSES).map(([status, label]) => option([`status=${status}`, label]))}
+    ${Object.entries(STATUSES).map(([status, label]) => option([`status=${status}`, t(label)]))}
   </select>`;
 }
 
@@ -61,9 +63,9 @@ function List() {
   return html`
     ${!text && html`<${Unsent} />`}
     ${inGroups(found).map(
-      ([day, items]) =>
-        html`<section key=${day}>
-      <h2>${day}</h2>
+      ([name, items]) =>
+        html`<section key=${name}>
+      <h2>${name}</h2>
       <ul>${items.map(
         (item) =>
           html`<${Row} key=${item.id} about=${item} state=${busy.value[item.id]}
@@ -76,21 +78,21 @@ function List() {
       isLoaded.value &&
       !text &&
       html`<p class="muted nothing">
-      ${showsArchived.value ? "Nothing is archived." : "No conversations yet."}</p>`
+      ${showsArchived.value ? t("nothingArchived") : t("noConversations")}</p>`
     }
     ${text && html`<${Hits} text=${query.value.trim()} />`}
     ${
       next.value &&
       !text &&
       html`<button type="button" class="button wide"
-      onClick=${() => loadMore().catch(complain)}>Show older</button>`
+      onClick=${() => loadMore().catch(complain)}>${t("showOlder")}</button>`
     }
     ${
       !text &&
       (hasArchived || showsArchived.value) &&
       html`<button type="button" class="link archive"
       onClick=${() => (showsArchived.value = !showsArchived.value)}>
-      ${showsArchived.value ? "Back to all" : "Archived"}</button>`
+      ${showsArchived.value ? t("backToAll") : t("archived")}</button>`
     }`;
 }
 
@@ -98,7 +100,7 @@ function List() {
 function Unsent() {
   const names = [...new Set(outbox.items.value.map((item) => item.conversation).filter(outbox.isLocal))];
   if (!names.length) return null;
-  return html`<section><h2>Waiting to be sent</h2><ul>
+  return html`<section><h2>${t("waitingToBeSent")}</h2><ul>
     ${names.map(
       (name) =>
         html`<${LocalRow} key=${name} name=${name} text=${outbox.itemsOf(name)[0].content}
@@ -110,14 +112,14 @@ function Unsent() {
 function Foot() {
   const who = me.value;
   return html`<div class="foot">
-    <span class="who" dir="auto" title=${who ? `${who.user} of ${who.tenant}` : ""}>${who?.signed_in ? who.user : "this machine"}</span>
-    ${who?.role === "admin" && html`<${IconButton} name="people" label="Administration" onClick=${() => (dialog.value = "administration")} />`}
-    <${IconButton} name="archive" label="Your data" onClick=${() => (dialog.value = "data")} />
-    <${IconButton} name="theme" label="Light or dark" onClick=${switchTheme} />
-    <${IconButton} name="keys" label="Keyboard shortcuts (?)" onClick=${() => (dialog.value = "shortcuts")} />
+    <span class="who" dir="auto" title=${who ? t("userOfTenant", { user: who.user, tenant: who.tenant }) : ""}>${who?.signed_in ? who.user : t("thisMachine")}</span>
+    ${who?.role === "admin" && html`<${IconButton} name="people" label=${t("administration")} onClick=${() => (dialog.value = "administration")} />`}
+    <${IconButton} name="archive" label=${t("yourData")} onClick=${() => (dialog.value = "data")} />
+    <${IconButton} name="theme" label=${t("lightOrDark")} onClick=${switchTheme} />
+    <${IconButton} name="keys" label=${t("keyboardShortcuts")} onClick=${() => (dialog.value = "shortcuts")} />
     ${
       isSignedIn.value &&
-      html`<${IconButton} name="leave" label="Sign out" data-testid="sign-out"
+      html`<${IconButton} name="leave" label=${t("signOut")} data-testid="sign-out"
       onClick=${() => signOut().catch(complain)} />`
     }
   </div>`;
@@ -128,20 +130,20 @@ function inGroups(items) {
   const today = new Date().setHours(0, 0, 0, 0);
   const placed = items.map((item) => ({ item, ...filing.value[item.id] }));
   const folders = [...new Set(placed.flatMap(({ folder }) => folder ?? []))];
-  folders.sort((one, other) => one.localeCompare(other, undefined, { numeric: true }));
+  folders.sort(inOrder);
   /** @type {Map<string, About[]>} */
-  const groups = new Map(["Pinned", ...folders].map((name) => [name, []]));
+  const groups = new Map([t("pinned"), ...folders].map((name) => [name, []]));
   for (const { item, pinned, folder } of placed) {
-    const name = pinned ? "Pinned" : folder || dayOf(new Date(item.updated_at), today);
+    const name = pinned ? t("pinned") : folder || dayOf(new Date(item.updated_at), today);
     groups.set(name, [...(groups.get(name) ?? []), item]);
   }
   return [...groups].filter(([, listed]) => listed.length);
 }
 
-function dayOf(date, today) {
-  const time = date.getTime();
-  if (time >= today) return "Today";
-  if (time >= today - DAY) return "Yesterday";
-  if (time >= today - 7 * DAY) return "The last seven days";
-  return date.toLocaleDateString(undefined, { month: "long", year: "numeric" });
+function dayOf(moment, today) {
+  const time = moment.getTime();
+  if (time >= today) return day(0);
+  if (time >= today - DAY) return day(-1);
+  if (time >= today - 7 * DAY) return t("lastSevenDays");
+  return date(moment, { month: "long", year: "numeric" });
 }

@@ -3,6 +3,7 @@
 
 import { html, useEffect, useState } from "../preact.js";
 import * as outbox from "../outbox.js";
+import { t } from "../language.js";
 
 // Counts down while the page waits for its next try.
 export function useSeconds(at) {
@@ -30,25 +31,24 @@ export function Status({ conversation }) {
       html`<button type="button" class="link" onClick=${() => {
         stream.hurry();
         outbox.hurry();
-      }}>now</button>`
+      }}>${t("statusNow")}</button>`
     }
   </span>`;
 }
 
 function told(conversation, status, seconds) {
   const waiting = outbox.waiting.value;
-  const waits = waiting && outbox.trouble.value ? ` · ${waiting} to send` : "";
+  const waits = waiting && outbox.trouble.value ? ` · ${t("statusToSend", { n: waiting })}` : "";
   if (!conversation || conversation.phase.value === "local")
-    return waits ? ["away", `offline${waits}`] : ["live", "ready"];
-  if (conversation.phase.value === "away") return ["away", `server away, trying again${waits}`];
-  if (status.state === "waiting") return ["away", `reconnecting in ${seconds} s${waits}`];
-  if (status.state === "connecting" && conversation.cursor) return ["busy", `resuming the conversation …${waits}`];
-  if (status.state === "connecting") return ["busy", "connecting …"];
+    return waits ? ["away", t("statusOffline") + waits] : ["live", t("statusReady")];
+  if (conversation.phase.value === "away") return ["away", t("statusAway") + waits];
+  if (status.state === "waiting") return ["away", t("statusWaiting", { seconds }) + waits];
+  if (status.state === "connecting" && conversation.cursor) return ["busy", t("statusResuming") + waits];
+  if (status.state === "connecting") return ["busy", t("statusConnecting")];
   const news = conversation.news.value;
-  if (news?.kind === "caught up")
-    return ["good", `caught up with ${news.messages} new message${news.messages === 1 ? "" : "s"}`];
-  if (news) return ["good", "resumed"];
-  if (conversation.spooled.value) return ["away", `kept here, not yet in the database${waits}`];
+  if (news?.kind === "caught up") return ["good", t("statusCaughtUp", { n: news.messages })];
+  if (news) return ["good", t("statusResumed")];
+  if (conversation.spooled.value) return ["away", t("statusSpooled") + waits];
   // The stream may live on for a while after the network has gone.
-  return waits ? ["away", `cannot send${waits}`] : ["live", "live"];
+  return waits ? ["away", t("statusCannotSend") + waits] : ["live", t("statusLive")];
 }

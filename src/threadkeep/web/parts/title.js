@@ -2,6 +2,7 @@
 
 import { html, useRef, useState } from "../preact.js";
 import { titleOf } from "../titles.js";
+import { t } from "../language.js";
 
 export function Title({ conversation }) {
   const about = conversation.about.value;
@@ -14,7 +15,7 @@ export function Title({ conversation }) {
     return html`<${TitleField} title=${about.title ?? ""} onSave=${save} onLeave=${() => setEdited(false)} />`;
   }
   return html`<h1 class="title" dir="auto">
-    <button type="button" class="plain" title=${`${titleOf(about)}: rename`} onClick=${() => setEdited(true)} data-testid="title">${titleOf(about)}</button>
+    <button type="button" class="plain" title=${t("renameHint", { title: titleOf(about) })} onClick=${() => setEdited(true)} data-testid="title">${titleOf(about)}</button>
   </h1>`;
 }
 
@@ -36,7 +37,7 @@ export function TitleField({ title, onSave, onLeave }) {
     const { value } = event.currentTarget;
     end(() => onSave(value));
   };
-  return html`<input class="title-field" aria-label="Title" dir="auto" maxlength="500" defaultValue=${title} onKeyDown=${onKeyDown}
+  return html`<input class="title-field" aria-label=${t("titleField")} dir="auto" maxlength="500" defaultValue=${title} onKeyDown=${onKeyDown}
     ref=${(field) => field && !field.dataset.ready && ready(field)} onBlur=${onBlur} />`;
 }
 

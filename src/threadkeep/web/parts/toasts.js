@@ -4,10 +4,11 @@ import { html, useEffect, useState } from "../preact.js";
 import { announced, dismiss, toasts } from "../notices.js";
 import { Button } from "./actions.js";
 import { IconButton } from "./icon.js";
+import { t } from "../language.js";
 
 export function Toasts() {
   return html`<div class="visually-hidden" role="status" aria-live="polite" data-testid="announced">${announced.value}</div>
-    <div class="toasts" role="region" aria-label="Notes">
+    <div class="toasts" role="region" aria-label=${t("notes")}>
       ${toasts.value.map((toast) => html`<${Toast} key=${toast.id} toast=${toast} />`)}
     </div>`;
 }
@@ -26,7 +27,7 @@ function Toast({ toast }) {
   return html`<div class="toast" data-kind=${toast.kind} role=${toast.kind === "danger" ? "alert" : undefined} data-testid="toast">
     <span dir="auto">${toast.text}</span>
     ${toast.action && html`<${Button} label=${`${toast.action.label} (${left})`} onClick=${act} />`}
-    <${IconButton} name="close" label="Dismiss" onClick=${() => dismiss(toast.id)} />
+    <${IconButton} name="close" label=${t("dismiss")} onClick=${() => dismiss(toast.id)} />
   </div>`;
 }
 

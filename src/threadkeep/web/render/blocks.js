@@ -10,6 +10,7 @@ import { Markdown } from "./markdown.js";
 import { RankedList } from "./ranked.js";
 import { SortedTable } from "./sorted.js";
 import { isRecord, labelOf, listOf, textOf, wordsOf } from "./value.js";
+import { t } from "../language.js";
 
 const DRAWN = new Map([
   ["narrative", Narrative],
@@ -71,7 +72,7 @@ function cellsOf(row, names) {
 function Unknown({ block }) {
   const { type, ...fields } = block;
   return html`<div class="tk-unknown">
-    <p class="tk-label" dir="auto">${labelOf(textOf(type) || "block")}</p>
+    <p class="tk-label" dir="auto">${labelOf(textOf(type) || t("block"))}</p>
     <${Json} value=${fields.all ?? fields} />
   </div>`;
 }

@@ -8,10 +8,12 @@ import { scale, ticks, valueTicks, written } from "./scale.js";
 import { describe, readChart } from "./series.js";
 import { SortedTable } from "./sorted.js";
 import { wordsOf } from "./value.js";
+import { t } from "../language.js";
 
 const LETTER = 7.2;
 const FEW = 8;
-const AXES = { dates: "Date", names: "Name", numbers: "x" };
+/** @type {Record<string, TextKey>} */
+const AXES = { dates: "axisDate", names: "axisName" };
 
 /** The block {chart, series, labels?, title?, unit?}. */
 export function Chart({ block }) {
@@ -20,21 +22,24 @@ export function Chart({ block }) {
   const title = wordsOf(block.title);
   const caption = title && html`<figcaption class="tk-title" dir="auto">${title}</figcaption>`;
   if (values.length === 0) {
-    return html`<figure class="tk-chart">${caption}<p class="tk-none">Nothing to draw.</p></figure>`;
+    return html`<figure class="tk-chart">${caption}<p class="tk-none">${t("nothingToDraw")}</p></figure>`;
   }
   return html`<figure class="tk-chart">
     ${caption}
     <${chart.kind === "pie" ? Pie : Drawing} chart=${chart} values=${values} title=${title} spoken=${describe(block, chart)} />
-    ${chart.left > 0 && html`<p class="tk-note">${chart.left} more series are not drawn.</p>`}
+    ${chart.left > 0 && html`<p class="tk-note">${t("moreSeries", { n: chart.left })}</p>`}
     <details class="tk-numbers">
-      <summary>Numbers</summary>
+      <summary>${t("numbers")}</summary>
       <${Numbers} chart=${chart} />
     </details>
   </figure>`;
 }
 
 function Numbers({ chart }) {
-  const columns = [{ name: "x", label: AXES[chart.axis] }, ...chart.series.map(({ name }) => ({ name, label: name }))];
+  const columns = [
+    { name: "x", label: AXES[chart.axis] ? t(AXES[chart.axis]) : "x" },
+    ...chart.series.map(({ name }) => ({ name, label: name })),
+  ];
   const rows = chart.places.map(({ label }, at) => [label, ...chart.series.map(({ values }) => values[at])]);
   return html`<${SortedTable} columns=${columns} rows=${rows} />`;
 }

@@ -5,10 +5,11 @@ import { html } from "../preact.js";
 import { Json } from "./json.js";
 import { Markdown } from "./markdown.js";
 import { columnFormat, isRecord, labelOf, textOf, wordsOf } from "./value.js";
+import { t } from "../language.js";
 
 /** The block {leftTitle, rightTitle, left, right, title?}. */
 export function SplitCompare({ block }) {
-  const titles = [textOf(block.leftTitle) || "Left", textOf(block.rightTitle) || "Right"];
+  const titles = [textOf(block.leftTitle) || t("left"), textOf(block.rightTitle) || t("right")];
   const sides = [block.left, block.right];
   const isAligned = sides.every((side) => isRecord(side) && Object.keys(side).length > 0);
   return html`

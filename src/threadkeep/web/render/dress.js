@@ -5,6 +5,7 @@ import { copyButton } from "./copy.js";
 import { dressNotes } from "./footnotes.js";
 import { AWAY, safeUrl } from "./links.js";
 import { rowsOf, tableTools } from "./tabular.js";
+import { t } from "../language.js";
 
 const SHORT = 14;
 const LONG = 28;
@@ -34,7 +35,7 @@ function dressTable(table) {
   box.className = "tk-scroll";
   box.tabIndex = 0;
   box.setAttribute("role", "group");
-  box.setAttribute("aria-label", "Table");
+  box.setAttribute("aria-label", t("table"));
   for (const cell of table.querySelectorAll("thead th")) cell.scope = "col";
   for (const cell of table.querySelectorAll("th, td")) cell.className = widthOf(cell.textContent.trim());
   const whole = document.createElement("div");
@@ -56,7 +57,7 @@ function dressCode(pre) {
   figure.className = "tk-code";
   const head = document.createElement("figcaption");
   const language = document.createElement("span");
-  language.textContent = code.dataset.lang || "text";
+  language.textContent = code.dataset.lang || t("text");
   head.append(
     language,
     copyButton((button) => button.closest("figure").querySelector("code").textContent),

@@ -1,6 +1,7 @@
 // Long things, folded: the beginning is shown, the rest on request.
 
 import { html, useState } from "../preact.js";
+import { t } from "../language.js";
 
 /** A text as it was written, with at most `lines` lines until the reader asks for all of it. */
 export function Folded({ text, lines = 18, dress = (shown) => shown }) {
@@ -12,7 +13,7 @@ export function Folded({ text, lines = 18, dress = (shown) => shown }) {
     ${
       cut < text.length &&
       html`<button type="button" class="tk-more" aria-expanded=${isOpen} onClick=${() => setOpen(!isOpen)}>
-      ${isOpen ? "Show less" : `Show all ${text.length.toLocaleString("en")} characters`}
+      ${isOpen ? t("showLess") : t("showAllCharacters", { n: text.length })}
     </button>`
     }
   `;

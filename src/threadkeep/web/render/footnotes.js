@@ -1,5 +1,7 @@
 // Footnotes in Markdown: a mark in the text leads to the note, and the note back.
 
+import { t } from "../language.js";
+
 /** @type {import("marked").TokenizerAndRendererExtension[]} */
 export const FOOTNOTES = [
   {
@@ -33,11 +35,11 @@ const named = (name) => name.replace(/[<>"'&]/g, "_");
 /** Give marks and notes what leads from one to the other. */
 export function dressNotes(nodes) {
   for (const mark of nodes.querySelectorAll("sup[data-mark]")) {
-    mark.append(leading(mark.dataset.mark, "note", `Footnote ${mark.dataset.mark}`));
+    mark.append(leading(mark.dataset.mark, "note", t("footnote", { name: mark.dataset.mark ?? "" })));
   }
   for (const note of nodes.querySelectorAll("p[data-note]")) {
     const { note: name } = note.dataset;
-    note.prepend(leading(name, "mark", `Back from footnote ${name}`), " ");
+    note.prepend(leading(name, "mark", t("footnoteBack", { name })), " ");
   }
 }
 

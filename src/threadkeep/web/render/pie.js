@@ -3,11 +3,12 @@
 
 import { html, useState } from "../preact.js";
 import { written } from "./scale.js";
+import { number, t } from "../language.js";
 
 const SIZE = 184;
 const [OUTER, INNER] = [SIZE / 2 - 2, SIZE / 2 - 34];
 const MOST_PARTS = 6;
-const SHARES = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 1 });
+const percent = (share) => number(share, { style: "percent", maximumFractionDigits: 1 });
 const MIDDLE = 16;
 
 /** Return the parts of a chart that has one series without negative values: {label, value, share, from}, clockwise. */
@@ -16,7 +17,7 @@ export function partsOf({ places, series: [{ values }] }) {
   const kept = new Set([...all].sort((one, other) => other.value - one.value).slice(0, MOST_PARTS - 1));
   const shown = all.length > MOST_PARTS ? all.filter((part) => kept.has(part)) : all;
   const rest = all.filter((part) => !shown.includes(part));
-  const parts = rest.length > 0 ? [...shown, { label: `${rest.length} others`, value: sum(rest) }] : shown;
+  const parts = rest.length > 0 ? [...shown, { label: t("others", { n: rest.length }), value: sum(rest) }] : shown;
   const total = sum(parts);
   let from = 0;
   return parts.map((part) => {
@@ -31,7 +32,7 @@ const sum = (parts) => parts.reduce((total, { value }) => total + value, 0);
 /** Return the parts in words, for those who do not see the ring. */
 export const partsInWords = (chart) =>
   partsOf(chart)
-    .map(({ label, share }) => `${label} ${SHARES.format(share)}`)
+    .map(({ label, share }) => `${label} ${percent(share)}`)
     .join(", ");
 
 /** The ring with its legend. Where the values are shares already, they are not told twice. */
@@ -52,7 +53,7 @@ export function Pie({ chart, spoken }) {
           </path>
         </g>`,
       )}
-      <${Middle} part=${parts[near]} total=${sum(parts)} unit=${unit} name=${(!unit && chart.unit) || "Total"} />
+      <${Middle} part=${parts[near]} total=${sum(parts)} unit=${unit} name=${(!unit && chart.unit) || t("total")} />
     </svg>
     <table class="tk-parts" aria-hidden="true"><tbody>
       ${parts.map(
@@ -61,7 +62,7 @@ export function Pie({ chart, spoken }) {
           <td class=${`tk-s${at}`}><svg width="12" height="12"><rect class="tk-fill" width="12" height="12" rx="2" /></svg></td>
           <th dir="auto">${label}</th>
           <td class="tk-number">${written(value, unit)}</td>
-          ${!isShares && html`<td class="tk-number tk-share">${SHARES.format(share)}</td>`}
+          ${!isShares && html`<td class="tk-number tk-share">${percent(share)}</td>`}
         </tr>`,
       )}
     </tbody></table>

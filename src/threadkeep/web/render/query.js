@@ -4,6 +4,7 @@ import { html } from "../preact.js";
 import { Pairs } from "./json.js";
 import { AWAY, safeUrl } from "./links.js";
 import { isRecord, listOf, textOf } from "./value.js";
+import { number, rich, t } from "../language.js";
 
 /** The items of kind "query" in a trace that something was looked for with, each on demand. */
 export function RewrittenQuery({ trace }) {
@@ -18,13 +19,13 @@ function Query({ item }) {
   const looked = [textOf(item.rewritten) || question, words].filter(Boolean).join(" · ");
   const passages = listOf(item.passages);
   const told = [
-    ["Asked", question],
-    ["Rewritten by", item.by],
-    ["Because", item.why],
-    ["Failed", item.error],
+    [t("asked"), question],
+    [t("rewrittenBy"), item.by],
+    [t("because"), item.why],
+    [t("failedWith"), item.error],
   ];
   return html`<details class="tk-query">
-    <summary>Looked for <q dir="auto">${looked}</q></summary>
+    <summary>${rich("lookedFor", { what: html`<q dir="auto">${looked}</q>` })}</summary>
     <${Pairs} pairs=${told.filter(([, value]) => textOf(value) !== "" && textOf(value) !== looked)} />
     ${
       passages.length > 0 &&
@@ -37,9 +38,12 @@ function Query({ item }) {
 
 function Passage({ passage }) {
   if (!isRecord(passage)) return textOf(passage);
-  const name = textOf(passage.title ?? passage.source ?? passage.id) || "passage";
+  const name = textOf(passage.title ?? passage.source ?? passage.id) || t("passage");
   const url = safeUrl(passage.url);
-  const score = typeof passage.score === "number" ? passage.score.toFixed(2) : "";
+  const score =
+    typeof passage.score === "number"
+      ? number(passage.score, { minimumFractionDigits: 2, maximumFractionDigits: 2 })
+      : "";
   return html`
     ${url ? html`<a href=${url} ...${AWAY}>${name}</a>` : html`<b>${name}</b>`}
     ${score && html`<span class="tk-note"> ${score}</span>`}

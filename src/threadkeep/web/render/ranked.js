@@ -3,6 +3,7 @@
 import { html } from "../preact.js";
 import { SortedTable } from "./sorted.js";
 import { isRecord, labelOf, listOf, numberOf, wordsOf } from "./value.js";
+import { t } from "../language.js";
 
 const FIRST = ["ticker", "symbol", "name", "title", "label", "score"];
 const IS_RANK = new Set(["rank", "#", "position"]);
@@ -16,8 +17,8 @@ export function RankedList({ block }) {
   const rows = records.map((row) => ordered.map((name) => (Object.hasOwn(row, name) ? row[name] : null)));
   const measure = [wordsOf(block.measure), wordsOf(block.unit)].filter(Boolean).join(", ");
   return html`
-    <${SortedTable} title=${wordsOf(block.title)} columns=${columns} rows=${rows} numbered empty="An empty list." />
-    ${measure && html`<p class="tk-note tk-measure" dir="auto">Score: ${measure}</p>`}
+    <${SortedTable} title=${wordsOf(block.title)} columns=${columns} rows=${rows} numbered empty=${t("emptyList")} />
+    ${measure && html`<p class="tk-note tk-measure" dir="auto">${t("score", { measure })}</p>`}
   `;
 }
 

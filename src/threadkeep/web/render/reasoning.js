@@ -3,6 +3,7 @@
 import { html } from "../preact.js";
 import { Markdown } from "./markdown.js";
 import { isRecord, listOf, textOf } from "./value.js";
+import { t } from "../language.js";
 
 /** Return what was thought in a stored message: its text, and how many seconds it took, if that is known. */
 export function reasoningOf({ parts }) {
@@ -17,9 +18,9 @@ export function reasoningOf({ parts }) {
 
 export function Reasoning({ text, seconds = 0, isThinking = false }) {
   if (!text) return null;
-  const told = seconds ? `Thought for ${Math.max(1, Math.round(seconds))} s` : "Thought";
+  const told = seconds ? t("thoughtFor", { seconds: Math.max(1, Math.round(seconds)) }) : t("thought");
   return html`<details class="tk-reasoning" open=${isThinking} data-testid="reasoning">
-    <summary>${isThinking ? "Thinking …" : told}</summary>
+    <summary>${isThinking ? t("thinking") : told}</summary>
     <div dir="auto"><${Markdown} text=${text} streaming=${isThinking} /></div>
   </details>`;
 }

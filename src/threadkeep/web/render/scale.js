@@ -1,5 +1,7 @@
 // From values to places in a drawing, and the round numbers that stand beside an axis.
 
+import { number } from "../language.js";
+
 /** Return the round steps that cover a range, about `count` of them. */
 export function ticks(low, high, count) {
   const span = high - low || Math.abs(high) || 1;
@@ -29,14 +31,16 @@ export function scale(low, high, from, to) {
   return (value) => from + ((value - low) / span) * (to - from);
 }
 
-const SHORT = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 2 });
-const PLAIN = new Intl.NumberFormat("en", { maximumSignificantDigits: 6 });
+/** @type {Intl.NumberFormatOptions} */
+const SHORT = { notation: "compact", maximumFractionDigits: 2 };
+/** @type {Intl.NumberFormatOptions} */
+const PLAIN = { maximumSignificantDigits: 6 };
 
 /** Return a number for an axis: short, with its unit. */
 export function written(value, unit = "") {
   const size = Math.abs(value);
   const isExtreme = size >= 1e15 || (size > 0 && size < 1e-4);
-  const number = isExtreme ? value.toExponential(1) : (size >= 10_000 ? SHORT : PLAIN).format(value);
-  if (!unit) return number;
-  return /^[$€£¥]$/.test(unit) ? `${unit}${number}` : unit === "%" ? `${number}%` : `${number} ${unit}`;
+  const shown = isExtreme ? value.toExponential(1) : number(value, size >= 10_000 ? SHORT : PLAIN);
+  if (!unit) return shown;
+  return /^[$€£¥]$/.test(unit) ? `${unit}${shown}` : unit === "%" ? `${shown}%` : `${shown} ${unit}`;
 }

@@ -3,6 +3,7 @@
 
 import { partsInWords } from "./pie.js";
 import { isRecord, listOf, numberOf, textOf, wordsOf } from "./value.js";
+import { t } from "../language.js";
 
 export const MOST_SERIES = 6;
 const MOST_PLACES = 1500;
@@ -14,7 +15,7 @@ export function readChart(block) {
   const all = listOf(block.series).filter(isRecord);
   const labels = listOf(block.labels ?? block.categories ?? block.x).map(textOf);
   const read = all.slice(0, MOST_SERIES).map((one, at) => ({
-    name: textOf(one.name ?? one.label) || `Series ${at + 1}`,
+    name: textOf(one.name ?? one.label) || t("series", { n: at + 1 }),
     points: pointsOf(one, labels),
   }));
   const kind = kindOf(textOf(block.chart), read);
@@ -78,14 +79,19 @@ function thinned(places) {
   return step > 1 ? places.filter((_, at) => at % step === 0) : places;
 }
 
+/** @type {Record<string, TextKey>} */
+const KINDS = { pie: "chartPie", bar: "chartBar", line: "chartLine", area: "chartArea", scatter: "chartScatter" };
+
 /** Return what a chart with at least one value shows, in a sentence for those who do not see it. */
 export function describe(block, chart) {
   const { kind, places, series, unit } = chart;
   const values = series.flatMap((one) => one.values).filter((value) => value !== null);
-  const span = places.length > 1 ? `, ${places[0].label} to ${places.at(-1).label}` : "";
   const [least, most] = [values.reduce((a, b) => Math.min(a, b)), values.reduce((a, b) => Math.max(a, b))];
-  const title = wordsOf(block.title) && ` “${block.title}”`;
-  if (kind === "pie") return `pie chart${title}: ${partsInWords(chart)}`;
+  const title = wordsOf(block.title);
+  const named = title ? t("chartTitled", { chart: t(KINDS[kind]), title }) : t(KINDS[kind]);
+  if (kind === "pie") return t("chartParts", { chart: named, parts: partsInWords(chart) });
   const names = series.map(({ name }) => name).join(", ");
-  return `${kind} chart${title}: ${names}${span}, values from ${least} to ${most}${unit && ` ${unit}`}`;
+  const told = { chart: named, names, least: String(least), most: `${most}${unit && ` ${unit}`}` };
+  const [from, to] = [places[0].label, places.at(-1)?.label ?? ""];
+  return places.length > 1 ? t("chartSpan", { ...told, from, to }) : t("chartSeries", told);
 }

@@ -3,6 +3,7 @@
 import { html, useLayoutEffect, useMemo, useRef, useState } from "../preact.js";
 import { tableTools } from "./tabular.js";
 import { columnFormat, numberOf, textOf } from "./value.js";
+import { inOrder, t } from "../language.js";
 
 const AT_FIRST = 50;
 const MOST_COLUMNS = 40;
@@ -12,7 +13,7 @@ const LONG = 28;
  * `columns` are {name, label, draw?}, `rows` are arrays of values in their order. `numbered` puts the place of each row in
  * the given order before it; sorting does not change that number. `draw(value, column, shown)` may return its own cell.
  */
-export function SortedTable({ title, columns, rows, numbered = false, empty = "No rows." }) {
+export function SortedTable({ title, columns, rows, numbered = false, empty = t("noRows") }) {
   const [order, setOrder] = useState({ column: -1, down: false });
   const [isWhole, setWhole] = useState(false);
   const shown = columns.slice(0, MOST_COLUMNS);
@@ -22,12 +23,12 @@ export function SortedTable({ title, columns, rows, numbered = false, empty = "N
   const turn = (column) => setOrder(next(order, column, column >= 0 && numeric[column]));
   if (rows.length === 0) return html`<p class="tk-none">${empty}</p>`;
   return html`
-    <div class="tk-scroll" tabindex="0" role="group" aria-label=${title || "Table"}>
+    <div class="tk-scroll" tabindex="0" role="group" aria-label=${title || t("table")}>
       <table class="tk-table">
         ${title && html`<caption dir="auto">${title}</caption>`}
         <thead>
           <tr>
-            ${numbered && html`<${Head} label="#" spoken="Rank" column=${-1} number=${true} ...${{ order, turn }} />`}
+            ${numbered && html`<${Head} label="#" spoken=${t("rank")} column=${-1} number=${true} ...${{ order, turn }} />`}
             ${shown.map(
               ({ label }, at) =>
                 html`<${Head} label=${label} column=${at} number=${numeric[at]} ...${{ order, turn }} />`,
@@ -52,7 +53,7 @@ export function SortedTable({ title, columns, rows, numbered = false, empty = "N
     ${
       rows.length > AT_FIRST &&
       html`<button type="button" class="tk-more" aria-expanded=${isWhole} onClick=${() => setWhole(!isWhole)}>
-      ${isWhole ? "Show less" : `Show all ${rows.length} rows`}
+      ${isWhole ? t("showLess") : t("showAllRows", { n: rows.length })}
     </button>`
     }
   `;
@@ -78,7 +79,7 @@ function texts(columns, formats, places, rows) {
 function Head({ label, spoken, order, column, turn, number }) {
   const isChosen = order.column === column;
   const way = isChosen ? (order.down ? "descending" : "ascending") : "none";
-  const name = spoken ?? (label ? undefined : `Column ${column + 1}`);
+  const name = spoken ?? (label ? undefined : t("column", { n: column + 1 }));
   return html`<th scope="col" aria-sort=${way} class=${number ? "tk-number" : ""}>
     <button type="button" dir="auto" aria-label=${name} onClick=${() => turn(column)}>
       ${label}<span class="tk-arrow" aria-hidden="true">${isChosen ? (order.down ? "↓" : "↑") : ""}</span>
@@ -122,5 +123,5 @@ function compare(one, other, sign) {
   if (a === "" || b === "") return (a === "" ? 1 : 0) - (b === "" ? 1 : 0);
   const [x, y] = [numberOf(one), numberOf(other)];
   if (x !== null && y !== null) return sign * (x - y);
-  return sign * a.localeCompare(b, undefined, { numeric: true, sensitivity: "base" });
+  return sign * inOrder(a, b);
 }

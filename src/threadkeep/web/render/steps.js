@@ -2,6 +2,7 @@
 
 import { html } from "../preact.js";
 import { isRecord, labelOf, listOf, textOf } from "./value.js";
+import { t } from "../language.js";
 
 /** `states` are the names in order; `state.state` is the current one. */
 export function Steps({ state, states }) {
@@ -13,10 +14,10 @@ export function Steps({ state, states }) {
   const at = way.indexOf(current);
   if (way.length === 0) return null;
   const isOver = at === way.length - 1;
-  return html`<nav class="tk-steps" aria-label="Progress">
+  return html`<nav class="tk-steps" aria-label=${t("progress")}>
     <p class="tk-steps-now">
-      <b class=${at < 0 ? "tk-error" : ""}>${labelOf(current || "not begun")}</b>
-      ${at >= 0 && html` <span>${`step ${at + 1} of ${way.length}`}</span>`}
+      <b class=${at < 0 ? "tk-error" : ""}>${labelOf(current || t("notBegun"))}</b>
+      ${at >= 0 && html` <span>${t("stepOf", { n: at + 1, all: way.length })}</span>`}
     </p>
     <ol>
       ${way.map(
@@ -24,7 +25,7 @@ export function Steps({ state, states }) {
           html`<li data-is=${stand(place, at, isOver)} aria-current=${place === at ? "step" : undefined}>
           <span class="tk-step-dot" aria-hidden="true" />
           <span class="tk-step-name" dir="auto">${labelOf(name)}</span>
-          <span class="tk-offscreen">${place < at || (place === at && isOver) ? ", done" : ""}</span>
+          <span class="tk-offscreen">${place < at || (place === at && isOver) ? t("stepDone") : ""}</span>
         </li>`,
       )}
     </ol>

@@ -2,13 +2,14 @@
 
 import { copyButton } from "./copy.js";
 import { numberOf } from "./value.js";
+import { t } from "../language.js";
 
 /** Return two buttons that copy a table; `read` gives its rows, the header first, each as a list of texts. */
 export function tableTools(read) {
   const tools = document.createElement("div");
   tools.className = "tk-table-tools";
-  const csv = copyButton((button) => csvOf(read(button)), "Copy table as CSV");
-  const markdown = copyButton((button) => markdownOf(read(button)), "Copy table as Markdown");
+  const csv = copyButton((button) => csvOf(read(button)), t("copyCsv"));
+  const markdown = copyButton((button) => markdownOf(read(button)), t("copyTableMarkdown"));
   tools.append(csv, markdown);
   return tools;
 }

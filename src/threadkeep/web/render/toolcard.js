@@ -5,6 +5,7 @@ import { html, useEffect, useState } from "../preact.js";
 import { Folded } from "./fold.js";
 import { Json } from "./json.js";
 import { isRecord, textOf } from "./value.js";
+import { number, t } from "../language.js";
 
 const LONG = 600;
 
@@ -22,7 +23,7 @@ export function ToolCard({ call, result = null, note = "", children }) {
     const timer = isRunning && !isAsked ? setTimeout(() => setOpen(true), LONG) : undefined;
     return () => clearTimeout(timer);
   }, [isRunning, isAsked]);
-  const name = textOf(call?.name) || "tool";
+  const name = textOf(call?.name) || t("tool");
   const state = isAsked ? "waiting" : isRunning ? "running" : outcomeOf(result);
   const follow = (event) => setOpen(event.currentTarget.open);
   return html`<details class="tk-tool" data-state=${state} open=${isOpen} onToggle=${follow}>
@@ -33,7 +34,7 @@ export function ToolCard({ call, result = null, note = "", children }) {
       <span class="tk-tool-state">${note || told(state, result)}</span>
     </summary>
     <div class="tk-tool-body">
-      <p class="tk-label">Arguments</p>
+      <p class="tk-label">${t("arguments")}</p>
       <${Arguments} args=${call?.args} />
       ${children}
       ${result && html`<${Result} result=${result} />`}
@@ -51,23 +52,25 @@ const outcomeOf = ({ error }) => (error === REFUSED ? "refused" : error ? "faile
 const reasonOf = (content) => textOf(content).replace(NOT_ALLOWED, "").replace(/^: /, "");
 
 function Arguments({ args }) {
-  if (!isRecord(args) || Object.keys(args).length === 0) return html`<p class="tk-none">none</p>`;
+  if (!isRecord(args) || Object.keys(args).length === 0) return html`<p class="tk-none">${t("none")}</p>`;
   return html`<${Json} value=${args} />`;
 }
 
 function Result({ result }) {
   if (result.error === REFUSED) {
     const reason = reasonOf(result.content);
-    return reason && reason !== NOT_DECIDED && html`<p class="tk-label">Your reason</p><p dir="auto">${reason}</p>`;
+    return (
+      reason && reason !== NOT_DECIDED && html`<p class="tk-label">${t("yourReason")}</p><p dir="auto">${reason}</p>`
+    );
   }
   const content = result.content === result.error ? "" : textOf(result.content); // which tells the same
   const value = parsed(content);
   return html`
-    <p class="tk-label">Result</p>
+    <p class="tk-label">${t("result")}</p>
     ${result.error && html`<p class="tk-error" dir="auto">${textOf(result.error)}</p>`}
     ${value !== undefined && html`<${Json} value=${value} />`}
     ${value === undefined && content.trim() && html`<${Folded} text=${content} />`}
-    ${!content.trim() && !result.error && html`<p class="tk-none">empty</p>`}
+    ${!content.trim() && !result.error && html`<p class="tk-none">${t("empty")}</p>`}
   `;
 }
 
@@ -92,15 +95,20 @@ function gist(args) {
 }
 
 function told(state, result) {
-  if (!result) return "running …";
-  if (state === "refused") return reasonOf(result.content) === NOT_DECIDED ? "stopped by you" : "Refused by you";
+  if (!result) return t("running");
+  if (state === "refused") return reasonOf(result.content) === NOT_DECIDED ? t("stoppedByYou") : t("refusedByYou");
   const took = duration(result.duration_ms);
-  return state === "failed" ? ["failed", took].filter(Boolean).join(" after ") : took || "done";
+  if (state !== "failed") return took || t("done");
+  return took ? t("failedAfter", { time: took }) : t("failed");
 }
 
 function duration(milliseconds) {
   if (typeof milliseconds !== "number" || !Number.isFinite(milliseconds) || milliseconds < 0) return "";
-  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
-  if (milliseconds < 60_000) return `${(milliseconds / 1000).toFixed(1)} s`;
-  return `${Math.floor(milliseconds / 60_000)} min ${Math.round((milliseconds % 60_000) / 1000)} s`;
+  if (milliseconds < 1000) return t("milliseconds", { n: Math.round(milliseconds) });
+  if (milliseconds < 60_000) {
+    const n = number(milliseconds / 1000, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+    return t("seconds", { n });
+  }
+  const [minutes, seconds] = [Math.floor(milliseconds / 60_000), Math.round((milliseconds % 60_000) / 1000)];
+  return t("minutes", { minutes, seconds });
 }

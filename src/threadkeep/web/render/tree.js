@@ -3,17 +3,18 @@
 
 import { html } from "../preact.js";
 import { isRecord, listOf, textOf } from "./value.js";
+import { date, t } from "../language.js";
 
 /** `tree` is the answer of `/v1/conversations/{id}/tree`; `onChoose` gets the head of the branch that was pressed. */
 export function TreeView({ tree, onChoose }) {
   const branches = listOf(tree?.branches).filter((branch) => isRecord(branch) && Number.isFinite(branch.head));
-  if (branches.length === 0) return html`<p class="tk-none">No messages yet.</p>`;
+  if (branches.length === 0) return html`<p class="tk-none">${t("noMessages")}</p>`;
   const below = new Map();
   for (const branch of branches) {
     const parent = parentOf(branch, branches);
     below.set(parent, [...(below.get(parent) ?? []), branch]);
   }
-  return html`<nav class="tk-tree" aria-label="Branches">
+  return html`<nav class="tk-tree" aria-label=${t("branches")}>
     <${Level} parent=${undefined} below=${below} onChoose=${onChoose} />
   </nav>`;
 }
@@ -40,22 +41,24 @@ function Level({ parent, below, onChoose }) {
   </ul>`;
 }
 
+/** @type {Map<string, TextKey>} */
 const SPEAKERS = new Map([
-  ["user", "You"],
-  ["assistant", "Answer"],
-  ["tool", "Tool"],
-  ["system", "System"],
+  ["user", "you"],
+  ["assistant", "answer"],
+  ["tool", "speakerTool"],
+  ["system", "speakerSystem"],
 ]);
 const SHORT = 60;
 
 function Leaf({ branch, onChoose }) {
   const isCurrent = branch.is_current === true;
-  const about = [SPEAKERS.get(branch.role), timeOf(branch.updated_at), isCurrent && "current"];
+  const speaker = SPEAKERS.get(branch.role);
+  const about = [speaker && t(speaker), timeOf(branch.updated_at), isCurrent && t("current")];
   return html`<button type="button" aria-current=${isCurrent ? "true" : undefined} onClick=${() => onChoose?.(branch.head)}>
     <span class="tk-branch-dot" aria-hidden="true" />
     <span class="tk-branch-text">
       ${isRecord(branch.parted) && html`<span class="tk-note" dir="auto">${partedFrom(branch.parted)}</span>`}
-      <span class="tk-branch-preview" dir="auto">${plain(branch.preview) || "(no words)"}</span>
+      <span class="tk-branch-preview" dir="auto">${plain(branch.preview) || t("noWords")}</span>
       <span class="tk-note">${about.filter(Boolean).join(" · ")}</span>
     </span>
   </button>`;
@@ -71,16 +74,16 @@ const plain = (text) =>
 function partedFrom({ role, preview }) {
   const words = plain(preview);
   const short = words.length > SHORT ? `${words.slice(0, SHORT - 1)}…` : words;
-  const how = role === "user" ? "another answer to" : "parts after";
-  return short ? `${how} “${short}”` : "parts here";
+  if (!short) return t("partsHere");
+  return role === "user" ? t("anotherAnswer", { text: short }) : t("partsAfter", { text: short });
 }
 
 /** Return a moment as a time of today, or as a day. */
 function timeOf(text) {
-  const date = new Date(textOf(text));
-  if (Number.isNaN(date.getTime())) return "";
-  const isToday = date.toDateString() === new Date().toDateString();
+  const moment = new Date(textOf(text));
+  if (Number.isNaN(moment.getTime())) return "";
+  const isToday = moment.toDateString() === new Date().toDateString();
   return isToday
-    ? date.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" })
-    : date.toLocaleDateString(undefined, { day: "numeric", month: "short", year: "numeric" });
+    ? date(moment, { hour: "2-digit", minute: "2-digit" })
+    : date(moment, { day: "numeric", month: "short", year: "numeric" });
 }

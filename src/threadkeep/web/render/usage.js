@@ -2,9 +2,9 @@
 
 import { html } from "../preact.js";
 import { isRecord, listOf } from "./value.js";
+import { number, t } from "../language.js";
 
 const counted = (value) => (Number.isFinite(value) && value > 0 ? value : 0);
-const written = (value) => value.toLocaleString("en");
 
 /** One line on demand: tokens in and out, and the context as its trace tells of it. */
 export function Usage({ message }) {
@@ -16,8 +16,8 @@ export function Usage({ message }) {
   const total = usage ? counted(usage.input_tokens) + counted(usage.output_tokens) : counted(context.tokens);
   return html`<details class="tk-usage">
     <summary>
-      ${written(total)} tokens${share !== null && ` · context ${percent(share)}`}
-      ${context?.dropped === true && html` · <span class="tk-dropped">older part left out</span>`}
+      ${t("tokens", { n: total })}${share !== null && ` · ${t("contextShare", { share: percent(share) })}`}
+      ${context?.dropped === true && html` · <span class="tk-dropped">${t("olderLeftOut")}</span>`}
     </summary>
     <dl class="tk-pairs">
       ${usage && html`<${Tokens} usage=${usage} />`}
@@ -27,25 +27,26 @@ export function Usage({ message }) {
 }
 
 function Tokens({ usage }) {
-  const cached = counted(usage.cached_tokens);
+  const [n, cached] = [counted(usage.input_tokens), counted(usage.cached_tokens)];
   return html`
-    <${Pair} name="Read">${written(counted(usage.input_tokens))}${cached > 0 && ` (${written(cached)} from the cache)`}<//>
-    <${Pair} name="Written">${written(counted(usage.output_tokens))}<//>
+    <${Pair} name=${t("read")}>${cached > 0 ? t("fromCache", { n, cached }) : number(n)}<//>
+    <${Pair} name=${t("written")}>${number(counted(usage.output_tokens))}<//>
   `;
 }
 
 function Context({ context, share, trace }) {
   const [first, masked, budget] = [counted(context.first), counted(context.masked), counted(context.budget)];
   const recalled = recalledIn(trace);
-  const before = first ? `everything before entry ${first}` : "the oldest messages";
+  const before = first ? t("beforeEntry", { entry: String(first) }) : t("oldestMessages");
+  const tokens = counted(context.tokens);
   return html`
-    <${Pair} name="Context">
+    <${Pair} name=${t("context")}>
       ${share !== null && html`<${Meter} share=${share} />`}
-      ${written(counted(context.tokens))}${budget > 0 && ` of ${written(budget)} tokens`}
+      ${budget > 0 ? t("tokensOf", { n: tokens, budget }) : number(tokens)}
     <//>
-    ${context.dropped === true && html`<${Pair} name="Left out">${before}; it is kept, the model did not see it<//>`}
-    ${masked > 0 && html`<${Pair} name="Shortened">${`old results and answers before entry ${masked}`}<//>`}
-    ${recalled > 0 && html`<${Pair} name="Recalled">${`earlier messages that matched: ${recalled}`}<//>`}
+    ${context.dropped === true && html`<${Pair} name=${t("leftOut")}>${before}<//>`}
+    ${masked > 0 && html`<${Pair} name=${t("shortened")}>${t("shortenedBefore", { entry: String(masked) })}<//>`}
+    ${recalled > 0 && html`<${Pair} name=${t("recalled")}>${t("recalledCount", { n: recalled })}<//>`}
   `;
 }
 
@@ -70,5 +71,6 @@ function fullness(context) {
 }
 
 function percent(share) {
-  return share > 0 && share < 0.01 ? "under 1%" : `${Math.round(share * 100)}%`;
+  const whole = (value) => number(value, { style: "percent", maximumFractionDigits: 0 });
+  return share > 0 && share < 0.01 ? t("underOnePercent", { share: whole(0.01) }) : whole(share);
 }

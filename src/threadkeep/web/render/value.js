@@ -1,6 +1,8 @@
 // Any JSON value as something to read. Blocks and tool results come from models, tools and imported files, so nothing is
 // taken for granted here: an odd value is shown as what it is, and nothing throws.
 
+import { numberFormat, t } from "../language.js";
+
 const LONGEST = 100_000;
 
 /** Whether a value is an object with keys. */
@@ -33,7 +35,7 @@ export function jsonOf(value, indent = 2) {
   try {
     return JSON.stringify(value, null, indent) ?? "";
   } catch {
-    return "(nested too deeply to be shown)";
+    return t("tooDeep");
   }
 }
 
@@ -65,8 +67,7 @@ export function columnFormat(name, values) {
   const decimals = Math.min(Math.max(0, ...numbers.slice(0, 1000).map(decimalsOf)), 4);
   const isLarge = !COUNTS_NOTHING.test(String(name)) && numbers.some((number) => Math.abs(number) >= 10_000);
   const isHuge = isLarge && numbers.some((number) => Math.abs(number) >= 1e9);
-  const format = new Intl.NumberFormat(
-    "en",
+  const format = numberFormat(
     isHuge
       ? { notation: "compact", maximumFractionDigits: 2 }
       : { minimumFractionDigits: decimals, maximumFractionDigits: decimals, useGrouping: isLarge },

@@ -1,0 +1,103 @@
+// The language of the page. Every text stands in a catalogue in `texts/`: English comes along, another one is a file that is
+// loaded before anything is drawn. Numbers, dates and plurals are those of the reader's region.
+
+import english from "./texts/en.js";
+import { EVERYBODY, keep, kept } from "./shelf.js";
+
+/** The languages that there are, by their own names. */
+export const LANGUAGES = { en: "English" };
+const RIGHT_TO_LEFT = new Set(["ar"]);
+const HOLES = /\{(\w+)\}/;
+
+const baseOf = (tag) => tag.toLowerCase().split("-")[0];
+const wished = () => [...(globalThis.navigator?.languages ?? [])];
+
+// What this browser was told, or else the first of its languages that there is a catalogue of.
+export function chosenLanguage() {
+  const name = kept("language", "", EVERYBODY);
+  return Object.hasOwn(LANGUAGES, name) ? name : "";
+}
+
+const present = { language: "en", locale: "en", texts: /** @type {Record<string, any>} */ (english) };
+
+export async function loadLanguage() {
+  const name =
+    chosenLanguage() ||
+    (wished()
+      .map(baseOf)
+      .find((one) => Object.hasOwn(LANGUAGES, one)) ??
+      "en");
+  const found = name === "en" ? english : (await import(`./texts/${name}.js`).catch(() => null))?.default;
+  if (!found) return; // without a network, and never used before: in English
+  present.language = name;
+  present.locale = wished().find((tag) => baseOf(tag) === name) ?? name;
+  present.texts = found;
+  document.documentElement.lang = name;
+  document.documentElement.dir = RIGHT_TO_LEFT.has(name) ? "rtl" : "ltr";
+}
+
+// Nothing is lost by loading the page anew, and no text stays behind in the language before.
+export function chooseLanguage(name) {
+  keep("language", name, EVERYBODY);
+  location.reload();
+}
+
+/**
+ * The parts of a text: words, and the values that stand between them. The form of a text with a count `n` is the one that
+ * the language has for that number.
+ * @param {TextKey} key
+ * @param {Record<string, any>} values
+ */
+function parts(key, values) {
+  const found = present.texts[key] ?? english[key];
+  const text = typeof found === "string" ? found : (found[pluralOf(values.n)] ?? found.other);
+  return text.split(HOLES).map((part, at) => (at % 2 ? shown(values[part]) : part));
+}
+
+const pluralOf = (n) => new Intl.PluralRules(present.locale).select(n);
+const shown = (value) => (typeof value === "number" ? number(value) : value);
+
+/**
+ * @param {TextKey} key
+ * @param {Record<string, string | number>} [values]
+ */
+export const t = (key, values = {}) => parts(key, values).join("");
+
+/**
+ * The same where elements stand among the words.
+ * @param {TextKey} key
+ * @param {Record<string, any>} values
+ */
+export const rich = (key, values) => parts(key, values);
+
+/**
+ * What became of a request, by the stable code of the server; its own words are English.
+ * @param {{ code?: string, detail?: string }} problem
+ */
+export function problemText({ code = "", detail = "" }) {
+  const key = /** @type {TextKey} */ (`problem_${code}`);
+  if (present.language === "en" && detail) return detail;
+  return Object.hasOwn(english, key) ? t(key) : detail;
+}
+
+/**
+ * @param {number} value
+ * @param {Intl.NumberFormatOptions} [how]
+ */
+export const number = (value, how) => numberFormat(how).format(value);
+export const numberFormat = (how) => new Intl.NumberFormat(present.locale, how);
+
+/**
+ * @param {Date} value
+ * @param {Intl.DateTimeFormatOptions} how
+ */
+export const date = (value, how) => new Intl.DateTimeFormat(present.locale, how).format(value);
+
+// "Today", "Yesterday".
+export function day(offset) {
+  const text = new Intl.RelativeTimeFormat(present.locale, { numeric: "auto" }).format(offset, "day");
+  return text[0].toLocaleUpperCase(present.locale) + text.slice(1);
+}
+
+/** @param {string} one @param {string} other */
+export const inOrder = (one, other) => one.localeCompare(other, present.locale, { numeric: true, sensitivity: "base" });
