@@ -28,6 +28,7 @@ from threadkeep.errors import (
     LeaseLost,
     StoreBusy,
 )
+from threadkeep.store import import_rules
 from threadkeep.store.audit import Row, act_now
 from threadkeep.store.base import ROOT, WALKED, Store
 from threadkeep.store.checks import check_adopt, check_import
@@ -118,14 +119,14 @@ class RuledStore(Store):
             # A log of many parts is on record once, with its last one.
             act = self._act(scope, name, "imported", entries=added[-1].seq) if imported.version is not None else None
             with suppress(EndMovedError):
-                verb = Verb(partial(self._rules.import_entries, imported, rows, besides), act=act)
+                verb = Verb(partial(import_rules.import_entries, self._rules, imported, rows, besides), act=act)
                 return await self._write(scope, name, verb)
         raise StoreBusy
 
     async def adopt(self, scope: Scope, conversation: str, adopt: Adopt) -> Appended:
         rows = check_adopt(adopt, self._rules.max_bytes)
         besides = await self._besides(scope, conversation, adopt.entries[0].seq - 1, adopt.entries)
-        verb = Verb(lambda end: self._rules.adopt(adopt, rows, besides, end), adopt.key)
+        verb = Verb(lambda end: import_rules.adopt(self._rules, adopt, rows, besides, end), adopt.key)
         return await self._write(scope, conversation, verb)
 
     async def _import_end(self, scope: Scope, imported: Import) -> int:

@@ -5,7 +5,7 @@ A backend hands in the end of a log, commits the record if that is still the end
 record made; a repeated key is answered with the entries of the first time.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -23,7 +23,6 @@ from threadkeep.errors import (
     ConversationBusy,
     DraftMismatch,
     EntryNotFound,
-    ImportConflict,
     InvalidParent,
     KeyReused,
     LeaseLost,
@@ -39,8 +38,6 @@ from threadkeep.store.record import (
     Chunk,
     DraftEnd,
     End,
-    Imported,
-    ImportedPlace,
     KeyUse,
     Opening,
     OpenTurn,
@@ -48,11 +45,9 @@ from threadkeep.store.record import (
     Replay,
     Tip,
 )
-from threadkeep.store.values import Adopt, Append, Appended, Begin, Begun, Import
+from threadkeep.store.values import Append, Appended, Begin, Begun
 
 T_co = TypeVar("T_co", covariant=True)
-ADOPTED_FOR = timedelta(seconds=10)
-"""How long a running turn that was adopted is left alone: its other entries follow at once."""
 
 
 class EndMovedError(Exception):
@@ -111,21 +106,22 @@ class Rules:
         row = encode_within(change, self.max_bytes)
         _check_version(end, expected_version)
         check_entries(end.tip, expected_entries)
-        return self._decision(_nothing, [change], [row], at=at or self.clock())
+        return self.decision(_nothing, [change], [row], at=at or self.clock())
 
     def choose_head(self, end: End, head: int, expected_version: int | None) -> Decision[None]:
         _check_version(end, expected_version)
         if head != ROOT and not end.is_on_branch(head):
             raise EntryNotFound
-        return self._decision(_nothing, [HeadChoice()], head=head, parent=head)
+        return self.decision(_nothing, [HeadChoice()], head=head, parent=head)
 
-    def _decision(
+    def decision(
         self,
         answer: Callable[[tuple[Entry, ...]], T_co],
         bodies: Sequence[Body] = (),
         rows: Sequence[Row] | None = None,
         **fields: Any,
     ) -> Decision[T_co]:
+        """Return what to write now: some bodies, as rows if they are already such, and further fields of the record."""
         rows = [encode(body) for body in bodies] if rows is None else rows
         record = Record.adopt({**_UNSET, "at": self.clock(), "bodies": tuple(bodies), **fields})
         return Decision(answer, record, rows)
@@ -148,7 +144,7 @@ class Rules:
         if any(isinstance(body, Message) for body in bodies):
             renewal = _renewal(end)
             bodies, rows = (*bodies, *renewal), [*rows, *map(encode, renewal)]
-        return self._decision(
+        return self.decision(
             lambda entries: Appended(entries=entries),
             bodies,
             rows,
@@ -157,71 +153,6 @@ class Rules:
             open_turn=_settled(turn, append.settle),
             key=key,
         )
-
-    def import_entries(
-        self, imported: Import, rows: Mapping[int, Row], besides: Mapping[int, int], end: End
-    ) -> Decision[int]:
-        """Take in entries that follow the end of the log; `besides` tells what first continued a parent of them."""
-        entries = [entry for entry in imported.entries if entry.seq > end.tip.last]
-        if not entries or entries[0].seq != end.tip.last + 1:
-            raise EndMovedError
-        if end.draft is not None or any(turn.owner is not None for turn in end.open_turns.values()):
-            raise ConversationBusy
-        is_last = imported.version is not None
-        turns = self._turns(end, imported.open_turns) if is_last else ()
-        return self._decision(
-            len,
-            [entry.body for entry in entries],
-            [rows[entry.seq] for entry in entries],
-            imported=Imported(places=_places(entries, besides), version=imported.version or 0, turns=turns),
-        )
-
-    def _turns(self, end: End, states: Mapping[int, TurnState]) -> tuple[OpenTurn, ...]:
-        """Return the open turns of an import, which nobody sees to, and those that it has ended."""
-        now = self.clock()
-        ended = (turn.model_copy(update={"state": TurnState.COMPLETED}) for turn in end.open_turns.values())
-        return (
-            *(turn for turn in ended if turn.number not in states),
-            *(
-                OpenTurn(number=number, state=state, until=now if state is TurnState.RUNNING else None)
-                for number, state in sorted(states.items())
-            ),
-        )
-
-    def adopt(self, adopt: Adopt, rows: Sequence[Row], besides: Mapping[int, int], end: End) -> Decision[Appended]:
-        """Take in entries that follow the end of the log and were acknowledged elsewhere."""
-        entries, use = adopt.entries, key_use(end.scope, adopt.key)
-        if (found := replayed(end, use)) is not None:
-            return Decision(lambda made: Appended(entries=made, replayed=True), again=found)
-        if entries[0].seq != end.tip.last + 1:
-            raise ImportConflict("Others have written to this conversation meanwhile.")
-        turns = self._adopted_turns(end, entries)
-        if end.draft is not None and any(turn.number == end.draft.turn and not turn.state.is_open for turn in turns):
-            raise ConversationBusy
-        bodies = [entry.body for entry in entries]
-        return self._decision(
-            lambda made: Appended(entries=made),
-            bodies,
-            rows,
-            imported=Imported(
-                places=_places(entries, besides), version=end.version + any(map(_changes_version, bodies)), turns=turns
-            ),
-            key=use,
-        )
-
-    def _adopted_turns(self, end: End, entries: Sequence[Entry]) -> tuple[OpenTurn, ...]:
-        """Return the turns that some entries open, change or end here, as they are after them."""
-        until, turns = self.clock() + ADOPTED_FOR, dict[int, OpenTurn]()
-        for entry in entries:
-            if isinstance(entry.body, TurnChange) and entry.turn is not None:
-                known, state = end.open_turns.get(entry.turn), entry.body.state
-                turns[entry.turn] = OpenTurn(
-                    number=entry.turn,
-                    state=state,
-                    fence=known.fence if known else 0,
-                    until=until if state is TurnState.RUNNING else None,
-                )
-        return tuple(turn for turn in turns.values() if turn.state.is_open or turn.number in end.open_turns)
 
     # Turns
 
@@ -240,7 +171,7 @@ class Rules:
 
     def _queue(self, end: End, parent: int, begin: Begin, key: KeyUse | None) -> Decision[Begun]:
         number = end.tip.last + 1
-        return self._decision(
+        return self.decision(
             lambda entries: Begun(turn=number, entries=entries),
             [TurnChange(state=TurnState.QUEUED, message=begin.message, parent=begin.parent), *_renewal(end)],
             parent=parent,
@@ -259,7 +190,7 @@ class Rules:
         """Store the message of a turn and that it runs; without a message, what it answers becomes the head."""
         change = TurnChange(state=TurnState.RUNNING)
         lease = _lease(end, turn)
-        return self._decision(
+        return self.decision(
             lambda entries: Begun(turn=turn.number, entries=entries, lease=lease),
             [*([] if message is None else [message]), change, *_renewal(end)],
             parent=parent,
@@ -285,18 +216,18 @@ class Rules:
         taken = self._running(turn.number, owner, lease_for).model_copy(update={"fence": turn.fence + 1})
         lease = _lease(end, taken)
         change = TurnChange(state=TurnState.RUNNING, detail="taken up")
-        return self._decision(lambda entries: lease, [change], turn=turn.number, open_turn=taken)
+        return self.decision(lambda entries: lease, [change], turn=turn.number, open_turn=taken)
 
     def withdraw(self, end: End, number: int) -> Decision[None]:
         """Take a queued turn back before it begins."""
         turn, change = end.open_turns.get(number), TurnChange(state=TurnState.CANCELLED)
         if turn is None or turn.state is not TurnState.QUEUED:
             raise TurnNotFound
-        return self._decision(_nothing, [change], turn=number, open_turn=_settled(turn, change))
+        return self.decision(_nothing, [change], turn=number, open_turn=_settled(turn, change))
 
     def extend(self, end: End, lease: Lease, lease_for: timedelta) -> Decision[None]:
         turn = _check_lease(end, lease).model_copy(update={"until": self.clock() + lease_for})
-        return self._decision(_nothing, open_turn=turn)
+        return self.decision(_nothing, open_turn=turn)
 
     def write(self, end: End, lease: Lease, message: str, offset: int, text: str) -> Decision[None]:
         check_chunk(message, offset, text)
@@ -306,7 +237,7 @@ class Rules:
             raise DraftMismatch
         if (begun.bytes if begun else 0) + len(text.encode()) > self.max_bytes:
             raise ContentTooLarge(f"An entry may hold at most {self.max_bytes} bytes.")
-        return self._decision(_nothing, chunk=Chunk.trusted(turn=lease.turn, message=message, text=text))
+        return self.decision(_nothing, chunk=Chunk.trusted(turn=lease.turn, message=message, text=text))
 
 
 _VERSIONED = StateChange | Update | HeadChoice
@@ -315,19 +246,6 @@ _UNSET = {name: field.get_default() for name, field in Record.model_fields.items
 
 def _nothing(entries: tuple[Entry, ...]) -> None:
     """Answer with nothing."""
-
-
-def _places(entries: Sequence[Entry], besides: Mapping[int, int]) -> tuple[ImportedPlace, ...]:
-    """Return where entries of another store go."""
-    return tuple(
-        ImportedPlace.trusted(
-            parent=entry.parent or ROOT,
-            turn=entry.turn,
-            at=entry.created_at,
-            beside=besides.get(entry.parent or ROOT, 0),
-        )
-        for entry in entries
-    )
 
 
 def key_use(scope: Scope, key: IdempotencyKey | None) -> KeyUse | None:
@@ -352,10 +270,10 @@ def version_after(version: int, record: Record) -> int:
     """Return the version of a conversation after a record; an import brings its own."""
     if record.imported is not None:
         return max(version, record.imported.version)
-    return version + any(map(_changes_version, record.bodies))
+    return version + any(map(changes_version, record.bodies))
 
 
-def _changes_version(body: Body) -> bool:
+def changes_version(body: Body) -> bool:
     return isinstance(body, _VERSIONED)
 
 

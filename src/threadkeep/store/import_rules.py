@@ -1,0 +1,99 @@
+"""The rules of taking in what was written elsewhere: an import of another store's entries, and the adoption of what an
+instance acknowledged while the database was away. Like the rules of writing they read and write nothing."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+
+from threadkeep.conversation.entry import Entry
+from threadkeep.conversation.turn import TurnChange, TurnState
+from threadkeep.errors import ConversationBusy, ImportConflict
+from threadkeep.store.base import ROOT
+from threadkeep.store.codec import Row
+from threadkeep.store.record import End, Imported, ImportedPlace, OpenTurn
+from threadkeep.store.rules import Decision, EndMovedError, Rules, changes_version, key_use, replayed
+from threadkeep.store.values import Adopt, Appended, Import
+
+ADOPTED_FOR = timedelta(seconds=10)
+"""How long a running turn that was adopted is left alone: its other entries follow at once."""
+
+
+def import_entries(
+    rules: Rules, imported: Import, rows: Mapping[int, Row], besides: Mapping[int, int], end: End
+) -> Decision[int]:
+    """Take in entries that follow the end of the log; `besides` tells what first continued a parent of them."""
+    entries = [entry for entry in imported.entries if entry.seq > end.tip.last]
+    if not entries or entries[0].seq != end.tip.last + 1:
+        raise EndMovedError
+    if end.draft is not None or any(turn.owner is not None for turn in end.open_turns.values()):
+        raise ConversationBusy
+    is_last = imported.version is not None
+    turns = _imported_turns(rules, end, imported.open_turns) if is_last else ()
+    return rules.decision(
+        len,
+        [entry.body for entry in entries],
+        [rows[entry.seq] for entry in entries],
+        imported=Imported(places=_places(entries, besides), version=imported.version or 0, turns=turns),
+    )
+
+
+def _imported_turns(rules: Rules, end: End, states: Mapping[int, TurnState]) -> tuple[OpenTurn, ...]:
+    """Return the open turns of an import, which nobody sees to, and those that it has ended."""
+    now = rules.clock()
+    ended = (turn.model_copy(update={"state": TurnState.COMPLETED}) for turn in end.open_turns.values())
+    return (
+        *(turn for turn in ended if turn.number not in states),
+        *(
+            OpenTurn(number=number, state=state, until=now if state is TurnState.RUNNING else None)
+            for number, state in sorted(states.items())
+        ),
+    )
+
+
+def adopt(rules: Rules, adopt: Adopt, rows: Sequence[Row], besides: Mapping[int, int], end: End) -> Decision[Appended]:
+    """Take in entries that follow the end of the log and were acknowledged elsewhere."""
+    entries, use = adopt.entries, key_use(end.scope, adopt.key)
+    if (found := replayed(end, use)) is not None:
+        return Decision(lambda made: Appended(entries=made, replayed=True), again=found)
+    if entries[0].seq != end.tip.last + 1:
+        raise ImportConflict("Others have written to this conversation meanwhile.")
+    turns = _adopted_turns(rules, end, entries)
+    if end.draft is not None and any(turn.number == end.draft.turn and not turn.state.is_open for turn in turns):
+        raise ConversationBusy
+    bodies = [entry.body for entry in entries]
+    return rules.decision(
+        lambda made: Appended(entries=made),
+        bodies,
+        rows,
+        imported=Imported(
+            places=_places(entries, besides), version=end.version + any(map(changes_version, bodies)), turns=turns
+        ),
+        key=use,
+    )
+
+
+def _adopted_turns(rules: Rules, end: End, entries: Sequence[Entry]) -> tuple[OpenTurn, ...]:
+    """Return the turns that some entries open, change or end here, as they are after them."""
+    until, turns = rules.clock() + ADOPTED_FOR, dict[int, OpenTurn]()
+    for entry in entries:
+        if isinstance(entry.body, TurnChange) and entry.turn is not None:
+            known, state = end.open_turns.get(entry.turn), entry.body.state
+            turns[entry.turn] = OpenTurn(
+                number=entry.turn,
+                state=state,
+                fence=known.fence if known else 0,
+                until=until if state is TurnState.RUNNING else None,
+            )
+    return tuple(turn for turn in turns.values() if turn.state.is_open or turn.number in end.open_turns)
+
+
+def _places(entries: Sequence[Entry], besides: Mapping[int, int]) -> tuple[ImportedPlace, ...]:
+    """Return where entries of another store go."""
+    return tuple(
+        ImportedPlace.trusted(
+            parent=entry.parent or ROOT,
+            turn=entry.turn,
+            at=entry.created_at,
+            beside=besides.get(entry.parent or ROOT, 0),
+        )
+        for entry in entries
+    )
