@@ -16,6 +16,7 @@ from threadkeep.context.tokens import count_tokens
 from threadkeep.conversation.clock import Clock, utc_now
 from threadkeep.conversation.ids import IdSource, new_id
 from threadkeep.conversations import Conversations
+from threadkeep.conversion.converter import IMAGE_SIDE, Converter
 from threadkeep.errors import InvalidStoreUrl, InvalidValue, StoreUnavailable
 from threadkeep.jobs import AUDIT_DAYS, SESSION_TIMEOUT
 from threadkeep.llm.base import Model
@@ -146,15 +147,16 @@ async def drain_spool(url: str, spool: SpoolSettings) -> int:
 @dataclass(frozen=True, kw_only=True)
 class Hosting:
     """How turns are run for others: the size of an entry, how tokens are counted, how long tools and scripts may take,
-    who may begin a turn, who is told what turns do, which models may be chosen beside the default, the assistants' own
-    and `demo` (None: any), where messages are kept while the database is away (None: nowhere), the rules of retention
-    that are obeyed here (None: nothing is), how many days the audit log goes back, and for how many seconds memory
-    holds a conversation that nobody uses."""
+    how large images are shown to models, who may begin a turn, who is told what turns do, which models may be chosen
+    beside the default, the assistants' own and `demo` (None: any), where messages are kept while the database is
+    away (None: nowhere), the rules of retention that are obeyed here (None: nothing is), how many days the audit
+    log goes back, and for how many seconds memory holds a conversation that nobody uses."""
 
     max_bytes: int = MAX_BYTES
     max_history_length: int = 10
     count: Counter = count_tokens
     tool_timeout: float = DEFAULT_TIMEOUT
+    image_side: int = IMAGE_SIDE
     admission: Admission = field(default_factory=Admission)
     observers: tuple[Observer, ...] = ()
     models: tuple[str, ...] | None = None
@@ -214,6 +216,7 @@ async def open_conversations(
         owner=new_owner(),
         is_gone=lambda owner: is_embedded and is_gone(owner),
         tool_timeout=hosting.tool_timeout,
+        converter=Converter(hosting.image_side),
         count=hosting.count,
         admission=hosting.admission,
         observers=hosting.observers,

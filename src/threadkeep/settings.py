@@ -23,6 +23,7 @@ from pydantic import (
     model_validator,
 )
 
+from threadkeep.conversion.converter import IMAGE_SIDE
 from threadkeep.errors import InvalidPeriod, InvalidValue, RetentionDeletesActive
 from threadkeep.llm.base import DEFAULTS, ModelOptions
 from threadkeep.retention.rules import Retention
@@ -154,6 +155,13 @@ class Settings(BaseModel):
         default=None,
         max_length=200,
         description="a Python function, as `module:name`, that counts the tokens of a message; else they are estimated",
+    )
+    image_side: int = Field(
+        default=IMAGE_SIDE,
+        ge=0,
+        le=10_000,
+        description="the longest side, in pixels, of an image that a model is shown, made smaller from the stored one; "
+        "0 shows it as it is",
     )
     cors_origins: Origins = Field(
         default=(), description="other sites whose pages may call the API, such as `https://app.example.org`"

@@ -6,6 +6,7 @@ import pytest
 
 from tests.told import data_of, name_of
 from tests.unit.turn.processes import Processes, ended, new_conversation, seen
+from threadkeep.conversation.event_json import message_json
 from threadkeep.conversation.parts import Attachment
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.errors import FileNotFound, InvalidPart, TooManyParts
@@ -89,3 +90,32 @@ async def test_where_no_files_are_kept_a_line_says_that_there_was_one(processes:
     chat = await new_conversation(await processes.open(model, draw))
     assert name_of(await ended(await chat.send("Draw a cat."))) == "turn.completed"
     assert model.requests[1].messages[-1].content == "Drawn.\n[../x.png image/png, 1 KB, not shown]"
+
+
+async def test_the_text_of_a_document_is_read_once_kept_told_and_found(processes: Processes) -> None:
+    kept, model = MemoryAttachments(), ScriptedModel(says("Noted."), says("Forty-two."))
+    chat = await new_conversation(await processes.open(model, attachments=kept))
+    paper = await kept.save(LOCAL, "paper.md", "text/markdown", b"The zephyr constant is 42.")
+    sent = {"type": "file", "file": paper.file, "media_type": "text/plain", "extract": "what its sender says"}
+    await ended(await chat.send([{"type": "text", "text": "Read this."}, sent]))
+    await ended(await chat.send("What was the constant?"))
+    (part,) = (await chat.messages())[0].parts
+    assert part.model_dump()["extract"] == "The zephyr constant is 42."
+    for request in model.requests:
+        (told,) = [message.content for message in request.messages if "zephyr" in message.content]
+        assert told == (
+            "Read this.\n\n[Threadkeep: attached file paper.md (text/markdown, 26 bytes), with this text:]\n"
+            "The zephyr constant is 42.\n[Threadkeep: end of the attached text]"
+        )
+    assert [hit.seq for hit in (await chat._store.search(LOCAL, "zephyr")).items] == [1]
+    shown = message_json((await chat.messages())[0])["parts"]
+    assert shown == [paper.model_dump() | {"at": 10}]
+
+
+async def test_the_texts_of_all_files_of_a_message_have_a_bound(processes: Processes) -> None:
+    kept = MemoryAttachments()
+    chat = await new_conversation(await processes.open(ScriptedModel(says("Long.")), attachments=kept))
+    files = [await kept.save(LOCAL, f"{number}.txt", "text/plain", b"word " * 20_000) for number in range(3)]
+    await ended(await chat.send([file.model_dump() for file in files]))
+    extracts = [len(part.model_dump().get("extract", "")) for part in (await chat.messages())[0].parts]
+    assert extracts == [50_004, 49_996, 0]

@@ -119,6 +119,7 @@ async def _serve(settings: Settings, listener: socket.socket, most_connections: 
         max_history_length=settings.max_history_length,
         count=load_counter(settings.token_counter),
         tool_timeout=settings.tool_timeout,
+        image_side=settings.image_side,
         audit_days=settings.audit_days,
         session_timeout=settings.session_timeout,
         admission=Admission(user_turns=settings.user_turns, tenant_turns=settings.tenant_turns),

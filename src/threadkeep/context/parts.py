@@ -11,6 +11,14 @@ from threadkeep.context.marks import note, with_text
 from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.conversation.parts import Attachment, Data, Part, Reasoning
 
+TAKEN = {
+    "image": (("image/png", "image/jpeg", "image/gif", "image/webp"), 50_000_000),
+    "audio": (("audio/mpeg", "audio/mp3", "audio/wav", "audio/x-wav"), 10_000_000),
+    "pdf": (("application/pdf",), 10_000_000),
+}
+"""The types of files that every provider takes which takes such files at all, and how many bytes of them; images are
+made smaller first."""
+
 
 def for_model(message: Message, model: str, accepts: Collection[str]) -> Message:
     """Return the message with the parts that this model takes, and what the others say as text behind its own."""
@@ -34,15 +42,19 @@ def _is_taken(part: Part, message: Message, model: str, accepts: Collection[str]
             kind = "pdf" if part.media_type == "application/pdf" else part.type
             # A file of another type has no form that providers agree on, and only people and tools show something.
             asked = {Role.USER: kind, Role.TOOL: f"tool {kind}"}.get(message.role)
-            return kind != "file" and asked in accepts
+            types, largest = TAKEN.get(kind, ((), 0))
+            return asked in accepts and part.media_type in types and (part.size or 0) <= largest
         case _:
             return False
 
 
 def _told(part: Part) -> str:
     match part:
-        case Attachment():
+        case Attachment(extract=""):
             return note(f"attached {part.label}, which you cannot look at")
+        case Attachment():
+            text = part.extract.replace("\x00", "\ufffd")
+            return f"{note(f'attached {part.label}, with this text:')}\n{text}\n{note('end of the attached text')}"
         case Data():
             return note(f"attached data: {json.dumps(part.data, ensure_ascii=False)}").replace("\x00", "\ufffd")
         case _:

@@ -17,7 +17,7 @@ from threadkeep.conversation.parts import Attachment, Part, Reasoning
 MESSAGE, CALL = 4, 8
 """What a message, and what a tool call in it, takes beside its text."""
 PAYLOAD, IMAGE, AUDIO, FILE = 8, 1300, 500, 16
-"""Characters of encrypted reasoning a token; tokens of an image; bytes of a recording and of a document a token."""
+"""Characters of encrypted reasoning a token; tokens of an image; bytes of a recording and of a PDF a token."""
 LEAST = 500
 """The smallest request, in tokens, that a counter is calibrated with."""
 BOUNDS = (0.75, 4.0)
@@ -79,7 +79,12 @@ def _tokens_of_part(part: Part) -> int:
         case Reasoning():
             return tokens_in(part.text) + len(str(part.payload or "")) // PAYLOAD
         case Attachment():
-            return IMAGE if part.type == "image" else (part.size or 0) // (AUDIO if part.type == "audio" else FILE)
+            if part.type == "image":
+                return IMAGE
+            if part.type == "audio":
+                return (part.size or 0) // AUDIO
+            shown = (part.size or 0) // FILE if part.media_type == "application/pdf" else 0
+            return max(shown, tokens_in(part.label + part.extract))
         case _:
             return 0
 

@@ -102,7 +102,8 @@ def _position(what: MessageCompleted | ToolReturned) -> dict[str, Any]:
 
 
 def message_json(message: Message) -> dict[str, Any]:
-    """Return a message as clients see it: what only the provider of its model can read is left out."""
+    """Return a message as clients see it: what only the provider of its model can read, and what a client can read
+    in a file itself, is left out."""
     if message.parts:
-        return message.model_dump(mode="json", exclude={"kind": True, "parts": {"__all__": {"payload"}}})
+        return message.model_dump(mode="json", exclude={"kind": True, "parts": {"__all__": {"payload", "extract"}}})
     return message.model_dump(mode="json", exclude={"kind"})

@@ -67,13 +67,17 @@ class Part(Value):
 
 
 class Attachment(Part):
-    """A stored file, by its id; `image` is one to look at, `audio` one to listen to, `file` any other."""
+    """A stored file, by its id; `image` is one to look at, `audio` one to listen to, `file` any other.
+
+    `extract` is the text that was read in it when its message was accepted, for search and models that take no files.
+    """
 
     type: Literal["image", "audio", "file"]
     file: Id
     name: Annotated[str, BeforeValidator(check_file_name)] = Field(default="", exclude_if=_is_missing)
     media_type: Annotated[Text, Field(pattern=r"^[a-z0-9][a-z0-9!#$&^_.+-]{0,63}/[a-z0-9][a-z0-9!#$&^_.+-]{0,63}$")]
     size: int | None = Field(default=None, ge=0, exclude_if=_is_missing)
+    extract: Text = Field(default="", exclude_if=_is_missing)
 
     @property
     def label(self) -> str:

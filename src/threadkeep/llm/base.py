@@ -83,8 +83,10 @@ class ToolSpec:
     parameters: dict[str, Any]
 
 
-FileReader = Callable[[str], Awaitable[bytes]]
-"""Returns the bytes of a file by its id; `FileNotFound` if there is no such file."""
+FileReader = Callable[[Attachment], Awaitable[bytes]]
+"""Returns the bytes of an attached file as a model gets them; `FileNotFound` if there is no such file."""
+MOST_FILES = 20_000_000
+"""How many bytes of files one request holds; written as text they are what every provider takes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,14 +104,18 @@ class Request:
 
 
 async def loaded_files(request: Request) -> dict[str, bytes]:
-    """Return the bytes of all files that are attached to the messages of a request, by their ids; not those that are
-    gone."""
+    """Return the bytes of the files that are attached to the messages of a request, by their ids: the newest, as many
+    as a request holds, and not those that are gone."""
     loaded: dict[str, bytes] = {}
-    if request.read_file is not None:
-        parts = (part for message in request.messages for part in message.parts)
-        for name in {part.file for part in parts if isinstance(part, Attachment)}:
+    if request.read_file is None:
+        return loaded
+    for part in (part for message in reversed(request.messages) for part in reversed(message.parts)):
+        if isinstance(part, Attachment) and part.file not in loaded:
             with suppress(FileNotFound):
-                loaded[name] = await request.read_file(name)
+                data = await request.read_file(part)
+                if sum(map(len, loaded.values())) + len(data) > MOST_FILES:
+                    break
+                loaded[part.file] = data
     return loaded
 
 

@@ -19,6 +19,7 @@ from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State, StateChange
 from threadkeep.conversation.turn import Lease, TurnChange, TurnState
+from threadkeep.conversion.converter import Converter
 from threadkeep.errors import LeaseLost
 from threadkeep.llm.base import Model, ModelOptions
 from threadkeep.llm.loading import Loader
@@ -47,7 +48,7 @@ class EngineDeps:
     is how long a model may say nothing, `tool_timeout` how long a call may take whose tool does not say; `pauses` are
     the waits before a model is asked again, in seconds; their number is the number of further attempts; `count` counts
     the tokens that are stored with each message; `loader` is what models are loaded by; `attachments` is where files
-    are kept, none where they are not."""
+    are kept, none where they are not; `converter` reads them and makes images smaller for models."""
 
     store: PublishingStore
     assistant_of: Callable[[Conversation], Assistant]
@@ -66,6 +67,7 @@ class EngineDeps:
     observers: tuple[Observer, ...] = ()
     loader: Loader = field(default_factory=Loader)
     attachments: Attachments | None = None
+    converter: Converter = field(default_factory=Converter)
 
     async def load_model(self, name: str | None, assistant: Assistant) -> None:
         """Have the model at hand that answers for an assistant where a conversation has chosen this name, or none."""

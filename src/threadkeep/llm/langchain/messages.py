@@ -107,8 +107,11 @@ def _reasoning_block(part: Reasoning) -> dict[str, Any] | None:
 
 def _attachment_block(part: Attachment, data: bytes | None) -> dict[str, Any]:
     if data is None:
-        return {"type": "text", "text": f"[Threadkeep: attached {part.label}, which cannot be read any more]"}
-    block = {"type": part.type, "base64": b64encode(data).decode(), "mime_type": part.media_type}
+        told = f"[Threadkeep: attached {part.label}, which cannot be shown any more]"
+        return {"type": "text", "text": f"{told}\n{part.extract}" if part.extract else told}
+    # OpenAI knows recordings by the ends of file names, and takes them from the type.
+    kind = {"audio/mpeg": "audio/mp3", "audio/x-wav": "audio/wav"}.get(part.media_type, part.media_type)
+    block = {"type": part.type, "base64": b64encode(data).decode(), "mime_type": kind}
     return block | ({"filename": part.name or "file"} if part.type == "file" else {})
 
 

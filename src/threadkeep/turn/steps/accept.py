@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message, Role
-from threadkeep.conversation.parts import Attachment, Part
+from threadkeep.conversation.parts import Part
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import BusyPolicy, Turn, TurnState
-from threadkeep.errors import FileNotFound, InvalidParent, InvalidPart, LeaseLost
-from threadkeep.store.attachments import Attachments
+from threadkeep.errors import InvalidParent, LeaseLost
 from threadkeep.store.base import ROOT
 from threadkeep.store.paging import backwards
 from threadkeep.store.values import Begin, Begun
 from threadkeep.turn.active_turn import turn_entries
+from threadkeep.turn.attached import stored
 from threadkeep.turn.runner import TurnRunner
 
 
@@ -40,8 +40,8 @@ async def accept(runner: TurnRunner, scope: Scope, conversation: str, sending: S
             parent = await _before(runner, active)
     message = None
     if sending.content is not None:
-        parts = [await _stored(deps.attachments, scope, part) for part in sending.parts]
-        said = Message(id=deps.ids(), role=Role.USER, content=sending.content, parts=tuple(parts))
+        parts = await stored(deps, scope, sending.parts)
+        said = Message(id=deps.ids(), role=Role.USER, content=sending.content, parts=parts)
         message = deps.counted(said)
     begin = Begin(
         message=message,
@@ -82,18 +82,6 @@ async def _make_way(runner: TurnRunner, scope: Scope, conversation: str, active:
             await runner.run_next(scope, conversation)
     except LeaseLost:
         return  # it has just ended by itself
-
-
-async def _stored(attachments: Attachments | None, scope: Scope, part: Part) -> Part:
-    """Return a part with what is known of its file, whatever was said of it; one that is not there is refused."""
-    if not isinstance(part, Attachment):
-        return part
-    if attachments is None:
-        raise FileNotFound
-    found = await attachments.find(scope, part.file)
-    if found.type != part.type:
-        raise InvalidPart(f"The file {part.file} is of the type {found.type}, and not {part.type}.")
-    return part.model_copy(update={"name": found.name, "media_type": found.media_type, "size": found.size})
 
 
 async def _active(runner: TurnRunner, scope: Scope, conversation: str) -> Turn | None:

@@ -16,9 +16,10 @@ from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.conversation.state import State, StateChange
 from threadkeep.errors import ContentTooLarge, ModelError, ModelTimeout, ModelUnavailable
 from threadkeep.llm.answer import Answer
-from threadkeep.llm.base import Delta, FileReader, Model, Reasoned, Request, Text
+from threadkeep.llm.base import Delta, Model, Reasoned, Request, Text
 from threadkeep.turn.active_turn import STORE_PATIENCE, ActiveTurn
 from threadkeep.turn.agent import Asked, Changed, Noted, Shown, Thought
+from threadkeep.turn.attached import file_reader
 from threadkeep.turn.decision import flaw_item
 from threadkeep.turn.draft_writer import DraftWriter
 from threadkeep.turn.steps.run_tools import traced_calls
@@ -58,7 +59,7 @@ async def generate(active: ActiveTurn, context: Context, *, tools: bool, closing
     An answer that broke off is given back after the pause: it is stored before the model is asked again.
     """
     specs = active.assistant.tools.specs() if tools else ()
-    read = _file_reader(active)
+    read = file_reader(active.deps, active.lease.scope)
     request = Request(messages=context.messages, tools=specs, options=active.options, read_file=read)
     _log_request(active, request)
     pauses = active.deps.pauses
@@ -76,11 +77,6 @@ async def generate(active: ActiveTurn, context: Context, *, tools: bool, closing
         if generated.message:
             return generated
     raise AssertionError("the last attempt always returns")
-
-
-def _file_reader(active: ActiveTurn) -> FileReader | None:
-    attachments, scope = active.deps.attachments, active.lease.scope
-    return None if attachments is None else lambda file: attachments.read(scope, file)
 
 
 def _log_request(active: ActiveTurn, request: Request) -> None:

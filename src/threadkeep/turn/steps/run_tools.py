@@ -9,15 +9,16 @@ from dataclasses import replace
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.ids import IdSource
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
-from threadkeep.conversation.parts import MAX_PARTS, Attachment, safe_file_name
+from threadkeep.conversation.parts import Part
 from threadkeep.conversation.state import State, StateChange
-from threadkeep.conversation.value import JsonObject, storable
-from threadkeep.errors import ContentTooLarge, IllegalTransition, InvalidInput, TooManyParts
+from threadkeep.conversation.value import JsonObject
+from threadkeep.errors import ContentTooLarge, IllegalTransition
 from threadkeep.store.values import Appendable
-from threadkeep.tools.base import Archive, ToolContext, ToolFile, ToolOutcome
+from threadkeep.tools.base import Archive, ToolContext, ToolOutcome
 from threadkeep.tools.outcome import failure
 from threadkeep.tools.registry import run_calls, shorten
 from threadkeep.turn.active_turn import ActiveTurn
+from threadkeep.turn.attached import kept
 from threadkeep.turn.decision import RunTools
 
 UNKNOWN = "outcome unknown: the process stopped while this call may have been running; it was not run again"
@@ -92,7 +93,7 @@ async def _store_result(active: ActiveTurn, call: ToolCall, outcome: ToolOutcome
             change = active.state_change(state, outcome.state, outcome.unset)
         except IllegalTransition as error:
             outcome = failure(str(error))
-    parts, unkept = await _kept_files(active, outcome.files)
+    parts, unkept = await kept(active.deps, active.lease.scope, outcome.files)
     outcome = replace(outcome, content="\n".join((*([outcome.content] if outcome.content else []), *unkept)))
     result = _result(active.deps.ids, call, outcome, parts)
     bodies: list[Appendable] = [result] if change is None else [result, change]
@@ -106,23 +107,7 @@ async def _store_result(active: ActiveTurn, call: ToolCall, outcome: ToolOutcome
     return state if change is None else state.after(change)
 
 
-async def _kept_files(
-    active: ActiveTurn, files: tuple[ToolFile, ...]
-) -> tuple[tuple[Attachment, ...], tuple[str, ...]]:
-    """Keep the files of a result; return them as parts, and a line for each that cannot be kept."""
-    attachments, parts, unkept = active.deps.attachments, list[Attachment](), list[str]()
-    for file in files:
-        try:
-            if attachments is None or len(parts) == MAX_PARTS:
-                raise TooManyParts
-            name = safe_file_name(file.name)
-            parts.append(await attachments.save(active.lease.scope, name, file.media_type, file.data))
-        except InvalidInput:
-            unkept.append(storable(file.line))
-    return tuple(parts), tuple(unkept)
-
-
-def _result(ids: IdSource, call: ToolCall, outcome: ToolOutcome, parts: tuple[Attachment, ...] = ()) -> Message:
+def _result(ids: IdSource, call: ToolCall, outcome: ToolOutcome, parts: tuple[Part, ...] = ()) -> Message:
     result = ToolResult(tool_call_id=call.id, duration_ms=outcome.duration_ms, error=outcome.error)
     return Message(
         id=ids(), role=Role.TOOL, content=outcome.content, parts=parts, blocks=outcome.blocks, tool_result=result

@@ -1,0 +1,86 @@
+"""Runs `program.py`, which opens strangers' files, in processes of its own: few at a time, each with a time limit.
+
+A process gets no variable of ours and no open file but its pipes. One that fails, is too slow or says too much
+is ended, and costs nothing but its outcome.
+"""
+
+import asyncio
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections import OrderedDict
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+
+PROGRAM = Path(__file__).with_name("program.py")
+AT_A_TIME = 2
+SECONDS = 20.0
+LARGEST_FILE = 32 << 20
+"""How large a file may be, in bytes, that is opened at all."""
+MOST_TEXT = 50_000
+"""How many characters are taken from one file."""
+MOST_CACHED = 32 << 20
+"""How many bytes of images that were made smaller are held in memory."""
+ENTRY = 1000
+"""What an image that needs not be made smaller counts there."""
+IMAGE_SIDE = 1568
+"""What the models of most providers look at, at most: they make larger images smaller themselves."""
+
+
+class Converter:
+    """Makes texts of documents and, to `image_side` pixels (0: not at all), smaller images of images."""
+
+    def __init__(self, image_side: int = IMAGE_SIDE) -> None:
+        self._slots = asyncio.Semaphore(AT_A_TIME)
+        self._image_side = image_side if find_spec("PIL") else 0
+        self._made: OrderedDict[str, bytes] = OrderedDict()
+
+    async def text(self, data: bytes) -> str:
+        """Return the text of a file, or its beginning; nothing if it has none that can be read."""
+        written, _ = await self._run(data, "text", MOST_TEXT, 4 * MOST_TEXT + 100)
+        return written.decode("utf-8", "ignore").strip()
+
+    async def image(self, id: str, data: bytes) -> bytes:
+        """Return an image of a sane size; as it is if that is not wanted or cannot be. `id` names it for ever."""
+        if id not in self._made and self._image_side:
+            made, is_whole = await self._run(data, "image", self._image_side, LARGEST_FILE)
+            self._made[id] = made if is_whole else b""
+            while sum(ENTRY + len(image) for image in self._made.values()) > MOST_CACHED:
+                self._made.popitem(last=False)
+        return self._made.get(id) or data
+
+    async def _run(self, data: bytes, wish: str, size: int, most: int) -> tuple[bytes, bool]:
+        """Return what the program writes, at most so many bytes, and whether that is all that it had to say."""
+        if len(data) > LARGEST_FILE:
+            return b"", False
+        async with self._slots:
+            line = (sys.executable, "-I", "-B", str(PROGRAM), wish, str(size))
+            process = await asyncio.create_subprocess_exec(*line, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env={})
+            feeding = asyncio.create_task(_feed(process, data))
+            try:
+                return await _written(process, most), process.returncode == 0
+            finally:
+                feeding.cancel()
+                with suppress(ProcessLookupError):
+                    process.kill()
+                await process.wait()
+
+
+async def _feed(process: Process, data: bytes) -> None:
+    assert process.stdin is not None  # noqa: S101 - it is a pipe
+    with suppress(OSError):
+        process.stdin.write(data)
+        await process.stdin.drain()
+        process.stdin.close()
+
+
+async def _written(process: Process, most: int) -> bytes:
+    assert process.stdout is not None  # noqa: S101 - it is a pipe
+    written = b""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(SECONDS):
+            while len(written) < most and (chunk := await process.stdout.read(most - len(written))):
+                written += chunk
+            if len(written) < most:
+                await process.wait()
+    return written

@@ -1,0 +1,133 @@
+"""The program that opens strangers' files: a file on standard input, what was made of it on standard output.
+
+`converter.py` runs it in a process of its own. It imports nothing of Threadkeep, limits itself before it reads a byte,
+and simply fails at whatever it cannot or must not open; what it had written by then counts.
+"""
+
+import codecs
+import io
+import re
+import sys
+import zipfile
+from collections.abc import Iterator
+from xml.parsers import expat
+
+CPU_SECONDS = 10
+MEMORY = 1 << 30
+MOST_XML = 64 << 20
+"""How many bytes of XML are unpacked from a document: a ZIP bomb ends here."""
+MOST_PIXELS = 100_000_000
+MOST_PAGES = 2000
+CUT_OFF = "\n[…]"
+"""What stands behind a text that goes on in the file."""
+
+_UNPRINTABLE = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_BREAKS = {"p": "\n", "br": "\n", "cr": "\n", "tab": "\t", "tc": "\t"}
+"""What stands for the elements of a Word document that part texts."""
+
+
+def limit_this_process() -> None:
+    """Take no more time and memory than a file is worth; write no files, start no processes."""
+    try:
+        import resource  # noqa: PLC0415 - there is none on Windows, where only the time is limited
+    except ImportError:
+        return
+    limits = {"CPU": CPU_SECONDS, "AS": MEMORY, "FSIZE": 0, "CORE": 0, "NOFILE": 64, "NPROC": 0}
+    for name, most in limits.items():
+        resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))
+
+
+def text_of(data: bytes) -> Iterator[str]:
+    """Yield the text of a PDF, a Word document or a plain text, whichever the bytes are."""
+    if data.startswith(b"%PDF-"):
+        return _pdf(data)
+    return _docx(data) if data.startswith(b"PK\x03\x04") else _plain(data)
+
+
+def _pdf(data: bytes) -> Iterator[str]:
+    from pypdf import PdfReader  # noqa: PLC0415 - optional, and slow to import
+
+    for number, page in enumerate(PdfReader(io.BytesIO(data)).pages):
+        if number == MOST_PAGES:
+            return
+        yield page.extract_text() + "\n"
+
+
+def _docx(data: bytes) -> Iterator[str]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive, archive.open("word/document.xml") as document:
+        pieces, open_texts = list[str](), list[str]()
+
+        def start(name: str, _: object) -> None:
+            if name.endswith(" t"):
+                open_texts.append(name)
+
+        def end(name: str) -> None:
+            if name.endswith(" t"):
+                open_texts.pop()
+            pieces.append(_BREAKS.get(name.rpartition(" ")[2], ""))
+
+        def characters(text: str) -> None:
+            if open_texts:
+                pieces.append(text)
+
+        def refuse(*_: object) -> None:
+            raise ValueError("a Word document declares no types and no entities")
+
+        parser = expat.ParserCreate(namespace_separator=" ")
+        parser.StartElementHandler, parser.EndElementHandler = start, end
+        parser.CharacterDataHandler, parser.StartDoctypeDeclHandler = characters, refuse
+        for _ in range(0, MOST_XML, 1 << 16):
+            chunk = document.read(1 << 16)
+            parser.Parse(chunk, not chunk)
+            yield "".join(pieces)
+            pieces.clear()
+            if not chunk:
+                return
+
+
+def _plain(data: bytes) -> Iterator[str]:
+    """Yield a text in UTF-8, in UTF-16 that says so, or in the character set of Windows; other bytes fail."""
+    is_wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    for encoding in ("utf-16",) if is_wide else ("utf-8-sig", "cp1252"):
+        try:
+            text = codecs.getincrementaldecoder(encoding)().decode(data)
+        except ValueError:
+            continue
+        if _UNPRINTABLE.search(text):
+            raise ValueError("not a text")
+        yield text
+        return
+    raise ValueError("not a text")
+
+
+def write_text(data: bytes, most: int) -> None:
+    """Write so many characters of a text, piece by piece."""
+    for piece in text_of(data):
+        kept = piece.replace("\r\n", "\n").replace("\x00", "").encode("utf-8", "replace").decode()
+        sys.stdout.buffer.write((kept if len(kept) <= most else kept[:most] + CUT_OFF).encode())
+        sys.stdout.buffer.flush()
+        most -= len(kept)
+        if most < 0:
+            return
+
+
+def write_image(data: bytes, side: int) -> None:
+    """Write a large image again: in its own format, upright, without what cameras note in it, no larger than `side`."""
+    from PIL import Image, ImageOps  # noqa: PLC0415 - optional
+
+    with Image.open(io.BytesIO(data), formats=("PNG", "JPEG", "WEBP", "GIF")) as image:
+        if image.width * image.height > MOST_PIXELS:
+            raise ValueError("an image bomb")
+        if max(image.size) <= side:
+            return
+        kind = image.format
+        image.thumbnail((side, side))
+        made = io.BytesIO()
+        ImageOps.exif_transpose(image).save(made, kind, exif=b"")
+    sys.stdout.buffer.write(made.getvalue())
+
+
+if __name__ == "__main__":
+    limit_this_process()
+    _, wish, size = sys.argv
+    {"text": write_text, "image": write_image}[wish](sys.stdin.buffer.read(), int(size))

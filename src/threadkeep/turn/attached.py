@@ -1,0 +1,86 @@
+"""Files in a turn: what a person attaches and what tools return, and their bytes for the model that is asked.
+
+The text of a document is read once, before its message is stored, and is part of it from then on: what a model is told
+later, and what search finds, follows from the log alone.
+"""
+
+from collections.abc import Iterable
+
+from threadkeep.conversation.parts import MAX_PARTS, Attachment, Part, safe_file_name
+from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.value import storable
+from threadkeep.conversion.converter import LARGEST_FILE
+from threadkeep.errors import FileNotFound, InvalidInput, InvalidPart, TooManyParts
+from threadkeep.llm.base import FileReader
+from threadkeep.tools.base import ToolFile
+from threadkeep.turn.active_turn import EngineDeps
+
+MOST_TEXT = 100_000
+"""How many characters the texts of all files of one message have together: what search looks at, too."""
+LARGEST_IMAGE = 3_900_000
+"""How many bytes of an image every provider takes: 5 MB, once it is written as text."""
+
+
+async def stored(deps: EngineDeps, scope: Scope, parts: Iterable[Part]) -> tuple[Part, ...]:
+    """Return the parts with what is known of their files, whatever was said of them. `FileNotFound` if one is not
+    there."""
+    known = [await _known(deps, scope, part) if isinstance(part, Attachment) else part for part in parts]
+    return await _with_texts(deps, scope, known)
+
+
+async def kept(deps: EngineDeps, scope: Scope, files: tuple[ToolFile, ...]) -> tuple[tuple[Part, ...], tuple[str, ...]]:
+    """Keep the files of a tool's result; return them as parts, and a line for each that cannot be kept."""
+    parts, unkept = list[Part](), list[str]()
+    for file in files:
+        try:
+            if deps.attachments is None or len(parts) == MAX_PARTS:
+                raise TooManyParts
+            name = safe_file_name(file.name)
+            parts.append(await deps.attachments.save(scope, name, file.media_type, file.data))
+        except InvalidInput:
+            unkept.append(storable(file.line))
+    return await _with_texts(deps, scope, parts), tuple(unkept)
+
+
+def file_reader(deps: EngineDeps, scope: Scope) -> FileReader | None:
+    """Return what reads the files of a scope for a model: an image in a sane size, one that is too large never."""
+    attachments = deps.attachments
+    if attachments is None:
+        return None
+
+    async def read(part: Attachment) -> bytes:
+        data = await attachments.read(scope, part.file)
+        if part.type == "image":
+            data = await deps.converter.image(part.file, data)
+            if len(data) > LARGEST_IMAGE:
+                raise FileNotFound
+        return data
+
+    return read
+
+
+async def _known(deps: EngineDeps, scope: Scope, part: Attachment) -> Attachment:
+    if deps.attachments is None:
+        raise FileNotFound
+    found = await deps.attachments.find(scope, part.file)
+    if found.type != part.type:
+        raise InvalidPart(f"The file {part.file} is of the type {found.type}, and not {part.type}.")
+    known = {"name": found.name, "media_type": found.media_type, "size": found.size, "extract": ""}
+    return part.model_copy(update=known)
+
+
+async def _with_texts(deps: EngineDeps, scope: Scope, parts: Iterable[Part]) -> tuple[Part, ...]:
+    """Return the parts, each document with the text that is in it, as far as there is room for all of them."""
+    read, left = list[Part](), MOST_TEXT
+    for part in parts:
+        if isinstance(part, Attachment) and _is_read(part) and deps.attachments is not None and left > 0:
+            data = await deps.attachments.read(scope, part.file)
+            text = (await deps.converter.text(data))[:left]
+            left -= len(text)
+            part = part.model_copy(update={"extract": text})
+        read.append(part)
+    return tuple(read)
+
+
+def _is_read(part: Attachment) -> bool:
+    return part.type == "file" and (part.size or 0) <= LARGEST_FILE
