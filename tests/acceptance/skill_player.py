@@ -1,7 +1,8 @@
-"""Makes a skill in processes that die: `python -m tests.acceptance.skill_player FOLDER`.
+"""Makes a skill in processes that die: `python -m tests.acceptance.skill_player FOLDER [STEP]`.
 
-For every moment before and after a write of the store, a process dies there by its own hand and another one goes on,
-until one survives. Prints how many moments there were; ends with 1 if a skill differs from the undisturbed one.
+For every moment before and after a write of the store (every third with STEP 3), a process dies there by its own hand
+and another one goes on, until one survives. Prints how many moments there were; ends with 1 if a skill differs from the
+undisturbed one.
 """
 
 import asyncio
@@ -73,21 +74,21 @@ def skill_in(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
-def every_moment(folder: Path) -> int:
-    """Let a process die at each moment once; return how many there are."""
+def every_moment(folder: Path, step: int) -> int:
+    """Let a process die at each moment once, or at each that a step comes to; return the last that there is."""
     undisturbed = folder / "undisturbed"
     undisturbed.mkdir()
     in_child(lambda out: asyncio.run(play(undisturbed, 0, 0)))
     expected = skill_in(undisturbed)
     assert len(expected) == 2, expected
-    for moment in count(1):
+    for moment in count(1, step):
         place = folder / f"moment{moment}"
         place.mkdir()
         survived = _dies(place, moment) == 0
         in_child(_going_on(place))
         assert skill_in(place) == expected, f"after a death at moment {moment} the skill is another one"
         if survived:
-            return moment - 1
+            return moment - step
     raise AssertionError("there is always a last moment")
 
 
@@ -101,4 +102,4 @@ def _dies(place: Path, moment: int) -> int:
 
 
 if __name__ == "__main__":
-    print(f"{every_moment(Path(sys.argv[1]))} moments")
+    print(f"{every_moment(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1)} moments")

@@ -163,7 +163,7 @@ async def test_a_server_killed_in_the_middle_of_exchanges_makes_the_same_bytes(
 
 
 def test_a_process_killed_between_any_two_writes_makes_the_same_bytes(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tests.acceptance.skill_player", str(tmp_path)]
+    command = [sys.executable, "-m", "tests.acceptance.skill_player", str(tmp_path), "3"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     assert int(done.stdout.split()[0]) > 60
