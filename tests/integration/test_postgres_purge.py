@@ -4,14 +4,20 @@ import asyncpg
 import pytest
 
 from tests.postgres_server import PostgresServer, Urls
+from threadkeep.conversation.api_key import KeyRole
 from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.entry import Update
+from threadkeep.conversation.scope import Scope
+from threadkeep.retention.erasure import Erasure
 from threadkeep.runtime import open_store
+from threadkeep.store.api_keys import create_key
 from threadkeep.store.postgres import store as postgres_store
+from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import ADA, BOB, NO_TIME, new, running, say
 
 SAID = ("zebrafinch", "quetzalbird", "okapiherd")
 TITLE, META, SYSTEM, DRAFT, KEPT = "xerusburrow", "jacanalily", "vicunawool", "wombatden", "pangolinlair"
+PERSON = Scope(tenant="acme", user="tamarinnest")
 _FILES = """
 SELECT DISTINCT word FROM unnest($1::text[]) word,
     (SELECT 'base/' || d.oid AS folder FROM pg_database d WHERE d.datname = current_database()) here,
@@ -22,7 +28,10 @@ WHERE position(convert_to(word, 'UTF8') IN pg_read_binary_file(here.folder || '/
 
 def _found(server: PostgresServer, urls: Urls) -> set[str]:
     """Return the words that stand in any file of the database."""
-    admin, words = server.as_admin(urls), ", ".join(f"'{word}'" for word in (*SAID, TITLE, META, SYSTEM, DRAFT, KEPT))
+    admin, words = (
+        server.as_admin(urls),
+        ", ".join(f"'{word}'" for word in (*SAID, TITLE, META, SYSTEM, DRAFT, KEPT, PERSON.user)),
+    )
     server.execute("ANALYZE; CHECKPOINT", admin)
     return {word for (word,) in server.fetch(_FILES.replace("$1", f"ARRAY[{words}]"), admin)}
 
@@ -51,6 +60,32 @@ async def test_a_purged_text_is_in_no_file_and_the_neighbours_is(
     assert len((await store.search(BOB, KEPT, limit=100)).items) == 50
     assert len(await store.newest(BOB, "kept", limit=100)) == 50
     await store.close()
+
+
+async def test_the_name_of_an_erased_person_is_in_no_file_and_whoever_comes_back_is_known_to_all(
+    postgres_server: PostgresServer, postgres_database: Urls, clock: FakeClock
+) -> None:
+    store, other = await open_store(postgres_database.server), await open_store(postgres_database.server)
+    await create_key(store.keyring, store.audit, PERSON, KeyRole.USER, None)
+    await new(store, PERSON, "hello", name="first")
+    await running(store, "first", scope=PERSON)
+    assert (await other.list(PERSON)).items
+    assert _found(postgres_server, postgres_database) == {PERSON.user}
+    await Erasure(store, clock, _stop).erase(PERSON)
+    assert _found(postgres_server, postgres_database) == set()
+    for one in (other, store):
+        name = await new(one, PERSON, "hello again")
+        assert await store.users("acme") == (PERSON.user,)
+        for each in (store, other):
+            assert [item.id for item in (await each.list(PERSON)).items] == [name]
+        await one.delete(PERSON, name)
+        assert await one.purge(NO_TIME) == 1
+    await store.close()
+    await other.close()
+
+
+async def _stop(scope: Scope, conversation: str) -> None:
+    """Nothing runs."""
 
 
 async def test_a_purge_that_met_somebody_who_reads_on_is_finished_by_the_next(

@@ -152,7 +152,8 @@ class Store(ABC):
     @abstractmethod
     async def purge(self, kept_for: timedelta, *, owner: Scope | None = None) -> int:
         """Remove for good what was deleted that long ago or longer, in all tenants or of one user; return how many
-        conversations. Afterwards its bytes are in no file of ours.
+        conversations. Afterwards its bytes are in no file of ours, and neither is the name of who has nothing left, as
+        far as no API key has it.
 
         It goes in small steps and holds nobody up. What it has begun to remove cannot be restored; if it is cut off,
         the next purge finishes it.

@@ -41,6 +41,8 @@ PURGE_STEP = 5000
 """How many entries one step of a purge removes."""
 REWRITTEN_BYTES = 256 * 1024 * 1024
 """How large a table may be that is written anew after a purge, while all others wait."""
+REWRITTEN = ("entry", "conversation", "chunk", "title_word", "word", "turn", "person", "api_key")
+"""The tables with content or names of people."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _FAR = datetime(9999, 12, 31, tzinfo=UTC)
@@ -149,11 +151,13 @@ class PostgresStore(RuledStore):
             first = 0
             while (await self._pool.one("purge", *found, first, first + PURGE_STEP))["is_left"]:
                 first += PURGE_STEP
+        if owner is not None:
+            await self._pool.call("forget_person", *whose)
         emptied = [row["conversation"] for row in await self._pool.call("emptied")]
-        if not emptied:
+        if not emptied and owner is None:
             return 0
         try:
-            for table in ("entry", "conversation", "chunk", "title_word", "word"):
+            for table in REWRITTEN:
                 await self._pool.call("rewrite", table, REWRITTEN_BYTES)
         except StoreBusy:
             # Somebody uses the table without a pause: the next purge tries again.

@@ -82,6 +82,7 @@ class Log:
                     "create_conversation",
                     tenant,
                     owner,
+                    scope.user,
                     encode_id(name),
                     at,
                     *named,

@@ -3,6 +3,7 @@
 One `Reader` belongs to one connection and one thread. The writer has one too, because it reads before it writes.
 """
 
+import hmac
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -64,6 +65,11 @@ class Reader:
                     self._scopes.clear()
                 self._scopes[names] = known
         return known
+
+    def pseudonym(self, tenant: int | None, user: str) -> str:
+        """Return what stands for the name of whom nothing is stored any more; no id begins with a tilde."""
+        secret = bytes(self.db.value("SELECT value FROM secret"))
+        return "~" + hmac.digest(secret, f"{tenant} {user}".encode(), "sha256").hex()
 
     def log(self, scope: Scope, conversation: str) -> SqliteLog:
         check_id(conversation)

@@ -119,7 +119,7 @@ class SqliteStore(EmbeddedStore):
         while await self._run(lambda: self._log.purge(moment, owner)):
             pass
         emptied = await self._run(self._log.emptied)
-        if not emptied:
+        if not emptied and owner is None:
             return 0
         steps = scrub(self._path)
         while await asyncio.to_thread(next, steps, steps) is not steps:

@@ -138,6 +138,10 @@ class LogWriter:
             return found
         self.db.execute("INSERT OR IGNORE INTO tenant (name) VALUES (?)", (scope.tenant,))
         tenant = self.db.value("SELECT key FROM tenant WHERE name = ?", (scope.tenant,))
+        unnamed = (tenant, self.reader.pseudonym(tenant, scope.user))
+        if (key := self.db.value("SELECT key FROM user WHERE tenant = ? AND name = ?", unnamed)) is not None:
+            self.db.execute("UPDATE user SET name = ? WHERE key = ?", (scope.user, key))
+            return tenant, key
         self.db.execute("INSERT INTO user (tenant, name) VALUES (?, ?)", (tenant, scope.user))
         # Not through the reader, which remembers what it finds: this transaction may still be undone.
         return tenant, self.db.last_insert_rowid()
@@ -333,6 +337,8 @@ class LogWriter:
             (microseconds(moment), *keys),
         )
         if found is None:
+            if owner is not None:
+                self._forget_name(*keys)
             return False
         if self._remove_entries(found) or self._remove_keys(found):
             self.db.execute("UPDATE conversation SET deleted_id = NULL WHERE key = ?", found[1:])
@@ -344,7 +350,25 @@ class LogWriter:
             "model = NULL, metadata = NULL, system = NULL WHERE key = ?",
             found[1:],
         )
+        self._forget_name(*self.db.row("SELECT tenant, user FROM conversation WHERE key = ?", found[1:]))
         return True
+
+    def _forget_name(self, tenant: int | None, user: int | None) -> None:
+        """Put a pseudonym in the place of a name of whom nothing is left. Who comes back has the same key again, which
+        others may remember."""
+        name = self.db.value("SELECT name FROM user WHERE key = ?", (user,))
+        if (
+            name is None
+            or name.startswith("~")
+            or self.db.value(
+                "SELECT 1 FROM conversation WHERE tenant = ?1 AND user = ?2 AND id IS NOT NULL UNION ALL "
+                f"SELECT 1 FROM conversation WHERE deleted_at >= 0 AND status <> '{_EMPTIED}' AND user = ?2 LIMIT 1",
+                (tenant, user),
+            )
+        ):
+            return
+        self.db.execute("UPDATE user SET name = ? WHERE key = ?", (self.reader.pseudonym(tenant, name), user))
+        self.forget()
 
     def emptied(self) -> list[tuple[int]]:
         """Return the conversations of which nothing is left but a row."""

@@ -278,6 +278,24 @@ class TestDeletion:
             assert len((await store.search(scope, "words")).items) == 1
         assert await store.purge(NO_TIME) == 0
 
+    async def test_whoever_has_nothing_left_comes_back_under_the_same_name_to_all(
+        self, store: Store, open_another: OpenAnother
+    ) -> None:
+        other = await open_another()
+        for each in (store, other):
+            name = await new(store, ADA, "hello")
+            assert [item.id for item in (await other.list(ADA)).items] == [name]
+            await store.delete(ADA, name)
+            assert await each.purge(NO_TIME) == 1
+            assert await store.users("acme") == ()
+            again = await new(other, ADA, "hello again")
+            for one in (store, other):
+                assert [item.id for item in (await one.list(ADA)).items] == [again]
+                assert await one.users("acme") == ("ada",)
+            await other.delete(ADA, again)
+            assert await other.purge(NO_TIME, owner=ADA) == 1
+        await other.close()
+
     async def test_a_large_conversation_is_purged_and_its_neighbours_stay(self, store: Store, clock: FakeClock) -> None:
         large = await new(store, ADA)
         for _ in range(LARGE // 500):

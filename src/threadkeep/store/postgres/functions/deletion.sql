@@ -89,7 +89,9 @@ END $$;
 CREATE FUNCTION threadkeep.purge(
     p_tenant integer, p_conversation bigint, p_first integer, p_next integer, OUT is_left boolean
 ) LANGUAGE plpgsql AS $$
-DECLARE last integer;
+DECLARE
+    last integer;
+    gone integer;
 BEGIN
     PERFORM threadkeep.work_for(p_tenant);
     SELECT e.seq INTO last FROM threadkeep.entry e
@@ -105,9 +107,11 @@ BEGIN
         DELETE FROM threadkeep.turn t WHERE t.tenant = p_tenant AND t.conversation = p_conversation;
         DELETE FROM threadkeep.chunk c WHERE c.tenant = p_tenant AND c.conversation = p_conversation;
         DELETE FROM threadkeep.title_word t WHERE t.tenant = p_tenant AND t.conversation = p_conversation;
-        DELETE FROM threadkeep.conversation c WHERE c.tenant = p_tenant AND c.key = p_conversation;
+        DELETE FROM threadkeep.conversation c WHERE c.tenant = p_tenant AND c.key = p_conversation
+        RETURNING c.owner INTO gone;
         UPDATE threadkeep.removal r SET deleted_at = '-infinity'
         WHERE r.tenant = p_tenant AND r.conversation = p_conversation;
+        PERFORM threadkeep.forget_person(p_tenant, gone);
     END IF;
 END $$;
 

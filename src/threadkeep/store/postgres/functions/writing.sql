@@ -203,14 +203,18 @@ BEGIN
     RETURN QUERY SELECT c.key FROM threadkeep.conversation c WHERE c.tenant = p_tenant AND c.id = p_id;
 END $$;
 
--- Create a conversation. Its id, or its key, may be taken.
+-- Create a conversation. Its id, or its key, may be taken. Nobody forgets the user's name meanwhile.
 CREATE FUNCTION threadkeep.create_conversation(
-    p_tenant integer, p_owner integer, p_id bytea, p_now timestamptz, p_key bytea, p_digest bytea,
+    p_tenant integer, p_owner integer, p_user text, p_id bytea, p_now timestamptz, p_key bytea, p_digest bytea,
     p_assistant text, p_title text, p_title_words text[], p_model text, p_metadata jsonb, p_system text
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE made bigint;
 BEGIN
     PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
+    PERFORM FROM threadkeep.person p WHERE p.tenant = p_tenant AND p.name = p_user FOR KEY SHARE;
+    IF NOT FOUND THEN
+        PERFORM threadkeep.enter_person(p_tenant, p_user);
+    END IF;
     INSERT INTO threadkeep.conversation AS c (
         tenant, owner, id, created_at, updated_at, assistant, title, model, metadata, system
     ) VALUES (
