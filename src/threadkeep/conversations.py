@@ -154,9 +154,12 @@ class Conversations:
 
     # For administrators of a tenant
 
-    async def list_tenant(self, tenant: str, *, limit: int, after: str | None = None) -> ConversationPage:
-        """Return a page of the conversations of all users of a tenant."""
-        return await self._store.list_tenant(tenant, limit=limit, after=after)
+    @checked
+    async def list_tenant(
+        self, tenant: str, *, limit: int = 20, after: str | None = None, **filters: Any
+    ) -> ConversationPage:
+        """Return a page of the conversations of all users of a tenant; `filters` as for `list`."""
+        return await self._store.list_tenant(tenant, ListFilter(**filters), limit=limit, after=after)
 
     async def tenants(self) -> tuple[str, ...]:
         """Return every tenant that may have conversations. For whoever keeps the store alone."""

@@ -231,6 +231,10 @@ async def test_what_is_not_ones_own_is_in_no_list_no_search_and_no_count(store: 
             (people.mine, "ada"),
             (people.others["a foreign user's"], "bob"),
         }
+        await client.patch(f"/v1/conversations/{people.mine}", json={"archived": True}, headers=people.me)
+        asked = {"archived": "true", "status": "active"}
+        archived = (await client.get("/v1/admin/conversations", params=asked, headers=admin)).json()["data"]
+        assert [row["id"] for row in archived] == [people.mine]
         usage = (await client.get("/v1/admin/usage", headers=admin)).json()
         assert {row["user"]: row["conversations"] for row in usage["users"]} == {"ada": 1, "bob": 1}
         assert usage["tenant"]["conversations"] == 2

@@ -346,9 +346,11 @@ class Store(ABC):
     # For administrators of a tenant
 
     @abstractmethod
-    async def list_tenant(self, tenant: str, *, limit: int = 20, after: str | None = None) -> ConversationPage:
-        """Return the conversations of all users of a tenant, the one with the newest entry first, from the cursor
-        `after` on, which is good for this tenant only."""
+    async def list_tenant(
+        self, tenant: str, where: ListFilter = EVERY, *, limit: int = 20, after: str | None = None
+    ) -> ConversationPage:
+        """Return the conversations of all users of a tenant that a filter lets through, as `list` does; the cursor is
+        good for this tenant only."""
 
     @abstractmethod
     async def users(self, tenant: str) -> tuple[str, ...]:

@@ -223,8 +223,10 @@ class RuledStore(Store):
     ) -> ConversationPage:
         return await self._page(scope, where, limit, after)
 
-    async def list_tenant(self, tenant: str, *, limit: int = 20, after: str | None = None) -> ConversationPage:
-        return await self._page(check_id(tenant), EVERY, limit, after)
+    async def list_tenant(
+        self, tenant: str, where: ListFilter = EVERY, *, limit: int = 20, after: str | None = None
+    ) -> ConversationPage:
+        return await self._page(check_id(tenant), where, limit, after)
 
     async def _page(self, whose: Scope | str, where: ListFilter, limit: int, after: str | None) -> ConversationPage:
         place = activity_after(whose, after)

@@ -1,13 +1,16 @@
 """For administrators, of their own tenant: whose conversations there are, what is in one, and how much is stored."""
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
 
 from threadkeep.conversations import Conversations
 from threadkeep.server.identity.guards import Admin
 from threadkeep.server.list_cursors import ListCursors
 from threadkeep.server.requests import ConversationId
 from threadkeep.server.responses import ListedConversation, Shown, WholeConversation
-from threadkeep.server.routes.conversations import Limit, Place, read_whole
+from threadkeep.server.routes.conversations import Limit, Place, list_filter, read_whole
+from threadkeep.store.values import ListFilter
 
 
 class OwnedConversation(ListedConversation):
@@ -44,9 +47,16 @@ def admin_routes(conversations: Conversations) -> APIRouter:
     cursors = ListCursors(conversations.keyring)
 
     @router.get("/conversations", summary="The conversations of all users of the tenant")
-    async def listing(who: Admin, limit: Limit = 20, after: str | None = None) -> OwnedList:
-        await conversations.record(who.scope.tenant, "conversations.listed", f"tenant:{who.scope.tenant}")
-        page = await conversations.list_tenant(who.scope.tenant, limit=limit, after=await cursors.read(after))
+    async def listing(
+        who: Admin,
+        limit: Limit = 20,
+        after: str | None = None,
+        *,
+        where: Annotated[ListFilter, Depends(list_filter)],
+    ) -> OwnedList:
+        tenant, filters = who.scope.tenant, where.model_dump()
+        await conversations.record(tenant, "conversations.listed", f"tenant:{tenant}")
+        page = await conversations.list_tenant(tenant, limit=limit, after=await cursors.read(after), **filters)
         data = [
             OwnedConversation(**ListedConversation.of(item).model_dump(), user=item.scope.user) for item in page.items
         ]

@@ -116,19 +116,18 @@ class PostgresStore(RuledStore):
         return await self._db.conversation(scope, conversation)
 
     async def _list(self, asked: ListQuery) -> Listing:
-        before, reached = _before(*asked.before), None
-        if isinstance(asked.whose, str):
-            rows = await self._pool.call("list_tenant", asked.whose, *before, asked.limit)
-            found = [(Scope(tenant=asked.whose, user=row["user_name"]), row["now"]) for row in rows]
+        before, scope = _before(*asked.before), asked.whose if isinstance(asked.whose, Scope) else None
+        keys = await self._db.scope(scope) if scope else tuple(await self._pool.one("scope", asked.tenant, None))
+        if keys is None or keys[0] is None:
+            return Listing(())
+        floor = await self._pool.call("list_floor", *keys, *before, LOOKED_AT) if asked.is_filtered else ()
+        reached = (microseconds(floor[0]["updated_at"]), floor[0]["key"]) if floor else None
+        places = (*before, *(tuple(floor[0]) if floor else (_LONG_AGO, 0)), _filter(asked), asked.limit)
+        if scope:
+            found = [(scope, row) for row in await self._pool.call("list", *keys, *places)]
         else:
-            keys = await self._db.scope(asked.whose)
-            if keys is None:
-                return Listing(())
-            floor = await self._pool.call("list_floor", *keys, *before, LOOKED_AT) if asked.is_filtered else ()
-            reached = (microseconds(floor[0]["updated_at"]), floor[0]["key"]) if floor else None
-            place = tuple(floor[0]) if floor else (_LONG_AGO, 0)
-            rows = await self._pool.call("list", *keys, *before, *place, *_filters(asked), asked.limit)
-            found = [(asked.whose, row) for row in rows]
+            rows = await self._pool.call("list_tenant", keys[0], *places)
+            found = [(Scope(tenant=asked.tenant, user=row["user_name"]), row["now"]) for row in rows]
         return Listing([(to_conversation(scope, row, is_listed=True), row["key"]) for scope, row in found], reached)
 
     async def delete(self, scope: Scope, conversation: str, *, expected_entries: int | None = None) -> None:
@@ -264,8 +263,8 @@ class PostgresStore(RuledStore):
         return tuple(row["name"] for row in await self._pool.call("tenants"))
 
 
-def _filters(asked: ListQuery) -> tuple[Any, ...]:
-    """Return what a list is filtered by; none where everything is let through."""
+def _filter(asked: ListQuery) -> tuple[Any, ...]:
+    """Return what a list is filtered by; null where everything is let through."""
     where, title = asked.where, asked.title
     metadata = {escape(key): escape(value) for key, value in where.metadata.items()}
     words = (title.required, [title.prefix] if title.prefix else []) if title else (None, None)

@@ -1,14 +1,15 @@
 """Lists that show some conversations only: by assistant, status, archive, metadata and title."""
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
-from threadkeep.conversation.conversation import NewConversation
+from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.entry import Status, Update
 from threadkeep.errors import InvalidSearch
 from threadkeep.store.base import Store
-from threadkeep.store.values import ListFilter
+from threadkeep.store.values import ConversationPage, ListFilter
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.conformance.refusal import refused
 from threadkeep.testing.samples import ADA, BOB, say
@@ -31,16 +32,24 @@ VALUES: dict[str, Any] = {
 
 
 async def _names(store: Store, **filters: Any) -> list[str]:
-    """Return the ids of Ada's conversations in the order of the list, read two at a time."""
-    names: list[str] = []
+    """Return the ids of Ada's conversations in the order of the list, read two at a time. In the list of the tenant
+    they stand in the same order."""
+    names = [conversation.id for conversation in await _listed(store.list, ADA, ListFilter(**filters))]
+    of_all = await _listed(store.list_tenant, ADA.tenant, ListFilter(**filters))
+    assert [conversation.id for conversation in of_all if conversation.scope == ADA] == names
+    return names
+
+
+async def _listed(read: Callable[..., Awaitable[ConversationPage]], *asked: Any) -> list[Conversation]:
+    found: list[Conversation] = []
     after = None
     while True:
-        page = await store.list(ADA, ListFilter(**filters), limit=2, after=after)
+        page = await read(*asked, limit=2, after=after)
         assert len(page.items) <= 2
-        names += [conversation.id for conversation in page.items]
+        found += page.items
         after = page.next
         if after is None:
-            return names
+            return found
 
 
 @pytest.mark.asyncio

@@ -32,22 +32,28 @@ CREATE FUNCTION threadkeep.has_metadata(p_metadata jsonb, p_wanted jsonb) RETURN
 $$;
 
 -- How far a filter of a list looks back: activity and key of the last of so many conversations, no row if there are less.
+-- Without an owner it is the list of all users.
 CREATE FUNCTION threadkeep.list_floor(
     p_tenant integer, p_owner integer, p_before timestamptz, p_key bigint, p_looked_at integer
 ) RETURNS TABLE (updated_at timestamptz, key bigint) LANGUAGE plpgsql STABLE AS $$
 BEGIN
     PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
-    RETURN QUERY SELECT c.updated_at, c.key FROM threadkeep.conversation c
-    WHERE c.tenant = p_tenant AND c.owner = p_owner AND c.id IS NOT NULL AND (c.updated_at, c.key) < (p_before, p_key)
-    ORDER BY c.updated_at DESC, c.key DESC LIMIT 1 OFFSET p_looked_at - 1;
+    IF p_owner IS NULL THEN
+        RETURN QUERY SELECT c.updated_at, c.key FROM threadkeep.conversation c
+        WHERE c.tenant = p_tenant AND c.id IS NOT NULL AND (c.updated_at, c.key) < (p_before, p_key)
+        ORDER BY c.updated_at DESC, c.key DESC LIMIT 1 OFFSET p_looked_at - 1;
+    ELSE
+        RETURN QUERY SELECT c.updated_at, c.key FROM threadkeep.conversation c
+        WHERE c.tenant = p_tenant AND c.owner = p_owner AND c.id IS NOT NULL AND (c.updated_at, c.key) < (p_before, p_key)
+        ORDER BY c.updated_at DESC, c.key DESC LIMIT 1 OFFSET p_looked_at - 1;
+    END IF;
 END $$;
 
 -- The user's conversations, the last active first, from before that activity and key down to the floor. Those whose activity
--- is not indexed yet are looked at one by one; the others come from the index in order. A filter that is null, or has no
--- words and values, lets everything through.
+-- is not indexed yet are looked at one by one; the others come from the index in order.
 CREATE FUNCTION threadkeep.list(
     p_tenant integer, p_owner integer, p_before timestamptz, p_key bigint, p_floor timestamptz, p_floor_key bigint,
-    p_assistant text, p_status text, p_archived boolean, p_metadata jsonb, p_words text[], p_prefixes text[], p_limit integer
+    p_where threadkeep.list_filter, p_limit integer
 ) RETURNS SETOF threadkeep.conversation_now LANGUAGE plpgsql STABLE AS $$
 BEGIN
     PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
@@ -57,19 +63,13 @@ BEGIN
         JOIN threadkeep.conversation_now n ON n.tenant = b.tenant AND n.key = b.conversation
         WHERE b.tenant = p_tenant AND b.owner = p_owner AND (n.updated_at, n.key) < (p_before, p_key)
           AND (n.updated_at, n.key) >= (p_floor, p_floor_key)
-          AND (p_assistant IS NULL OR n.assistant = p_assistant) AND (p_status IS NULL OR n.status = p_status)
-          AND (p_archived IS NULL OR n.archived = p_archived)
-          AND (p_metadata IS NULL OR threadkeep.has_metadata(n.metadata, p_metadata))
-          AND (p_words IS NULL OR threadkeep.is_titled(p_tenant, n.key, p_words, p_prefixes))
+          AND threadkeep.is_listed(n.tenant, n.key, n.assistant, n.status, n.archived, n.metadata, p_where)
         ORDER BY n.updated_at DESC, n.key DESC LIMIT p_limit
     ), calm AS (
         SELECT c.key FROM threadkeep.conversation c
         WHERE c.tenant = p_tenant AND c.owner = p_owner AND c.id IS NOT NULL
           AND (c.updated_at, c.key) < (p_before, p_key) AND (c.updated_at, c.key) >= (p_floor, p_floor_key)
-          AND (p_assistant IS NULL OR c.assistant = p_assistant) AND (p_status IS NULL OR c.status = p_status)
-          AND (p_archived IS NULL OR c.archived = p_archived)
-          AND (p_metadata IS NULL OR threadkeep.has_metadata(c.metadata, p_metadata))
-          AND (p_words IS NULL OR threadkeep.is_titled(p_tenant, c.key, p_words, p_prefixes))
+          AND threadkeep.is_listed(c.tenant, c.key, c.assistant, c.status, c.archived, c.metadata, p_where)
           -- Not as NOT EXISTS, which may be planned as a join with all that are behind.
           AND coalesce((
               SELECT false FROM threadkeep.behind b
@@ -85,34 +85,39 @@ BEGIN
 END $$;
 
 -- As `list`, of all users of a tenant.
-CREATE FUNCTION threadkeep.list_tenant(p_tenant text, p_before timestamptz, p_key bigint, p_limit integer)
-RETURNS TABLE (user_name text, now threadkeep.conversation_now) LANGUAGE plpgsql STABLE AS $$
-DECLARE here integer;
+CREATE FUNCTION threadkeep.list_tenant(
+    p_tenant integer, p_before timestamptz, p_key bigint, p_floor timestamptz, p_floor_key bigint,
+    p_where threadkeep.list_filter, p_limit integer
+) RETURNS TABLE (user_name text, now threadkeep.conversation_now) LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    SELECT s.tenant INTO here FROM threadkeep.scope(p_tenant, NULL) s;
+    PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
     RETURN QUERY
     WITH late AS (
         SELECT n.* FROM threadkeep.behind b
         JOIN threadkeep.conversation_now n ON n.tenant = b.tenant AND n.key = b.conversation
-        WHERE b.tenant = here AND (n.updated_at, n.key) < (p_before, p_key)
+        WHERE b.tenant = p_tenant AND (n.updated_at, n.key) < (p_before, p_key)
+          AND (n.updated_at, n.key) >= (p_floor, p_floor_key)
+          AND threadkeep.is_listed(n.tenant, n.key, n.assistant, n.status, n.archived, n.metadata, p_where)
         ORDER BY n.updated_at DESC, n.key DESC LIMIT p_limit
     ), calm AS (
         SELECT c.key FROM threadkeep.conversation c
-        WHERE c.tenant = here AND c.id IS NOT NULL AND (c.updated_at, c.key) < (p_before, p_key)
+        WHERE c.tenant = p_tenant AND c.id IS NOT NULL
+          AND (c.updated_at, c.key) < (p_before, p_key) AND (c.updated_at, c.key) >= (p_floor, p_floor_key)
+          AND threadkeep.is_listed(c.tenant, c.key, c.assistant, c.status, c.archived, c.metadata, p_where)
           AND coalesce((
               SELECT false FROM threadkeep.behind b
-              WHERE b.tenant = here AND b.owner = c.owner AND b.conversation = c.key
+              WHERE b.tenant = p_tenant AND b.owner = c.owner AND b.conversation = c.key
           ), true)
         ORDER BY c.updated_at DESC, c.key DESC LIMIT p_limit
     ), page AS (
         SELECT * FROM (
             SELECT * FROM late
             UNION ALL
-            SELECT n.* FROM calm JOIN threadkeep.conversation_now n ON n.tenant = here AND n.key = calm.key
+            SELECT n.* FROM calm JOIN threadkeep.conversation_now n ON n.tenant = p_tenant AND n.key = calm.key
         ) both_kinds ORDER BY updated_at DESC, key DESC LIMIT p_limit
     )
     SELECT p.name, page::threadkeep.conversation_now FROM page
-    JOIN threadkeep.person p ON p.tenant = here AND p.key = page.owner
+    JOIN threadkeep.person p ON p.tenant = p_tenant AND p.key = page.owner
     ORDER BY page.updated_at DESC, page.key DESC;
 END $$;
 
