@@ -128,7 +128,7 @@ def _langchain(name: str) -> Model:
         from threadkeep.llm.langchain import LangChainModel  # noqa: PLC0415 - an optional package, slow to import
     except ImportError:
         raise UnknownModel(f"{name} needs a package: {pip_line(name.partition(':')[0])}") from None
-    return LangChainModel.named(name)
+    return LangChainModel.loaded(name)
 
 
 def check_allowed(provider: str, environment: Mapping[str, str]) -> None:

@@ -7,8 +7,9 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from pydantic_core import to_jsonable_python
 
@@ -18,6 +19,7 @@ from threadkeep.conversation.value import check_json, storable
 from threadkeep.errors import InvalidInput
 from threadkeep.tools.base import ToolFile, ToolOutcome
 
+KindT = TypeVar("KindT")
 TIMEOUT = "tool_timeout"
 """How the error of a call begins that was over its time limit."""
 
@@ -40,8 +42,10 @@ def outcome_of(value: object) -> ToolOutcome:
             return _from_blocks([value])
         case ToolFile():
             return ToolOutcome(content="", files=(value,))
-        case list() | tuple() if blocks := _blocks_in(value):
+        case list() | tuple() if blocks := _all_of(Block, value):
             return _from_blocks(blocks)
+        case list() | tuple() if files := _all_of(ToolFile, value):
+            return ToolOutcome(content="", files=tuple(files))
         case _:
             return ToolOutcome(content=canonical(value))
 
@@ -85,11 +89,10 @@ def _failure_of(error: BaseException) -> ToolOutcome:
     return failure(f"{type(error).__name__}: {detail}" if detail else type(error).__name__)
 
 
-def _blocks_in(values: Iterable[object]) -> list[Block]:
-    """Return the values if all of them are blocks, otherwise nothing."""
-    values = list(values)
-    blocks = [value for value in values if isinstance(value, Block)]
-    return blocks if len(blocks) == len(values) else []
+def _all_of(kind: type[KindT], values: Sequence[object]) -> list[KindT]:
+    """Return the values if all of them are of a kind, otherwise nothing."""
+    found = [value for value in values if isinstance(value, kind)]
+    return found if len(found) == len(values) else []
 
 
 def _from_blocks(blocks: list[Block]) -> ToolOutcome:

@@ -119,8 +119,11 @@ _shown: st.SearchStrategy[Part] = st.one_of(
         Attachment,
         type=st.sampled_from(["image", "audio", "file"]),
         file=st.just("f-1"),
-        media_type=st.sampled_from(["image/png", "application/pdf", "text/csv"]),
-        size=st.integers(0, 10_000),
+        media_type=st.sampled_from(
+            ["image/png", "image/tiff", "audio/mpeg", "audio/ogg", "application/pdf", "text/csv"]
+        ),
+        size=st.sampled_from([0, 10_000, 100_000_000]),
+        extract=_texts,
     ),
     st.builds(Data, data=st.dictionaries(_texts, _texts, max_size=2)),
     st.just(Part.model_validate({"type": "from_the_future", "x": 1})),

@@ -4,6 +4,7 @@ Loading beside everything else: once, a few at a time, and never waited for with
 """
 
 import asyncio
+import json
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ from threadkeep.llm.choice import PROVIDERS, pip_line
 from threadkeep.llm.demo import DemoModel
 from threadkeep.llm.langchain import LangChainModel
 from threadkeep.llm.loading import MOST_LOADING, NO_REAL_MODELS, Loader, load_model
+from threadkeep.testing.openai_server import Played, openai_server
 
 FORBIDDEN = {NO_REAL_MODELS: "1"}
 
@@ -139,3 +141,13 @@ async def test_a_load_that_took_long_is_there_for_who_comes_later() -> None:
                 break
             except ModelUnavailable:
                 continue
+
+
+async def test_ollama_is_asked_what_a_model_can_look_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    for capabilities, accepted in ((["completion", "vision"], {"image"}), (["completion"], set())):
+        shown = json.dumps({"model_info": {}, "capabilities": capabilities}).encode()
+        async with openai_server(Played((shown,), headers={"Content-Type": "application/json"})) as server:
+            monkeypatch.setenv("OLLAMA_HOST", f"127.0.0.1:{server.port}")
+            model = await asyncio.to_thread(load_model, "ollama:llava")
+            assert (server.paths, server.requests) == (["/api/show"], [{"model": "llava"}])
+            assert model.accepts == accepted

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
-from threadkeep.conversation.parts import Reasoning
+from threadkeep.conversation.parts import Attachment, Reasoning, attachment_kind
 from threadkeep.llm.base import ModelOptions, Request, ToolSpec
 from threadkeep.testing.providers import (
     PROVIDERS,
@@ -80,6 +80,18 @@ def thinking(*thoughts: Reasoning) -> Request:
     return Request(messages=(*GOOD.messages[:5], thought, *GOOD.messages[6:]), tools=TOOLS)
 
 
+def attached(kind: str, size: int = 1) -> Request:
+    """Return a request with a file of this type."""
+    file = Attachment(type=attachment_kind(kind), file="f", media_type=kind, size=size)
+    return Request(messages=(Message(role=Role.USER, content="hello", parts=(file,)),))
+
+
+FILES: list[tuple[str, Any]] = [
+    ("file", attached("image/bmp")),
+    ("file", attached("audio/ogg")),
+    ("file", attached("text/csv")),
+    ("file", attached("image/png", 50_000_001)),
+]
 CLAUDE = Reasoning(text="hm", payload={"signature": "s"}, model="claude")
 GPT = Reasoning(payload={"id": "rs_1", "encrypted_content": "e"}, model="gpt")
 FLASH = Reasoning(payload={"signature": "s"}, model="flash", call="c")
@@ -121,6 +133,7 @@ OPENAI_VIOLATIONS: list[tuple[str, Any]] = [
     ("last", changed(OPENAI, "messages", to=[USER, {"role": "assistant", "content": "x"}])),
 ]
 RESPONSES_VIOLATIONS: list[tuple[str, Any]] = [
+    *FILES,
     ("foreign", thinking(CLAUDE)),
     ("foreign", thinking(GPT, GPT.model_copy(update={"model": "other"}))),
     ("input", changed(RESPONSES, "input", to=[])),
@@ -165,6 +178,7 @@ MISTRAL_VIOLATIONS: list[tuple[str, Any]] = [
     ("last", changed(MISTRAL, "messages", to=[USER, {"role": "assistant", "content": "x"}])),
 ]
 ANTHROPIC_VIOLATIONS: list[tuple[str, Any]] = [
+    *FILES,
     ("foreign", thinking(GPT)),
     ("foreign", thinking(UNFINISHED)),
     ("thinking", changed(ANTHROPIC, "messages", 3, "content", 0, to={"type": "thinking", "thinking": "hm"})),
@@ -200,6 +214,7 @@ for _rule, _body in ANTHROPIC_VIOLATIONS:
     if _rule == "unique":
         _body["messages"][3]["content"][1]["id"] = _body["messages"][4]["content"][0]["tool_use_id"] = "a"
 GEMINI_VIOLATIONS: list[tuple[str, Any]] = [
+    *FILES,
     ("foreign", thinking(GPT)),
     ("signature", changed(GEMINI, "contents", 3, "parts", 1, "thoughtSignature", to="")),
     ("signature", changed(GEMINI, "contents", 3, "parts", 0, "thoughtSignature", to="s")),

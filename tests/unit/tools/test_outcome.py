@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.unit.tools.samples import CONTEXT
 from threadkeep.conversation.blocks import Block, Narrative, Table
 from threadkeep.conversation.value import check_text
-from threadkeep.tools.base import ToolOutcome
+from threadkeep.tools.base import ToolFile, ToolOutcome
 from threadkeep.tools.decorator import tool
 from threadkeep.tools.outcome import canonical, outcome_of
 
@@ -97,3 +97,9 @@ def test_any_text_becomes_one_that_can_be_stored(text: str) -> None:
 @given(st.dictionaries(st.text(), st.integers() | st.text()))
 def test_equal_values_give_equal_text(value: dict[str, Any]) -> None:
     assert canonical(value) == canonical(dict(reversed(value.items())))
+
+
+def test_files_that_a_tool_returns_are_its_files() -> None:
+    first, second = (ToolFile(media_type="image/png", data=data) for data in (b"1", b"2"))
+    assert outcome_of(first).files == (first,)
+    assert outcome_of([first, second]).files == (first, second)

@@ -20,6 +20,8 @@ from threadkeep.llm.langchain.messages import ChunkReader, to_langchain
 from threadkeep.llm.think_tags import without_think_tags
 from threadkeep.llm.vendor_errors import as_model_error, missing_key
 
+ASKING = 2.0
+"""How many seconds Ollama may take to tell about a model."""
 OLLAMA_WINDOW = 8_192
 """Ollama silently drops the beginning of a request beyond its window, so the window is set, not hoped for."""
 
@@ -62,7 +64,23 @@ _ACCEPTED = {
 def accepted_by(chat: BaseChatModel) -> frozenset[str]:
     """Return what a model can look at, as far as its class knows."""
     profile: Any = chat.profile or {}
-    return frozenset(kind for kind, name in _ACCEPTED.items() if profile.get(name))
+    accepted = frozenset(kind for kind, name in _ACCEPTED.items() if profile.get(name))
+    # LangChain has no form for recordings in OpenAI's Responses, and leaves them out.
+    return accepted - {"audio"} if getattr(chat, "use_responses_api", None) else accepted
+
+
+def _profile_at_ollama(name: str) -> dict[str, Any]:
+    """Return what Ollama says a model can look at, in the form of a profile: LangChain has none for its models."""
+    provider, _, model = name.partition(":")
+    if provider != "ollama":
+        return {}
+    try:
+        from ollama import Client  # noqa: PLC0415 - an optional package
+
+        capabilities = Client(timeout=ASKING).show(model).capabilities or []
+    except Exception:
+        return {}  # what is wrong is told when the model is asked
+    return {"profile": {"image_inputs": "vision" in capabilities}}
 
 
 def _init_chat_model(name: str, **options: Any) -> BaseChatModel:
@@ -116,6 +134,11 @@ class LangChainModel(Model):
     def named(cls, name: str, **options: Any) -> "LangChainModel":
         """Return the model of a name such as `openai:gpt-6.1-terra`; options go to the class of its provider."""
         return cls(chat_model_named(name, **options), name)
+
+    @classmethod
+    def loaded(cls, name: str) -> "LangChainModel":
+        """Return the model of a name, knowing all that can be found out about it. It may take seconds."""
+        return cls.named(name, **_profile_at_ollama(name))
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         try:

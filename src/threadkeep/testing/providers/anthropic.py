@@ -10,8 +10,10 @@ from threadkeep.conversation.parts import Attachment, Reasoning
 from threadkeep.llm.base import Request
 from threadkeep.llm.pieces import Piece, pieces_of
 from threadkeep.testing.providers.rules import (
+    FILE,
     FOREIGN,
     Rules,
+    check_files,
     check_reasoning,
     is_between,
     is_plain_text,
@@ -31,6 +33,7 @@ RULES = Rules(
         "text": "Text is valid Unicode without U+0000.",
         "block": "A user sends text, images, documents and tool results, an assistant text, thinking and tool uses.",
         "foreign": FOREIGN,
+        "file": FILE,
         "thinking": "A block of thinking has a signature, a redacted one has data.",
         "thinking_place": "A message with thinking begins with it, and does not end with it.",
         "results_first": "Tool results stand before the text of their message.",
@@ -58,6 +61,7 @@ _BLOCKS = {
 def check(request: Request) -> None:
     """Raise ProviderRefusal if Anthropic would refuse the request."""
     check_reasoning(RULES, request, "signature", "data")
+    check_files(RULES, request)
     check_body(body_of(request))
 
 

@@ -9,8 +9,10 @@ from threadkeep.conversation.parts import Attachment, Reasoning
 from threadkeep.llm.base import Request
 from threadkeep.llm.pieces import pieces_of
 from threadkeep.testing.providers.rules import (
+    FILE,
     FOREIGN,
     Rules,
+    check_files,
     check_reasoning,
     is_between,
     is_plain_text,
@@ -30,6 +32,7 @@ RULES = Rules(
         "text": "Text is valid Unicode without U+0000.",
         "part": "A part is a text, a user's file, a model's function call or a user's function response.",
         "foreign": FOREIGN,
+        "file": FILE,
         "signature": "A signature stands with a function call, and is not empty.",
         "responses_only": "A content with function responses has nothing else.",
         "answered": "A content with function calls is followed at once by as many function responses.",
@@ -50,6 +53,7 @@ _PARTS = {"user": {"text", "inlineData", "functionResponse"}, "model": {"text", 
 def check(request: Request) -> None:
     """Raise ProviderRefusal if Gemini would refuse the request."""
     check_reasoning(RULES, request, "signature")
+    check_files(RULES, request)
     check_body(body_of(request))
 
 

@@ -10,8 +10,10 @@ from threadkeep.conversation.parts import Attachment, Reasoning
 from threadkeep.llm.base import Request
 from threadkeep.llm.pieces import pieces_of
 from threadkeep.testing.providers.rules import (
+    FILE,
     FOREIGN,
     Rules,
+    check_files,
     check_reasoning,
     is_between,
     is_plain_text,
@@ -34,6 +36,7 @@ RULES = Rules(
         "name": "The name of a function has 1 to 64 letters, digits, '_' or '-'.",
         "arguments": "The arguments of a call are the text of a JSON object.",
         "foreign": FOREIGN,
+        "file": FILE,
         "reasoning": "An item of reasoning has a list of summaries, and its encrypted content: nothing is kept there.",
         "following": "An item of reasoning is followed at once by what the model said or called after it.",
         "sampling": "temperature is 0 to 2, top_p 0 to 1; there are no stop sequences and there is no seed.",
@@ -47,6 +50,7 @@ _NAME = re.compile("[a-zA-Z0-9_-]{1,64}")
 def check(request: Request) -> None:
     """Raise ProviderRefusal if OpenAI would refuse the request."""
     check_reasoning(RULES, request, "encrypted_content")
+    check_files(RULES, request)
     check_body(body_of(request))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from threadkeep.conversation.message import MessageStatus
-from threadkeep.conversation.parts import Reasoning
+from threadkeep.conversation.parts import Attachment, Reasoning
 from threadkeep.llm.base import ModelOptions, Request
 
 
@@ -43,6 +43,19 @@ def check_reasoning(rules: Rules, request: Request, *shapes: str) -> None:
                 models.add(part.model)
                 is_whole = message.status is MessageStatus.COMPLETE and bool((part.payload or {}).keys() & set(shapes))
                 rules.require(is_whole and len(models) == 1, "foreign", f"messages[{place}]")
+
+
+FILE = "A file is an image (PNG, JPEG, GIF, WebP), a recording (MP3, WAV) or a PDF, and no larger than 50 MB."
+_TYPES = {"image": "png jpeg gif webp", "audio": "mpeg mp3 wav x-wav", "file": "pdf"}
+
+
+def check_files(rules: Rules, request: Request) -> None:
+    """Require that every attachment of a request is of a type and a size that the provider takes."""
+    for place, message in enumerate(request.messages):
+        for part in message.parts:
+            if isinstance(part, Attachment):
+                is_known = part.media_type.partition("/")[2] in _TYPES[part.type].split()
+                rules.require(is_known and (part.size or 0) <= 50_000_000, "file", f"messages[{place}]")
 
 
 def texts_in(value: Any) -> Iterator[str]:

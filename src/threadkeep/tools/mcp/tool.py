@@ -96,8 +96,8 @@ def _file_in(part: ContentBlock) -> ToolFile | None:
     match part:
         case ImageContent() | AudioContent():
             kind, data, name = part.mime_type, part.data, ""
-        case EmbeddedResource(resource=BlobResourceContents(mime_type=str(kind), blob=data, uri=uri)):
-            name = str(uri).rpartition("/")[2]
+        case EmbeddedResource(resource=BlobResourceContents(mime_type=mime_type, blob=data, uri=uri)):
+            kind, name = mime_type or "application/octet-stream", str(uri).rpartition("/")[2]
         case _:
             return None
     try:

@@ -4,11 +4,11 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk
 
-from threadkeep.conversation.message import Message, Role, ToolResult
+from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.conversation.parts import Attachment, Part, Reasoning
 from threadkeep.llm.answer import Answer
 from threadkeep.llm.langchain.messages import GEMINI_SIGNATURES, ChunkReader, to_langchain
-from threadkeep.llm.langchain.model import chat_model_named
+from threadkeep.llm.langchain.model import accepted_by, chat_model_named
 from threadkeep.llm.langchain.wire import (
     AnthropicReader,
     DeltaBuffer,
@@ -179,18 +179,72 @@ def test_attachments_become_standard_blocks_and_those_without_bytes_are_told() -
     ]
 
 
-def test_openai_and_anthropic_get_images_and_documents_in_their_own_form() -> None:
-    message = Message(role=Role.USER, content="Look", parts=(IMAGE, PDF))
-    said = to_langchain([message], {"f1": b"png", "f2": b"pdf"})
+SOUND = Attachment(type="audio", file="f3", name="a.mp3", media_type="audio/mpeg", size=3, at=4)
+SHOWN = [
+    Message(role=Role.USER, content="Look here", parts=(IMAGE, PDF)),
+    Message(role=Role.ASSISTANT, tool_calls=(ToolCall(id="c1", name="draw"),)),
+    Message(role=Role.TOOL, content="Drawn.", parts=(IMAGE,), tool_result=ToolResult(tool_call_id="c1")),
+]
+BYTES = {"f1": b"png", "f2": b"pdf", "f3": b"mp3"}
+
+
+def test_anthropic_gets_images_and_documents_in_their_order() -> None:
     claude: Any = chat_model_named("anthropic:claude-sonnet-4-5", api_key="k")
-    image, text, document = claude._get_request_payload(said)["messages"][0]["content"]
-    assert image == {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "cG5n"}}
-    assert text == {"type": "text", "text": "Look"}
-    assert document["source"] == {"type": "base64", "media_type": "application/pdf", "data": "cGRm"}
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "cG5n"}}
+    document = {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "cGRm"}}
+    asked, called, result = claude._get_request_payload(to_langchain(SHOWN, BYTES))["messages"]
+    assert asked["content"][:2] == [image, {"type": "text", "text": "Look"}]
+    assert {key: asked["content"][2][key] for key in document} == document
+    assert asked["content"][3] == {"type": "text", "text": " here"}
+    assert [block["type"] for block in called["content"]] == ["tool_use"]
+    assert result["content"][0]["content"] == [image, {"type": "text", "text": "Drawn."}]
+
+
+def test_openai_gets_images_and_documents_in_their_order_in_responses_and_in_chat_completions() -> None:
     gpt: Any = chat_model_named("openai:gpt-5", api_key="k")
-    image, text, document = gpt._get_request_payload(said)["input"][0]["content"]
-    assert image == {"type": "input_image", "image_url": "data:image/png;base64,cG5n"}
-    assert document == {"type": "input_file", "file_data": "data:application/pdf;base64,cGRm", "filename": "a.pdf"}
+    image = {"type": "input_image", "image_url": "data:image/png;base64,cG5n"}
+    file = {"file_data": "data:application/pdf;base64,cGRm", "filename": "a.pdf"}
+    asked, _, result = gpt._get_request_payload(to_langchain(SHOWN, BYTES))["input"]
+    first, last = ({"type": "input_text", "text": text} for text in ("Look", " here"))
+    assert asked["content"] == [image, first, {"type": "input_file", **file}, last]
+    assert result["output"] == [image, {"type": "input_text", "text": "Drawn."}]
+    other: Any = chat_model_named("openai:gpt-5", api_key="k", base_url="http://127.0.0.1:1/v1")
+    heard = Message(role=Role.USER, content="Look here", parts=(IMAGE, PDF, SOUND))
+    (asked,) = other._get_request_payload(to_langchain([heard], BYTES))["messages"]
+    assert asked["content"] == [
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,cG5n"}},
+        {"type": "text", "text": "Look"},
+        {"type": "file", "file": file},
+        {"type": "input_audio", "input_audio": {"data": "bXAz", "format": "mp3"}},
+        {"type": "text", "text": " here"},
+    ]
+
+
+def test_ollama_gets_images_beside_the_text() -> None:
+    llava: Any = chat_model_named("ollama:llava")
+    seen = SHOWN[0].model_copy(update={"parts": (IMAGE,)})
+    (asked,) = llava._convert_messages_to_ollama_messages(to_langchain([seen], BYTES))
+    assert (asked["content"].strip(), asked["images"]) == ("Look here", ["cG5n"])
+
+
+def test_gemini_gets_blocks_that_its_class_makes_inline_data_of() -> None:
+    # Its package does not fit beside the others: these are the blocks of which it makes one part each, in this order.
+    heard = Message(role=Role.USER, content="Look here", parts=(IMAGE, PDF, SOUND))
+    (asked,) = to_langchain([heard], BYTES)
+    assert asked.content == [
+        {"type": "image", "base64": "cG5n", "mime_type": "image/png"},
+        {"type": "text", "text": "Look"},
+        {"type": "file", "base64": "cGRm", "mime_type": "application/pdf", "filename": "a.pdf"},
+        {"type": "audio", "base64": "bXAz", "mime_type": "audio/mp3"},
+        {"type": "text", "text": " here"},
+    ]
+
+
+def test_a_model_that_openai_answers_by_responses_is_not_sent_recordings() -> None:
+    heard = {"profile": {"audio_inputs": True, "image_inputs": True}}
+    assert accepted_by(chat_model_named("openai:gpt-5", api_key="k", **heard)) == {"image"}
+    elsewhere = chat_model_named("openai:gpt-5", api_key="k", base_url="http://127.0.0.1:1/v1", **heard)
+    assert accepted_by(elsewhere) == {"image", "audio"}
 
 
 def test_a_message_without_parts_is_sent_as_it_always_was() -> None:

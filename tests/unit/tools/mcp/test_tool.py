@@ -157,6 +157,7 @@ def test_images_recordings_and_files_are_returned_as_files() -> None:
             ImageContent(data="cG5n", mime_type="image/png"),
             AudioContent(data="d2F2", mime_type="audio/wav"),
             EmbeddedResource(resource=pdf),
+            EmbeddedResource(resource=BlobResourceContents(uri="file:///c", blob="Yw==")),
         ]
     )
     outcome = outcome_from(result)
@@ -165,6 +166,7 @@ def test_images_recordings_and_files_are_returned_as_files() -> None:
         ToolFile(media_type="image/png", data=b"png"),
         ToolFile(media_type="audio/wav", data=b"wav"),
         ToolFile(media_type="application/pdf", data=b"pdf", name="b.pdf"),
+        ToolFile(media_type="application/octet-stream", data=b"c", name="c"),
     )
 
 
@@ -175,7 +177,7 @@ def test_what_is_neither_text_nor_a_file_becomes_a_note() -> None:
             AudioContent(data="A", mime_type="audio/wav"),
             ResourceLink(name="report", uri="file:///report.pdf"),
             EmbeddedResource(resource=TextResourceContents(uri="file:///a.txt", text="its text")),
-            EmbeddedResource(resource=BlobResourceContents(uri="file:///b.bin", blob="AAAA")),
+            EmbeddedResource(resource=BlobResourceContents(uri="file:///b.bin", blob="A")),
         ]
     )
     assert outcome_from(result).content.split("\n") == [
