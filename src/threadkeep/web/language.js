@@ -5,7 +5,7 @@ import english from "./texts/en.js";
 import { EVERYBODY, keep, kept } from "./shelf.js";
 
 /** The languages that there are, by their own names. */
-export const LANGUAGES = { en: "English" };
+export const LANGUAGES = { en: "English", de: "Deutsch", fr: "Français", es: "Español", ja: "日本語", ar: "العربية" };
 const RIGHT_TO_LEFT = new Set(["ar"]);
 const HOLES = /\{(\w+)\}/;
 

@@ -7,6 +7,9 @@ type OpenConversation = import("./conversation.js").OpenConversation;
 /** The name of a text in the catalogues. */
 type TextKey = keyof typeof import("./texts/en.js").default;
 
+/** A catalogue: every text, with the forms for numbers that its language has. */
+type Texts = Record<TextKey, string | Partial<Record<Intl.LDMLPluralRule, string>>>;
+
 type TurnState = "running" | "waiting" | "queued";
 
 /** A conversation as the list shows it; an open one has `system` and `metadata`, too. */

@@ -1,0 +1,124 @@
+// The catalogues are complete, and no module of the page has a text of its own. Modules are read with the parser that node
+// brings along; `--expose-internals` lets a test use it.
+
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import { test } from "node:test";
+
+import { LANGUAGES } from "../../../src/threadkeep/web/language.js";
+import english from "../../../src/threadkeep/web/texts/en.js";
+
+const { Parser } = createRequire(import.meta.url)("internal/deps/acorn/acorn/dist/acorn");
+const WEB = new URL("../../../src/threadkeep/web/", import.meta.url);
+const APART = /^(vendor|texts)\/|^sw\.js$|^preact\.js$/;
+const MODULES = readdirSync(WEB, { recursive: true }).filter((name) => name.endsWith(".js") && !APART.test(name));
+const source = (name) => readFileSync(new URL(name, WEB), "utf8");
+
+const READ = /\s(?:aria-label|aria-description|title|placeholder|label|alt|note|empty|spoken)="([^"]*)"/g;
+const NAMES = /^(?:Threadkeep|English|Deutsch|Notification|tk_…|Enter|Esc|Escape|Tab|Shift|Alt)$/;
+// Words that programs tell each other, and what is sent to a server or copied for a program.
+const INTERNAL = new Set([
+  "caught up",
+  "signed out",
+  "reload list",
+  "refused: a person did not allow this call",
+  "the turn was stopped before a person decided",
+  "noopener noreferrer nofollow",
+  "import json",
+  "strong em b i s u del ins mark small sub sup kbd",
+]);
+const SENTENCE = /^[A-Z][a-z]+(?:[ .,:!?…]|$)|^[a-z]+ [a-z]+(?: [a-z]+)*[ .…]?$|[a-z]{2} [a-z]+[.!?…]$/;
+const SELECTS = /^(?:querySelector|querySelectorAll|closest|matches)$/;
+
+test("every language has every text, with the same places for values", async () => {
+  const holes = (text) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort();
+  for (const language of Object.keys(LANGUAGES)) {
+    const { default: texts } = await import(`${WEB}texts/${language}.js`);
+    assert.deepEqual(Object.keys(texts).sort(), Object.keys(english).sort(), language);
+    const { pluralCategories } = new Intl.PluralRules(language).resolvedOptions();
+    for (const [key, found] of Object.entries(texts)) {
+      const wanted = english[key];
+      assert.equal(typeof found, typeof wanted, `${language} ${key}`);
+      const forms = typeof found === "string" ? { other: found } : found;
+      const needed = typeof found === "string" ? ["other"] : pluralCategories;
+      // Languages whose only other form is that for whole millions use the general one there.
+      const missing = needed.filter((form) => !(form in forms) && !(form === "many" && language !== "ar"));
+      assert.deepEqual(missing, [], `${language} ${key}`);
+      const same = holes(wanted.other ?? wanted);
+      assert.deepEqual(holes(forms.other), same, `${language} ${key}`);
+      // "One message" needs no number.
+      const kept = same.filter((name) => name !== "n");
+      for (const form of Object.values(forms))
+        assert.deepEqual(
+          holes(form).filter((name) => name !== "n"),
+          kept,
+          `${language} ${key}: ${form}`,
+        );
+    }
+  }
+});
+
+test("every text is used", () => {
+  const all = MODULES.map(source).join("\n");
+  const unused = Object.keys(english).filter((key) => !/^(problem|effort)_/.test(key) && !all.includes(`"${key}"`));
+  assert.deepEqual(unused, []);
+});
+
+test("no module has a text of its own", () => {
+  const found = MODULES.flatMap((name) => textsIn(source(name)).map((text) => `${name}: ${text}`));
+  assert.deepEqual(found, []);
+});
+
+test("a text in a module is found wherever it stands", () => {
+  for (const code of [
+    "html`<p>Some words</p>`",
+    'html`<input placeholder="Search" onInput=${() => 1} />`',
+    'html`<${Button} label="Retry" />`',
+    'note("This went wrong.")',
+    "note(`Deleted ${title} for good.`)",
+    'const told = isDone ? "done by you" : ""',
+  ])
+    assert.notEqual(textsIn(code).length, 0, code);
+  assert.deepEqual(
+    textsIn('html`<p class="a b">${t("done")}</p>`; box.matches("form p"); const x = "message.sent";'),
+    [],
+  );
+});
+
+function textsIn(code) {
+  const tree = Parser.parse(code, { ecmaVersion: "latest", sourceType: "module" });
+  const found = [];
+  walk(tree, null, (node, above) => {
+    if (node.type === "TaggedTemplateExpression") found.push(...inTemplate(node.quasi.quasis));
+    else if (node.type === "Literal" && typeof node.value === "string" && isText(node.value, above))
+      found.push(node.value);
+    else if (node.type === "TemplateLiteral" && above?.type !== "TaggedTemplateExpression")
+      found.push(...node.quasis.map(({ value }) => value.cooked.trim()).filter((part) => isText(part, above)));
+  });
+  return found;
+}
+
+function walk(node, above, visit) {
+  visit(node, above);
+  for (const value of Object.values(node)) {
+    for (const child of Array.isArray(value) ? value : [value]) if (child?.type) walk(child, node, visit);
+  }
+}
+
+function isText(text, above) {
+  if (INTERNAL.has(text) || NAMES.test(text) || !SENTENCE.test(text)) return false;
+  if (above?.type === "ImportDeclaration" || above?.type === "ExportNamedDeclaration") return false;
+  return !SELECTS.test(above?.callee?.property?.name ?? "");
+}
+
+// What stands between the tags of a template, and in the attributes that are read or heard.
+function inTemplate(quasis) {
+  const whole = quasis.map(({ value }) => value.cooked).join("\u0000");
+  const heard = [...whole.matchAll(READ)].map(([, text]) => text);
+  const seen = whole
+    .replace(/<(code|kbd)\b[^>]*>.*?<\/\1>/gs, "")
+    .replace(/<[^>]*>/g, "\u0000")
+    .split("\u0000");
+  return [...heard, ...seen].map((text) => text.trim()).filter((text) => /\p{L}/u.test(text) && !NAMES.test(text));
+}
