@@ -27,6 +27,7 @@ from threadkeep.jobs import (
     purge_deleted,
     recover_turns,
     release_idle,
+    remove_unused_files,
 )
 from threadkeep.llm.base import Model
 from threadkeep.llm.choice import Choice
@@ -34,6 +35,7 @@ from threadkeep.retention.erasure import Erasure
 from threadkeep.retention.holds import Holds
 from threadkeep.retention.rules import Retention
 from threadkeep.retention.run import RetentionRunner
+from threadkeep.store.attachments import Attachments, FileLimits
 from threadkeep.store.audit import AuditLog, act_now
 from threadkeep.store.base import Store
 from threadkeep.store.keyring import KeyRing
@@ -152,6 +154,18 @@ class Conversations:
         """Return what takes in conversations for a user, or for the users of the tenant that they name."""
         return Importer(self._store, scope, keep_users=keep_users)
 
+    @property
+    def files(self) -> Attachments:
+        """The files that messages may refer to."""
+        if self._deps.attachments is None:
+            raise InvalidValue("This store keeps no files.")
+        return self._deps.attachments
+
+    @property
+    def file_limits(self) -> FileLimits | None:
+        """How large files may be; none where the store keeps none."""
+        return None if self._deps.attachments is None else self._deps.attachments.limits
+
     # For administrators of a tenant
 
     @checked
@@ -257,9 +271,9 @@ class Conversations:
         audit_days: float = AUDIT_DAYS,
         session_timeout: float = SESSION_TIMEOUT,
     ) -> Self:
-        """Take up what nobody sees to, purge what was deleted, finish erasures that were cut off, keep the audit log,
-        delete what is kept no longer (if asked to), let go of idle conversations and hear of other processes, until
-        this is closed."""
+        """Take up what nobody sees to, purge what was deleted, remove files that no message uses, finish erasures that
+        were cut off, keep the audit log, delete what is kept no longer (if asked to), let go of idle conversations and
+        hear of other processes, until this is closed."""
         self._jobs = [
             _background_task("recovering turns", lambda: self._recover(recover_every)),
             _background_task("purging what was deleted", lambda: purge_deleted(self._store)),
@@ -267,6 +281,8 @@ class Conversations:
             _background_task("keeping the audit log", lambda: keep_audit(self._store, audit_days)),
             _background_task("releasing idle conversations", lambda: release_idle(self._store, session_timeout)),
         ]
+        if (files := self._deps.attachments) is not None:
+            self._jobs.append(_background_task("removing unused files", lambda: remove_unused_files(files)))
         if obey_retention:
             self._jobs.append(_background_task("retention", lambda: obey_daily(self.retention)))
         if channel := self._store.notify_channel():

@@ -7,15 +7,16 @@ own exceptions never leave `store/`.
     ThreadkeepError
     ├── InvalidInput             the caller must change what it sends
     │   ├── InvalidId, InvalidText, InvalidValue, UnknownRole, TooDeep, InvalidPart, TooManyParts,
-    │   │   ContentTooLarge (MetadataTooLarge, SystemTooLarge)
+    │   │   EmptyFile, ContentTooLarge (MetadataTooLarge, SystemTooLarge, FileTooLarge, AttachmentsTooLarge)
     │   ├── InvalidCursor, InvalidLimit, InvalidSearch, InvalidParent, InvalidStoreUrl, IllegalTransition,
     │   │   InvalidPeriod, RetentionDeletesActive, HoldOnNobody
     │   └── InvalidImport (UnknownFormat, ImportDamaged, ImportTooLarge, UnsafeArchive)
     ├── NotFound                 missing, or somebody else's: the answer is the same
-    │   └── ConversationNotFound, EntryNotFound, TurnNotFound, KeyNotFound, HoldNotFound, FileNotFound
+    │   └── ConversationNotFound, EntryNotFound, TurnNotFound, KeyNotFound, HoldNotFound, FileNotFound,
+    │       UploadNotFound
     ├── Conflict                 right in itself, but the world moved on
     │   └── AlreadyExists, StaleHead, StaleVersion, KeyReused, ConversationBusy, LeaseLost, DraftMismatch,
-    │       ImportConflict, LegalHold
+    │       ImportConflict, LegalHold, FileInUse, UploadMismatch
     ├── NotAuthenticated         who is asking is not known
     ├── NotAllowed               known, but it may not do this
     ├── LimitReached             right in itself, but too much for now; each says when to try again
@@ -76,6 +77,18 @@ class MetadataTooLarge(ContentTooLarge, code="metadata_too_large"):
 
 class SystemTooLarge(ContentTooLarge, code="system_too_large"):
     """The instructions of a conversation have at most 256 KB."""
+
+
+class FileTooLarge(ContentTooLarge, code="file_too_large"):
+    """The file is larger than a file may be here."""
+
+
+class AttachmentsTooLarge(ContentTooLarge, code="attachments_too_large"):
+    """The files of one message are larger together than they may be here."""
+
+
+class EmptyFile(InvalidInput, code="empty_file"):
+    """The file has no bytes."""
 
 
 class TooDeep(InvalidInput, code="too_deep"):
@@ -174,6 +187,10 @@ class FileNotFound(NotFound, code="file_not_found"):
     """There is no such file."""
 
 
+class UploadNotFound(NotFound, code="upload_not_found"):
+    """There is no such upload; it may be complete, given up, or have stood still for a day."""
+
+
 class Conflict(ThreadkeepError, code="conflict"):
     """The request does not fit what is stored by now."""
 
@@ -220,6 +237,14 @@ class ImportConflict(Conflict, code="import_conflict"):
 
 class LegalHold(Conflict, code="legal_hold"):
     """This is under a legal hold: nothing of it may be deleted until an administrator removes the hold."""
+
+
+class FileInUse(Conflict, code="file_in_use"):
+    """A message uses this file; it goes with the conversation."""
+
+
+class UploadMismatch(Conflict, code="upload_mismatch"):
+    """The upload does not go on there: ask how far it has come."""
 
 
 class NotAuthenticated(ThreadkeepError, code="not_authenticated"):

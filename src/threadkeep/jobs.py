@@ -1,6 +1,6 @@
 """Work that nobody waits for, ever after while this process lives: take up turns whose owner died, delete what is kept
-no longer, remove for good what was deleted and can be restored no more, keep the audit log. All of it runs
-supervised."""
+no longer, remove for good what was deleted and can be restored no more and files that no message uses, keep the audit
+log. All of it runs supervised."""
 
 import asyncio
 import logging
@@ -11,6 +11,7 @@ from datetime import timedelta
 from threadkeep.conversation.clock import Clock, utc_now
 from threadkeep.errors import StoreError
 from threadkeep.retention.run import RetentionRunner
+from threadkeep.store.attachments import Attachments
 from threadkeep.store.base import Store
 from threadkeep.turn.runner import TurnRunner
 
@@ -24,6 +25,7 @@ AUDIT_DAYS = 365.0
 AUDIT_EVERY = 600.0
 PURGE_SHARE = 50
 """A purge that took long, because a large file was looked through, comes again after so many times as long."""
+FILES_EVERY = 3600.0
 SESSION_TIMEOUT = 1800.0
 OBEY_EVERY = 600.0
 """Seconds between looks whether a day has passed for a tenant. The first look comes as late, so that a server that has
@@ -78,6 +80,14 @@ async def purge_deleted(
             if removed:
                 logger.info("purged %s deleted conversation(s)", removed)
         await asyncio.sleep(max(every, PURGE_SHARE * (steady() - began - passed)))
+
+
+async def remove_unused_files(files: Attachments, every: float = FILES_EVERY) -> None:
+    """Remove files that no message has used for a day, for ever."""
+    while True:
+        if removed := await files.remove_unused():
+            logger.info("removed %s file(s) that no message used", removed)
+        await asyncio.sleep(every)
 
 
 async def keep_audit(store: Store, days: float, *, every: float = AUDIT_EVERY, clock: Clock = utc_now) -> None:

@@ -23,6 +23,7 @@ from threadkeep.llm.base import Model
 from threadkeep.llm.choice import Choice, choose_model
 from threadkeep.retention.rules import Retention
 from threadkeep.settings import Settings
+from threadkeep.store.attachments import Attachments, FileLimits
 from threadkeep.store.base import MAX_BYTES, Store
 from threadkeep.store.spool.copies import Copy
 from threadkeep.store.spool.kept import SpoolLimits, copies_in
@@ -63,6 +64,16 @@ def spool_settings(settings: Settings) -> SpoolSettings | None:
         max_bytes=settings.spool_max_bytes,
         patience=settings.outage_after,
         answers=settings.spool_turns == "answer",
+    )
+
+
+def file_limits(settings: Settings) -> FileLimits:
+    """Return how large files may be."""
+    return FileLimits(
+        file=settings.max_file_bytes,
+        message=settings.max_attached_bytes,
+        user=settings.user_file_bytes,
+        tenant=settings.tenant_file_bytes,
     )
 
 
@@ -150,7 +161,7 @@ class Hosting:
     how large images are shown to models, who may begin a turn, who is told what turns do, which models may be chosen
     beside the default, the assistants' own and `demo` (None: any), where messages are kept while the database is
     away (None: nowhere), the rules of retention that are obeyed here (None: nothing is), how many days the audit
-    log goes back, and for how many seconds memory holds a conversation that nobody uses."""
+    log goes back, for how many seconds memory holds a conversation that nobody uses, and how large files may be."""
 
     max_bytes: int = MAX_BYTES
     max_history_length: int = 10
@@ -164,6 +175,7 @@ class Hosting:
     retention: Retention | None = None
     audit_days: float = AUDIT_DAYS
     session_timeout: float = SESSION_TIMEOUT
+    file_limits: FileLimits | None = None
 
 
 async def open_conversations(
@@ -202,6 +214,7 @@ async def open_conversations(
     await servers.start()
     deps = EngineDeps(
         store=published,
+        attachments=None if published.files is None else Attachments(published.files, limits=hosting.file_limits),
         assistant_of=lambda conversation: assistant_of(known, conversation, servers),
         agents=Agents().of,
         models=Models(

@@ -18,7 +18,7 @@ from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversations import Conversations
 from threadkeep.llm.base import Model
-from threadkeep.runtime import Hosting, open_conversations, spool_settings
+from threadkeep.runtime import Hosting, file_limits, open_conversations, spool_settings
 from threadkeep.server.app import create_app
 from threadkeep.server.connection import Connection
 from threadkeep.settings import Settings
@@ -89,7 +89,7 @@ async def serving(
 ) -> AsyncIterator[Server]:
     """Serve a store on a free port for a while."""
     chosen = Settings(store=store, **settings)
-    hosting = Hosting(models=chosen.models, spool=spool_settings(chosen))
+    hosting = Hosting(models=chosen.models, spool=spool_settings(chosen), file_limits=file_limits(chosen))
     conversations = await open_conversations(store, assistants, model=model, pace=0, mcp=mcp, hosting=hosting)
     listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
     app = create_app(conversations, chosen)

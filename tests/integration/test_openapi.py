@@ -10,7 +10,12 @@ import pytest
 from tests.documents import ROOT
 from tests.integration.serving import serving
 
-FREE_FORM = {"/v1/export": "application/jsonl", "/metrics": "text/plain", "/v1/conversations/{id}/export": "text/html"}
+FREE_FORM = {
+    "/v1/files/{file}": "application/octet-stream",
+    "/v1/export": "application/jsonl",
+    "/metrics": "text/plain",
+    "/v1/conversations/{id}/export": "text/html",
+}
 """What answers with text or a file, and not with a typed object."""
 
 

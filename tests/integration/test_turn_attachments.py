@@ -16,7 +16,7 @@ from threadkeep.testing.scripted_model import ScriptedModel, says, wants
 from threadkeep.tools.base import ToolFile, ToolOutcome
 from threadkeep.tools.decorator import tool
 
-PNG = b"\x89PNG"
+PNG = b"\x89PNG\r\n\x1a\n"
 
 
 class SeeingModel(ScriptedModel):
@@ -53,13 +53,13 @@ async def test_a_model_that_cannot_look_is_told_what_was_attached(processes: Pro
     await ended(await chat.send([part(image.file)]))
     asked = model.requests[0].messages[-1]
     assert asked.parts == ()
-    assert "attached image cat.png (image/png, 4 bytes), which you cannot look at" in asked.content
+    assert "attached image cat.png (image/png, 8 bytes), which you cannot look at" in asked.content
 
 
 async def test_a_file_that_is_not_there_or_is_not_what_it_is_said_to_be_is_refused(processes: Processes) -> None:
     kept = MemoryAttachments()
     chat = await new_conversation(await processes.open(ScriptedModel(), attachments=kept))
-    page = await kept.save(LOCAL, "cat.png", "text/html", b"<html>")
+    page = await kept.save(LOCAL, "cat.png", "text/html", b"<html></html>")
     foreign = await kept.save(Scope(tenant="other", user="eve"), "cat.png", "image/png", PNG)
     for sent, error in (
         ([part("nothing")], FileNotFound),

@@ -34,7 +34,7 @@ from threadkeep.cli.trust import trusted_settings
 from threadkeep.cli.watchdog import watchdog
 from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue, ModelError, UnknownModel
-from threadkeep.runtime import Hosting, open_conversations, spool_settings
+from threadkeep.runtime import Hosting, file_limits, open_conversations, spool_settings
 from threadkeep.server.app import create_app
 from threadkeep.server.connection import Connection, ConnectionLimits, connections_within, tune_garbage_collector
 from threadkeep.server.logs import TurnLog, logging_to
@@ -127,6 +127,7 @@ async def _serve(settings: Settings, listener: socket.socket, most_connections: 
         models=settings.models,
         spool=spool_settings(settings),
         retention=settings.retention,
+        file_limits=file_limits(settings),
     )
     assistants = tuple(found_assistants(settings).values())
     conversations = await open_conversations(

@@ -75,7 +75,9 @@ class Attachment(Part):
     type: Literal["image", "audio", "file"]
     file: Id
     name: Annotated[str, BeforeValidator(check_file_name)] = Field(default="", exclude_if=_is_missing)
-    media_type: Annotated[Text, Field(pattern=r"^[a-z0-9][a-z0-9!#$&^_.+-]{0,63}/[a-z0-9][a-z0-9!#$&^_.+-]{0,63}$")]
+    media_type: Annotated[Text, Field(pattern=r"^[a-z0-9][a-z0-9!#$&^_.+-]{0,63}/[a-z0-9][a-z0-9!#$&^_.+-]{0,63}$")] = (
+        "application/octet-stream"
+    )
     size: int | None = Field(default=None, ge=0, exclude_if=_is_missing)
     extract: Text = Field(default="", exclude_if=_is_missing)
 
@@ -90,7 +92,10 @@ Kind = Literal["image", "audio", "file"]
 
 
 def attachment_kind(media_type: str) -> Kind:
-    """Return which kind of attachment a file of this type is."""
+    """Return which kind of attachment a file of this type is. An SVG is a document: it may hold scripts, and no model
+    looks at one."""
+    if media_type == "image/svg+xml":
+        return "file"
     found: dict[str, Kind] = {"image": "image", "audio": "audio"}
     return found.get(media_type.partition("/")[0], "file")
 

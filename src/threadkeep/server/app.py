@@ -40,6 +40,7 @@ from threadkeep.server.routes.audit import audit_routes
 from threadkeep.server.routes.conversations import conversation_routes
 from threadkeep.server.routes.events import event_routes
 from threadkeep.server.routes.export import export_routes
+from threadkeep.server.routes.files import file_routes
 from threadkeep.server.routes.login import login_routes
 from threadkeep.server.routes.messages import message_routes
 from threadkeep.server.routes.retention import retention_routes
@@ -51,13 +52,24 @@ from threadkeep.store.values import Outage
 
 CROSS_ORIGIN: dict[str, Any] = {
     "allow_methods": ["GET", "POST", "PUT", "PATCH", "DELETE"],
-    "allow_headers": ["Authorization", "Content-Type", "Idempotency-Key", "If-Match", "Last-Event-ID", "Prefer"],
+    "allow_headers": [
+        "Authorization",
+        "Content-Type",
+        "Idempotency-Key",
+        "If-Match",
+        "Last-Event-ID",
+        "Prefer",
+        *("If-None-Match", "Range", "Upload-Complete", "Upload-Offset"),
+    ],
     "expose_headers": [
+        "Content-Range",
         "ETag",
         "Idempotency-Replayed",
         "Location",
         "Preference-Applied",
         "Retry-After",
+        "Upload-Complete",
+        "Upload-Offset",
         DEGRADED,
         "X-Request-Id",
     ],
@@ -108,6 +120,7 @@ def create_app(conversations: Conversations, settings: Settings, metrics: Server
         event_routes,
         search_routes,
         export_routes,
+        file_routes,
         transfer_routes,
         about_routes,
         admin_routes,
@@ -146,7 +159,7 @@ def _surround(app: FastAPI, settings: Settings, open_requests: OpenRequests, met
     """Add what every request passes through; the one added last sees it first."""
     app.add_middleware(HeadRequests)
     app.add_middleware(TrackRequests, open_requests=open_requests)
-    app.add_middleware(BodySize, most=settings.max_body_bytes, files={"/v1/import": settings.max_import_bytes})
+    app.add_middleware(BodySize, most=settings.max_body_bytes, files=_files(settings))
     if settings.cors_origins:
         app.add_middleware(CORSMiddleware, allow_origins=settings.cors_origins, **CROSS_ORIGIN)
     app.add_middleware(OriginGuard, origins=settings.cors_origins, loopback=settings.auth == "none")
@@ -154,6 +167,11 @@ def _surround(app: FastAPI, settings: Settings, open_requests: OpenRequests, met
     if settings.root_path:
         app.add_middleware(RootPath, root_path=settings.root_path)
     app.add_middleware(AnswerHeaders)
+
+
+def _files(settings: Settings) -> dict[str, int]:
+    """Return the paths that take files, and how many bytes; uploads are counted as they are stored."""
+    return {"/v1/import": settings.max_import_bytes, "/v1/files": 0, "/v1/uploads": 0}
 
 
 def _watching(open_requests: OpenRequests, guard: Guard) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:

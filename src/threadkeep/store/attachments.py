@@ -1,23 +1,275 @@
-"""The contract of stored files: what messages attach, by id. A file belongs to a tenant; somebody else's is missing."""
+"""Attachments: files that messages refer to by id, uploaded in one go or in pieces, read as a whole or in part.
 
-from abc import ABC, abstractmethod
+A file belongs to a user of a tenant; somebody else's is missing. Its id is derived from owner, content and name, so the
+same file twice is the same. What a file is, its bytes decide. At no time is more than a chunk or two in memory.
+"""
 
-from threadkeep.conversation.parts import Attachment
+import hashlib
+from collections.abc import AsyncIterable, AsyncIterator
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from threadkeep.conversation.clock import Clock, utc_now
+from threadkeep.conversation.ids import IdSource, check_id, new_id
+from threadkeep.conversation.parts import Attachment, attachment_kind, check_file_name
 from threadkeep.conversation.scope import Scope
+from threadkeep.errors import (
+    EmptyFile,
+    FileInUse,
+    FileNotFound,
+    FileTooLarge,
+    InvalidId,
+    StorageFull,
+    StoreCorrupt,
+    UploadMismatch,
+    UploadNotFound,
+)
+from threadkeep.store.file_tables import Chunks, FileTables, FileUsage, StoredFile, Upload
+from threadkeep.store.media_type import media_type
+
+MEGABYTE = 1024 * 1024
+UNUSED_FOR = timedelta(days=1)
+"""How long a file is kept that no message uses, and an upload that does not grow."""
+TOUCHED_FOR = timedelta(hours=1)
+"""A file that was touched so long ago is touched again when it is sent: it stays until the message is there."""
+PAGE = 100
 
 
-class Attachments(ABC):
-    """Keeps the bytes of files, and what is known of them. `FileNotFound` where there is no such file for a scope."""
+class FileLimits(NamedTuple):
+    """How many bytes one file, the files of one message, of a user and of a tenant may have; 0 is no limit."""
 
-    @abstractmethod
+    file: int = 20 * MEGABYTE
+    message: int = 50 * MEGABYTE
+    user: int = 1024 * MEGABYTE
+    tenant: int = 0
+
+
+class Attachments:
+    """The files in the tables of a store, with their bytes there or in other `chunks`."""
+
+    def __init__(
+        self,
+        tables: FileTables,
+        clock: Clock = utc_now,
+        ids: IdSource = new_id,
+        limits: FileLimits | None = None,
+        chunks: Chunks | None = None,
+    ) -> None:
+        self.limits = limits or FileLimits()
+        self._tables = tables
+        self._chunks = chunks or tables
+        self._clock = clock
+        self._ids = ids
+
+    # Reading
+
+    async def stored(self, scope: Scope, file: str) -> StoredFile:
+        """Return what is known of a file; `FileNotFound` if there is none, or it is somebody else's."""
+        with suppress(InvalidId):
+            if (found := await self._tables.find(scope, check_id(file))) is not None:
+                return found
+        raise FileNotFound
+
     async def find(self, scope: Scope, file: str) -> Attachment:
-        """Return a file as a part of a message, with what was found out about it, whatever its sender said."""
+        """Return a file as a part of a message that is about to be sent."""
+        found = await self.stored(scope, file)
+        if found.touched_at < (now := self._clock()) - TOUCHED_FOR:
+            await self._tables.touch(scope, file, now)
+        return to_part(found)
 
-    @abstractmethod
-    async def read(self, scope: Scope, file: str) -> bytes:
-        """Return the bytes of a file."""
+    async def stream(self, scope: Scope, file: str, start: int = 0, end: int | None = None) -> AsyncIterator[bytes]:
+        """Yield the bytes of a file from `start` up to before `end`, chunk by chunk."""
+        found = await self.stored(scope, file)
+        end = found.size if end is None else min(end, found.size)
+        while start < end:
+            number, skipped = divmod(start, found.chunk)
+            data = await self._chunks.get(scope.tenant, found.blob, number)
+            if data is None or len(data) != min(found.chunk, found.size - number * found.chunk):
+                # It may have been removed while it was read.
+                await self.stored(scope, file)
+                raise StoreCorrupt(f"A part of the file {file} is missing.")
+            piece = data[skipped : skipped + end - start]
+            start += len(piece)
+            yield piece
 
-    @abstractmethod
+    async def read(self, scope: Scope, file: str, start: int = 0, end: int | None = None) -> bytes:
+        """Return the bytes of a file, or a part of them."""
+        return b"".join([piece async for piece in self.stream(scope, file, start, end)])
+
+    async def files(self, tenant: str, user: str | None = None) -> AsyncIterator[StoredFile]:
+        """Yield the files of a tenant, or of one user of it."""
+        after = ""
+        while page := await self._tables.files(tenant, user, after, PAGE):
+            for file in page:
+                yield file
+            after = page[-1].id
+
+    async def usage(self, tenant: str, user: str | None = None) -> FileUsage:
+        """Return how much a user has, or a tenant, in which the same content counts once."""
+        return await self._tables.usage(tenant, user)
+
+    # Writing
+
     async def save(self, scope: Scope, name: str, media_type: str, data: bytes) -> Attachment:
         """Keep a file and return it as a part of a message; durable when it returns. The type is a hint: what the bytes
-        are decides. `ContentTooLarge` if it is too large."""
+        are decides. `FileTooLarge`, `EmptyFile` or `StorageFull` if it is not kept."""
+        return to_part((await self.receive(scope, name, media_type, _pieces(data), size=len(data)))[0])
+
+    async def receive(
+        self, scope: Scope, name: str, media_type: str, pieces: AsyncIterable[bytes], *, size: int | None = None
+    ) -> tuple[StoredFile, bool]:
+        """Keep a file that comes in pieces; return it, and whether it is new. If that is cut off, nothing is kept."""
+        upload = await self.begin(scope, name, media_type, size=size)
+        digest = hashlib.sha256()
+        try:
+            upload = await self.append(scope, upload.id, 0, _hashed(pieces, digest))
+            return await self._finish(scope, upload, digest.hexdigest())
+        finally:
+            if await self._tables.drop_upload(scope, upload.id):
+                await self._sweep(scope.tenant)
+
+    async def begin(self, scope: Scope, name: str, media_type: str = "", *, size: int | None = None) -> Upload:
+        """Begin an upload that may be resumed; `size` is how large it will be, if that is known."""
+        check_file_name(name)
+        await self._check_room(scope, size or 0)
+        upload = Upload(self._ids(), name, media_type[:255], 0, self._chunks.size)
+        await self._tables.begin(scope, upload, self._clock())
+        return upload
+
+    async def upload(self, scope: Scope, id: str) -> Upload:
+        """Return how far an upload has come; `UploadNotFound` if it is complete, somebody else's or not there."""
+        with suppress(InvalidId):
+            if (found := await self._tables.upload(scope, check_id(id))) is not None:
+                return found
+        raise UploadNotFound
+
+    async def append(self, scope: Scope, id: str, offset: int, pieces: AsyncIterable[bytes]) -> Upload:
+        """Add what comes to an upload that has `offset` bytes, else `UploadMismatch`; what has come stays, also if the
+        rest never does."""
+        upload = await self.upload(scope, id)
+        if upload.size != offset:
+            raise UploadMismatch(f"The upload goes on at byte {upload.size}.")
+        number, kept = divmod(offset, upload.chunk)
+        buffer = bytearray(await self._chunks.get(scope.tenant, id, number) or b"")[:kept] if kept else bytearray()
+        try:
+            async for piece in pieces:
+                if 0 < self.limits.file < number * upload.chunk + len(buffer) + len(piece):
+                    raise FileTooLarge(f"A file has at most {self.limits.file} bytes.")
+                buffer += piece
+                while len(buffer) >= upload.chunk:
+                    upload = await self._put(scope, upload, number, bytes(buffer[: upload.chunk]))
+                    del buffer[: upload.chunk]
+                    number += 1
+        finally:
+            if number * upload.chunk + len(buffer) > upload.size:
+                upload = await self._put(scope, upload, number, bytes(buffer))
+        return upload
+
+    async def _put(self, scope: Scope, upload: Upload, number: int, data: bytes) -> Upload:
+        """Keep a chunk, the last one of an upload so far."""
+        await self._chunks.put(scope.tenant, upload.id, number, data)
+        size = number * upload.chunk + len(data)
+        if not await self._tables.grow(scope, upload.id, upload.size, size, self._clock()):
+            raise UploadMismatch("The upload was continued by another request.")
+        return upload._replace(size=size)
+
+    async def complete(self, scope: Scope, id: str) -> tuple[StoredFile, bool]:
+        """Make an upload a file; return it, and whether it is new."""
+        upload, digest = await self.upload(scope, id), hashlib.sha256()
+        for number in range(-(-upload.size // upload.chunk)):
+            digest.update(await self._chunks.get(scope.tenant, id, number) or b"")
+        return await self._finish(scope, upload, digest.hexdigest())
+
+    async def _finish(self, scope: Scope, upload: Upload, sha256: str) -> tuple[StoredFile, bool]:
+        if not upload.size:
+            raise EmptyFile
+        await self._check_room(scope, 0)
+        head = await self._chunks.get(scope.tenant, upload.id, 0) or b""
+        now, kind = self._clock(), media_type(head, upload.name)
+        id = file_id(scope, sha256, upload.name)
+        size, chunk = upload.size, upload.chunk
+        file = StoredFile(scope.user, id, upload.name, kind, size, sha256, upload.id, chunk, now, now)
+        found = await self._tables.finish(scope, file)
+        if found is None:
+            raise UploadNotFound
+        if found[0].blob != upload.id:
+            await self._sweep(scope.tenant)
+        return found
+
+    async def _check_room(self, scope: Scope, size: int) -> None:
+        """Refuse what is more than a file, a user or a tenant may have."""
+        if 0 < self.limits.file < size:
+            raise FileTooLarge(f"A file has at most {self.limits.file} bytes.")
+        for limit, user in ((self.limits.user, scope.user), (self.limits.tenant, None)):
+            if limit and (await self._tables.usage(scope.tenant, user)).bytes + size > limit:
+                raise StorageFull("Too many files are stored; delete some conversations that have files.")
+
+    # Removing
+
+    async def give_up(self, scope: Scope, id: str) -> None:
+        """Forget an upload."""
+        await self.upload(scope, id)
+        await self._tables.drop_upload(scope, id)
+        await self._sweep(scope.tenant)
+
+    async def delete(self, scope: Scope, file: str) -> None:
+        """Remove a file that no message uses; `FileInUse` if one does."""
+        await self.stored(scope, file)
+        if not await self._tables.drop(scope.tenant, [file], self._clock() + TOUCHED_FOR):
+            raise FileInUse
+        await self._sweep(scope.tenant)
+
+    async def erase(self, scope: Scope) -> int:
+        """Remove all files and uploads of a user, used or not; return how many files. None of their bytes is left."""
+        removed, uploads = 0, await self._tables.drop_uploads(scope.tenant, _LAST, scope.user)
+        while page := await self._tables.files(scope.tenant, scope.user, "", PAGE):
+            removed += await self._tables.drop(scope.tenant, [file.id for file in page], None)
+        if removed or uploads:
+            await self._sweep(scope.tenant)
+            await self._tables.scrub()
+        return removed
+
+    async def remove_unused(self, unused_for: timedelta = UNUSED_FOR) -> int:
+        """Remove what no message has used for so long, and uploads that stand still; return how many files. It goes in
+        small steps, and finishes what was cut off before."""
+        removed, before = 0, self._clock() - unused_for
+        for tenant in await self._tables.tenants():
+            await self._tables.drop_uploads(tenant, before)
+            while ids := await self._tables.unused(tenant, before, PAGE):
+                removed += await self._tables.drop(tenant, ids, before)
+            await self._sweep(tenant)
+        return removed
+
+    async def _sweep(self, tenant: str) -> None:
+        """Remove the bytes of blobs that nothing refers to."""
+        while blobs := await self._tables.dropped(tenant, PAGE):
+            for blob in blobs:
+                await self._chunks.remove(tenant, blob)
+                await self._tables.forget(tenant, blob)
+
+
+_LAST = datetime.max.replace(tzinfo=utc_now().tzinfo)
+
+
+def to_part(file: StoredFile) -> Attachment:
+    """Return a file as a part of a message."""
+    kind = attachment_kind(file.media_type)
+    return Attachment(type=kind, file=file.id, name=file.name, media_type=file.media_type, size=file.size)
+
+
+def file_id(scope: Scope, sha256: str, name: str) -> str:
+    """Return the id of a file."""
+    whole = "\0".join((scope.tenant, scope.user, sha256, name))
+    return f"file-{hashlib.sha256(whole.encode()).hexdigest()[:40]}"
+
+
+async def _pieces(data: bytes) -> AsyncIterator[bytes]:
+    for start in range(0, len(data), MEGABYTE):
+        yield data[start : start + MEGABYTE]
+
+
+async def _hashed(pieces: AsyncIterable[bytes], digest: "hashlib._Hash") -> AsyncIterator[bytes]:
+    async for piece in pieces:
+        digest.update(piece)
+        yield piece

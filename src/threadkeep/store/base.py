@@ -24,6 +24,7 @@ from threadkeep.conversation.state import State
 from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import Lease, Turn
 from threadkeep.store.audit import AuditLog
+from threadkeep.store.file_tables import FileTables
 from threadkeep.store.keyring import KeyRing
 from threadkeep.store.notify_channel import NotifyChannel
 from threadkeep.store.values import (
@@ -62,6 +63,8 @@ class Store(ABC):
     """The API keys of those who may come in."""
     audit: AuditLog
     """Who did what: see `threadkeep.store.audit`."""
+    files: FileTables | None = None
+    """The tables of attachments; none where a store keeps no files."""
 
     @abstractmethod
     async def close(self) -> None:

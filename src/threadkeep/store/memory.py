@@ -10,12 +10,15 @@ from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.ids import IdSource
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import AlreadyExists, ConversationNotFound, StoreUnavailable
+from threadkeep.store.file_tables import attached_files
 from threadkeep.store.ledger.audit import LedgerAudit, Rows
 from threadkeep.store.ledger.keyring import SECRET_BYTES, memory_keyring
 from threadkeep.store.ledger.ledger import Ledger
 from threadkeep.store.ledger.store import LedgerStore, TenantLedgers
 from threadkeep.store.record import Record
 from threadkeep.store.rules import check_entries
+from threadkeep.store.sqlite_file import Database
+from threadkeep.store.sqlite_files import SqliteFiles, in_transaction, make_tables
 
 T = TypeVar("T")
 
@@ -95,12 +98,18 @@ class MemoryLedgers(TenantLedgers):
         self._deleted = kept
         return removed
 
+    def deleted_files(self) -> set[str]:
+        entries = (entry for _, ledger in self._deleted for entry in ledger.entries)
+        return {file for entry in entries for file in attached_files(entry.body)}
+
     def refresh(self) -> None:
         pass
 
 
 class MemoryStore(LedgerStore):
     """Conversations in memory. Every verb runs to its end in the event loop, so nothing comes between."""
+
+    files: SqliteFiles
 
     def __init__(self, clock: Clock, ids: IdSource, max_bytes: int) -> None:
         super().__init__(clock, ids, max_bytes)
@@ -109,6 +118,9 @@ class MemoryStore(LedgerStore):
         self.keyring = memory_keyring(secret, self._record)
         self._acts: dict[str, Rows] = {}
         self.audit = LedgerAudit(secret, lambda tenant: self._acts.setdefault(tenant, Rows()), self._run)
+        self._files = Database(":memory:")
+        make_tables(self._files)
+        self.files = SqliteFiles(self._run_on_files, self._used_files)
         self._closed = False
 
     async def close(self) -> None:
@@ -124,6 +136,9 @@ class MemoryStore(LedgerStore):
         if self._closed:
             raise StoreUnavailable("The store is closed.")
         return work()
+
+    async def _run_on_files(self, work: Callable[[Database], T], *, writes: bool = True) -> T:
+        return await self._run(lambda: in_transaction(self._files, work))
 
     def _ledgers_of(self, tenant: str) -> TenantLedgers:
         return self._tenants.setdefault(tenant, MemoryLedgers())

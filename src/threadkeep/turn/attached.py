@@ -10,7 +10,7 @@ from threadkeep.conversation.parts import MAX_PARTS, Attachment, Part, safe_file
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.value import storable
 from threadkeep.conversion.converter import LARGEST_FILE
-from threadkeep.errors import FileNotFound, InvalidInput, InvalidPart, TooManyParts
+from threadkeep.errors import AttachmentsTooLarge, FileNotFound, InvalidInput, InvalidPart, LimitReached, TooManyParts
 from threadkeep.llm.base import FileReader
 from threadkeep.tools.base import ToolFile
 from threadkeep.turn.active_turn import EngineDeps
@@ -23,8 +23,11 @@ LARGEST_IMAGE = 3_900_000
 
 async def stored(deps: EngineDeps, scope: Scope, parts: Iterable[Part]) -> tuple[Part, ...]:
     """Return the parts with what is known of their files, whatever was said of them. `FileNotFound` if one is not
-    there."""
+    there, `AttachmentsTooLarge` if they are too large together."""
     known = [await _known(deps, scope, part) if isinstance(part, Attachment) else part for part in parts]
+    most = deps.attachments.limits.message if deps.attachments else 0
+    if 0 < most < sum(part.size or 0 for part in known if isinstance(part, Attachment)):
+        raise AttachmentsTooLarge(f"The files of a message have at most {most} bytes together.")
     return await _with_texts(deps, scope, known)
 
 
@@ -37,7 +40,7 @@ async def kept(deps: EngineDeps, scope: Scope, files: tuple[ToolFile, ...]) -> t
                 raise TooManyParts
             name = safe_file_name(file.name)
             parts.append(await deps.attachments.save(scope, name, file.media_type, file.data))
-        except InvalidInput:
+        except (InvalidInput, LimitReached):
             unkept.append(storable(file.line))
     return await _with_texts(deps, scope, parts), tuple(unkept)
 

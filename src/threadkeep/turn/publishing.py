@@ -47,6 +47,7 @@ class PublishingStore(Store):
         self.inside = inside
         self.keyring = inside.keyring
         self.audit = inside.audit
+        self.files = inside.files
         self.bus = LocalBus()
 
     def publish(self, scope: Scope, conversation: str, *, in_list: bool = True) -> None:

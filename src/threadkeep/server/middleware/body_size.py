@@ -20,8 +20,8 @@ FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
 class BodySize(HttpMiddleware):
-    """Refuses large bodies; 0 is no limit. `files` are paths that take files, each with a limit of its own: they are
-    not parsed as a whole, so their values do not count."""
+    """Refuses large bodies; 0 is no limit. `files` are paths that take files, as do those below them, each with a limit
+    of its own: they are not parsed as a whole, so their values do not count."""
 
     def __init__(self, app: ASGIApp, most: int, files: Mapping[str, int]) -> None:
         super().__init__(app)
@@ -29,7 +29,7 @@ class BodySize(HttpMiddleware):
         self.files = files
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        most = self.files.get(scope["path"], self.most)
+        most = self.files.get(_top(scope["path"]), self.most)
         if 0 < most < _declared(Headers(scope=scope)):
             await _too_large(most)(scope, receive, send)
         else:
@@ -40,7 +40,7 @@ class BodySize(HttpMiddleware):
         arrived, has_answered, is_open = 0, False, False
         refusal: Response | None = None
         is_form = Headers(scope=scope).get("content-type", "").lower().startswith(FORMS)
-        values = None if is_form or scope["path"] in self.files else ValueCount()
+        values = None if is_form or _top(scope["path"]) in self.files else ValueCount()
 
         async def receive_counting() -> Message:
             nonlocal arrived, refusal
@@ -72,6 +72,11 @@ class BodySize(HttpMiddleware):
             await refusal(scope, receive, send)
         elif refusal is not None and is_open:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _top(path: str) -> str:
+    """Return the first two steps of a path."""
+    return "/".join(path.split("/", 3)[:3])
 
 
 def _too_large(most: int) -> Response:

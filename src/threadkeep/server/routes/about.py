@@ -66,6 +66,8 @@ class Me(Shown):
     user: str
     role: str
     signed_in: bool
+    max_file_bytes: int | None = Field(description="How large an attached file may be; 0: any size, null: no files.")
+    max_attached_bytes: int | None = Field(description="How large the files of one message may be together.")
 
 
 def about_routes(conversations: Conversations) -> APIRouter:
@@ -102,6 +104,14 @@ def about_routes(conversations: Conversations) -> APIRouter:
 
     @router.get("/me", summary="Who is asking")
     async def me(who: Who) -> Me:
-        return Me(tenant=who.scope.tenant, user=who.scope.user, role=who.role, signed_in=who.credential is not None)
+        limits = conversations.file_limits
+        return Me(
+            tenant=who.scope.tenant,
+            user=who.scope.user,
+            role=who.role,
+            signed_in=who.credential is not None,
+            max_file_bytes=limits and limits.file,
+            max_attached_bytes=limits and limits.message,
+        )
 
     return router

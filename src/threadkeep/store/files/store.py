@@ -29,6 +29,8 @@ from threadkeep.store.filesystem import translating_os_errors, warn_if_shared
 from threadkeep.store.ledger.audit import LedgerAudit
 from threadkeep.store.ledger.keyring import SECRET_BYTES
 from threadkeep.store.ledger.store import LedgerStore, TenantLedgers
+from threadkeep.store.sqlite_file import Database
+from threadkeep.store.sqlite_files import OwnFile, SqliteFiles
 
 T = TypeVar("T")
 THREADS = 32
@@ -52,6 +54,8 @@ class FilesStore(LedgerStore):
         self._looked = ""
         self._showing: asyncio.Task[None] | None = None
         self._closed = False
+        self._own_file = OwnFile(self._config(LOCAL.tenant).hidden / "files.db")
+        self.files = SqliteFiles(self._run_on_files, self._used_files, lambda: self._run(self._own_file.scrub))
         self.keyring = files_keyring(self._config(LOCAL.tenant).hidden, self._run, self._record)
 
     @classmethod
@@ -83,6 +87,7 @@ class FilesStore(LedgerStore):
         await self.write_views()
         self._closed = True
         await asyncio.to_thread(self._threads.shutdown)
+        self._own_file.close()
 
     async def write_views(self) -> None:
         """Write the views that are behind, for who cannot wait the few seconds until they follow."""
@@ -156,6 +161,9 @@ class FilesStore(LedgerStore):
         if (self._showing is None or self._showing.done()) and any(folder.behind for folder in self._opened()):
             self._showing = asyncio.create_task(supervised("writing views", self._follow))
         return result
+
+    async def _run_on_files(self, work: Callable[[Database], T], *, writes: bool = True) -> T:
+        return await self._run(lambda: self._own_file.run(work, writes=writes))
 
     def _ledgers_of(self, tenant: str) -> TenantLedgers:
         check_id(tenant)

@@ -184,6 +184,12 @@ class TenantFolder(TenantLedgers):
 
     # The catalog
 
+    def deleted_files(self) -> set[str]:
+        if unread := self._noted.keys() - self.catalog.ids():
+            raise StoreCorrupt(f"It is not known which files {min(unread)} uses: its journal cannot be read.")
+        with self.lock():
+            return self._trash.files()
+
     def refresh(self) -> None:
         found = self._found()
         for conversation, seen in found.items():

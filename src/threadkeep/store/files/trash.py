@@ -17,6 +17,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.errors import ConversationNotFound, InvalidId
 from threadkeep.store import filesystem
 from threadkeep.store.codec import microseconds
+from threadkeep.store.file_tables import attached_files
 from threadkeep.store.files.config import FolderConfig
 from threadkeep.store.files.journal import Journal
 from threadkeep.store.ledger.ledger import Ledger
@@ -85,6 +86,16 @@ class Trash:
         number = max((trashed.number for trashed in self.all()), default=0) + 1
         at = microseconds(now)
         return Trashed(number, at, conversation, self._path / f"{number:08d}-{at:016d}-{conversation}")
+
+    def files(self) -> set[str]:
+        """Return the files that deleted conversations use."""
+        found = set[str]()
+        for trashed in self.all():
+            journal = Journal(trashed.journal)
+            with suppress(ConversationNotFound), journal.locked(os.O_RDONLY):
+                bodies = (body for record in journal.read().records for body in record.bodies)
+                found.update(file for body in bodies for file in attached_files(body))
+        return found
 
     def holds(self, conversation: str) -> bool:
         """Whether something was deleted under this id."""

@@ -15,6 +15,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Turn, TurnState
 from threadkeep.errors import ConversationNotFound
 from threadkeep.store.codec import microseconds
+from threadkeep.store.file_tables import attached_files
 from threadkeep.store.ledger.ledger import Ledger
 from threadkeep.store.paging import Listing, ListQuery, Search, activity, subject_of
 from threadkeep.store.values import Statistics
@@ -110,6 +111,7 @@ class Card:
         self.turns = ledger.turns
         self.bytes = ledger.bytes
         self.order: list[int] = []
+        self.files: set[str] = set()
 
     def update(self, ledger: Ledger) -> None:
         """Copy what a list, a count and a look for expired turns need."""
@@ -157,6 +159,7 @@ class Catalog:
             self._position += 1
             card.order.append(microseconds(entry.created_at) << _POSITION_BITS | self._position)
             self._newest = max(self._newest, card.order[-1])
+            card.files.update(attached_files(entry.body))
             if text := searchable(entry.body):
                 index.add(ledger.id, entry.seq, words(text))
 
@@ -194,6 +197,15 @@ class Catalog:
     def users(self) -> tuple[str, ...]:
         with self._lock:
             return tuple(sorted({card.conversation.scope.user for card in self._cards.values()}))
+
+    def ids(self) -> set[str]:
+        with self._lock:
+            return set(self._cards)
+
+    def files(self) -> set[str]:
+        """Return the files that conversations use."""
+        with self._lock:
+            return set[str]().union(*(card.files for card in self._cards.values()))
 
     def candidates(self, asked: Search) -> Candidates:
         """Return the newest entries of a user that match."""

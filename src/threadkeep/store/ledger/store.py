@@ -83,6 +83,10 @@ class TenantLedgers(ABC):
         """Remove what was put aside up to that moment; return how many conversations."""
 
     @abstractmethod
+    def deleted_files(self) -> set[str]:
+        """Return the files that conversations use which were put aside."""
+
+    @abstractmethod
     def refresh(self) -> None:
         """Bring the catalog up to date with what others stored."""
 
@@ -110,6 +114,12 @@ class LedgerStore(EmbeddedStore):
     @abstractmethod
     def _all_ledgers(self) -> Iterable[TenantLedgers]:
         """Return the ledgers of every tenant."""
+
+    def _used_files(self, tenant: str) -> set[str]:
+        """Return the files that conversations of a tenant use, in a thread that may wait."""
+        ledgers = self._ledgers_of(tenant)
+        ledgers.refresh()
+        return ledgers.catalog.files() | ledgers.deleted_files()
 
     async def _read(self, scope: Scope, conversation: str, read: Callable[[Ledger], T]) -> T:
         check_id(conversation)

@@ -13,6 +13,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnChange
 from threadkeep.errors import ConversationNotFound, KeyReused, StoreCorrupt
 from threadkeep.store.codec import STATE, TURN, Row, decode, decode_id, encode_id
+from threadkeep.store.file_tables import attached_files
 from threadkeep.store.postgres.database import Columns, Place, Translator, turn_columns
 from threadkeep.store.postgres.jsonb import dump, escape, load_text
 from threadkeep.store.postgres.pool import Pool
@@ -143,6 +144,8 @@ def to_commit(where: Place, end: PostgresEnd, record: Record, rows: Sequence[Row
     if placed.entries:
         commit.add("places", (*key, where.owner))
         _add_entries(commit, where, placed, rows, translator)
+    for file in {file for body in record.bodies for file in attached_files(body)}:
+        commit.add("uses", (*key, file))
     for jump in placed.jumps:
         commit.add("jumps", (*key, jump.first, jump.parent, jump.left, jump.beside))
     if record.key is not None:

@@ -39,7 +39,7 @@ ATTEMPTS = 10
 CLOSED = "The store is closed."
 SILENT = "it does not answer"
 _SLOW = frozenset({"search", "holding", "unindexed", "catch_up", "purge", "rewrite", "statistics", "users"})
-_ONCE = frozenset({"add_act", "add_api_key", "commit", "create_conversation", "hide", "restore"})
+_ONCE = frozenset({"add_act", "add_api_key", "commit", "create_conversation", "file_finish", "hide", "restore"})
 """Verbs that are refused, or do something once more, when they are called again."""
 
 

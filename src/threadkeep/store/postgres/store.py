@@ -23,6 +23,7 @@ from threadkeep.store.codec import decode_id, encode_id, microseconds
 from threadkeep.store.paging import LOOKED_AT, Listing, ListQuery, Search, check_limit, hit_page
 from threadkeep.store.postgres.audit import PostgresAudit
 from threadkeep.store.postgres.database import Database, number, optional, to_conversation, to_tree, to_turn
+from threadkeep.store.postgres.files import PostgresFiles
 from threadkeep.store.postgres.jsonb import escape
 from threadkeep.store.postgres.keyring import PostgresKeyRing
 from threadkeep.store.postgres.notify_channel import PostgresNotifyChannel
@@ -59,6 +60,7 @@ class PostgresStore(RuledStore):
         self.keyring = PostgresKeyRing(pool)
         self.audit = PostgresAudit(pool, secret)
         self._db = Database(pool)
+        self.files = PostgresFiles(self._db)
         self._log = Log(self._db, ids)
         self._index = Index(self._db)
         self._searcher = Searcher(self._db, self._index)

@@ -37,7 +37,20 @@ FLIGHTS = 4
 """How many statements of a tenant are under way at a time."""
 WOKEN = 16
 """How many writers go on at a time when their group is stored."""
-_TABLES = ("places", "leases", "entries", "jumps", "keys", "changes", "turns", "ended", "chunks", "drafts", "acts")
+_TABLES = (
+    "places",
+    "leases",
+    "entries",
+    "jumps",
+    "keys",
+    "changes",
+    "turns",
+    "ended",
+    "chunks",
+    "drafts",
+    "acts",
+    "uses",
+)
 
 
 class Log:

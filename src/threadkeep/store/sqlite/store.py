@@ -40,6 +40,7 @@ from threadkeep.store.sqlite.wal import check_end, check_pair, flush
 from threadkeep.store.sqlite.writer import Writer
 from threadkeep.store.sqlite.writing import LogWriter
 from threadkeep.store.sqlite_file import Database, connect, translating_sqlite_errors
+from threadkeep.store.sqlite_files import SqliteFiles
 from threadkeep.store.values import Created, HitPage, Statistics
 from threadkeep.text.search import relate
 
@@ -60,6 +61,7 @@ class SqliteStore(EmbeddedStore):
         self._searcher = Reader(connect(path))
         self.keyring = SqliteKeyRing(self.writer, self._reader.db)
         self.audit = SqliteAudit(self.writer, self._reader.db)
+        self.files = SqliteFiles(self._run_on_files, scrubber=self._scrub)
         self._searching = asyncio.Lock()
         self._health = HealthCheck(path, self.writer)
         self.maintenance = Maintenance(self.writer, self._log)
@@ -121,10 +123,13 @@ class SqliteStore(EmbeddedStore):
         emptied = await self._run(self._log.emptied)
         if not emptied and owner is None:
             return 0
+        await self._scrub()
+        return await self._run(lambda: self._log.remove_emptied(emptied))
+
+    async def _scrub(self) -> None:
         steps = scrub(self._path)
         while await asyncio.to_thread(next, steps, steps) is not steps:
             pass
-        return await self._run(lambda: self._log.remove_emptied(emptied))
 
     async def expired(self, lease_for: timedelta, *, limit: int = 100) -> tuple[Turn, ...]:
         check_limit(limit)
@@ -187,6 +192,12 @@ class SqliteStore(EmbeddedStore):
         answer = await self.writer.run(lambda: self._log.write(scope, conversation, verb), patient=verb.patient)
         self.maintenance.note_write()
         return answer
+
+    async def _run_on_files(self, work: Callable[[Database], T], *, writes: bool = True) -> T:
+        if writes:
+            return await self._run(lambda: work(self.writer.connection))
+        with self._snapshot():
+            return work(self._reader.db)
 
     async def _run(self, work: Callable[[], T]) -> T:
         result = await self.writer.run(work)

@@ -20,6 +20,7 @@ from threadkeep.conversation.turn import TurnChange
 from threadkeep.errors import AlreadyExists, ConversationNotFound
 from threadkeep.store.audit import Row as AuditRow
 from threadkeep.store.codec import STATE, Row, encode_id, microseconds
+from threadkeep.store.file_tables import attached_files
 from threadkeep.store.record import Chunk, DraftEnd, EntryPlace, KeyUse, OpenTurn, Record, Replay, Tip, place_entries
 from threadkeep.store.rules import Verb, check_entries, entries_of, finishes, key_use, version_after
 from threadkeep.store.sqlite import index
@@ -184,6 +185,8 @@ class LogWriter:
         placed = place_entries(end.tip, record, end.id, end.log.follower)
         if rows:
             self._insert(end, placed.places, rows)
+        for file in {file for body in record.bodies for file in attached_files(body)}:
+            self.db.execute("INSERT OR IGNORE INTO file_use VALUES (?, ?, ?)", (*end.log.key[1::-1], file))
         end.tip = placed.tip
         for jump in placed.jumps:
             columns = (*end.log.key[:2], jump.first, jump.parent, jump.left, jump.beside)
@@ -343,7 +346,7 @@ class LogWriter:
         if self._remove_entries(found) or self._remove_keys(found):
             self.db.execute("UPDATE conversation SET deleted_id = NULL WHERE key = ?", found[1:])
             return True
-        for table in ("jump", "turn", "draft", "chunk", "title_word"):
+        for table in ("jump", "turn", "draft", "chunk", "title_word", "file_use"):
             self.db.execute(f"DELETE FROM {table} {_HERE}", found)
         self.db.execute(
             f"UPDATE conversation SET deleted_id = NULL, status = '{_EMPTIED}', assistant = NULL, title = NULL, "

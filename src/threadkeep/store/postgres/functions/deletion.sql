@@ -107,6 +107,7 @@ BEGIN
         DELETE FROM threadkeep.turn t WHERE t.tenant = p_tenant AND t.conversation = p_conversation;
         DELETE FROM threadkeep.chunk c WHERE c.tenant = p_tenant AND c.conversation = p_conversation;
         DELETE FROM threadkeep.title_word t WHERE t.tenant = p_tenant AND t.conversation = p_conversation;
+        DELETE FROM threadkeep.file_use u WHERE u.tenant = p_tenant AND u.conversation = p_conversation;
         DELETE FROM threadkeep.conversation c WHERE c.tenant = p_tenant AND c.key = p_conversation
         RETURNING c.owner INTO gone;
         UPDATE threadkeep.removal r SET deleted_at = '-infinity'

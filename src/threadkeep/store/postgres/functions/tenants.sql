@@ -60,6 +60,10 @@ BEGIN
     ) AND NOT EXISTS (
         SELECT FROM threadkeep.removal r JOIN threadkeep.conversation c ON c.tenant = r.tenant AND c.key = r.conversation
         WHERE r.tenant = p_tenant AND c.owner = p_owner
+    ) AND NOT EXISTS (
+        SELECT FROM threadkeep.file f WHERE f.tenant = p_tenant AND f.owner = p_owner
+    ) AND NOT EXISTS (
+        SELECT FROM threadkeep.file_blob b WHERE b.tenant = p_tenant AND b.owner = p_owner
     );
 END $$;
 

@@ -65,12 +65,12 @@ END $$;
 -- The records of many conversations of one tenant in one commit; an argument without rows is null.
 -- `p_places` names the conversations that get entries, `p_leases` the turns that must still be held (those of records
 -- without an entry, which no primary key protects). `p_ended` are turns that are open no more, `p_drafts` the messages that
--- are finished, with the number of their last piece. A turn's `until` is the epoch plus the length of the lease.
+-- are finished, with the number of their last piece; `p_uses` are the files that entries use. A turn's `until` is the epoch plus the length of the lease.
 CREATE FUNCTION threadkeep.commit(
     p_tenant integer, p_places threadkeep.behind[], p_leases threadkeep.turn[],
     p_entries threadkeep.entry[], p_jumps threadkeep.jump[], p_keys threadkeep.key[], p_changes threadkeep.change[],
     p_turns threadkeep.turn[], p_ended threadkeep.turn[], p_chunks threadkeep.chunk[], p_drafts threadkeep.chunk[],
-    p_acts text[]
+    p_acts text[], p_uses threadkeep.file_use[]
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     here text := set_config('threadkeep.tenant', p_tenant::text, true);
@@ -148,6 +148,9 @@ BEGIN
         IF done <> (SELECT sum(n.number) FROM unnest(p_drafts) n) THEN
             RAISE unique_violation USING MESSAGE = 'more was written of a message';
         END IF;
+    END IF;
+    IF p_uses IS NOT NULL THEN
+        INSERT INTO threadkeep.file_use SELECT * FROM unnest(p_uses) ON CONFLICT DO NOTHING;
     END IF;
     IF p_acts IS NOT NULL THEN
         FOREACH act SLICE 1 IN ARRAY p_acts LOOP

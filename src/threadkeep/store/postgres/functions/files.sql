@@ -1,0 +1,189 @@
+-- Attachments: see store/file_tables.py for what each function promises.
+
+CREATE FUNCTION threadkeep.file_begin(
+    p_tenant integer, p_owner integer, p_user text, p_id text, p_name text, p_media_type text, p_chunk integer,
+    p_now timestamptz
+) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM threadkeep.work_for(p_tenant);
+    -- Nobody forgets the user's name meanwhile.
+    PERFORM FROM threadkeep.person p WHERE p.tenant = p_tenant AND p.name = p_user FOR KEY SHARE;
+    IF NOT FOUND THEN
+        PERFORM threadkeep.enter_person(p_tenant, p_user);
+    END IF;
+    INSERT INTO threadkeep.file_blob (tenant, owner, size, touched_at, chunk, id, name, media_type)
+    VALUES (p_tenant, p_owner, 0, p_now, p_chunk, p_id, p_name, p_media_type) ON CONFLICT DO NOTHING;
+END $$;
+
+CREATE FUNCTION threadkeep.file_upload(p_tenant integer, p_owner integer, p_id text)
+RETURNS TABLE (id text, name text, media_type text, size bigint, chunk integer) LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    PERFORM threadkeep.work_for(p_tenant);
+    RETURN QUERY SELECT b.id, b.name, b.media_type, b.size, b.chunk FROM threadkeep.file_blob b
+    WHERE b.tenant = p_tenant AND b.owner = p_owner AND b.id = p_id AND b.sha256 IS NULL;
+END $$;
+
+-- A call that is made again, because its answer was lost, finds the size that it made.
+CREATE FUNCTION threadkeep.file_grow(
+    p_tenant integer, p_owner integer, p_id text, p_offset bigint, p_size bigint, p_now timestamptz
+) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM threadkeep.work_for(p_tenant);
+    UPDATE threadkeep.file_blob b SET size = p_size, touched_at = p_now
+    WHERE b.tenant = p_tenant AND b.owner = p_owner AND b.id = p_id AND b.sha256 IS NULL
+        AND b.size IN (p_offset, p_size);
+    RETURN FOUND;
+END $$;
+
+-- Files with what their blobs tell.
+CREATE FUNCTION threadkeep.file_rows(p_tenant integer, p_owner integer, p_id text, p_after text, p_limit integer)
+RETURNS TABLE (
+    user_name text, id text, name text, media_type text, size bigint, sha256 text, blob text, chunk integer,
+    created_at timestamptz, touched_at timestamptz
+) LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    PERFORM threadkeep.work_for(p_tenant);
+    RETURN QUERY
+    SELECT p.name, f.id, f.name, f.media_type, b.size, b.sha256, f.blob, b.chunk, f.created_at, f.touched_at
+    FROM threadkeep.file f
+    JOIN threadkeep.file_blob b ON b.tenant = f.tenant AND b.id = f.blob
+    JOIN threadkeep.person p ON p.tenant = f.tenant AND p.key = f.owner
+    WHERE f.tenant = p_tenant AND (p_owner IS NULL OR f.owner = p_owner) AND (p_id IS NULL OR f.id = p_id)
+        AND f.id > p_after
+    ORDER BY f.id LIMIT p_limit;
+END $$;
+
+-- Whoever drops the blob with this digest meanwhile is waited for.
+CREATE FUNCTION threadkeep.file_finish(
+    p_tenant integer, p_owner integer, p_upload text, p_file text, p_name text, p_media_type text, p_sha256 text,
+    p_now timestamptz, OUT is_there boolean, OUT is_new boolean
+) LANGUAGE plpgsql AS $$
+DECLARE same text;
+BEGIN
+    PERFORM threadkeep.work_for(p_tenant);
+    PERFORM FROM threadkeep.file_blob b
+    WHERE b.tenant = p_tenant AND b.owner = p_owner AND b.id = p_upload AND b.sha256 IS NULL FOR UPDATE;
+    is_there := FOUND;
+    IF NOT is_there THEN
+        RETURN;
+    END IF;
+    SELECT b.id INTO same FROM threadkeep.file_blob b WHERE b.tenant = p_tenant AND b.sha256 = p_sha256 FOR UPDATE;
+    UPDATE threadkeep.file_blob b
+    SET owner = NULL, name = NULL, media_type = NULL, sha256 = CASE WHEN same IS NULL THEN p_sha256 END
+    WHERE b.tenant = p_tenant AND b.id = p_upload;
+    UPDATE threadkeep.file f SET touched_at = p_now WHERE f.tenant = p_tenant AND f.id = p_file;
+    is_new := NOT FOUND;
+    IF is_new THEN
+        INSERT INTO threadkeep.file (tenant, owner, created_at, touched_at, id, name, media_type, blob)
+        VALUES (p_tenant, p_owner, p_now, p_now, p_file, p_name, p_media_type, coalesce(same, p_upload));
+    END IF;
+END $$;
+
+-- Give up one upload of a user, or those of a user or a tenant that did not grow since `p_before`.
+CREATE FUNCTION threadkeep.file_drop_uploads(
+    p_tenant integer, p_owner integer, p_id text, p_before timestamptz, OUT dropped bigint
+) LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM threadkeep.work_for(p_tenant);
+    UPDATE threadkeep.file_blob b SET owner = NULL
+    WHERE b.tenant = p_tenant AND b.sha256 IS NULL AND b.owner IS NOT NULL AND (p_owner IS NULL OR b.owner = p_owner)
+        AND (p_id IS NULL OR b.id = p_id) AND (p_before IS NULL OR b.touched_at < p_before);
+    GET DIAGNOSTICS dropped = ROW_COUNT;
+END $$;
+
+CREATE FUNCTION threadkeep.file_touch(p_tenant integer, p_owner integer, p_id text, p_now timestamptz)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM threadkeep.work_for(p_tenant);
+    UPDATE threadkeep.file f SET touched_at = p_now WHERE f.tenant = p_tenant AND f.owner = p_owner AND f.id = p_id;
+END $$;
+
+CREATE FUNCTION threadkeep.file_unused(p_tenant integer, p_before timestamptz, p_limit integer)
+RETURNS TABLE (id text) LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    PERFORM threadkeep.work_for(p_tenant);
+    RETURN QUERY SELECT f.id FROM threadkeep.file f
+    WHERE f.tenant = p_tenant AND f.touched_at < p_before AND NOT EXISTS (
+        SELECT FROM threadkeep.file_use u WHERE u.tenant = p_tenant AND u.file = f.id
+    ) LIMIT p_limit;
+END $$;
+
+-- Blobs are locked in one order before files are looked at: whoever adds a file to one has done so, or sees that it is gone.
+CREATE FUNCTION threadkeep.file_drop(p_tenant integer, p_ids text[], p_before timestamptz, OUT removed bigint)
+LANGUAGE plpgsql AS $$
+DECLARE blobs text[];
+BEGIN
+    PERFORM threadkeep.work_for(p_tenant);
+    SELECT array_agg(DISTINCT f.blob ORDER BY f.blob) INTO blobs
+    FROM threadkeep.file f WHERE f.tenant = p_tenant AND f.id = ANY (p_ids);
+    PERFORM FROM threadkeep.file_blob b WHERE b.tenant = p_tenant AND b.id = ANY (blobs) ORDER BY b.id FOR UPDATE;
+    DELETE FROM threadkeep.file f
+    WHERE f.tenant = p_tenant AND f.id = ANY (p_ids) AND (p_before IS NULL OR f.touched_at < p_before AND NOT EXISTS (
+        SELECT FROM threadkeep.file_use u WHERE u.tenant = p_tenant AND u.file = f.id
+    ));
+    GET DIAGNOSTICS removed = ROW_COUNT;
+    UPDATE threadkeep.file_blob b SET sha256 = NULL
+    WHERE b.tenant = p_tenant AND b.id = ANY (blobs) AND NOT EXISTS (
+        SELECT FROM threadkeep.file f WHERE f.tenant = p_tenant AND f.blob = b.id
+    );
+END $$;
+
+CREATE FUNCTION threadkeep.file_dropped(p_tenant integer, p_limit integer)
+RETURNS TABLE (id text) LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    PERFORM threadkeep.work_for(p_tenant);
+    RETURN QUERY SELECT b.id FROM threadkeep.file_blob b
+    WHERE b.tenant = p_tenant AND b.sha256 IS NULL AND b.owner IS NULL LIMIT p_limit;
+END $$;
+
+CREATE FUNCTION threadkeep.file_forget(p_tenant integer, p_blob text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM threadkeep.work_for(p_tenant);
+    DELETE FROM threadkeep.file_blob b
+    WHERE b.tenant = p_tenant AND b.id = p_blob AND b.sha256 IS NULL AND b.owner IS NULL;
+END $$;
+
+CREATE FUNCTION threadkeep.file_usage(p_tenant integer, p_owner integer, OUT files bigint, OUT bytes bigint)
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    PERFORM threadkeep.work_for(p_tenant);
+    SELECT count(*) INTO files FROM threadkeep.file f
+    WHERE f.tenant = p_tenant AND (p_owner IS NULL OR f.owner = p_owner);
+    IF p_owner IS NULL THEN
+        SELECT coalesce(sum(b.size), 0) INTO bytes FROM threadkeep.file_blob b WHERE b.tenant = p_tenant;
+        RETURN;
+    END IF;
+    SELECT coalesce(sum(b.size), 0) INTO bytes FROM (
+        SELECT b.size FROM threadkeep.file f JOIN threadkeep.file_blob b ON b.tenant = f.tenant AND b.id = f.blob
+        WHERE f.tenant = p_tenant AND f.owner = p_owner
+        UNION ALL
+        SELECT b.size FROM threadkeep.file_blob b
+        WHERE b.tenant = p_tenant AND b.owner = p_owner AND b.sha256 IS NULL
+    ) b;
+END $$;
+
+CREATE FUNCTION threadkeep.file_put(p_tenant integer, p_blob text, p_number integer, p_data bytea)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM threadkeep.work_for(p_tenant);
+    INSERT INTO threadkeep.file_chunk (tenant, number, blob, data) VALUES (p_tenant, p_number, p_blob, p_data)
+    ON CONFLICT (tenant, blob, number) DO UPDATE SET data = excluded.data;
+END $$;
+
+CREATE FUNCTION threadkeep.file_get(p_tenant integer, p_blob text, p_number integer)
+RETURNS TABLE (data bytea) LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    PERFORM threadkeep.work_for(p_tenant);
+    RETURN QUERY SELECT c.data FROM threadkeep.file_chunk c
+    WHERE c.tenant = p_tenant AND c.blob = p_blob AND c.number = p_number;
+END $$;
+
+CREATE FUNCTION threadkeep.file_remove(p_tenant integer, p_blob text, p_limit integer, OUT removed bigint)
+LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM threadkeep.work_for(p_tenant);
+    DELETE FROM threadkeep.file_chunk c WHERE c.tenant = p_tenant AND c.blob = p_blob AND c.number IN (
+        SELECT n.number FROM threadkeep.file_chunk n WHERE n.tenant = p_tenant AND n.blob = p_blob LIMIT p_limit
+    );
+    GET DIAGNOSTICS removed = ROW_COUNT;
+END $$;
