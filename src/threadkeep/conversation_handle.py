@@ -4,7 +4,7 @@ Made by `Conversations`. A handle holds no connection and needs not be closed.
 """
 
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -26,6 +26,7 @@ from threadkeep.retention.holds import delete_unless_held
 from threadkeep.store.base import MAX_LIMIT, ROOT, WALKED
 from threadkeep.store.paging import backwards, check_position, newest_messages
 from threadkeep.store.values import Append, Begun, LogPage
+from threadkeep.turn.attached import Attachable, attached
 from threadkeep.turn.follow import follow
 from threadkeep.turn.runner import TurnRunner
 from threadkeep.turn.steps.accept import Sending, accept, accept_again
@@ -102,6 +103,7 @@ class ConversationHandle:
         self,
         content: str | list[Any],
         *,
+        attach: Sequence[Attachable] = (),
         parent: int | None = None,
         expected_head: int | None = None,
         policy: BusyPolicy | str = BusyPolicy.QUEUE,
@@ -110,13 +112,15 @@ class ConversationHandle:
         """Send a message, a text or a list of parts; when this returns it is stored for ever and its turn runs or is
         queued.
 
-        `parent` continues another entry than the head (a branch); the same `key` sends the same message only once.
+        `attach` are files that stand before it: paths, names with bytes, or ids of files that are kept; `parent`
+        continues another entry than the head (a branch); the same `key` sends the same message only once.
         """
         try:
             chosen = BusyPolicy(policy)
         except ValueError:
             raise InvalidValue(f"A policy is one of {', '.join(BusyPolicy)}.") from None
         text, parts = (content, ()) if isinstance(content, str) else split_text(content)
+        parts = (*[await attached(self._runner.deps, self.scope, file) for file in attach], *parts)
         said = [part.model_dump(mode="json") for part in parts]
         sending = Sending(
             content=text,

@@ -14,6 +14,7 @@ from typing import Any, Self
 from threadkeep.background import supervised
 from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.idempotency import IdempotencyKey
+from threadkeep.conversation.parts import Attachment
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.value import checked
 from threadkeep.conversation_handle import ConversationHandle, log_use
@@ -46,6 +47,7 @@ from threadkeep.transfer.exporter import Selection
 from threadkeep.transfer.importer import Importer
 from threadkeep.transfer.moving import export_archive, export_lines, finetune_lines
 from threadkeep.turn.assistant import Assistant
+from threadkeep.turn.attached import Attachable, attached
 from threadkeep.turn.local_bus import list_topic
 from threadkeep.turn.notify_bridge import NotifyBridge
 from threadkeep.turn.publishing import PublishingStore
@@ -165,6 +167,11 @@ class Conversations:
     def file_limits(self) -> FileLimits | None:
         """How large files may be; none where the store keeps none."""
         return None if self._deps.attachments is None else self._deps.attachments.limits
+
+    @checked
+    async def attach(self, file: Attachable, *, scope: Scope = LOCAL) -> Attachment:
+        """Keep a file (a path, or a name and bytes) and return it as a part to send; unsent, it goes after a day."""
+        return await attached(self._deps, scope, file)
 
     # For administrators of a tenant
 

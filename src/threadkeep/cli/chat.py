@@ -148,6 +148,8 @@ def _handle_line(line: str, session: Session, follower: Follower) -> None:
     if line.startswith("/") and not line.startswith("//"):
         run_command(line, session, follower)
     elif line.strip():
-        follower.send(session.begin().send(line.removeprefix("/") if line.startswith("//") else line))
+        text = line.removeprefix("/") if line.startswith("//") else line
+        follower.send(session.begin().send(text, attach=session.attached))
+        session.attached.clear()
     if session.terminal.is_interactive:
         session.terminal.show("\n")

@@ -9,6 +9,7 @@ from threadkeep.background import LoopThread
 from threadkeep.cli.terminal import Terminal
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.ids import new_id
+from threadkeep.conversation.parts import Attachment
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.errors import ConversationNotFound, InvalidValue
@@ -18,7 +19,8 @@ from threadkeep.turn.assistant import Assistant
 
 @dataclass
 class Session:
-    """What the parts of the chat share. `fields` are those of a conversation that is yet to be created."""
+    """What the parts of the chat share. `fields` are those of a conversation that is yet to be created,
+    `attached` the files that go with the next message."""
 
     background: LoopThread
     terminal: Terminal
@@ -27,6 +29,7 @@ class Session:
     id: str = field(default_factory=new_id)
     fields: dict[str, Any] = field(default_factory=dict)
     found: ConversationHandle | None = None
+    attached: list[Attachment] = field(default_factory=list)
     is_over: bool = False
 
     @property

@@ -13,6 +13,7 @@ from threadkeep.cli.session import Session
 from threadkeep.conversation.conversation import Branch
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
+from threadkeep.conversation.parts import Attachment
 from threadkeep.errors import InvalidValue, NotFound
 from threadkeep.store.base import ROOT
 from threadkeep.text.markdown import to_markdown
@@ -86,7 +87,8 @@ def _edit(session: Session, follower: Follower, argument: str) -> None:
     if not text or text == message.content:
         session.terminal.say("(left as it was)")
         return
-    follower.send(session.conversation.send(text, parent=asked.parent or ROOT))
+    files = [part for part in message.parts if isinstance(part, Attachment)]
+    follower.send(session.conversation.send(text, attach=files, parent=asked.parent or ROOT))
 
 
 async def _last_question(session: Session) -> tuple[Entry, Message]:
@@ -94,6 +96,16 @@ async def _last_question(session: Session) -> tuple[Entry, Message]:
         if isinstance(entry.body, Message) and entry.body.role is Role.USER:
             return entry, entry.body
     raise NotFound("There is no message of yours to edit.")
+
+
+def _attach(session: Session, _follower: Follower, argument: str) -> None:
+    if not argument:
+        session.attached.clear()
+        session.terminal.say("(nothing goes with your next message)")
+        return
+    file = Path(argument.strip("'\"")).expanduser()
+    session.attached.append(session.background.run(session.conversations.attach(file)))
+    session.terminal.say(f"({session.attached[-1].label} goes with your next message)")
 
 
 def _regenerate(session: Session, follower: Follower, _argument: str) -> None:
@@ -131,6 +143,7 @@ def _quit(session: Session, _follower: Follower, _argument: str) -> None:
 
 
 COMMANDS = {
+    "attach": SlashCommand("/attach [FILE]", "attach a file to your next message; without FILE, none", _attach),
     "branch": SlashCommand("/branch [N]", "list the branches, or go on from branch N", _branch),
     "edit": SlashCommand("/edit [TEXT]", "say your last message differently, on a new branch", _edit),
     "regenerate": SlashCommand("/regenerate", "have your last message answered again, on a new branch", _regenerate),

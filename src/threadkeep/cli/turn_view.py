@@ -1,6 +1,7 @@
 """What happens in a conversation, shown in a terminal: answers as they are written, tool calls as they happen."""
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from threadkeep.cli.terminal import MarkdownStream, Terminal
@@ -16,6 +17,7 @@ from threadkeep.conversation.events import (
     TurnQueued,
 )
 from threadkeep.conversation.message import Message, MessageStatus, Role
+from threadkeep.conversation.parts import Attachment, Part
 from threadkeep.conversation.turn import TurnState
 from threadkeep.text.markdown import block_markdown
 
@@ -44,8 +46,9 @@ class TurnView:
                 self._complete(whole)
             case ToolCalled(call=call):
                 self._show_call(call.id, call.name, call.args)
-            case ToolReturned(result=result, content=content):
+            case ToolReturned(result=result, content=content, parts=parts):
                 self._show_result(result.tool_call_id, content, result.error, result.duration_ms)
+                self._show_files(parts)
             case TurnQueued():
                 self._terminal.say("(queued: another turn runs in this conversation)")
             case TurnEnded():
@@ -55,6 +58,7 @@ class TurnView:
         if message.role is Role.TOOL and message.tool_result is not None:
             result = message.tool_result
             self._show_result(result.tool_call_id, message.content, result.error, result.duration_ms)
+            self._show_files(message.parts)
             return
         self._complete(message)
         for call in message.tool_calls:
@@ -81,6 +85,7 @@ class TurnView:
         match message.role:
             case Role.USER:
                 self._terminal.say(f"you: {message.content}")
+                self._show_files(message.parts)
             case Role.ASSISTANT:
                 self._show_answer(message)
 
@@ -95,6 +100,11 @@ class TurnView:
             self._draw(block)
         if message.status is MessageStatus.INTERRUPTED:
             self._terminal.say(CUT_OFF)
+
+    def _show_files(self, parts: Iterable[Part]) -> None:
+        for part in parts:
+            if isinstance(part, Attachment):
+                self._terminal.say(f"  + {part.label}")
 
     def _draw(self, block: Block) -> None:
         stream = self._terminal.stream()

@@ -28,6 +28,8 @@ from threadkeep.conversation.events import (
 from threadkeep.conversation.message import Message
 
 TEXT_DELTA = "text.delta"
+UNSEEN = {"payload", "extract"}
+"""What clients do not get of a part: what only a provider can read, and what stands in a file that they can get."""
 Named = tuple[str, dict[str, Any]]
 
 
@@ -48,7 +50,8 @@ def to_json(what: Happening) -> Named:
             return "tool.called", {"message": what.message, **call}
         case ToolReturned():
             result = what.result.model_dump(mode="json")
-            parts = {"parts": [part.model_dump(mode="json") for part in what.parts]} if what.parts else {}
+            shown = [part.model_dump(mode="json", exclude=UNSEEN) for part in what.parts]
+            parts = {"parts": shown} if shown else {}
             return "tool.result", {**result, "content": what.content, **parts, **_position(what)}
         case BlockAdded():
             return "block.added", {"message": what.message, "block": what.block.model_dump()}
@@ -102,8 +105,7 @@ def _position(what: MessageCompleted | ToolReturned) -> dict[str, Any]:
 
 
 def message_json(message: Message) -> dict[str, Any]:
-    """Return a message as clients see it: what only the provider of its model can read, and what a client can read
-    in a file itself, is left out."""
+    """Return a message as clients see it: what they do not get of its parts is left out."""
     if message.parts:
-        return message.model_dump(mode="json", exclude={"kind": True, "parts": {"__all__": {"payload", "extract"}}})
+        return message.model_dump(mode="json", exclude={"kind": True, "parts": {"__all__": UNSEEN}})
     return message.model_dump(mode="json", exclude={"kind"})

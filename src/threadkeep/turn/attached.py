@@ -4,21 +4,65 @@ The text of a document is read once, before its message is stored, and is part o
 later, and what search finds, follows from the log alone.
 """
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from pathlib import Path
 
 from threadkeep.conversation.parts import MAX_PARTS, Attachment, Part, safe_file_name
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.value import storable
 from threadkeep.conversion.converter import LARGEST_FILE
-from threadkeep.errors import AttachmentsTooLarge, FileNotFound, InvalidInput, InvalidPart, LimitReached, TooManyParts
+from threadkeep.errors import (
+    AttachmentsTooLarge,
+    FileNotFound,
+    InvalidInput,
+    InvalidPart,
+    InvalidValue,
+    LimitReached,
+    TooManyParts,
+)
 from threadkeep.llm.base import FileReader
+from threadkeep.store.attachments import to_part
 from threadkeep.tools.base import ToolFile
 from threadkeep.turn.active_turn import EngineDeps
 
+Attachable = Path | tuple[str, bytes] | str | Attachment
+"""A file to attach: its path, its name and bytes, or the id of one that is kept."""
+PIECE = 1 << 20
 MOST_TEXT = 100_000
 """How many characters the texts of all files of one message have together: what search looks at, too."""
 LARGEST_IMAGE = 3_900_000
 """How many bytes of an image every provider takes: 5 MB, once it is written as text."""
+
+
+async def attached(deps: EngineDeps, scope: Scope, given: Attachable) -> Attachment:
+    """Keep a file for a message that is about to be sent, and return it as a part; one that is kept already is found.
+    `InvalidValue` if it cannot be read."""
+    if deps.attachments is None:
+        raise InvalidValue("This store keeps no files.")
+    match given:
+        case Attachment():
+            return given.model_copy(update={"at": 0})
+        case str():
+            return await deps.attachments.find(scope, given)
+        case name, data:
+            return await deps.attachments.save(scope, name, "", data)
+        case path:
+            try:
+                # A pipe or a device would be waited for, maybe for ever.
+                if not await asyncio.to_thread(path.is_file):
+                    raise FileNotFoundError(None, "there is no such file")
+                size = (await asyncio.to_thread(path.stat)).st_size
+                kept, _ = await deps.attachments.receive(scope, path.name, "", _pieces(path), size=size)
+            except OSError as error:
+                raise InvalidValue(f"{path} cannot be read: {error.strerror}") from None
+            return to_part(kept)
+
+
+async def _pieces(path: Path) -> AsyncIterator[bytes]:
+    with await asyncio.to_thread(path.open, "rb") as file:
+        while piece := await asyncio.to_thread(file.read, PIECE):
+            yield piece
 
 
 async def stored(deps: EngineDeps, scope: Scope, parts: Iterable[Part]) -> tuple[Part, ...]:

@@ -279,3 +279,23 @@ def test_a_command_that_is_not_ours_is_left_to_an_assistant_that_leads_the_conve
     run = chat("/status", flags=("--assistant", "skill_creator"))
     assert run.status == 0
     assert "Missing:" in run.out
+
+
+def test_a_file_goes_with_the_next_message(chat: Chatting, tmp_path: Path) -> None:
+    (tmp_path / "notes on tea.md").write_text("Steep it for three minutes.")
+    flags = ("--model", "demo")
+    said = chat("/attach missing.md", "/attach 'notes on tea.md'", "How long?", "And now?", "/history", flags=flags)
+    label = "file notes on tea.md (text/markdown, 27 bytes)"
+    assert "missing.md cannot be read: there is no such file" in said.err
+    assert f"({label} goes with your next message)" in said.err
+    assert said.err.count(f"you: How long?\n  + {label}") == said.err.count(f"+ {label}") == 1
+
+
+def test_an_edit_keeps_the_files_of_the_message(chat: Chatting, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a,b\n")
+    flags = ("--model", "demo")
+    said = chat("/attach a.csv", "Look", "/edit Look again", "/history", flags=flags)
+    assert "you: Look again\n  + file a.csv" in said.out + said.err
+    forgotten = chat("/attach a.csv", "/attach", "Look", "/history", flags=flags)
+    assert "(nothing goes with your next message)" in forgotten.out + forgotten.err
+    assert "+ file a.csv" not in forgotten.out + forgotten.err
