@@ -20,6 +20,7 @@ from threadkeep.conversation.parts import stored_part
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import TurnChange
 from threadkeep.errors import InvalidInput, StoreCorrupt
+from threadkeep.text.words import INDEXED_CHARACTERS, searchable
 
 _ROLES = tuple(Role)
 _STATUSES = _, _INTERRUPTED = (MessageStatus.COMPLETE, MessageStatus.INTERRUPTED)
@@ -39,6 +40,11 @@ def kinds_of(role: Role) -> tuple[int, int]:
     """Return the kinds of messages with this role."""
     first = _ROLES.index(role) * 2
     return first, first + 1
+
+
+def role_of(kind: int) -> Role:
+    """Return the role of messages of this kind."""
+    return _ROLES[kind // 2]
 
 
 class Packer:
@@ -183,6 +189,13 @@ def _decode(row: Row) -> Body:
         started_at=bare["started_at"],
     )
     return message if known else Message.model_validate(message.__dict__ | parts)
+
+
+def found_text(row: Row) -> str:
+    """Return what can be found of a row: nothing but messages, most of which are plain text and need not be built."""
+    if row.kind >= STATE:
+        return ""
+    return searchable(decode(row._replace(id=bytes(16)))) if row.parts else row.content[:INDEXED_CHARACTERS]
 
 
 _PLAIN: list[dict[str, Any]] = [

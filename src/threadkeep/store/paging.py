@@ -4,21 +4,21 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import aclosing
 from datetime import datetime
 from itertools import islice
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import seal, unseal
 from threadkeep.conversation.entry import Entry
-from threadkeep.conversation.message import Message
+from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Tree
-from threadkeep.errors import InvalidCursor, InvalidLimit, StoreCorrupt
+from threadkeep.errors import InvalidCursor, InvalidLimit
 from threadkeep.store.base import MAX_LIMIT, WALKED, Store
 from threadkeep.store.codec import microseconds
 from threadkeep.store.values import EVERY, ConversationPage, Hit, HitPage, ListFilter, Order
 from threadkeep.text.query import Query, Subject, Terms
 from threadkeep.text.search import CANDIDATES, Found, rank
-from threadkeep.text.words import searchable
 
 LOOKED_AT = 2000
 """How many conversations, the last active, a filter of a list looks at for one page."""
@@ -108,9 +108,13 @@ def _numbers(cursor: str, owner: str, count: int = 2) -> list[int]:
 
 
 class Candidate(NamedTuple):
-    """An entry that holds the words, with its conversation and tree, which are read only if they are needed."""
+    """A message that holds the words: what can be found of it, and its conversation and tree, which are read only if
+    they are needed."""
 
-    entry: Entry
+    seq: int
+    role: Role
+    created_at: datetime
+    text: str
     subject: Callable[[], Subject]
     tree: Callable[[], Tree]
 
@@ -154,12 +158,12 @@ class Search(NamedTuple):
 def hit_page(asked: Search, matches: Matches) -> HitPage:
     """Rank what matches and return the page of it that was asked for."""
     query = asked.query
-    accepted = (one for one in matches.entries if query.accepts(one.entry, one.subject))
+    accepted = (one for one in matches.entries if query.accepts(one.role, one.created_at, one.subject))
     found: list[Candidate | Subject] = list(islice(accepted, CANDIDATES))
     titles = [
         one for one in matches.titles if query.accepts_title(one) and microseconds(one.created_at) <= asked.latest
     ]
-    found = sorted([*found, *titles[:CANDIDATES]], key=_moment, reverse=True)
+    found = sorted([*found, *titles[:CANDIDATES]], key=attrgetter("created_at"), reverse=True)
     ranked = [(hit, one) for hit, one in zip(rank(query, map(_text, found)), found, strict=True) if hit is not None]
     if asked.order == "rank":
         ranked.sort(key=lambda pair: -pair[0].score)
@@ -172,24 +176,17 @@ def hit_page(asked: Search, matches: Matches) -> HitPage:
     return HitPage(items=page, next=seal(f"{end:x}.{matches.bound:x}.{latest:x}", owner))
 
 
-def _moment(found: Candidate | Subject) -> datetime:
-    return found.created_at if isinstance(found, Subject) else found.entry.created_at
-
-
 def _text(found: Candidate | Subject) -> str:
-    return found.title or "" if isinstance(found, Subject) else searchable(found.entry.body)
+    return found.title or "" if isinstance(found, Subject) else found.text
 
 
 def _hit(candidate: Candidate | Subject, found: Found) -> Hit:
     subject = candidate if isinstance(candidate, Subject) else candidate.subject()
     shown: dict[str, Any] = {"snippet": found.snippet, "highlights": found.highlights, "score": found.score}
-    shown |= {"conversation": subject.id, "title": subject.title, "created_at": _moment(candidate)}
+    shown |= {"conversation": subject.id, "title": subject.title, "created_at": candidate.created_at}
     if isinstance(candidate, Subject):
         return Hit(kind="title", **shown)
-    entry = candidate.entry
-    if not isinstance(entry.body, Message):
-        raise StoreCorrupt("The search index names an entry that is no message.")
-    return Hit(seq=entry.seq, branch=candidate.tree().branch_with(entry.seq), role=entry.body.role, **shown)
+    return Hit(seq=candidate.seq, branch=candidate.tree().branch_with(candidate.seq), role=candidate.role, **shown)
 
 
 def check_limit(limit: object) -> int:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import NamedTuple, TypeVar
 
-from threadkeep.conversation.entry import Entry, Status
+from threadkeep.conversation.entry import Status
 from threadkeep.conversation.message import Role
 from threadkeep.conversation.value import check_text
 from threadkeep.errors import InvalidSearch
@@ -149,9 +149,9 @@ class Query(Terms):
             return False
         return super().stands_in(text)
 
-    def accepts(self, entry: Entry, subject: Callable[[], Subject]) -> bool:
-        """Whether the filters let an entry through; its conversation is looked at only if they ask about it."""
-        if not self._is_within(entry.created_at) or (self.role and getattr(entry.body, "role", None) != self.role):
+    def accepts(self, role: Role, moment: datetime, subject: Callable[[], Subject]) -> bool:
+        """Whether the filters let a message through; its conversation is looked at only if they ask about it."""
+        if not self._is_within(moment) or self.role not in (None, role):
             return False
         return not (self.assistant or self.status or self.title) or self._is_of(subject())
 

@@ -7,11 +7,13 @@ what is shown of it is decided here, so that the same search finds the same on e
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, partial
+from itertools import chain
+from operator import itemgetter
 
 from threadkeep.text.query import Query
-from threadkeep.text.words import MAX_WORD, Word, find_words, without_marks
+from threadkeep.text.words import DENSE, MAX_WORD, SPOKEN, Word, find_words, fold, without_marks
 
 CANDIDATES = 200
 """How many matching entries, the newest, and how many matching titles are ranked for one search."""
@@ -34,14 +36,14 @@ FLOOR = 0.2
 class Found:
     """A candidate that matches: how well, and what to show, which is made up only if it is shown."""
 
-    def __init__(self, score: float, text: str, hits: Sequence[Word]) -> None:
+    def __init__(self, score: float, text: str, hits: Callable[[str], list[Word]]) -> None:
         self.score = score
         self._text = text
         self._hits = hits
 
     @cached_property
     def _shown(self) -> tuple[str, tuple[tuple[int, int], ...]]:
-        return _snippet(self._text, self._hits)
+        return _snippet(self._text, self._hits(self._text))
 
     @property
     def snippet(self) -> str:
@@ -60,26 +62,41 @@ def rank(query: Query, texts: Iterable[str]) -> list[Found | None]:
     Rare words count more, repeated ones a little more, long texts a little less, and of equals the newer wins.
     """
     texts, pattern = list(texts), _pattern(query)
-    counted = [_hits(query, pattern, text) for text in texts]
-    weight = _weights(query, counted)
+    counted = [_counted(query, pattern, text) for text in texts]
+    weight = _weights(counted)
     found: list[Found | None] = []
-    for place, (text, hits) in enumerate(zip(texts, counted, strict=True)):
-        if (query and not hits) or not query.stands_in(text):
+    for place, (text, often) in enumerate(zip(texts, counted, strict=True)):
+        if (query and not often) or not query.stands_in(text):
             found.append(None)
             continue
-        often = Counter(query.prefix if word.text not in query.required else word.text for word in hits)
-        length = 0.75 + 0.25 * len(text) / 400
-        score = sum(weight[word] * count * 2.2 / (count + 1.2 * length) for word, count in often.items() if word)
-        found.append(Found(round(score - place * 1e-4, 6), text, hits))
+        length = 1.2 * (0.75 + 0.25 * len(text) / 400)
+        score = sum(weight[word] * count * 2.2 / (count + length) for word, count in often.items())
+        found.append(Found(round(score - place * 1e-4, 6), text, partial(_hits, query, pattern)))
     return found
 
 
 def _pattern(query: Query) -> re.Pattern[str]:
     """Return what finds the words of a query in a text of ASCII in lower case; a longer word is cut in the index."""
-    terms = [re.escape(term) + ("[a-z0-9]*" if len(term) == MAX_WORD else "") for term in query.required]
-    if query.prefix:
-        terms.append(re.escape(query.prefix) + "[a-z0-9]*")
-    return re.compile(f"(?<![a-z0-9])(?:{'|'.join(terms)})(?![a-z0-9])" if terms else "(?!)")
+    # What stands before a word is looked at behind it: a pattern that begins with letters is found much faster.
+    terms = [(re.escape(term), len(term) == MAX_WORD) for term in query.required]
+    terms += [(re.escape(query.prefix), True)] if query.prefix else []
+    ends = (f"{term}(?<![a-z0-9]{term}){'[a-z0-9]*' if is_open else ''}(?![a-z0-9])" for term, is_open in terms)
+    return re.compile("|".join(ends) or "(?!)")
+
+
+def _counted(query: Query, pattern: re.Pattern[str], text: str) -> Mapping[str, int]:
+    """Return how often a text holds each word that is looked for. Where they stand matters only if they are shown."""
+    plain = text if text.isascii() else without_marks(text)
+    if plain.isascii():
+        found = pattern.findall(plain.lower())
+    elif DENSE.search(plain):
+        found = [word.text for word in find_words(text) if query.matches(word.text)]
+    else:
+        found = list(filter(query.matches, fold(" ".join(SPOKEN.findall(plain)))))
+    often = Counter(map(itemgetter(slice(MAX_WORD)), found))
+    if query.prefix is not None and (begun := [word for word in often if word not in query.required]):
+        often[query.prefix] = sum(map(often.pop, begun))
+    return often
 
 
 def _hits(query: Query, pattern: re.Pattern[str], text: str) -> list[Word]:
@@ -130,10 +147,8 @@ def _together(passages: Mapping[int, int], passage: int) -> int:
     return (passages.get(passage - 1, 0) | passages.get(passage, 0) | passages.get(passage + 1, 0)).bit_count()
 
 
-def _weights(query: Query, counted: list[list[Word]]) -> dict[str, float]:
-    holding: Counter[str] = Counter()
-    for hits in counted:
-        holding.update({word.text if word.text in query.required else query.prefix or "" for word in hits})
+def _weights(counted: Sequence[Mapping[str, int]]) -> dict[str, float]:
+    holding = Counter(chain.from_iterable(counted))
     return {word: math.log(1 + (len(counted) + 1) / (count + 0.5)) for word, count in holding.items()}
 
 

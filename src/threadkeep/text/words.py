@@ -32,7 +32,7 @@ _WORD = re.compile("(?:[^\\W_]|[\u0591-\u05c7\u0610-\u061a\u064b-\u0670\u0900-\u
 # Scripts that are written without spaces: Thai, Lao, Myanmar, Khmer, Hiragana, Katakana, Han, Hangul.
 DENSE = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
 # A word as it stands in a text: with the accents that are written as signs of their own.
-_SPOKEN = re.compile(_WORD.pattern.replace("[\u0591", "[\u0300-\u036f\u0591"))
+SPOKEN = re.compile(_WORD.pattern.replace("[\u0591", "[\u0300-\u036f\u0591"))
 _MARKS = re.compile(
     "[\u00a0-\u00a9\u00ab-\u00b1\u00b6-\u00b8\u00bb\u2000-\u206f\u20a0-\u20cf\u2190-\u245f\u2500-\u2bff\U0001f000-\U0001faff]+"
 )
@@ -81,7 +81,7 @@ def words(text: str) -> set[str]:
         text = without_marks(text)
     if not text.isascii() and DENSE.search(text):
         return {word.text for word in find_words(text)}
-    return set(_fold(text if text.isascii() else " ".join(_SPOKEN.findall(text))))
+    return set(fold(text if text.isascii() else " ".join(SPOKEN.findall(text))))
 
 
 def without_marks(text: str) -> str:
@@ -90,7 +90,7 @@ def without_marks(text: str) -> str:
     return _MARKS.sub(lambda marks: " " * len(marks[0]), text)
 
 
-def _fold(text: str) -> list[str]:
+def fold(text: str) -> list[str]:
     """Return the words of a text without dense scripts: lower case, no accents, one form of each sign."""
     if text.isascii():
         return [word[:MAX_WORD] for word in _ASCII_WORD.findall(text.lower())]
@@ -102,7 +102,7 @@ def _fold(text: str) -> list[str]:
 def find_words(text: str) -> list[Word]:
     """Return the words of a text in order; dense scripts give each pair of neighbours, and the last sign alone."""
     found = []
-    for match in _SPOKEN.finditer(text):
+    for match in SPOKEN.finditer(text):
         last = match.start()
         for dense in DENSE.finditer(text, *match.span()):
             found += _spell(text, last, dense.start())
@@ -118,12 +118,12 @@ def _spell(text: str, start: int, end: int) -> list[Word]:
     spoken = text[start:end]
     if spoken.isascii():
         return [Word(spoken.lower()[:MAX_WORD], start, end)] if spoken else []
-    return [Word(word, start, end) for word in _fold(spoken)]
+    return [Word(word, start, end) for word in fold(spoken)]
 
 
 def words_in_order(text: str) -> list[str]:
     """Return the words of a text as they are indexed, in order; one that is there twice comes twice."""
-    return _fold(text) if text.isascii() else [word.text for word in find_words(text)]
+    return fold(text) if text.isascii() else [word.text for word in find_words(text)]
 
 
 def query_forms(words: Iterable[Iterable[str]]) -> list[list[str]]:

@@ -4,10 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from threadkeep.conversation.entry import Entry, Status
+from threadkeep.conversation.entry import Status
 from threadkeep.conversation.message import Role
 from threadkeep.errors import InvalidSearch, InvalidText
-from threadkeep.testing.samples import asked
 from threadkeep.text.query import Query, Subject
 from threadkeep.text.words import MAX_QUERY_WORDS
 
@@ -108,7 +107,6 @@ def test_what_is_wrong_with_a_search_is_said(text: str, said: str) -> None:
 
 
 def test_filters_let_through_what_they_name() -> None:
-    entry = Entry(conversation="c1", seq=1, parent=None, created_at=JUNE, body=asked("the otter"))
     for text, is_accepted in {
         "otter ": True,
         "otter role:user": True,
@@ -122,7 +120,7 @@ def test_filters_let_through_what_they_name() -> None:
         "otter before:2026-06-01": False,
         "otter after:2026-06-02": False,
     }.items():
-        assert Query(text).accepts(entry, lambda: TRIP) == is_accepted, text
+        assert Query(text).accepts(Role.USER, JUNE, lambda: TRIP) == is_accepted, text
 
 
 def test_a_conversation_is_looked_for_by_its_title_or_by_filters_alone() -> None:

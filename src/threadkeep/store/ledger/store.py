@@ -14,9 +14,10 @@ from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import check_id
+from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Turn
-from threadkeep.errors import ConversationNotFound, EntryNotFound
+from threadkeep.errors import ConversationNotFound, EntryNotFound, StoreCorrupt
 from threadkeep.store.audit import Recorded
 from threadkeep.store.checks import check_new
 from threadkeep.store.embedded import EmbeddedStore
@@ -28,6 +29,7 @@ from threadkeep.store.record import Record
 from threadkeep.store.rules import Verb, key_use, replayed
 from threadkeep.store.values import Created, HitPage, Statistics
 from threadkeep.text.search import relate
+from threadkeep.text.words import searchable
 
 T = TypeVar("T")
 LAST = datetime.max.replace(tzinfo=UTC)
@@ -281,4 +283,7 @@ def _candidate(ledgers: TenantLedgers, scope: Scope, conversation: str, seq: int
             entry, subject, tree = ledger.entry(seq), subject_of(ledger.conversation), ledger.tree
     except (ConversationNotFound, EntryNotFound):
         return None
-    return Candidate(entry, lambda: subject, lambda: tree)
+    if not isinstance(entry.body, Message):
+        raise StoreCorrupt("The search index names an entry that is no message.")
+    text = searchable(entry.body)
+    return Candidate(seq, entry.body.role, entry.created_at, text, lambda: subject, lambda: tree)

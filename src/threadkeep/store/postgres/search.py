@@ -17,7 +17,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Tree
 from threadkeep.errors import ConversationNotFound, StoreCorrupt, StoreError
 from threadkeep.store.base import MAX_LIMIT
-from threadkeep.store.codec import STATE, decode, decode_id, encode_id, kinds_of
+from threadkeep.store.codec import STATE, decode_id, encode_id, found_text, kinds_of, role_of
 from threadkeep.store.paging import Candidate, Matches, Search
 from threadkeep.store.postgres.database import REFUSALS, Columns, Database, to_text, to_tree
 from threadkeep.text import words
@@ -107,20 +107,15 @@ class Index:
 
     def _words(self, row: Any) -> str:
         """Return the words of an entry with spaces between them; nothing if it has none."""
-        if row["seq"] is None or row["kind"] >= 8:
+        if row["seq"] is None:
             return ""
         try:
-            text = self._text(row)
+            columns = {name: row[name] for name in ("kind", "content", "parts")}
+            text = found_text(self._db.translator.row({**columns, "id": None, "tokens": None}))
         except StoreCorrupt as error:
             logger.warning("entry %s of conversation %s cannot be found: %s", row["seq"], row["conversation"], error)
             return ""
         return " ".join(_bounded(words.words(text)))
-
-    def _text(self, row: Any) -> str:
-        """Return what can be found of a message. Most are plain text, which is seen without building the message."""
-        columns = {name: row[name] for name in ("kind", "content", "parts")}
-        found = self._db.translator.row({**columns, "id": bytes(16), "tokens": None})
-        return words.searchable(decode(found)) if found.parts else found.content[: words.INDEXED_CHARACTERS]
 
 
 class Searcher:
@@ -183,8 +178,9 @@ class Searcher:
                 subject = _subject({**row, "id": row["conversation"], "created_at": row["begun_at"]})
                 found[row["conversation"]] = subject, to_tree(row["head"], row["newest"], row["jumps"])
             subject, tree = found[row["conversation"]]
-            (entry,) = self._db.translator.entries(subject.id, [row])
-            yield Candidate(entry, partial(_itself, subject), partial(_itself, tree))
+            text = found_text(self._db.translator.row(row))
+            about = (partial(_itself, subject), partial(_itself, tree))
+            yield Candidate(row["seq"], role_of(row["kind"]), row["created_at"], text, *about)
 
 
 def _itself(value: T) -> T:

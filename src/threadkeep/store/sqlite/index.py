@@ -11,12 +11,12 @@ from typing import Any
 
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import StoreCorrupt
-from threadkeep.store.codec import STATE, Row, decode, encode_id
+from threadkeep.store.codec import Row, encode_id, found_text
 from threadkeep.store.paging import LAST_PLACE, LOOKED_AT, Listed, Listing, ListQuery, activity
 from threadkeep.store.sqlite.log import LISTED, listed_key
 from threadkeep.store.sqlite.reader import Reader
 from threadkeep.store.values import Statistics
-from threadkeep.text.words import INDEXED_CHARACTERS, searchable, words
+from threadkeep.text.words import words
 
 logger = logging.getLogger(__name__)
 
@@ -83,16 +83,9 @@ def _unpacked(reader: Reader, position: int, columns: Any) -> Row:
         return Row(kind, None, tokens, "", None)
 
 
-def _text(row: Row) -> str:
-    if row.kind >= STATE:
-        return ""
-    text = row.content if not row.parts else searchable(decode(row._replace(id=bytes(16))))
-    return text[:INDEXED_CHARACTERS]
-
-
 def _indexed(user: int, conversation: int, row: Row) -> str:
     """Return the words of a row as the index has them, sorted: they must be the same when they are removed."""
-    text = _text(row)
+    text = found_text(row)
     return f"¤u{user} ¤c{conversation} {' '.join(sorted(words(text)))}" if text else ""
 
 
@@ -112,7 +105,7 @@ def late_words(reader: Reader, tenant: int, user: int | None, bound: int) -> Ite
         "AND e.position <= ?3 ORDER BY e.position DESC"
     )
     for position, conversation, seq, *columns in reader.db.execute(sql, (tenant, user, bound)):
-        if text := _text(_unpacked(reader, position, columns)):
+        if text := found_text(_unpacked(reader, position, columns)):
             yield position, conversation, seq, words(text)
 
 

@@ -63,7 +63,7 @@ class SqliteLog(ConversationLog):
             raise StoreCorrupt(f"The end of conversation {self.id} is damaged.")
         if last is None:
             return Tip()
-        self._check(last)
+        self.check(last)
         seq, kind, head, newest = last[0], last[2], last[7], last[8]
         return Tip(seq, seq, seq) if kind <= STATE else Tip(seq, head, newest)
 
@@ -104,10 +104,6 @@ class SqliteLog(ConversationLog):
         if row is None:
             raise EntryNotFound
         return self._decode([row])[0]
-
-    def entry_at(self, position: int) -> Entry:
-        """Return the entry of this log that was written at a position of the file."""
-        return self._decode([self.db.row(f"{_COLUMNS} WHERE position = ?", (position,))])[0]
 
     def at(self, seqs: Sequence[int]) -> tuple[Entry, ...]:
         """Return those of some entries that are there, in this order."""
@@ -168,7 +164,7 @@ class SqliteLog(ConversationLog):
             add(adopt(fields))
         return entries
 
-    def _check(self, row: Sequence[Any]) -> None:
+    def check(self, row: Sequence[Any]) -> None:
         """Refuse an entry that is not as it was stored."""
         if entry_checksum(*self._keys, *row[:-1]) != row[-1]:
             raise self._damaged(row)

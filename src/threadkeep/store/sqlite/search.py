@@ -3,16 +3,19 @@
 The index of words lags behind the log; what has not followed yet is looked at one by one, so that everything is found.
 """
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
+from typing import Any
 
 from threadkeep.conversation.cursor import MAX_SEQ
 from threadkeep.conversation.entry import Status
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Tree
 from threadkeep.store.base import MAX_LIMIT
-from threadkeep.store.codec import STATE, decode_id, kinds_of, microseconds, moment
+from threadkeep.store.codec import STATE, Row, decode_id, found_text, kinds_of, microseconds, moment, role_of
 from threadkeep.store.paging import Candidate, Matches, Search, subject_of
+from threadkeep.store.sqlite.checksums import ENTRY
 from threadkeep.store.sqlite.index import LAST_WORD, late_words, title_condition
 from threadkeep.store.sqlite.log import ConversationKey, SqliteLog
 from threadkeep.store.sqlite.reader import Reader
@@ -21,6 +24,7 @@ from threadkeep.text.search import CANDIDATES, RELATED, SCANNED
 
 Keys = tuple[int, int]
 """Tenant and user."""
+_ENTRY = ", ".join(f"e.{column}" for column in ENTRY.split(", "))
 
 
 def related(reader: Reader, key: ConversationKey, words: Sequence[Sequence[str]], before: int) -> list[list[int]]:
@@ -56,10 +60,10 @@ def search(reader: Reader, asked: Search) -> Matches:
     return Matches(_candidates(reader, asked.scope, keys[0], found), titles, newest)
 
 
-def _entries(reader: Reader, keys: Keys, query: Query, only: int | None, bound: int) -> list[tuple[int, int, bytes]]:
-    """Return position, conversation and its id of entries that hold the words; only filters may leave some out."""
+def _entries(reader: Reader, keys: Keys, query: Query, only: int | None, bound: int) -> list[tuple[Any, ...]]:
+    """Return conversation, its id and the columns of entries that hold the words; only filters may leave some out."""
     late = [
-        (position, key, reader.db.value("SELECT id FROM conversation WHERE key = ?", (key,)))
+        position
         for position, key, _, found in late_words(reader, *keys, bound)
         if only in (None, key) and query.fits(found)
     ]
@@ -73,15 +77,14 @@ def _entries(reader: Reader, keys: Keys, query: Query, only: int | None, bound: 
     kinds = (0, STATE - 1) if query.role is None else kinds_of(query.role)
     conditions, bindings = _of_query(query)
     # The words alone are asked first, so that no more than so many are looked at; a join keeps their order.
-    old = reader.db.rows(
-        "SELECT w.rowid, c.key, c.id FROM ("
-        "SELECT rowid FROM word WHERE word MATCH ? AND rowid <= ? ORDER BY rowid DESC LIMIT ?) w "
+    return reader.db.rows(
+        f"SELECT c.key, c.id, {_ENTRY}, e.crc FROM (SELECT value AS rowid FROM json_each(?) UNION ALL SELECT * FROM ("
+        "SELECT rowid FROM word WHERE word MATCH ? AND rowid <= ? ORDER BY rowid DESC LIMIT ?)) w "
         "CROSS JOIN entry e ON e.position = w.rowid CROSS JOIN conversation c ON c.key = e.conversation "
         "WHERE e.tenant = ? AND c.id IS NOT NULL AND e.kind BETWEEN ? AND ? AND e.created_at BETWEEN ? AND ? "
         f"{conditions} LIMIT ?",
-        (match, bound, SCANNED, keys[0], *kinds, *_times(query), *bindings, CANDIDATES),
+        (json.dumps(late), match, bound, SCANNED, keys[0], *kinds, *_times(query), *bindings, CANDIDATES),
     )
-    return [*late, *old]
 
 
 def _titles(reader: Reader, keys: Keys, query: Query) -> list[Subject]:
@@ -127,17 +130,19 @@ def _times(query: Query) -> tuple[int, int]:
     return since, 2**62 if query.until is None else microseconds(query.until) - 1
 
 
-def _candidates(
-    reader: Reader, scope: Scope, tenant: int, rows: Sequence[tuple[int, int, bytes]]
-) -> Iterator[Candidate]:
-    """Yield entries, each with what is read once of its conversation if it is needed."""
+def _candidates(reader: Reader, scope: Scope, tenant: int, rows: Sequence[tuple[Any, ...]]) -> Iterator[Candidate]:
+    """Yield messages, each with what is read once of its conversation if it is needed."""
     known: dict[int, tuple[SqliteLog, Callable[[], Subject], Callable[[], Tree]]] = {}
-    for position, key, id in rows:
+    unpack = reader.packer.unpack
+    for key, name, *columns in rows:
         if key not in known:
-            log = reader.log_at(scope, ConversationKey(tenant, key, decode_id(id)))
+            log = reader.log_at(scope, ConversationKey(tenant, key, decode_id(name)))
             known[key] = log, cache(partial(_subject, log)), cache(partial(_tree, log))
         log, subject, tree = known[key]
-        yield Candidate(log.entry_at(position), subject, tree)
+        log.check(columns)
+        seq, _, kind, _, created_at, id, tokens, _, _, content, parts, _ = columns
+        text = found_text(Row(kind, id, tokens, unpack(content), unpack(parts)))
+        yield Candidate(seq, role_of(kind), moment(created_at), text, subject, tree)
 
 
 def _subject(log: SqliteLog) -> Subject:
