@@ -53,6 +53,8 @@ torture: .venv/.test-stamp ## kill real processes while they write (COUNT=20 SEE
 	@$(BIN)/python -m tests.acceptance.torture --count $(COUNT) --seed $(SEED)
 	@$(BIN)/python -m tests.acceptance.fuzz --requests 20000 --seed $(SEED)
 	@$(BIN)/python -m tests.acceptance.torture_turns --count $(COUNT) --seed $(SEED)
+	@$(BIN)/python -m tests.acceptance.torture_keeping --every
+	@$(BIN)/python -m tests.acceptance.torture_keeping --count $(COUNT) --seed $(SEED)
 	@$(BIN)/python -m tests.acceptance.instances --seconds 600 --seed $(SEED)
 	@$(BIN)/python -m tests.acceptance.outages --count $(COUNT) --seed $(SEED)
 	@place=$$(mktemp -d) && $(BIN)/python -m tests.acceptance.skill_player $$place; status=$$?; rm -rf $$place; exit $$status

@@ -88,15 +88,19 @@ class Erasure:
         return act.at
 
     async def resume(self) -> None:
-        """Erase whom an erasure left that was cut off. What was deleted by then is purged anyway; a hold wins."""
+        """Erase whom an erasure left that was cut off. What was deleted by then is purged anyway; a hold wins. Where
+        nothing else is left the record is completed: whoever comes back under that name is not erased again."""
         for tenant in await self._store.tenants():
             if cut_off := await self._cut_off(tenant):
                 keys = await self._store.keyring.all(tenant)
                 for user in {*await self._store.users(tenant), *(key.scope.user for key in keys)}:
-                    if self._store.audit.alias(tenant, f"{USER}{user}") in cut_off:
+                    if (person := self._store.audit.alias(tenant, f"{USER}{user}")) in cut_off:
+                        cut_off.remove(person)
                         logger.info("an erasure in tenant %s was cut off and is done again", tenant)
                         with suppress(LegalHold):
                             await self.erase(Scope(tenant=tenant, user=user))
+                for person in cut_off:
+                    await self._record(tenant, COMPLETED, person, conversations=0, keys=0)
 
     async def _cut_off(self, tenant: str) -> set[str]:
         """Return the pseudonyms of those whose erasure began and did not end."""
