@@ -2,14 +2,17 @@
 
 import json
 import random
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import apsw
+import asyncpg
 import pytest
 
 from tests.integration.serving import assert_problem, serving
+from tests.postgres_server import PostgresServer, Urls
 from threadkeep.cli.main import main
 from threadkeep.conversation.api_key import KeyRole
 from threadkeep.runtime import open_store
@@ -152,75 +155,109 @@ def test_a_signed_head_is_checked_and_one_of_another_key_tenant_or_log_is_refuse
     assert "no head" in capsys.readouterr().err
 
 
-COLUMNS = ("seq", "at", "actor", "action", "object", "details", "address", "request", "hash")
-Change = Callable[[apsw.Connection, random.Random], None]
+Rows = list[list[Any]]
+"""The rows of the table, alike in both databases: tenant, number, seven texts and the hash."""
+Change = Callable[[Rows, random.Random], None]
+Replace = Callable[[Rows], Awaitable[Rows]]
 
 
-def _change(db: apsw.Connection, chance: random.Random) -> None:
+def _change(rows: Rows, chance: random.Random) -> None:
     """Change a letter of a field, or the field as a whole."""
-    row, column = chance.randint(1, 12), chance.choice(COLUMNS[1:])
-    old = str(db.execute(f"SELECT {column} FROM audit WHERE seq = ?", (row,)).get)
+    row, column = chance.choice(rows), chance.randrange(2, 10)
+    old = str(row[column])
     place = chance.randrange(len(old) + 1)
     text = old[:place] + chance.choice("0 ~xé\n") + old[place + chance.randint(0, 1) :]
-    if text != old:
-        db.execute(f"UPDATE audit SET {column} = ? WHERE seq = ?", (text, row))
-    else:
-        db.execute(f"UPDATE audit SET {column} = {column} || '!' WHERE seq = ?", (row,))
+    row[column] = text if text != old else f"{old}!"
 
 
-def _remove(db: apsw.Connection, chance: random.Random) -> None:
-    first = chance.randint(1, 12)
-    db.execute("DELETE FROM audit WHERE seq BETWEEN ? AND ?", (first, first + chance.randint(0, 3)))
+def _remove(rows: Rows, chance: random.Random) -> None:
+    first = chance.randrange(12)
+    del rows[first : first + chance.randint(1, 4)]
 
 
-def _cut(db: apsw.Connection, chance: random.Random) -> None:
-    db.execute("DELETE FROM audit WHERE seq > ?", (chance.randint(0, 11),))
+def _cut(rows: Rows, chance: random.Random) -> None:
+    del rows[chance.randrange(12) :]
 
 
-def _swap(db: apsw.Connection, chance: random.Random) -> None:
-    one, other = chance.sample(range(1, 13), 2)
-    for old, place in ((one, 99), (other, one), (99, other)):
-        db.execute("UPDATE audit SET seq = ? WHERE seq = ?", (place, old))
+def _swap(rows: Rows, chance: random.Random) -> None:
+    one, other = chance.sample(rows, 2)
+    one[1], other[1] = other[1], one[1]
 
 
-def _close_up(db: apsw.Connection, chance: random.Random) -> None:
+def _close_up(rows: Rows, chance: random.Random) -> None:
     """Remove a record and give those after it its number."""
-    gone = chance.randint(1, 12)
-    db.execute("DELETE FROM audit WHERE seq = ?", (gone,))
-    for seq in range(gone + 1, 13):
-        db.execute("UPDATE audit SET seq = ? WHERE seq = ?", (seq - 1, seq))
+    gone = chance.randrange(12)
+    del rows[gone]
+    for row in rows[gone:]:
+        row[1] -= 1
 
 
-def _insert(db: apsw.Connection, chance: random.Random) -> None:
+def _insert(rows: Rows, chance: random.Random) -> None:
     """Put a copy of a record at the end."""
-    columns = ", ".join(COLUMNS[1:])
-    db.execute(
-        f"INSERT INTO audit (tenant, seq, {columns}) SELECT tenant, 13, {columns} FROM audit WHERE seq = ?",
-        (chance.randint(1, 12),),
-    )
+    rows.append([rows[0][0], 13, *chance.choice(rows)[2:]])
+
+
+@asynccontextmanager
+async def _sqlite_table(tmp_path: Path) -> AsyncIterator[Replace]:
+    """Yield what puts other rows into the table and returns those that were there."""
+    db = apsw.Connection(str(tmp_path / "threadkeep.db"))
+    db.set_busy_timeout(10_000)
+
+    async def replace(rows: Rows) -> Rows:
+        with db:
+            before = [list(row) for row in db.execute("DELETE FROM audit RETURNING *")]
+            db.executemany(f"INSERT INTO audit VALUES ({', '.join('?' * 10)})", rows)
+        return before
+
+    yield replace
+    db.close()
+
+
+@asynccontextmanager
+async def _postgres_table(url: str) -> AsyncIterator[Replace]:
+    connection = await asyncpg.connect(url, server_settings={"synchronous_commit": "off"})
+
+    async def replace(rows: Rows) -> Rows:
+        async with connection.transaction():
+            before = await connection.fetch("DELETE FROM threadkeep.audit RETURNING *")
+            await connection.copy_records_to_table("audit", schema_name="threadkeep", records=rows)
+        return [list(row) for row in before]
+
+    yield replace
+    await connection.close()
+
+
+async def _check_a_thousand_changes(url: str, table: AbstractAsyncContextManager[Replace]) -> None:
+    opened, chance = await open_store(url), random.Random(12)
+    kept = await opened.audit.head("acme")
+    assert (await opened.audit.verify("acme", kept)).breaks == ()
+    changes: tuple[Change, ...] = (_change, _change, _change, _remove, _cut, _swap, _close_up, _insert)
+    async with table as replace:
+        rows = sorted(await replace([]))
+        for number in range(1000):
+            change, changed = changes[number % len(changes)], [list(row) for row in rows]
+            change(changed, chance)
+            await replace(changed)
+            found = (await opened.audit.verify("acme", kept)).breaks
+            assert found, f"number {number}, {change.__name__}"
+            assert all(said.startswith("record ") for said in found)
+        await replace(rows)
+    assert (await opened.audit.verify("acme", kept)).breaks == ()
+    await opened.close()
 
 
 async def test_a_thousand_random_changes_of_the_table_are_all_found(tmp_path: Path, store: str) -> None:
     await _filled(store, FakeClock())
-    opened, chance = await open_store(store), random.Random(12)
-    kept = await opened.audit.head("acme")
-    assert (await opened.audit.verify("acme", kept)).breaks == ()
-    db = apsw.Connection(str(tmp_path / "threadkeep.db"))
-    db.set_busy_timeout(10_000)
-    rows = db.execute("SELECT * FROM audit").fetchall()
-    changes: tuple[Change, ...] = (_change, _change, _change, _remove, _cut, _swap, _close_up, _insert)
-    for number in range(1000):
-        change = changes[number % len(changes)]
-        with db:
-            change(db, chance)
-        found = (await opened.audit.verify("acme", kept)).breaks
-        assert found, f"number {number}, {change.__name__}"
-        assert all(said.startswith("record ") for said in found)
-        with db:
-            db.execute("DELETE FROM audit")
-            db.executemany(f"INSERT INTO audit VALUES ({', '.join('?' * len(rows[0]))})", rows)
-    assert (await opened.audit.verify("acme", kept)).breaks == ()
-    await opened.close()
+    await _check_a_thousand_changes(store, _sqlite_table(tmp_path))
+
+
+async def test_a_thousand_random_changes_in_postgresql_are_all_found(
+    postgres_server: PostgresServer, postgres_database: Urls
+) -> None:
+    await _filled(postgres_database.server, FakeClock())
+    await _check_a_thousand_changes(
+        postgres_database.server, _postgres_table(postgres_server.as_admin(postgres_database))
+    )
 
 
 async def test_a_changed_record_is_told_by_its_number(tmp_path: Path, store: str) -> None:
