@@ -23,7 +23,7 @@ help: ## list what make can do
 setup: .venv/.dev-stamp programs ## install everything: to run, to test, to check
 
 run: .venv/.run-stamp $(MODELS) ## serve on http://127.0.0.1:8000 (ARGS="--port 9000")
-	@exec $(BIN)/threadkeep serve $(ARGS)
+	@exec $(BIN)/threadkeep serve --killable $(ARGS)
 
 test: .venv/.test-stamp programs ## run all tests (ARGS="-k name")
 	@$(BIN)/pytest -n $(WORKERS) --dist loadfile $(ARGS)

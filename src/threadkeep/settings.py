@@ -171,6 +171,11 @@ class Settings(BaseModel):
         description="proxies in front, as addresses or networks: `X-Forwarded-For` is believed only from them",
     )
     log_level: LogLevel = Field(default="info", description="the least important lines that are logged")
+    killable: bool = Field(
+        default=False,
+        description="whether the page has a button that kills this server, which then starts again: to see what is "
+        "left; only without authentication",
+    )
     log_content: bool = Field(default=False, description="whether the log may hold what people and models say")
     session_timeout: float = Field(
         default=1800,
@@ -276,6 +281,11 @@ class Settings(BaseModel):
             return given
         folder = given.get("storage_dir", cls.model_fields["storage_dir"].default)
         return {**given, "store": f"files:///{quote(str(folder))}"}
+
+    @property
+    def may_be_killed(self) -> bool:
+        """Whether whoever sits at this machine may kill the server from its page."""
+        return self.killable and self.auth == "none"
 
     @property
     def store_without_secrets(self) -> str:

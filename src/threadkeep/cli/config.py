@@ -135,6 +135,12 @@ def add_setting_flags(parser: argparse.ArgumentParser) -> None:
         "--auth", choices=["none", "keys"], help="whether people must sign in with API keys (default: none)"
     )
     parser.add_argument(
+        "--killable",
+        action="store_true",
+        default=None,
+        help="let the page kill this server, which starts again, to see what is left",
+    )
+    parser.add_argument(
         "--model", help="the model that answers, such as openai:gpt-5 (default: what is found, or demo)"
     )
 

@@ -30,6 +30,7 @@ from fastapi import FastAPI
 
 from threadkeep.assistants import found_assistants, load_counter
 from threadkeep.cli.config import add_setting_flags, given_flags
+from threadkeep.cli.supervisor import serve_again
 from threadkeep.cli.trust import trusted_settings
 from threadkeep.cli.watchdog import watchdog
 from threadkeep.conversations import Conversations
@@ -69,6 +70,10 @@ def run_serve(arguments: argparse.Namespace) -> int:
     settings = trusted_settings(given_flags(arguments))
     if settings.auth == "none" and not is_loopback(settings.host):
         return _refuse(f"{settings.host} is not a loopback address; {HOW_TO_OPEN}", 2)
+    return serve_again(lambda: _listen_and_serve(settings)) if settings.may_be_killed else _listen_and_serve(settings)
+
+
+def _listen_and_serve(settings: Settings) -> int:
     try:
         listener = _listen(settings)
     except OSError as error:

@@ -46,6 +46,7 @@ from threadkeep.server.routes.messages import message_routes
 from threadkeep.server.routes.retention import retention_routes
 from threadkeep.server.routes.search import search_routes
 from threadkeep.server.routes.transfer import transfer_routes
+from threadkeep.server.routes.trial import trial_routes
 from threadkeep.server.routes.users import user_routes
 from threadkeep.settings import Settings
 from threadkeep.store.values import Outage
@@ -106,7 +107,7 @@ def create_app(conversations: Conversations, settings: Settings, metrics: Server
     metrics.watch(
         "threadkeep_mcp_ready", "Whether the tools of an MCP server can be called.", conversations.mcp.ready, "server"
     )
-    files = PageFiles(root_path=settings.root_path)
+    files = PageFiles(root_path=settings.root_path, killable=settings.may_be_killed)
     answer_with_problems(app, lambda request: unknown_page(files, request))
     record_denials(app, refusals)
     app.include_router(health_routes(conversations, ready_in_outage=settings.ready_in_outage))
@@ -132,6 +133,8 @@ def create_app(conversations: Conversations, settings: Settings, metrics: Server
     app.include_router(user_routes(conversations, settings.audit_key), dependencies=[Depends(within_rate)])
     for dialect in dialect_routes(conversations, settings):
         app.include_router(dialect, dependencies=[Depends(within_rate)])
+    if settings.may_be_killed:
+        app.include_router(trial_routes())
     app.include_router(page_routes(files))
     app.mount("/static", files, name="static")
     if settings.spool_dir is not None:

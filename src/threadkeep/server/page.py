@@ -80,9 +80,10 @@ class Packed:
 class PageFiles:
     """The folder of the page; also the application that serves it by path."""
 
-    def __init__(self, folder: Path = WEB, root_path: str = "") -> None:
+    def __init__(self, folder: Path = WEB, root_path: str = "", *, killable: bool = False) -> None:
         self._folder = folder.resolve()
         self._root_path = root_path
+        self._told = f'data-root="{root_path}"{" data-killable" if killable else ""}'
         self._read: dict[Path | str, tuple[object, Packed]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -127,7 +128,7 @@ class PageFiles:
 
         def make() -> Packed:
             text = file.raw.decode().replace('="/', f'="{self._root_path}/')
-            return Packed.of(text.replace("<html", f'<html data-root="{self._root_path}"').encode(), DOCUMENT)
+            return Packed.of(text.replace("<html", f"<html {self._told}").encode(), DOCUMENT)
 
         return self._kept(DOCUMENT, file.etag, make)
 

@@ -1,7 +1,7 @@
 // "Try to break me": a guided try. It remembers in this browser which of the steps were done, and in which conversation,
 // and notices by itself when the page was reloaded, the server went away, or the answer is complete.
 
-import { conversationPath, get } from "./api.js";
+import { conversationPath, get, post } from "./api.js";
 import { effect, signal, untracked } from "./preact.js";
 import { createdFrom, isLocal } from "./outbox.js";
 import { drop, keep, kept } from "./shelf.js";
@@ -54,6 +54,14 @@ export function start() {
       if (state === "waiting") setTimeout(() => stream.value?.status.value.state !== "live" && done("kill"), LASTING);
     });
   });
+}
+
+// Whether this server was started so that the page may kill it.
+export const isKillable = "killable" in document.documentElement.dataset;
+
+// A real kill: no answer comes.
+export async function killServer() {
+  await post("/v1/kill").catch(() => {});
 }
 
 // Compares what is on the screen with what the server has stored, character by character.

@@ -5,7 +5,7 @@ import { assistants } from "../session.js";
 import { complain } from "../notices.js";
 import { newLocal, add } from "../outbox.js";
 import { go } from "../router.js";
-import { begin, check, end, isAbout, trial } from "../trial.js";
+import { begin, check, end, isAbout, isKillable, killServer, trial } from "../trial.js";
 import { Button } from "./actions.js";
 import { Icon, IconButton } from "./icon.js";
 import { rich, t } from "../language.js";
@@ -36,12 +36,15 @@ export function TrialSteps({ conversation }) {
   return html`<section class="trial" aria-label=${t("trialTitle")} data-testid="trial">
     <header><h2>${t("trialTitle")}</h2><${IconButton} name="close" label=${t("endTry")} onClick=${end} /></header>
     <ol>
-      <${Step} isDone=${steps.reload}>${t("trialReload")}<//>
+      <${Step} isDone=${steps.reload}>
+        ${t("trialReload")} ${!steps.reload && html`<${Button} label=${t("reloadNow")} onClick=${() => location.reload()} />`}
+      <//>
       <${Step} isDone=${steps.kill}>
-        ${rich("trialKill", { stop: html`<code>Ctrl+C</code>`, kill: html`<code>kill -9</code>` })}
+        ${isKillable ? t("trialKillHere") : rich("trialKill", { stop: html`<code>Ctrl+C</code>`, kill: html`<code>kill -9</code>` })}
+        ${isKillable && html` <${Button} label=${t("killNow")} class="button danger" onClick=${killServer} />`}
       <//>
       <${Step} isDone=${steps.kill && steps.checked}>
-        ${t("trialWrite")}
+        ${isKillable ? t("trialWriteHere") : t("trialWrite")}
       <//>
       <${Step} isDone=${steps.checked}>
         ${t("trialCompare")} <${Button} label=${t("compare")} onClick=${() => check(conversation).catch(complain)} />

@@ -348,6 +348,11 @@ export default {
   trialKill: "Beenden Sie den Server: {stop}, oder {kill}, wenn Sie es ernst meinen. Die Seite sagt, dass sie wartet.",
   trialWrite:
     "Schreiben Sie jetzt etwas, und schließen Sie ruhig den Tab. Starten Sie den Server wieder: Alles kommt an, einmal.",
+  reloadNow: "Jetzt neu laden",
+  killNow: "Server jetzt beenden",
+  trialKillHere: "Beenden Sie den Server: ohne Warnung, ohne Aufräumen. Die Seite sagt, dass sie wartet.",
+  trialWriteHere:
+    "Schreiben Sie jetzt etwas, und schließen Sie ruhig den Tab. Der Server kommt gleich wieder: Alles kommt an, einmal.",
   trialCompare: "Vergleichen Sie den Bildschirm mit dem Gespeicherten.",
   compare: "Vergleichen",
   trialSame: "Gleich: {messages}, {characters}.",

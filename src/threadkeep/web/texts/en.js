@@ -357,6 +357,11 @@ export default {
   trialReload: "Reload this page while the answer is being written. It goes on at the very character.",
   trialKill: "Kill the server: {stop}, or {kill} if you mean it. The page says that it waits.",
   trialWrite: "Write something now, and close the tab if you like. Start the server again: everything arrives, once.",
+  reloadNow: "Reload now",
+  killNow: "Stop the server now",
+  trialKillHere: "Kill the server: no warning, no tidying up. The page says that it waits.",
+  trialWriteHere:
+    "Write something now, and close the tab if you like. The server comes back in a moment: everything arrives, once.",
   trialCompare: "Compare the screen with the log.",
   compare: "Compare",
   trialSame: "The same: {messages}, {characters}.",

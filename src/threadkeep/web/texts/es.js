@@ -345,6 +345,11 @@ export default {
   trialKill: "Mate el servidor: {stop}, o {kill} si va en serio. La página dice que espera.",
   trialWrite:
     "Escriba algo ahora y cierre la pestaña si quiere. Arranque el servidor de nuevo: todo llega, una sola vez.",
+  reloadNow: "Recargar ahora",
+  killNow: "Detener el servidor ahora",
+  trialKillHere: "Mate el servidor: sin aviso, sin recoger nada. La página dice que espera.",
+  trialWriteHere:
+    "Escriba algo ahora y cierre la pestaña si quiere. El servidor vuelve en un momento: todo llega, una sola vez.",
   trialCompare: "Compare la pantalla con lo guardado.",
   compare: "Comparar",
   trialSame: "Iguales: {messages}, {characters}.",

@@ -345,6 +345,11 @@ export default {
   trialKill: "Tuez le serveur : {stop}, ou {kill} pour de bon. La page dit qu'elle attend.",
   trialWrite:
     "Écrivez quelque chose maintenant, et fermez l'onglet si vous voulez. Relancez le serveur : tout arrive, une seule fois.",
+  reloadNow: "Recharger maintenant",
+  killNow: "Arrêter le serveur maintenant",
+  trialKillHere: "Tuez le serveur : sans avertissement, sans rangement. La page dit qu'elle attend.",
+  trialWriteHere:
+    "Écrivez quelque chose maintenant, et fermez l'onglet si vous voulez. Le serveur revient dans un instant : tout arrive, une seule fois.",
   trialCompare: "Comparez l'écran avec ce qui est enregistré.",
   compare: "Comparer",
   trialSame: "Identiques : {messages}, {characters}.",

@@ -341,6 +341,11 @@ export default {
   trialKill: "サーバーを終了してください: {stop}、本気なら {kill}。ページは待っていると表示します。",
   trialWrite:
     "今、何か書いてください。タブを閉じてもかまいません。サーバーを再び起動すると、すべてが一度だけ届きます。",
+  reloadNow: "今すぐ再読み込み",
+  killNow: "今すぐサーバーを停止",
+  trialKillHere: "サーバーを強制終了してください。警告も後片付けもありません。ページは待っていると表示します。",
+  trialWriteHere:
+    "今、何か書いてください。タブを閉じてもかまいません。サーバーはすぐに戻り、すべてが一度だけ届きます。",
   trialCompare: "画面と記録を比べてください。",
   compare: "比べる",
   trialSame: "一致: {messages}、{characters}。",
