@@ -1,4 +1,4 @@
-"""A proxy before a PostgreSQL server, which can fall silent or cut connections as networks do."""
+"""A proxy before a PostgreSQL server, which can be silent, slow or half-open and cut connections, as networks do."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -20,6 +20,8 @@ class DatabaseProxy:
         self._is_empty = asyncio.Event()
         self._is_empty.set()
         self._every = 0
+        self._delay = 0.0
+        self._is_half_open = False
         self.port = 0
         self.taken = 0
         self.passed = 0
@@ -36,7 +38,16 @@ class DatabaseProxy:
 
     def speak(self) -> None:
         """Pass on again, also what came meanwhile."""
+        self._is_half_open = False
         self._passing.set()
+
+    def lose_answers(self) -> None:
+        """Pass on what the server is asked, but none of its answers; connections of this time never recover."""
+        self._is_half_open = True
+
+    def slow_down(self, seconds: float) -> None:
+        """Hold every piece for so long."""
+        self._delay = seconds
 
     def cut_often(self, every: int) -> None:
         """Cut every open connection whenever so many pieces were passed on, wherever that meets them."""
@@ -62,10 +73,16 @@ class DatabaseProxy:
     async def take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Pass one connection on, both ways."""
         self.taken += 1
-        back, forth = await self._connect()
+        try:
+            back, forth = await self._connect()
+        except OSError:
+            writer.transport.abort()
+            return
         self._writers |= {writer, forth}
         self._is_empty.clear()
-        await asyncio.gather(self._pass_on(reader, forth), self._pass_on(back, writer), return_exceptions=True)
+        await asyncio.gather(
+            self._pass_on(reader, forth), self._pass_on(back, writer, is_answer=True), return_exceptions=True
+        )
         for end in (writer, forth):
             self._writers.discard(end)
             end.close()
@@ -78,13 +95,19 @@ class DatabaseProxy:
         host, _, port = self._address.partition(":")
         return await asyncio.open_connection(host, int(port or 5432))
 
-    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _pass_on(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, is_answer: bool = False
+    ) -> None:
+        is_lost = False
         try:
             while piece := await reader.read(65536):
+                await asyncio.sleep(self._delay)
                 await self._passing.wait()
-                self._count()
-                writer.write(piece)
-                await writer.drain()
+                is_lost = is_lost or (is_answer and self._is_half_open)
+                if not is_lost:
+                    self._count()
+                    writer.write(piece)
+                    await writer.drain()
         finally:
             writer.transport.abort()
 

@@ -1,4 +1,5 @@
-"""Real servers whose PostgreSQL is stopped, frozen or cut off while people write, killed during outage and drain:
+"""Real servers whose PostgreSQL is stopped, frozen, full, read-only or failing over, or behind a network that is
+silent, slow, half-open or resets, while people write; killed during outage and drain:
 `python -m tests.acceptance.outages --count 20 --seed 7`.
 
 Whatever was acknowledged is in the database in the end, once, and the spool is empty within ten seconds after the
@@ -13,15 +14,16 @@ import signal
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import httpx
 
-from tests.database_proxy import before
-from tests.postgres_server import PostgresServer
+from tests.database_proxy import DatabaseProxy, before
+from tests.postgres_server import PostgresServer, Urls
+from tests.standby import replicated
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversation.turn import TurnChange
@@ -31,6 +33,11 @@ from threadkeep.testing.stores import whole_log
 PATIENCE = 60
 DRAINED_WITHIN = 10
 WRITERS = 6
+PACE = 0.1
+"""Seconds between two messages of a writer: who writes more than can be answered makes a queue that only grows."""
+NOTICED_AFTER = 1
+SLOW = 2.0
+"""Seconds that a slow network takes for each piece: more than a server waits."""
 PRESSED = 3
 """How many messages each writer has acknowledged before something happens."""
 
@@ -49,7 +56,11 @@ class Instance:
         self._process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "threadkeep.cli.main", "serve", *flags),
             cwd=self._folder.parent,
-            env={**os.environ, "THREADKEEP_LOG_LEVEL": "error", "THREADKEEP_OUTAGE_AFTER": "1"},
+            env={
+                **os.environ,
+                "THREADKEEP_LOG_LEVEL": "error",
+                "THREADKEEP_OUTAGE_AFTER": str(NOTICED_AFTER),
+            },
             stdout=asyncio.subprocess.PIPE,
         )
         assert self._process.stdout is not None
@@ -87,6 +98,7 @@ class Writers:
                 self.acknowledged[text] = created["id"]
                 self.spooled += answer["turn"]["spooled"]
                 self._sent[path] = self._sent.get(path, 0) + 1
+                await asyncio.sleep(PACE)
 
     async def _insist(self, client: httpx.AsyncClient, path: str, body: dict[str, str], key: str) -> dict[str, Any]:
         while True:
@@ -112,6 +124,7 @@ class Writers:
         self._is_over = True
 
 
+KINDS = ("stopped", "frozen", "cut", "silent", "half-open", "slow", "resetting", "full", "read-only", "failover")
 Call = Callable[[], None]
 Happening = Callable[[Instance, Writers, Call], Awaitable[None]]
 
@@ -142,46 +155,97 @@ async def _health(instance: Instance) -> dict[str, Any]:
         return dict((await client.get(f"{instance.url}/health/ready")).json())
 
 
-@asynccontextmanager
-async def _away(kind: str, server: PostgresServer, url: str) -> AsyncIterator[tuple[str, Call, Call]]:
-    """Yield the URL to use, and what takes the database away and brings it back."""
-    if kind == "stopped":
-        yield url, server.stop, server.restart
-    elif kind == "frozen":
-        yield url, server.freeze, server.thaw
-    else:
-        async with before(url) as proxy:
+class Fault(NamedTuple):
+    """A database goes away in some way, for so long at least; something else happens meanwhile or when it is back."""
 
-            def cut() -> None:
-                proxy.fall_silent()
-                proxy.cut()
-
-            yield proxy.url(), cut, proxy.speak
+    kind: str
+    happens: Happening = nothing_else
+    lasts: float = 0
 
 
-async def play(kind: str, happens: Happening, server: PostgresServer, folder: Path, lasts: float = 0) -> int:
-    """Take the database away while people write, for so long at least; return how many messages were acknowledged."""
-    url = server.fresh_database().server
-    async with _away(kind, server, url) as (used, goes, returns):
-        instance = Instance(used, folder / "spool")
-        await instance.start()
-        writers = Writers(instance)
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                for number in range(WRITERS):
-                    tasks.create_task(writers.write(number))
+class Faults:
+    """What takes a database away, and what brings it back, by the name of the fault."""
+
+    def __init__(self, server: PostgresServer, urls: Urls, proxy: DatabaseProxy) -> None:
+        self._server = server
+        self._proxy = proxy
+        self._database = urlsplit(urls.owner).path[1:]
+        self._owner = urls.owner
+        self.kinds: dict[str, tuple[Call, Call]] = {
+            "stopped": (server.stop, server.restart),
+            "frozen": (server.freeze, server.thaw),
+            "cut": (self._cut, proxy.speak),
+            "silent": (proxy.fall_silent, proxy.speak),
+            "half-open": (proxy.lose_answers, proxy.speak),
+            "slow": (lambda: proxy.slow_down(SLOW), lambda: proxy.slow_down(0)),
+            "resetting": (lambda: proxy.cut_often(1), lambda: proxy.cut_often(0)),
+            "full": (self._fill, self._empty),
+            "read-only": (lambda: self._allow("on"), lambda: self._allow("off")),
+        }
+
+    def _cut(self) -> None:
+        self._proxy.fall_silent()
+        self._proxy.cut()
+
+    def _fill(self) -> None:
+        """Have every row refused that a log gains, in the words of a server whose disk is full."""
+        full = "CREATE FUNCTION threadkeep.disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE disk_full; END $$"
+        trigger = "CREATE TRIGGER disk BEFORE INSERT ON threadkeep.entry EXECUTE FUNCTION threadkeep.disk()"
+        self._server.execute(f"{full}; {trigger}", self._owner)
+
+    def _empty(self) -> None:
+        self._server.execute("DROP FUNCTION threadkeep.disk CASCADE", self._owner)
+
+    def _allow(self, only_reading: str) -> None:
+        """Change what a session may do, for those that are open and those to come."""
+        self._server.execute(f"ALTER DATABASE {self._database} SET default_transaction_read_only = {only_reading}")
+        self._server.execute(
+            f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{self._database}'"
+        )
+
+
+async def play(faults: Sequence[Fault], folder: Path) -> int:
+    """Take a database away in these ways, one after the other, while people write; return how many messages were
+    acknowledged."""
+    with PostgresServer.start(durable=False) as server:
+        urls = server.fresh_database()
+        async with before(urls.server) as proxy:
+            known = Faults(server, urls, proxy).kinds
+            steps = [(*known[fault.kind], fault) for fault in faults]
+            return await _campaign(steps, proxy.url(), urls.server, folder)
+
+
+async def play_failover(happens: Happening, folder: Path, lasts: float = 0) -> int:
+    """Kill the primary while people write, and promote its standby so much later."""
+    with replicated() as (primary, standby, server):
+        url = server.fresh_database().server
+        hosts = urlsplit(url)._replace(netloc=f"{urlsplit(url).netloc},127.0.0.1:{standby.port}").geturl()
+        fault = Fault("failover", happens, lasts)
+        return await _campaign([(primary.kill, standby.promote, fault)], hosts, standby.at(url), folder)
+
+
+async def _campaign(steps: Sequence[tuple[Call, Call, Fault]], url: str, ends_at: str, folder: Path) -> int:
+    instance = Instance(url, folder / "spool")
+    await instance.start()
+    writers = Writers(instance)
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            for number in range(WRITERS):
+                tasks.create_task(writers.write(number))
+            for goes, returns, fault in steps:
                 await writers.more()
+                spooled = writers.spooled
                 goes()
-                await asyncio.gather(writers.more(), asyncio.sleep(lasts))
-                assert writers.spooled > 0
-                await happens(instance, writers, returns)
+                await asyncio.gather(writers.more(), asyncio.sleep(fault.lasts))
+                assert writers.spooled > spooled, fault
+                await fault.happens(instance, writers, returns)
                 await _until_drained(instance)
-                await writers.more(1)
-                writers.stop()
-            await _until_drained(instance)
-            await _check(url, writers)
-        finally:
-            await instance.kill()
+            await writers.more(1)
+            writers.stop()
+        await _until_drained(instance)
+        await _check(ends_at, writers)
+    finally:
+        await instance.kill()
     return len(writers.acknowledged)
 
 
@@ -215,11 +279,17 @@ def main() -> None:
     arguments = parser.parse_args()
     chance = random.Random(arguments.seed)
     for number in range(arguments.count):
-        kind = chance.choice(["stopped", "frozen", "cut"])
         happens = chance.choice([nothing_else, killed_in_outage, killed_in_drain])
         lasts = chance.choice([0.05, 1.0, 5.0, 20.0, 60.0])
-        with PostgresServer.start(durable=False) as server, tempfile.TemporaryDirectory() as folder:
-            count = asyncio.run(play(kind, happens, server, Path(folder), lasts))
+        kind = chance.choice(KINDS)
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            played = (
+                play_failover(happens, folder, lasts)
+                if kind == "failover"
+                else play([Fault(kind, happens, lasts)], folder)
+            )
+            count = asyncio.run(played)
         print(f"{number}: {kind} for {lasts:g} s, {happens.__name__}: {count} messages, each there once", flush=True)
 
 

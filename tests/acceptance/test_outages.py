@@ -4,16 +4,24 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.outages import Happening, killed_in_drain, killed_in_outage, nothing_else, play
-from tests.postgres_server import PostgresServer
-
-
-@pytest.mark.parametrize(
-    ("kind", "happens"), [("stopped", killed_in_drain), ("frozen", killed_in_outage), ("cut", nothing_else)]
+from tests.acceptance.outages import (
+    Fault,
+    killed_in_drain,
+    killed_in_outage,
+    nothing_else,
+    play,
+    play_failover,
 )
-async def test_what_was_acknowledged_in_an_outage_is_there_once(
-    kind: str, happens: Happening, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+
+
+async def test_what_was_acknowledged_in_outages_of_every_kind_is_there_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("THREADKEEP_TEST_POSTGRES", raising=False)
-    with PostgresServer.start(durable=False) as server:
-        assert await play(kind, happens, server, tmp_path) > 0
+    kinds = ("cut", "half-open", "slow", "resetting", "full", "read-only")
+    faults = [Fault("stopped", killed_in_drain), Fault("frozen", killed_in_outage), *map(Fault, kinds)]
+    assert await play(faults, tmp_path) > 0
+
+
+async def test_what_was_acknowledged_while_a_standby_was_promoted_is_there_once(tmp_path: Path) -> None:
+    assert await play_failover(nothing_else, tmp_path) > 0

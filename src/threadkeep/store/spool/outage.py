@@ -113,7 +113,8 @@ class OutageWatch:
         try:
             await self._database.ping()
             self.is_down = False
-            return await self._drain()
+            # It may have gone away again while the last of it was written.
+            return await self._drain() and not self.is_down
         except OUTAGES as error:
             self.fall(error)
         except StoreError as error:

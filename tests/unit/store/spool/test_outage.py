@@ -1,0 +1,32 @@
+"""The watch over a database that is away."""
+
+import asyncio
+
+import pytest
+
+from threadkeep.conversation.clock import utc_now
+from threadkeep.errors import StoreFull
+from threadkeep.runtime import open_store
+from threadkeep.store.spool import outage
+from threadkeep.store.spool.outage import OutageWatch
+
+
+async def test_a_database_that_goes_away_again_while_the_last_is_written_is_looked_after(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(outage, "LOOK_EVERY", 0)
+    drains = asyncio.Semaphore(0)
+
+    async def drain() -> bool:
+        drains.release()
+        if not watch.is_down and watch.since == began:
+            watch.fall(StoreFull())
+        return True
+
+    watch = OutageWatch(await open_store("memory:"), 1.0, utc_now, drain)
+    watch.fall(StoreFull())
+    began = watch.since
+    await drains.acquire()
+    await asyncio.sleep(0)
+    assert (watch.is_down, watch.since) == (True, began)
+    await watch.close()
