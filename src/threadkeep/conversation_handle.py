@@ -21,7 +21,7 @@ from threadkeep.conversation.state import State
 from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import BusyPolicy, Turn, TurnState
 from threadkeep.conversation.value import checked
-from threadkeep.errors import InvalidValue, LeaseLost, TurnNotFound
+from threadkeep.errors import InvalidValue, LeaseLost
 from threadkeep.retention.holds import delete_unless_held
 from threadkeep.store.base import MAX_LIMIT, ROOT, WALKED
 from threadkeep.store.paging import backwards, check_position, newest_messages
@@ -152,7 +152,7 @@ class ConversationHandle:
                 except LeaseLost:
                     break
                 return turn.number
-        raise TurnNotFound
+        raise self._runner.no_such_turn(self.scope, self.id)
 
     @checked
     async def approve(

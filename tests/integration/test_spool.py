@@ -23,7 +23,7 @@ from threadkeep.runtime import SpoolSettings, migrate, open_spooling_store, open
 from threadkeep.store.base import Store
 from threadkeep.store.spool.spooling import SpoolingStore
 from threadkeep.store.values import Begin
-from threadkeep.testing.samples import ADA, MINUTE, answered, asked, key, new, run, settle, texts_of
+from threadkeep.testing.samples import ADA, MINUTE, NO_TIME, answered, asked, key, new, run, settle, texts_of
 from threadkeep.testing.stores import whole_log
 
 PATIENCE = 30
@@ -194,6 +194,92 @@ async def test_a_turn_that_runs_when_the_database_is_back_ends_before_its_conver
         assert texts_of(await store.newest(ADA, name)) == ["one", "two", "three", "four", "five"]
 
 
+async def test_a_turn_that_runs_when_the_database_goes_away_goes_on_and_ends_there_once(
+    postgres_database: Urls, tmp_path: Path
+) -> None:
+    async with before(postgres_database.server) as proxy, spooling(proxy.url(), tmp_path) as store:
+        name = await new(store, ADA, "one", "two")
+        lease = (await run(store, name, "three")).lease
+        assert lease is not None
+        await store.get(ADA, name)
+        await store.write(lease, "m", 0, "fo")
+        queued = (await run(store, name, "five")).turn
+        proxy.fall_silent()
+        await store.write(lease, "m", 2, "ur")
+        await store.extend(lease, MINUTE)
+        _, draft = await whole_log(store, ADA, name)
+        assert draft is not None
+        assert (draft.text, store.spool_state(ADA, name).is_spooled) == ("four", True)
+        await settle(store, lease, answered("four").model_copy(update={"id": "m"}))
+        next_one = await store.start(ADA, name, "one", MINUTE)
+        assert next_one is not None
+        assert (next_one.turn, next_one.lease is not None) == (queued, True)
+        await settle(store, next_one.lease, answered("six"))  # type: ignore[arg-type]
+        shown = await places(store, name)
+        proxy.speak()
+        await until_well(store)
+        assert await places(store.database, name) == shown
+        assert [text for *_, text in shown if text] == ["one", "two", "three", "four", "five", "six"]
+        assert await store.database.turns(ADA, name) == ()
+        assert (await whole_log(store.database, ADA, name))[1] is None
+
+
+async def test_a_turn_that_others_took_up_meanwhile_ends_as_they_say_and_what_was_said_here_is_a_branch(
+    postgres_database: Urls, tmp_path: Path
+) -> None:
+    other = await open_store(postgres_database.server)
+    async with before(postgres_database.server) as proxy, spooling(proxy.url(), tmp_path) as store:
+        name = await new(store, ADA, "one", "two")
+        lease = (await run(store, name, "three", lease_for=NO_TIME)).lease
+        assert lease is not None
+        await store.get(ADA, name)
+        proxy.fall_silent()
+        await store.write(lease, "m", 0, "of the first")
+        (turn,) = await other.turns(ADA, name)
+        taken = await other.take(turn, "two", MINUTE)
+        await settle(other, taken, answered("of the second"))
+        await settle(store, lease, answered("of the first").model_copy(update={"id": "m"}))
+        proxy.speak()
+        await until_well(store)
+    tree = await other.tree(ADA, name)
+    found = [texts_of(await other.newest(ADA, name, head=branch.head))[-1] for branch in tree.branches()]
+    assert sorted(found) == ["of the first", "of the second"]
+    assert await other.turns(ADA, name) == ()
+    await other.close()
+
+
+async def test_a_turn_whose_end_arrived_unheard_does_not_end_twice(postgres_database: Urls, tmp_path: Path) -> None:
+    async with before(postgres_database.server) as proxy, spooling(proxy.url(), tmp_path) as store:
+        name = await new(store, ADA, "one", "two")
+        lease = (await run(store, name, "three")).lease
+        assert lease is not None
+        await store.get(ADA, name)
+        proxy.lose_answers()
+        await settle(store, lease, answered("four"))
+        shown = await places(store, name)
+        proxy.speak()
+        await until_well(store)
+        assert await places(store.database, name) == shown
+
+
+async def test_a_turn_that_waits_for_a_person_goes_on_in_an_outage(postgres_database: Urls, tmp_path: Path) -> None:
+    async with before(postgres_database.server) as proxy, spooling(proxy.url(), tmp_path) as store:
+        name = await new(store, ADA, "one", "two")
+        lease = (await run(store, name, "three")).lease
+        assert lease is not None
+        await settle(store, lease, state=TurnState.WAITING)
+        await store.get(ADA, name)
+        proxy.fall_silent()
+        (turn,) = await store.turns(ADA, name)
+        assert (turn.number, turn.state) == (lease.turn, TurnState.WAITING)
+        await settle(store, await store.take(turn, "one", MINUTE), answered("four"))
+        shown = await places(store, name)
+        proxy.speak()
+        await until_well(store)
+        assert await places(store.database, name) == shown
+        assert await store.database.turns(ADA, name) == ()
+
+
 async def test_a_process_that_is_started_anew_drains_what_the_last_one_left(
     postgres_database: Urls, tmp_path: Path
 ) -> None:
@@ -341,6 +427,8 @@ async def _check_degraded(server: Server, path: str) -> None:
     assert (shown["incomplete"], len(shown["messages"])) == (True, 4)
     listed = (await server.client.get("/v1/conversations")).json()["data"]
     assert [item["incomplete"] for item in listed] == [True, True]
+    unknown = await server.client.post(f"{path}/cancel", params={"turn": 1})
+    assert (unknown.status_code, unknown.json()["code"]) == (503, "store_unavailable")
     metrics = (await server.client.get("/metrics")).text
     assert "threadkeep_spooled_conversations 2.0" in metrics
 

@@ -246,7 +246,8 @@ class Store(ABC):
         The conversation is created if it is not there (`ConversationNotFound` if the first entries are missing). What
         is stored already is compared: the same entries again change nothing, more of them are added, and
         `ImportConflict` tells that the log went on differently here. `ConversationBusy` if a turn runs. What a turn did
-        elsewhere is taken for done; one that was open there is open here, a running one with a lease that has run out.
+        elsewhere is taken for done; one that was open there is open here, a running one with a lease that has run out,
+        unless that lease comes along.
         """
 
     @abstractmethod
@@ -256,8 +257,9 @@ class Store(ABC):
         time, whatever their numbers are now.
 
         The turns that they tell of are open here if they are open there; a running one is nobody's, and left alone
-        for `ADOPTED_FOR`, within which its other entries follow. `ConversationBusy` if one has ended there
-        whose answer is being written here; `InvalidParent` if a parent is no entry of a branch.
+        for `ADOPTED_FOR`, within which its other entries follow. `ConversationBusy` if one has ended there whose
+        answer is being written here, unless that answer is among them; `InvalidParent` if a parent is no entry of a
+        branch.
         """
 
     # Turns

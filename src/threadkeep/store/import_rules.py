@@ -10,7 +10,7 @@ from threadkeep.errors import ConversationBusy, ImportConflict
 from threadkeep.store.base import ROOT
 from threadkeep.store.codec import Row
 from threadkeep.store.record import End, Imported, ImportedPlace, OpenTurn
-from threadkeep.store.rules import Decision, EndMovedError, Rules, changes_version, key_use, replayed
+from threadkeep.store.rules import Decision, EndMovedError, Rules, changes_version, holds_message, key_use, replayed
 from threadkeep.store.values import Adopt, Appended, Import
 
 ADOPTED_FOR = timedelta(seconds=10)
@@ -27,7 +27,7 @@ def import_entries(
     if end.draft is not None or any(turn.owner is not None for turn in end.open_turns.values()):
         raise ConversationBusy
     is_last = imported.version is not None
-    turns = _imported_turns(rules, end, imported.open_turns) if is_last else ()
+    turns = _imported_turns(rules, end, imported) if is_last else ()
     return rules.decision(
         len,
         [entry.body for entry in entries],
@@ -36,17 +36,18 @@ def import_entries(
     )
 
 
-def _imported_turns(rules: Rules, end: End, states: Mapping[int, TurnState]) -> tuple[OpenTurn, ...]:
-    """Return the open turns of an import, which nobody sees to, and those that it has ended."""
-    now = rules.clock()
+def _imported_turns(rules: Rules, end: End, imported: Import) -> tuple[OpenTurn, ...]:
+    """Return the open turns of an import, which nobody sees to but whoever has the lease, and those that it ended."""
+    now, states, lease = rules.clock(), imported.open_turns, imported.lease
     ended = (turn.model_copy(update={"state": TurnState.COMPLETED}) for turn in end.open_turns.values())
-    return (
-        *(turn for turn in ended if turn.number not in states),
-        *(
-            OpenTurn(number=number, state=state, until=now if state is TurnState.RUNNING else None)
-            for number, state in sorted(states.items())
-        ),
-    )
+    turns = {
+        number: OpenTurn(number=number, state=state, until=now if state is TurnState.RUNNING else None)
+        for number, state in sorted(states.items())
+    }
+    if lease is not None:
+        held = {"owner": lease.owner, "fence": lease.fence, "until": now + ADOPTED_FOR}
+        turns[lease.turn] = turns[lease.turn].model_copy(update=held)
+    return (*(turn for turn in ended if turn.number not in states), *turns.values())
 
 
 def adopt(rules: Rules, adopt: Adopt, rows: Sequence[Row], besides: Mapping[int, int], end: End) -> Decision[Appended]:
@@ -57,9 +58,10 @@ def adopt(rules: Rules, adopt: Adopt, rows: Sequence[Row], besides: Mapping[int,
     if entries[0].seq != end.tip.last + 1:
         raise ImportConflict("Others have written to this conversation meanwhile.")
     turns = _adopted_turns(rules, end, entries)
-    if end.draft is not None and any(turn.number == end.draft.turn and not turn.state.is_open for turn in turns):
-        raise ConversationBusy
     bodies = [entry.body for entry in entries]
+    ended = {turn.number for turn in turns if not turn.state.is_open}
+    if end.draft is not None and end.draft.turn in ended and not holds_message(bodies, end.draft.message):
+        raise ConversationBusy
     return rules.decision(
         lambda made: Appended(entries=made),
         bodies,

@@ -279,9 +279,13 @@ def changes_version(body: Body) -> bool:
 
 def finishes(record: Record, draft: DraftEnd) -> bool:
     """Whether a record holds the message being written, finished."""
-    if record.turn != draft.turn:
-        return False
-    return any(isinstance(body, Message) and body.id == draft.message for body in record.bodies)
+    is_its_turn = record.imported is not None or record.turn == draft.turn
+    return is_its_turn and holds_message(record.bodies, draft.message)
+
+
+def holds_message(bodies: Sequence[Body], message: str) -> bool:
+    """Whether a message is among some bodies."""
+    return any(isinstance(body, Message) and body.id == message for body in bodies)
 
 
 def check_entries(tip: Tip, expected: int | None) -> None:

@@ -61,7 +61,8 @@ class Begin:
 class Import:
     """Entries of another store's log that follow each other. `new`, with an id, and `created_at` describe the whole.
 
-    The last ones of a log come with its `version` and the turns that are open there: until then more will follow.
+    The last ones of a log come with its `version` and the turns that are open there: until then more will follow. Of
+    the one that `lease` is for, the same lease holds here.
     """
 
     new: NewConversation
@@ -69,6 +70,7 @@ class Import:
     entries: tuple[Entry, ...] = ()
     version: int | None = None
     open_turns: Mapping[int, TurnState] = field(default_factory=dict)
+    lease: Lease | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,8 +228,9 @@ class Outage:
 
 
 class SpoolState(NamedTuple):
-    """Whether a conversation has entries that are not in the database yet, and how often its newest entries have got
-    other numbers by being written there."""
+    """Whether a conversation has entries that are not in the database yet, how often its newest entries have got other
+    numbers by being written there, and whether the database is away, which may know more of it."""
 
     is_spooled: bool = False
     moves: int = 0
+    is_partial: bool = False

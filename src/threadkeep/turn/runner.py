@@ -13,7 +13,15 @@ from threadkeep.background import is_being_cancelled, supervised
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, Turn, TurnState
-from threadkeep.errors import ConversationNotFound, InvalidValue, LeaseLost, StoreError, TurnNotFound
+from threadkeep.errors import (
+    ConversationNotFound,
+    InvalidValue,
+    LeaseLost,
+    StoreError,
+    StoreUnavailable,
+    ThreadkeepError,
+    TurnNotFound,
+)
 from threadkeep.store.base import MAX_LIMIT
 from threadkeep.turn.active_turn import ActiveTurn, EngineDeps
 from threadkeep.turn.decision import pending_calls
@@ -135,6 +143,12 @@ class TurnRunner:
             await refuse(active, pending_calls(active.entries), STOPPED)
         await settle(active, state)
         await self.run_next(turn.scope, turn.conversation)
+
+    def no_such_turn(self, scope: Scope, conversation: str, why: str | None = None) -> ThreadkeepError:
+        """Return what to raise for a turn that is not open: in an outage nobody here can know that."""
+        if self.deps.store.spool_state(scope, conversation).is_partial:
+            return StoreUnavailable("The database is away, and this turn is not known here: try again when it is back.")
+        return TurnNotFound(why)
 
     async def stop_here(self, scope: Scope, conversation: str) -> None:
         """Take back what is queued in a conversation, stop what runs here, and wait until it has ended."""

@@ -26,7 +26,7 @@ BLIND = 2**40
 """Behind this number go the entries of a conversation of which nothing is known here, not even how long it is."""
 NOT_HERE = "The database is away, and this part of the conversation is not known here."
 Key = tuple[str, str, str]
-_MARKED = ("shift", "base", "answers", "is_new")
+_MARKED = ("shift", "base", "answers", "is_new", "carried")
 
 
 class KeptKey(IdempotencyKey):
@@ -47,7 +47,10 @@ class KeptKey(IdempotencyKey):
 class Copy:
     """What is known of a copy. `shift` is what numbers outside are larger by, `base` the newest entry (outside) that
     came from the database, `last` the newest here; `answers` is whether enough is known for turns to go on; `is_new` is
-    whether the conversation was begun in the outage, with the name and the digest of a `key` if it had one."""
+    whether the conversation was begun in the outage, with the name and the digest of a `key` if it had one.
+
+    `carried` are the turns of the database that are open and go on here: for each its number and, if it ran here when
+    the database went away, owner and fencing number. `is_writing` is whether one of them has written text since."""
 
     scope: Scope
     id: str
@@ -57,6 +60,8 @@ class Copy:
     answers: bool = True
     is_new: bool = False
     key: tuple[str, str] | None = None
+    carried: Sequence[tuple[int, str | None, int]] = ()
+    is_writing: bool = False
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
@@ -67,7 +72,11 @@ class Copy:
     @property
     def is_spooled(self) -> bool:
         """Whether it holds anything that is not in the database."""
-        return self.last > self.base or self.is_new
+        return self.last > self.base or self.is_new or self.is_writing
+
+    def runs(self, turn: int) -> bool:
+        """Whether a turn is run here, and not in the database."""
+        return turn > self.base or any(number == turn for number, *_ in self.carried)
 
     @property
     def mark(self) -> dict[str, Any]:

@@ -11,13 +11,14 @@ from contextlib import suppress
 
 from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.cursor import Cursor
-from threadkeep.conversation.entry import Entry
+from threadkeep.conversation.entry import Entry, Update
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
-from threadkeep.conversation.turn import TurnChange, TurnState
+from threadkeep.conversation.turn import TurnChange
 from threadkeep.errors import (
     AlreadyExists,
+    ConversationBusy,
     ConversationNotFound,
     ImportConflict,
     InvalidParent,
@@ -59,6 +60,7 @@ class Draining:
         self._target = copy.id
         self._is_gone = False
         self._last = 0
+        self._lost: set[int] = set()
         self.places: dict[int, int] = {}
         self.written: list[Entry] = []
 
@@ -86,6 +88,7 @@ class Draining:
         if self._copy.base == BLIND:
             self.places[0] = there.head or 0
         self._last = there.entries
+        self._lost = await self._lost_turns()
         arrived = await self._arrived()
         left = [entry for entry in entries if not self._is_there(entry, arrived)]
         for key, group in _groups(self._copy, left, keys):
@@ -115,26 +118,37 @@ class Draining:
             logger.warning("conversation %s is not in the database; what was spooled is in %s", copy.id, self._target)
         return created.conversation
 
-    async def _arrived(self) -> dict[str, Entry]:
-        """Return the messages that came into the database since the copy was made, by their ids."""
+    async def _lost_turns(self) -> set[int]:
+        """Return the turns (as the spool numbers them) that went on here and that others have taken up or ended
+        meanwhile: what was said in them here is a branch, and theirs decides how they end."""
+        if not self._copy.carried:
+            return set()
+        there = {turn.number: turn for turn in await self._database.turns(self._copy.scope, self._target)}
+        lost = set()
+        for number, owner, fence in self._copy.carried:
+            turn = there.get(number)
+            if turn is None or (turn.owner is not None and (turn.owner, turn.fence) != (owner, fence)):
+                lost.add(number - self._copy.shift)
+        return lost
+
+    async def _arrived(self) -> dict[str | int, Entry]:
+        """Return the entries that came into the database since the copy was made, by their numbers and messages."""
         if self._copy.base >= self._last:
             return {}
         later = await _log(self._database, self._copy.scope, self._target, self._copy.base)
         self._last = later[-1].seq
-        return {sent.id: entry for entry in later if (sent := _sent(entry)) is not None}
+        return {sent.id: entry for entry in later if (sent := _sent(entry))} | {entry.seq: entry for entry in later}
 
-    def _is_there(self, entry: Entry, arrived: dict[str, Entry]) -> bool:
-        """Whether an entry is in the database because the last write before the outage arrived after all. What an
-        earlier drain wrote has the time that it has here, and is found by its key."""
-        sent, body = _sent(entry), entry.body
-        if sent is not None and (same := arrived.get(sent.id)) and same.created_at != entry.created_at:
-            self.places[entry.seq] = same.seq
-            return True
-        began = isinstance(body, TurnChange) and body.state is TurnState.RUNNING and entry.seq - 1 == entry.turn
-        if began and entry.turn in self.places:
-            self.places[entry.seq] = self.places[entry.turn]
-            return True
-        return False
+    def _is_there(self, entry: Entry, arrived: dict[str | int, Entry]) -> bool:
+        """Whether an entry is in the database because the last write before the outage arrived after all: it holds the
+        same message, or is the same and stands behind the same. What an earlier drain wrote has the time that it has
+        here, and is found by its key."""
+        sent = _sent(entry)
+        same = arrived.get(sent.id if sent else self._place(entry.seq - 1) + 1)
+        if same is None or same.created_at == entry.created_at or (sent is None and same.body != entry.body):
+            return False
+        self.places[entry.seq] = same.seq
+        return True
 
     async def _adopt(self, key: IdempotencyKey, group: Sequence[Entry]) -> None:
         try:
@@ -142,6 +156,10 @@ class Draining:
         except KeyReused:
             own = _own_key(self._copy, group[0])
             adopted = await self._database.adopt(self._copy.scope, self._target, self._moved(own, group))
+        except ConversationBusy:
+            # Text arrived there that nobody heard of: whoever takes that turn up there sees to it.
+            self._lost |= {entry.turn for entry in group if entry.turn is not None}
+            adopted = await self._database.adopt(self._copy.scope, self._target, self._moved(key, group))
         except InvalidParent:
             # What it continues is not on a branch there: it goes on behind what is.
             head = (await self._database.get(self._copy.scope, self._target)).head
@@ -166,10 +184,13 @@ class Draining:
 
         entries = []
         for entry in group:
-            body = entry.body
+            body, turn_here = entry.body, entry.turn
+            if turn_here in self._lost:
+                # A remark keeps its place, so that a drain that is run again finds the same groups.
+                body, turn_here = (Update() if isinstance(body, TurnChange) else body), None
             if isinstance(body, TurnChange) and body.parent:
                 body = body.model_copy(update={"parent": there(body.parent)})
-            numbers = {"seq": own[entry.seq], "parent": there(entry.parent), "turn": turn(entry.turn)}
+            numbers = {"seq": own[entry.seq], "parent": there(entry.parent), "turn": turn(turn_here)}
             entries.append(entry.model_copy(update={**numbers, "conversation": self._target, "body": body}))
         return Adopt(entries=tuple(entries), key=key)
 

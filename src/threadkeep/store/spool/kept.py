@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,7 +14,7 @@ from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, Turn, TurnState
-from threadkeep.errors import KeyReused, SpoolFull, StoreError, ThreadkeepError
+from threadkeep.errors import KeyReused, LeaseLost, SpoolFull, StoreError, ThreadkeepError
 from threadkeep.store.base import MAX_LIMIT, Store
 from threadkeep.store.spool.copies import BLIND, Copy, Key
 from threadkeep.store.spool.draining import Draining, Spool
@@ -23,6 +24,9 @@ from threadkeep.store.values import Append, Appended, Begin, Begun, Created
 
 logger = logging.getLogger(__name__)
 
+DRAINED_AT_ONCE = 8
+KEPT_FOR = timedelta(seconds=10)
+"""How long a lease is extended in the database for a turn that goes on here, whenever its end is waited for."""
 _NUMBERS = ("head", "after", "at", "before")
 """Arguments with a name that are numbers of entries."""
 
@@ -71,7 +75,7 @@ class KeptConversations:
         """Return the copy that a turn runs in; none if it runs in the database."""
         copy = self.find(holder.scope, holder.conversation)
         number = holder.turn if isinstance(holder, Lease) else holder.number
-        return copy if copy is not None and number > copy.base else None
+        return copy if copy is not None and copy.runs(number) else None
 
     def made_by(self, scope: Scope, key: IdempotencyKey) -> Copy | None:
         """Return the conversation that was begun here with this key."""
@@ -107,6 +111,9 @@ class KeptConversations:
                 copy.answers = copy.answers and self._limits.answers
                 self._make_room(sum(len(entry.model_dump_json()) for entry in imported.entries))
                 await self._spool.import_entries(scope, replace(imported, new=_marked(imported.new, copy)))
+                message, text = self._memory.draft(scope, conversation)
+                if text and imported.lease is not None:
+                    await self._spool.write(imported.lease, message, 0, text)
             elif is_sent:
                 copy = Copy(scope=scope, id=conversation, shift=BLIND, base=BLIND, last=BLIND, answers=False)
                 await self._spool.create(scope, _marked(NewConversation(id=conversation), copy))
@@ -114,6 +121,15 @@ class KeptConversations:
                 raise outage
             self.copies[copy.place] = copy
             return copy
+
+    async def discard(self, scope: Scope, conversation: str) -> None:
+        """Forget a copy that holds nothing of its own: the database has answered after all, and has more."""
+        copy = self.find(scope, conversation)
+        if copy is not None and not copy.is_spooled:
+            async with copy.lock:
+                if self.copies.get(copy.place) is copy and not copy.is_spooled:
+                    await self._spool.delete(scope, conversation)
+                    del self.copies[copy.place]
 
     def _make_room(self, size: int) -> None:
         """Count what is to be kept; `SpoolFull` if that is too much."""
@@ -154,6 +170,7 @@ class KeptConversations:
             turns = await self._spool.turns(copy.scope, copy.id)
             if running := [turn for turn in turns if turn.state is TurnState.RUNNING]:
                 if not is_left:
+                    await self._keep_lease(copy)
                     return False
                 await self._finish_text(running[0])
             draining = Draining(self._database, self._spool, copy)
@@ -161,10 +178,19 @@ class KeptConversations:
             await self._spool.delete(copy.scope, copy.id)
             del self.copies[copy.place]
             self._memory.learn(copy.scope, copy.id, tuple(draining.written))
+            self._memory.let_go(copy.scope, copy.id)
             if draining.is_moved:
                 self.moves[copy.place] = self.moves.get(copy.place, 0) + 1
         self.drained(copy.scope, copy.id)
         return True
+
+    async def _keep_lease(self, copy: Copy) -> None:
+        """Let nobody take up a turn that goes on here."""
+        for turn, owner, fence in copy.carried:
+            if owner is not None:
+                lease = Lease(scope=copy.scope, conversation=copy.id, turn=turn, owner=owner, fence=fence)
+                with suppress(LeaseLost):
+                    await self._database.extend(lease, KEPT_FOR)
 
     async def _finish_text(self, turn: Turn) -> None:
         """Keep what was written of an answer as a message that was cut off."""
@@ -175,15 +201,23 @@ class KeptConversations:
             cut = Message(id=draft.message, role=Role.ASSISTANT, content=draft.text, status=MessageStatus.INTERRUPTED)
             await self._spool.append(turn.scope, turn.conversation, Append(bodies=(cut,), lease=lease))
 
-    async def drain_all(self) -> bool:
-        """Drain every copy, the oldest first; return whether the spool is empty."""
-        for copy in list(self.copies.values()):
+    async def _try(self, copy: Copy, turn: asyncio.Semaphore) -> StoreError | None:
+        """Drain a copy when it has a turn; return what says that the database is away."""
+        async with turn:
             try:
                 await self.drain(copy)
-            except OUTAGES:
-                raise
+            except OUTAGES as outage:
+                return outage
             except ThreadkeepError as error:
                 logger.warning("conversation %s stays in the spool, and is tried again: %s", copy.id, error)
+        return None
+
+    async def drain_all(self) -> bool:
+        """Drain every copy, some at a time because they share commits; return whether the spool is empty."""
+        turn = asyncio.Semaphore(DRAINED_AT_ONCE)
+        outcomes = await asyncio.gather(*(self._try(copy, turn) for copy in list(self.copies.values())))
+        for outage in filter(None, outcomes):
+            raise outage
         if self.copies:
             return False
         self.bytes = 0

@@ -5,13 +5,15 @@ It costs a few entries of a dictionary while all is well; in an outage a convers
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.entry import Entry, HeadChoice, Update
+from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import StateChange
-from threadkeep.conversation.turn import TurnChange
+from threadkeep.conversation.turn import Lease, TurnChange, TurnState
 from threadkeep.store.base import characters
 from threadkeep.store.spool.copies import Copy, Key
 from threadkeep.store.values import Appended, Begun, Created, Import, LogPage
@@ -24,13 +26,16 @@ ENTRY_OVERHEAD = 500
 
 
 class Known:
-    """What is known of one conversation."""
+    """What is known of one conversation. `lease` is of the turn that runs here, `draft` the id of the message that it
+    is writing and the pieces of it that are stored."""
 
-    __slots__ = ("conversation", "entries", "size")
+    __slots__ = ("conversation", "draft", "entries", "lease", "size")
 
     def __init__(self) -> None:
         self.conversation: Conversation | None = None
         self.entries: dict[int, Entry] = {}
+        self.lease: Lease | None = None
+        self.draft: tuple[str, list[str]] = ("", [])
         self.size = 0
 
     def add(self, entries: Sequence[Entry]) -> None:
@@ -40,10 +45,19 @@ class Known:
             if entry.seq not in self.entries:
                 self.entries[entry.seq] = entry
                 self.size += ENTRY_OVERHEAD + characters(entry)
+                self._note(entry)
         if len(self.entries) > 2 * MOST_ENTRIES:
             newest = sorted(self.entries)[-MOST_ENTRIES:]
             self.entries = {seq: self.entries[seq] for seq in newest}
             self.size = sum(ENTRY_OVERHEAD + characters(entry) for entry in self.entries.values())
+
+    def _note(self, entry: Entry) -> None:
+        """Take note of the end of a message or of a turn."""
+        body = entry.body
+        if isinstance(body, Message) and body.id == self.draft[0]:
+            self.draft = ("", [])
+        elif isinstance(body, TurnChange) and self.lease is not None and entry.turn == self.lease.turn:
+            self.lease = self.lease if body.state is TurnState.RUNNING else None
 
 
 class Memory:
@@ -66,6 +80,8 @@ class Memory:
                 entries = answer.entries
             case (Entry(), *_):
                 entries = answer
+            case Lease():
+                pass
             case _:
                 return
         known = self._known.setdefault((scope.tenant, scope.user, conversation), Known())
@@ -73,10 +89,32 @@ class Memory:
         self._size -= known.size
         if found is not None:
             known.conversation = found
+        lease = answer.lease if isinstance(answer, Begun) else answer
+        if isinstance(lease, Lease):
+            known.lease, known.draft = lease, ("", [])
         known.add(entries)
         self._size += known.size
         while self._size > MOST_CHARACTERS and len(self._known) > 1:
             self._size -= self._known.popitem(last=False)[1].size
+
+    def note_text(self, lease: Lease, message: str, text: str) -> None:
+        """Remember text of the message that a turn of ours is writing."""
+        known = self._known.get((lease.scope.tenant, lease.scope.user, lease.conversation))
+        if known is not None:
+            if known.draft[0] != message:
+                known.draft = (message, [])
+            known.draft[1].append(text)
+
+    def let_go(self, scope: Scope, conversation: str) -> None:
+        """Take note that no turn runs here, or none that is ours."""
+        known = self._known.get((scope.tenant, scope.user, conversation))
+        if known is not None:
+            known.lease = None
+
+    def draft(self, scope: Scope, conversation: str) -> tuple[str, str]:
+        """Return the id of the message that is being written here and its text; nothing if there is none."""
+        known = self._known.get((scope.tenant, scope.user, conversation))
+        return (known.draft[0], "".join(known.draft[1])) if known is not None and known.lease is not None else ("", "")
 
     def forget(self, scope: Scope, conversation: str) -> None:
         """Remember nothing of a conversation any more."""
@@ -98,7 +136,15 @@ class Memory:
         first = max(min(known.entries, default=last + 1), last - 2 * MOST_ENTRIES + 1)
         copy = Copy(scope=scope, id=conversation, shift=first - 1, base=last, last=last)
         copy.answers = _is_enough(known, last)
-        return copy, _import(known.conversation, copy, known.entries)
+        states, lease = _open_turns(known, copy), known.lease
+        copy.carried = [
+            (turn, lease.owner, lease.fence) if lease is not None and state is TurnState.RUNNING else (turn, None, 0)
+            for turn, state in states.items()
+        ]
+        imported = _import(known.conversation, copy, known.entries)
+        open_turns = {turn - copy.shift: state for turn, state in states.items()}
+        is_held = lease is not None and lease.turn in states
+        return copy, replace(imported, open_turns=open_turns, lease=copy.into(lease) if is_held else None)
 
 
 def _is_enough(known: Known, last: int) -> bool:
@@ -112,6 +158,22 @@ def _is_enough(known: Known, last: int) -> bool:
     while seq is not None and seq in known.entries:
         seq = known.entries[seq].parent
     return seq is None
+
+
+def _open_turns(known: Known, copy: Copy) -> dict[int, TurnState]:
+    """Return the open turns of the database that can go on in a copy: the one that runs here, and those that wait,
+    unless another instance runs one or something is not known that came after them."""
+    states: dict[int, TurnState] = {}
+    whole = copy.base + 1
+    while whole - 1 in known.entries:
+        whole -= 1
+    for _, entry in sorted(known.entries.items()):
+        if isinstance(entry.body, TurnChange) and entry.turn in known.entries:
+            states[entry.turn] = entry.body.state
+    running = {turn for turn, state in states.items() if state is TurnState.RUNNING}
+    ours = running & {known.lease.turn if known.lease is not None and copy.answers else 0}
+    waiting = {turn for turn, state in states.items() if state.is_open and turn >= whole} if running == ours else set()
+    return {turn: states[turn] for turn in sorted(ours | (waiting - running))}
 
 
 def _import(conversation: Conversation, copy: Copy, known: dict[int, Entry]) -> Import:

@@ -5,9 +5,10 @@ spool as far as it is known here, and goes on there with every promise of a stor
 drained (`draining`), and from then on its verbs go there again.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Self, TypeVar, cast
 
 from threadkeep.conversation.clock import Clock
@@ -16,7 +17,7 @@ from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import IdSource
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, Turn, TurnState
-from threadkeep.errors import ConversationBusy, ConversationNotFound, StoreError, StoreUnavailable
+from threadkeep.errors import ConversationBusy, ConversationNotFound, LeaseLost, StoreError, StoreUnavailable
 from threadkeep.store.base import Store
 from threadkeep.store.notify_channel import NotifyChannel
 from threadkeep.store.spool.copies import Copy
@@ -40,7 +41,9 @@ from threadkeep.store.values import (
     Statistics,
 )
 
+T = TypeVar("T")
 VerbT = TypeVar("VerbT", bound=Callable[..., Any])
+_WRITES = frozenset({"append", "begin", "choose_head", "start", "update", "withdraw"})
 
 
 def _reads(verb: VerbT) -> VerbT:
@@ -145,7 +148,7 @@ class SpoolingStore(Store):
     def spool_state(self, scope: Scope, conversation: str) -> SpoolState:
         copy = self.kept.find(scope, conversation)
         moves = self.kept.moves.get((scope.tenant, scope.user, conversation), 0)
-        return SpoolState(copy is not None and copy.is_spooled, moves)
+        return SpoolState(copy is not None and copy.is_spooled, moves, copy is not None and self._watch.is_down)
 
     # Where a conversation is
 
@@ -156,7 +159,7 @@ class SpoolingStore(Store):
                 try:
                     return await self._ask(verb, scope, conversation, args, kwargs)
                 except OUTAGES as error:
-                    copy = await self.kept.copied(scope, conversation, error)
+                    copy = await self._copied(scope, conversation, error)
             try:
                 return await self.kept.ask(copy, verb, args, kwargs)
             except ConversationNotFound:
@@ -170,7 +173,7 @@ class SpoolingStore(Store):
                 try:
                     return await self._ask(verb, scope, conversation, args, kwargs)
                 except OUTAGES as error:
-                    copy = await self.kept.copied(scope, conversation, error, is_sent=verb in ("begin", "append"))
+                    copy = await self._copied(scope, conversation, error, is_sent=verb in ("begin", "append"))
             elif not self._watch.is_down:
                 # What is there comes first; only a turn that runs, or another outage, leaves this one behind it here.
                 with suppress(ConversationBusy, *OUTAGES):
@@ -182,7 +185,14 @@ class SpoolingStore(Store):
     async def _ask(self, verb: str, scope: Scope, conversation: str, args: Any, kwargs: Any) -> Any:
         answer = await self._watch.ask(lambda: getattr(self.database, verb)(scope, conversation, *args, **kwargs))
         self._memory.learn(scope, conversation, answer)
+        if verb in _WRITES and self.kept.copies:
+            await self.kept.discard(scope, conversation)
         return answer
+
+    async def _copied(self, scope: Scope, conversation: str, outage: StoreError, *, is_sent: bool = False) -> Copy:
+        copy = await self.kept.copied(scope, conversation, outage, is_sent=is_sent)
+        self._watch.look()  # the database may have come back meanwhile
+        return copy
 
     async def _drain(self, copy: Copy, *, is_left: bool = False) -> bool:
         return await self._watch.ask(lambda: self.kept.drain(copy, is_left=is_left), is_slow=True)
@@ -200,7 +210,9 @@ class SpoolingStore(Store):
         try:
             created = await self._watch.ask(lambda: self.database.create(scope, asked, key=key, at=at))
         except OUTAGES:
-            return await self.kept.create(scope, named, key, at)
+            begun = await self.kept.create(scope, named, key, at)
+            self._watch.look()
+            return begun
         self._memory.learn(scope, created.conversation.id, created)
         return created
 
@@ -231,11 +243,27 @@ class SpoolingStore(Store):
         if append.lease is None:
             appended: Appended = await self._write("append", scope, conversation, (append,), {})
             return appended
-        if (copy := self.kept.holder(append.lease)) is not None:
-            written: Appended = await self.kept.write(copy, "append", (append,), {})
-            return written
-        done: Appended = await self._ask("append", scope, conversation, (append,), {})
-        return done
+        ask = partial(self._ask, "append", scope, conversation, (append,), {})
+        written: Appended = await self._go_on(
+            append.lease, ask, lambda copy: self.kept.write(copy, "append", (append,), {})
+        )
+        return written
+
+    async def _go_on(self, lease: Lease, ask: Callable[[], Awaitable[T]], keep: Callable[[Copy], Awaitable[T]]) -> T:
+        """Do something for a turn where it runs. One that runs here when the database goes away goes on in the spool,
+        if enough is known of its conversation."""
+        copy = self.kept.holder(lease)
+        if copy is None:
+            try:
+                return await ask()
+            except LeaseLost:
+                self._memory.let_go(lease.scope, lease.conversation)
+                raise
+            except OUTAGES as outage:
+                copy = await self._copied(lease.scope, lease.conversation, outage)
+                if not copy.runs(lease.turn):
+                    raise
+        return await keep(copy)
 
     async def begin(self, scope: Scope, conversation: str, begin: Begin) -> Begun:
         self._owners.add(begin.owner)
@@ -253,27 +281,39 @@ class SpoolingStore(Store):
     async def take(self, turn: Turn, owner: str, lease_for: timedelta) -> Lease:
         self._owners.add(owner)
         if (copy := self.kept.holder(turn)) is None:
-            return await self._watch.ask(lambda: self.database.take(turn, owner, lease_for))
+            taken = await self._watch.ask(lambda: self.database.take(turn, owner, lease_for))
+            self._memory.learn(turn.scope, turn.conversation, taken)
+            return taken
         async with copy.lock:
             lease: Lease = copy.out(await self.spool.take(copy.into(turn), owner, lease_for))
             return lease
 
     async def extend(self, lease: Lease, lease_for: timedelta) -> None:
-        if (copy := self.kept.holder(lease)) is not None:
-            await self.spool.extend(copy.into(lease), lease_for)
-        else:
-            await self._watch.ask(lambda: self.database.extend(lease, lease_for))
+        await self._go_on(
+            lease,
+            lambda: self._watch.ask(lambda: self.database.extend(lease, lease_for)),
+            lambda copy: self.spool.extend(copy.into(lease), lease_for),
+        )
 
     async def write(self, lease: Lease, message: str, offset: int, text: str) -> None:
-        if (copy := self.kept.holder(lease)) is not None:
-            await self.spool.write(copy.into(lease), message, offset, text)
-        else:
+        async def ask() -> None:
             await self._watch.ask(lambda: self.database.write(lease, message, offset, text))
+            self._memory.note_text(lease, message, text)
+            if self.kept.copies:
+                await self.kept.discard(lease.scope, lease.conversation)
+
+        async def keep(copy: Copy) -> None:
+            copy.is_writing = True
+            await self.spool.write(copy.into(lease), message, offset, text)
+
+        await self._go_on(lease, ask, keep)
 
     async def expired(self, lease_for: timedelta, *, limit: int = 100) -> tuple[Turn, ...]:
         turns: list[Turn] = []
         with suppress(*OUTAGES):
-            turns += await self._watch.ask(lambda: self.database.expired(lease_for, limit=limit))
+            found = await self._watch.ask(lambda: self.database.expired(lease_for, limit=limit))
+            # What is in the spool comes first: it may be how one of these turns goes on, or ended.
+            turns += [turn for turn in found if self.kept.find(turn.scope, turn.conversation) is None]
         if self.kept.copies:
             left = {(turn.conversation, turn.number) for turn in await self.spool.expired(lease_for, limit=limit)}
             for turn in await self.spool.expired(timedelta(0), limit=limit):

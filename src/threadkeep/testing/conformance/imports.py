@@ -5,10 +5,11 @@ from datetime import datetime, timedelta
 import pytest
 
 from threadkeep.conversation.conversation import Conversation, NewConversation
+from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Entry, HeadChoice, Status, Update
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.state import StateChange
-from threadkeep.conversation.turn import TurnChange, TurnState
+from threadkeep.conversation.turn import Lease, TurnChange, TurnState
 from threadkeep.errors import (
     ContentTooLarge,
     ConversationBusy,
@@ -16,12 +17,27 @@ from threadkeep.errors import (
     ImportConflict,
     InvalidImport,
     InvalidParent,
+    LeaseLost,
 )
 from threadkeep.store.base import ROOT, Store
 from threadkeep.store.values import Adopt, Append, Begin, Import
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.conformance.refusal import refused
-from threadkeep.testing.samples import ADA, BOB, MINUTE, NO_TIME, answered, asked, key, new, run, running, say, settle
+from threadkeep.testing.samples import (
+    ADA,
+    BOB,
+    MINUTE,
+    NO_TIME,
+    answered,
+    asked,
+    key,
+    new,
+    run,
+    running,
+    say,
+    settle,
+    texts_of,
+)
 from threadkeep.testing.stores import everything, whole_log
 
 
@@ -199,6 +215,26 @@ class TestImports:
         await store.import_entries(ADA, Import(new=about, created_at=now, entries=(*first, ended), version=1))
         assert await store.turns(ADA, "c") == ()
 
+    async def test_a_turn_goes_on_with_the_lease_that_it_had_elsewhere(self, store: Store, clock: FakeClock) -> None:
+        lease = Lease(scope=ADA, conversation="c", turn=1, owner="one", fence=7)
+        entries = (_entry(1, asked("1"), None, clock(), 1), _entry(2, _RUNS, 1, clock(), 1))
+        await store.import_entries(
+            ADA,
+            Import(
+                new=NewConversation(id="c"),
+                created_at=clock(),
+                entries=entries,
+                version=1,
+                open_turns={1: TurnState.RUNNING},
+                lease=lease,
+            ),
+        )
+        async with refused(store, LeaseLost):
+            await store.write(lease.model_copy(update={"fence": 6}), "m", 0, "late")
+        await store.write(lease, "m", 0, "2")
+        await settle(store, lease, answered("2").model_copy(update={"id": "m"}))
+        assert texts_of(await store.newest(ADA, "c")) == ["1", "2"]
+
 
 async def _adopt(
     store: Store, clock: FakeClock, name: str, *bodies: tuple[object, int | None, int | None], named: str = "k"
@@ -294,6 +330,18 @@ class TestAdoption:
         await settle(store, lease, answered("half and half").model_copy(update={"id": "m"}))
         await store.adopt(ADA, name, await _adopt(store, clock, name, (answered("whole"), 1, 1), (_ENDS, -1, 1)))
         assert (await store.tree(ADA, name)).siblings(3, 1) == (3, 5)
+
+    async def test_a_message_that_was_finished_elsewhere_is_not_being_written_any_more(
+        self, store: Store, clock: FakeClock
+    ) -> None:
+        lease = await running(store, name := await new(store))
+        await store.write(lease, "m", 0, "half")
+        whole = answered("half and half").model_copy(update={"id": "m"})
+        await store.adopt(ADA, name, await _adopt(store, clock, name, (whole, 1, 1), (_ENDS, -1, 1)))
+        assert (await store.log(ADA, name, Cursor(seq=4))).draft is None
+        assert await store.turns(ADA, name) == ()
+        async with refused(store, LeaseLost):
+            await store.write(lease, "m", 4, "too late")
 
     async def test_what_changes_a_conversation_changes_it_here(self, store: Store, clock: FakeClock) -> None:
         name = await new(store, ADA, "1")

@@ -27,7 +27,7 @@ async def approve(
     waiting = [turn for turn in await store.turns(scope, conversation) if turn.state is TurnState.WAITING]
     calls = [call.id for turn in waiting for call in await waiting_calls(store, turn)]
     if answer.tool_call_id not in calls:
-        return await _earlier(store, scope, conversation, answer)
+        return await _earlier(runner, scope, conversation, answer)
     turn, lease = waiting[0], None
     if len(calls) == 1:
         # Taken up first: who dies between the answer and the going on leaves a turn that is recovered.
@@ -53,14 +53,15 @@ async def waiting_calls(store: Store, turn: Turn) -> tuple[ToolCall, ...]:
     return decision.waiting_calls(await turn_entries(store, turn.scope, turn.conversation, turn.number))
 
 
-async def _earlier(store: Store, scope: Scope, conversation: str, answer: Approval) -> Entry:
+async def _earlier(runner: TurnRunner, scope: Scope, conversation: str, answer: Approval) -> Entry:
     """Return the entry that holds the same answer already: who answers twice is not refused the second time."""
+    store = runner.deps.store
     last = (await store.get(scope, conversation)).entries
     page = await store.log(scope, conversation, Cursor(seq=max(0, last - LATELY)), limit=LATELY)
     for entry in reversed(page.entries):
         if entry.body == answer:
             return entry
-    raise TurnNotFound("No such call waits for a person.")
+    raise runner.no_such_turn(scope, conversation, "No such call waits for a person.")
 
 
 async def _taken(runner: TurnRunner, turn: Turn) -> Lease:
