@@ -39,6 +39,7 @@ from threadkeep.retention.run import RetentionRunner
 from threadkeep.store.attachments import Attachments, FileLimits
 from threadkeep.store.audit import AuditLog, act_now
 from threadkeep.store.base import Store
+from threadkeep.store.file_tables import FileUsage
 from threadkeep.store.keyring import KeyRing
 from threadkeep.store.values import ConversationPage, HitPage, ListFilter, Order, Outage, Statistics
 from threadkeep.tools.mcp.servers import McpServers
@@ -80,7 +81,7 @@ class Conversations:
         self.mcp = mcp
         self.holds = Holds(self._store, self._deps.clock, self._deps.ids)
         self.retention = RetentionRunner(self._store, retention or Retention(), self._deps.clock, self._deps.ids)
-        self.erasure = Erasure(self._store, self._deps.clock, runner.stop_here)
+        self.erasure = Erasure(self._store, self._deps.attachments, self._deps.clock, runner.stop_here)
         self._jobs: list[asyncio.Task[None]] = []
         self._bridge: asyncio.Task[None] | None = None
 
@@ -201,6 +202,11 @@ class Conversations:
     async def statistics(self, tenant: str, *, user: str | None = None) -> Statistics:
         """Return how much a tenant, or one user of it, has stored."""
         return await self._store.statistics(tenant, user=user)
+
+    async def file_usage(self, tenant: str, *, user: str | None = None) -> FileUsage:
+        """Return how many files a tenant, or one user of it, has, and how many bytes they take."""
+        files = self._deps.attachments
+        return FileUsage(0, 0) if files is None else await files.usage(tenant, user)
 
     @property
     def keyring(self) -> KeyRing:

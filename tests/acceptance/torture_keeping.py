@@ -75,7 +75,7 @@ class Round:
         if self._kind == "retention":
             await RetentionRunner(store, Retention(), utc_now, new_id).run(self._tenant)
         else:
-            await Erasure(store, utc_now, _stop).erase(self._person)
+            await Erasure(store, None, utc_now, _stop).erase(self._person)
         os.write(out, b"survived\n")
 
     async def _fill(self, store: Store) -> None:
@@ -117,7 +117,7 @@ class Round:
         self._expect(told == {"old": 1, "idle": 1}, f"on record is {told}")
 
     async def _check_erasure(self, store: Store) -> None:
-        erasure = Erasure(store, utc_now, _stop)
+        erasure = Erasure(store, None, utc_now, _stop)
         acts = await store.audit.read(self._tenant, Wanted(actions=(BEGUN,)))
         if not acts:
             left = len((await store.list(self._person)).items)

@@ -29,8 +29,12 @@ async def test_a_person_erases_itself_while_a_turn_runs_and_is_let_in_no_more(ba
             path = (await server.client.post("/v1/conversations", json={"title": word}, headers=who)).headers[
                 "location"
             ]
+            file = await server.client.post(
+                "/v1/files", params={"name": f"{word}.txt"}, content=word.encode() * 100_000, headers=who
+            )
             for _ in range(3):
-                sent = {"content": f"tell me about the {word} and more"}
+                text = {"type": "text", "text": f"tell me about the {word} and more"}
+                sent = {"content": [text, {"type": "file", "file": file.json()["id"]}]}
                 begun = await server.client.post(
                     f"{path}/messages", json=sent, headers={**who, "Prefer": "respond-async"}
                 )
@@ -38,7 +42,7 @@ async def test_a_person_erases_itself_while_a_turn_runs_and_is_let_in_no_more(ba
         erased = await server.client.delete(f"/v1/users/{NAME}", headers=ada)
         assert erased.status_code == 200, erased.text
         receipt = erased.json()
-        assert (receipt["conversations"], receipt["keys"]) == (1, 1)
+        assert (receipt["conversations"], receipt["files"], receipt["keys"]) == (1, 1, 1)
         assert not {CANARY, NAME} & set(re.findall(r"\w+", erased.text))
         assert _words_in(tmp_path) == {KEPT}
         # A key is trusted for half a second after it was looked up.

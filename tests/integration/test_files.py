@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from tests.integration.serving import PATIENCE, Server, serving
+from threadkeep.conversation.api_key import KeyRole
 from threadkeep.store.file_tables import CHUNK, FileUsage
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8
@@ -202,3 +203,6 @@ async def test_a_file_or_upload_of_somebody_else_is_missing() -> None:
             assert own["id"] != file["id"]
         assert (await server.client.get(f"/v1/files/{file['id']}", headers=ada)).content == PNG
         assert (await server.client.get(f"/v1/files/{file['id']}")).status_code == 401
+        _, root = await server.key("acme", "root", KeyRole.ADMIN)
+        usage = (await server.client.get("/v1/admin/usage", headers=root)).json()["tenant"]
+        assert (usage["files"], usage["file_bytes"]) == (2, 2 * len(PNG))

@@ -11,6 +11,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.retention.erasure import Erasure
 from threadkeep.runtime import open_store
 from threadkeep.store.api_keys import create_key
+from threadkeep.store.attachments import Attachments
 from threadkeep.store.postgres import store as postgres_store
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import ADA, BOB, NO_TIME, new, running, say
@@ -71,7 +72,10 @@ async def test_the_name_of_an_erased_person_is_in_no_file_and_whoever_comes_back
     await running(store, "first", scope=PERSON)
     assert (await other.list(PERSON)).items
     assert _found(postgres_server, postgres_database) == {PERSON.user}
-    await Erasure(store, clock, _stop).erase(PERSON)
+    assert store.files is not None
+    files = Attachments(store.files, clock)
+    await files.save(PERSON, f"{PERSON.user}.txt", "", PERSON.user.encode() * 50_000)
+    assert (await Erasure(store, files, clock, _stop).erase(PERSON)).files == 1
     assert _found(postgres_server, postgres_database) == set()
     for one in (other, store):
         name = await new(one, PERSON, "hello again")

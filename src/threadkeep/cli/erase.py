@@ -25,10 +25,11 @@ async def _erase(arguments: argparse.Namespace, scope: Scope) -> int:
     settings = checked_settings(arguments.store)
     async with await open_unanswered(settings.store, settings.retention) as conversations:
         if not arguments.yes:
-            stored, keys = await conversations.erasure.preview(scope)
+            stored, files, keys = await conversations.erasure.preview(scope)
             print(
                 f"{scope.tenant}, {scope.user}: {stored.conversations} conversation(s) with {stored.entries} entries, "
-                f"those deleted and kept aside, and {keys} API key(s) would be erased for good. To do it, add --yes.",
+                f"those deleted and kept aside, {files} file(s) and {keys} API key(s) would be erased for good. "
+                "To do it, add --yes.",
                 file=sys.stderr,
             )
             return 1

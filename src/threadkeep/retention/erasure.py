@@ -1,4 +1,4 @@
-"""Erasing a person: the conversations, those kept aside too, and the keys of one user, for good and without a trace.
+"""Erasing a person: conversations, those kept aside too, files and keys of one user, for good and without a trace.
 
 Each step can be taken again, so an erasure that was cut off is begun anew: by whoever asks again, or by the next
 process that finds in the audit log that one began and none ended. The log keeps the act and a pseudonym of the person.
@@ -14,6 +14,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.value import Moment, Value
 from threadkeep.errors import ConversationNotFound, LegalHold
 from threadkeep.retention.holds import check_not_held, delete_unless_held
+from threadkeep.store.attachments import Attachments
 from threadkeep.store.audit import USER, Wanted, act_now, signature
 from threadkeep.store.base import Store
 from threadkeep.store.values import Statistics
@@ -34,6 +35,7 @@ class Receipt(Value):
     begun_at: Moment
     completed_at: Moment
     conversations: int
+    files: int
     keys: int
     left: str = LEFT
     signature: str = ""
@@ -45,18 +47,20 @@ class Receipt(Value):
 
 
 class Erasure:
-    """Erases people from one store. `stop` stops what runs in a conversation."""
+    """Erases people from one store, and their files. `stop` stops what runs in a conversation."""
 
-    def __init__(self, store: Store, clock: Clock, stop: Stop) -> None:
+    def __init__(self, store: Store, files: Attachments | None, clock: Clock, stop: Stop) -> None:
         self._store = store
+        self._files = files
         self._clock = clock
         self._stop = stop
 
-    async def preview(self, scope: Scope) -> tuple[Statistics, int]:
-        """Return what a user has stored, and how many keys; `LegalHold` if nothing of that may go."""
+    async def preview(self, scope: Scope) -> tuple[Statistics, int, int]:
+        """Return what a user has stored, how many files, and how many keys; `LegalHold` if nothing of that may go."""
         await check_not_held(self._store, scope)
         keys = [key for key in await self._store.keyring.all(scope.tenant) if key.scope == scope]
-        return await self._store.statistics(scope.tenant, user=scope.user), len(keys)
+        files = (await self._files.usage(scope.tenant, scope.user)).files if self._files else 0
+        return await self._store.statistics(scope.tenant, user=scope.user), files, len(keys)
 
     async def erase(self, scope: Scope, key: bytes | None = None) -> Receipt:
         """Erase a user and return the signed receipt; `LegalHold`, and nothing happens, if something of it is held."""
@@ -70,14 +74,18 @@ class Erasure:
                 with suppress(ConversationNotFound):
                     await self._stop(scope, conversation.id)
                     await delete_unless_held(self._store, scope, conversation.id)
+        files = await self._files.erase(scope) if self._files else 0
         removed = await self._store.purge(timedelta(0), owner=scope)
-        completed_at = await self._record(scope.tenant, COMPLETED, person, conversations=removed, keys=keys)
+        completed_at = await self._record(
+            scope.tenant, COMPLETED, person, conversations=removed, files=files, keys=keys
+        )
         receipt = Receipt(
             tenant=scope.tenant,
             person=self._store.audit.alias(scope.tenant, person),
             begun_at=begun_at,
             completed_at=completed_at,
             conversations=removed,
+            files=files,
             keys=keys,
         )
         return receipt.signed(key or await self._store.keyring.secret())
@@ -93,14 +101,17 @@ class Erasure:
         for tenant in await self._store.tenants():
             if cut_off := await self._cut_off(tenant):
                 keys = await self._store.keyring.all(tenant)
-                for user in {*await self._store.users(tenant), *(key.scope.user for key in keys)}:
+                users = {*await self._store.users(tenant), *(key.scope.user for key in keys)}
+                if self._files is not None:
+                    users |= {file.user async for file in self._files.files(tenant)}
+                for user in users:
                     if (person := self._store.audit.alias(tenant, f"{USER}{user}")) in cut_off:
                         cut_off.remove(person)
                         logger.info("an erasure in tenant %s was cut off and is done again", tenant)
                         with suppress(LegalHold):
                             await self.erase(Scope(tenant=tenant, user=user))
                 for person in cut_off:
-                    await self._record(tenant, COMPLETED, person, conversations=0, keys=0)
+                    await self._record(tenant, COMPLETED, person, conversations=0, files=0, keys=0)
 
     async def _cut_off(self, tenant: str) -> set[str]:
         """Return the pseudonyms of those whose erasure began and did not end."""

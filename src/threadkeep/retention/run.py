@@ -115,9 +115,12 @@ class RetentionRunner:
         tenant, user = (whose, None) if isinstance(whose, str) else (whose.tenant, whose.user)
         is_counted = reason == "user_conversations"
 
-        async def measure(conversation: str | None = None) -> int:
-            found = await self._store.statistics(tenant, user=user, conversation=conversation)
-            return found.conversations if is_counted else found.bytes
+        async def measure(name: str | None = None) -> int:
+            found = await self._store.statistics(tenant, user=user, conversation=name)
+            files = self._store.files
+            if is_counted or files is None:
+                return found.conversations if is_counted else found.bytes
+            return found.bytes + await files.used_bytes(tenant, user, name)
 
         if not cap or (total := await measure()) <= cap:
             return

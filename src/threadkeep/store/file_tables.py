@@ -133,6 +133,11 @@ class FileTables(Chunks):
         """Return what a user has, or what a tenant has, in which every blob counts once."""
 
     @abstractmethod
+    async def used_bytes(self, tenant: str, user: str | None = None, conversation: str | None = None) -> int:
+        """Return how many bytes the files have that conversations of a tenant, of a user or one conversation use; what
+        was deleted uses none. Each file counts once."""
+
+    @abstractmethod
     async def tenants(self) -> tuple[str, ...]:
         """Return the tenants that may have files."""
 

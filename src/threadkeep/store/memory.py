@@ -120,7 +120,7 @@ class MemoryStore(LedgerStore):
         self.audit = LedgerAudit(secret, lambda tenant: self._acts.setdefault(tenant, Rows()), self._run)
         self._files = Database(":memory:")
         make_tables(self._files)
-        self.files = SqliteFiles(self._run_on_files, self._used_files)
+        self.files = SqliteFiles(self._run_on_files, self)
         self._closed = False
 
     async def close(self) -> None:

@@ -2,7 +2,7 @@
 in a folder."""
 
 import json
-from collections.abc import Awaitable, Callable, Sequence, Set
+from collections.abc import Awaitable, Callable, Iterable, Sequence, Set
 from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
@@ -98,22 +98,22 @@ class OwnFile:
                 self._database = None
 
 
-def _nothing(tenant: str) -> Set[str]:
-    return frozenset()
+class Uses(Protocol):
+    """Knows the files that conversations use."""
+
+    def live(self, db: Database, tenant: str, conversation: str | None) -> Iterable[str]:
+        """Return the files that one conversation or all conversations of a tenant use; deleted ones use none."""
+
+    def kept_elsewhere(self, tenant: str) -> Set[str]:
+        """Return all files in use that the tables do not know of, those of deleted conversations included."""
 
 
 class SqliteFiles(FileTables):
-    """The tables in one database. `used` returns the files that conversations of a tenant use, where they are kept
-    elsewhere; `scrubber` overwrites what is left of removed rows."""
+    """The tables in one database. `scrubber` overwrites what is left of removed rows."""
 
-    def __init__(
-        self,
-        run: Run,
-        used: Callable[[str], Set[str]] = _nothing,
-        scrubber: Callable[[], Awaitable[None]] | None = None,
-    ) -> None:
+    def __init__(self, run: Run, uses: Uses, scrubber: Callable[[], Awaitable[None]] | None = None) -> None:
         self._run = run
-        self._used = used
+        self._uses = uses
         self._scrubber = scrubber
 
     # Uploads
@@ -173,7 +173,7 @@ class SqliteFiles(FileTables):
     async def unused(self, tenant: str, before: datetime, limit: int) -> list[str]:
         def look(db: Database) -> list[str]:
             sql = f"SELECT f.id FROM file f WHERE {_UNUSED} LIMIT ?"
-            used = json.dumps(list(self._used(tenant)))
+            used = json.dumps(list(self._uses.kept_elsewhere(tenant)))
             return [id for (id,) in db.rows(sql, (tenant, microseconds(before), used, limit))]
 
         return await self._run(look, writes=False)
@@ -183,7 +183,8 @@ class SqliteFiles(FileTables):
             chosen = "f.tenant = ?"
             values: list[Any] = [tenant]
             if before is not None:
-                chosen, values = _UNUSED, [tenant, microseconds(before), json.dumps(list(self._used(tenant)))]
+                used = json.dumps(list(self._uses.kept_elsewhere(tenant)))
+                chosen, values = _UNUSED, [tenant, microseconds(before), used]
             sql = f"SELECT f.id, f.blob FROM file f WHERE {chosen} AND f.id IN (SELECT value FROM json_each(?))"
             found = db.rows(sql, (*values, json.dumps(list(ids))))
             db.executemany("DELETE FROM file WHERE id = ?", [row[:1] for row in found])
@@ -207,6 +208,17 @@ class SqliteFiles(FileTables):
             kept = db.value(f"{named} WHERE f.tenant = ? AND f.user = ?", whose)
             coming = "SELECT coalesce(sum(size), 0) FROM file_blob WHERE tenant = ? AND user = ? AND sha256 IS NULL"
             return FileUsage(count, kept + db.value(coming, whose))
+
+        return await self._run(look, writes=False)
+
+    async def used_bytes(self, tenant: str, user: str | None = None, conversation: str | None = None) -> int:
+        def look(db: Database) -> int:
+            sql = (
+                "SELECT coalesce(sum(b.size), 0) FROM file f JOIN file_blob b ON b.id = f.blob WHERE f.tenant = ?1 "
+                "AND (?2 IS NULL OR f.user = ?2) AND f.id IN (SELECT value FROM json_each(?3))"
+            )
+            live = json.dumps(list(self._uses.live(db, tenant, conversation)))
+            return int(db.value(sql, (tenant, user, live)))
 
         return await self._run(look, writes=False)
 

@@ -14,10 +14,12 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.errors import ConversationNotFound, LegalHold, StoreUnavailable
 from threadkeep.retention.erasure import BEGUN, COMPLETED, Erasure
 from threadkeep.retention.holds import Holds
+from threadkeep.store.attachments import Attachments
 from threadkeep.store.audit import Wanted, signature
 from threadkeep.store.base import Store
+from threadkeep.store.values import Append
 from threadkeep.testing.clock import FakeClock
-from threadkeep.testing.samples import ADA, BOB, EVE, new, running
+from threadkeep.testing.samples import ADA, BOB, EVE, asked, new, running
 from threadkeep.testing.stores import everything
 
 
@@ -31,12 +33,25 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock
         for name in ("one", "two", "aside"):
             await new(opened, scope, "some words", "an answer", name=f"{prefix}-{name}")
         await opened.delete(scope, f"{prefix}-aside")
+        file = await _files(opened, clock).save(scope, "a.txt", "", b"the same words of all")
+        message = asked("Look.").model_copy(update={"parts": (file,)})
+        await opened.append(scope, f"{prefix}-one", Append(bodies=(message,)))
+        await _files(opened, clock).save(scope, "b.txt", "", prefix.encode())
     yield opened
     await opened.close()
 
 
 async def _stop(scope: Scope, conversation: str) -> None:
     """Nothing runs."""
+
+
+def _files(store: Store, clock: FakeClock) -> Attachments:
+    assert store.files is not None
+    return Attachments(store.files, clock)
+
+
+def _erasure(store: Store, clock: FakeClock) -> Erasure:
+    return Erasure(store, _files(store, clock), clock, _stop)
 
 
 async def _acts(store: Store) -> list[str]:
@@ -51,17 +66,21 @@ async def _is_erased(store: Store) -> None:
     assert {key.scope for key in await store.keyring.all()} == {BOB, EVE}
     with pytest.raises(ConversationNotFound):
         await store.restore(ADA, "acme-ada-aside")
+    assert store.files is not None
+    assert await store.files.usage("acme", "ada") == (0, 0)
     for scope in (BOB, EVE):
+        assert (await store.files.usage(scope.tenant, scope.user)).files == 2
         await store.restore(scope, f"{scope.tenant}-{scope.user}-aside")
         assert len((await store.search(scope, "words")).items) == 3
 
 
 async def test_an_erased_person_is_gone_and_the_neighbours_are_not(store: Store, clock: FakeClock) -> None:
     await store.write(await running(store, "acme-ada-one"), "m1", 0, "half an ans")
-    erasure = Erasure(store, clock, _stop)
-    assert (await erasure.preview(ADA))[0].conversations == 2
+    erasure = _erasure(store, clock)
+    stored, files, keys = await erasure.preview(ADA)
+    assert (stored.conversations, files, keys) == (2, 2, 1)
     receipt = await erasure.erase(ADA)
-    assert (receipt.conversations, receipt.keys) == (3, 1)
+    assert (receipt.conversations, receipt.files, receipt.keys) == (3, 2, 1)
     assert "ada" not in receipt.person
     said = receipt.model_dump(mode="json", exclude={"signature"})
     assert receipt.signature == signature(await store.keyring.secret(), said)
@@ -70,7 +89,7 @@ async def test_an_erased_person_is_gone_and_the_neighbours_are_not(store: Store,
 
 
 async def test_erasing_twice_and_two_at_once_does_no_harm(store: Store, clock: FakeClock) -> None:
-    erasure = Erasure(store, clock, _stop)
+    erasure = _erasure(store, clock)
     receipts = await asyncio.gather(erasure.erase(ADA), erasure.erase(ADA))
     assert sum(receipt.keys for receipt in receipts) == 1
     again = await erasure.erase(ADA)
@@ -84,19 +103,19 @@ async def test_nothing_of_a_person_goes_while_something_of_it_is_held(store: Sto
     for held in ({"user": "ada"}, {"conversation": "acme-ada-two"}, {}):
         hold = await holds.add("acme", reason="case 1", **held)
         with pytest.raises(LegalHold):
-            await Erasure(store, clock, _stop).erase(ADA)
+            await _erasure(store, clock).erase(ADA)
         await holds.remove("acme", hold.id)
     assert await everything(store, ADA) == before
     assert await _acts(store) == []
 
 
-@pytest.mark.parametrize("step", ["forget", "list", "delete", "delete twice", "purge", "record"])
+@pytest.mark.parametrize("step", ["forget", "list", "delete", "delete twice", "drop", "purge", "record"])
 async def test_an_erasure_that_was_cut_off_is_finished_by_the_next_process(
     store: Store, clock: FakeClock, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     verb, _, twice = step.partition(" ")
     left = 1 if twice else 0
-    where = {"forget": store.keyring, "record": store.audit}.get(verb, store)
+    where = {"forget": store.keyring, "record": store.audit, "drop": store.files}.get(verb, store)
     name = "append" if verb == "record" else verb
     real = getattr(where, name)
 
@@ -110,13 +129,13 @@ async def test_an_erasure_that_was_cut_off_is_finished_by_the_next_process(
     with monkeypatch.context() as patch:
         patch.setattr(where, name, cut_off)
         with pytest.raises(StoreUnavailable):
-            await Erasure(store, clock, _stop).erase(ADA)
-    await Erasure(store, clock, _stop).resume()
+            await _erasure(store, clock).erase(ADA)
+    await _erasure(store, clock).resume()
     assert (await _acts(store))[-1] == COMPLETED
     if step in ("purge", "record"):
         # Nobody is left whose pseudonym could be recognised: what is kept aside goes with the next purge.
         await store.purge(clock.now - clock.now, owner=ADA)
     await _is_erased(store)
     await new(store, ADA, "I am back", name="back")
-    await Erasure(store, clock, _stop).resume()
+    await _erasure(store, clock).resume()
     assert (await store.get(ADA, "back")).entries == 1

@@ -14,10 +14,12 @@ from threadkeep.errors import RetentionDeletesActive
 from threadkeep.retention.holds import Holds
 from threadkeep.retention.rules import Action, Retention
 from threadkeep.retention.run import CLAIMED_FOR, RetentionRunner
+from threadkeep.store.attachments import Attachments
 from threadkeep.store.audit import Wanted
 from threadkeep.store.base import Store
+from threadkeep.store.values import Append
 from threadkeep.testing.clock import FakeClock
-from threadkeep.testing.samples import ADA, BOB, EVE, new, run, say
+from threadkeep.testing.samples import ADA, BOB, EVE, asked, new, run, say
 from threadkeep.testing.stores import OpenAnother
 
 DAY = 86_400
@@ -124,6 +126,22 @@ async def test_too_many_bytes_go_oldest_first(store: Store, clock: FakeClock, ru
     kept = {*await _left(store), *await _left(store, BOB)}
     assert kept == ({"a2", "a3", "b1", "b2"} if cap == "user_bytes" else {"b1", "b2"})
     assert set(await _left(store, EVE)) == {"elsewhere"}
+
+
+async def test_files_count_as_long_as_a_conversation_uses_them(store: Store, clock: FakeClock, runner: Runner) -> None:
+    await _aged(store, clock, "a1", "a2")
+    assert store.files is not None
+    for name in ("a1", "a2"):
+        file = await Attachments(store.files, clock).save(ADA, name, "", name.encode() * 50)
+        message = asked("Look.").model_copy(update={"parts": (file,)})
+        await store.append(ADA, name, Append(bodies=(message,)))
+        clock.advance(3600)
+    await _aged(store, clock, "a3")
+    text = (await store.statistics("acme", user="ada")).bytes
+    for _ in range(2):
+        await runner(user_bytes=text + 150, abandoned_after="forever").run("acme")
+        assert set(await _left(store)) == {"a2", "a3"}
+        clock.advance(2 * DAY)
 
 
 async def test_a_preview_says_what_a_run_does_with_rules_of_time_and_caps_together(

@@ -1,5 +1,6 @@
 """For administrators, of their own tenant: whose conversations there are, what is in one, and how much is stored."""
 
+from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Depends
@@ -27,12 +28,15 @@ class OwnedList(Shown):
 
 
 class ShownUsage(Shown):
-    """How much somebody has stored; `bytes` counts text before compression."""
+    """How much somebody has stored; `bytes` counts text before compression, `file_bytes` what `files` take: of a tenant
+    the same content once."""
 
     user: str | None
     conversations: int
     entries: int
     bytes: int
+    files: int
+    file_bytes: int
 
 
 class UsageList(Shown):
@@ -87,4 +91,5 @@ def admin_routes(conversations: Conversations) -> APIRouter:
 
 async def _usage(conversations: Conversations, tenant: str, user: str | None) -> ShownUsage:
     counted = await conversations.statistics(tenant, user=user)
-    return ShownUsage(user=user, conversations=counted.conversations, entries=counted.entries, bytes=counted.bytes)
+    files, file_bytes = await conversations.file_usage(tenant, user=user)
+    return ShownUsage(user=user, **asdict(counted), files=files, file_bytes=file_bytes)

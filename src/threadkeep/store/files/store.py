@@ -55,7 +55,7 @@ class FilesStore(LedgerStore):
         self._showing: asyncio.Task[None] | None = None
         self._closed = False
         self._own_file = OwnFile(self._config(LOCAL.tenant).hidden / "files.db")
-        self.files = SqliteFiles(self._run_on_files, self._used_files, lambda: self._run(self._own_file.scrub))
+        self.files = SqliteFiles(self._run_on_files, self, lambda: self._run(self._own_file.scrub))
         self.keyring = files_keyring(self._config(LOCAL.tenant).hidden, self._run, self._record)
 
     @classmethod

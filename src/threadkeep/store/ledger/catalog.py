@@ -202,10 +202,11 @@ class Catalog:
         with self._lock:
             return set(self._cards)
 
-    def files(self) -> set[str]:
-        """Return the files that conversations use."""
+    def files(self, conversation: str | None = None) -> set[str]:
+        """Return the files that conversations use, or one of them."""
         with self._lock:
-            return set[str]().union(*(card.files for card in self._cards.values()))
+            cards = [card for name, card in self._cards.items() if conversation in (None, name)]
+            return set[str]().union(*(card.files for card in cards))
 
     def candidates(self, asked: Search) -> Candidates:
         """Return the newest entries of a user that match."""

@@ -27,6 +27,7 @@ from threadkeep.store.ledger.ledger import Ledger
 from threadkeep.store.paging import Candidate, Listing, ListQuery, Matches, Search, check_limit, hit_page, subject_of
 from threadkeep.store.record import Record
 from threadkeep.store.rules import Verb, key_use, replayed
+from threadkeep.store.sqlite_file import Database
 from threadkeep.store.values import Created, HitPage, Statistics
 from threadkeep.text.search import relate
 from threadkeep.text.words import searchable
@@ -117,8 +118,14 @@ class LedgerStore(EmbeddedStore):
     def _all_ledgers(self) -> Iterable[TenantLedgers]:
         """Return the ledgers of every tenant."""
 
-    def _used_files(self, tenant: str) -> set[str]:
-        """Return the files that conversations of a tenant use, in a thread that may wait."""
+    def live(self, db: Database, tenant: str, conversation: str | None) -> set[str]:
+        """Return the files that conversations of a tenant use, or one of them, in a thread that may wait."""
+        ledgers = self._ledgers_of(tenant)
+        ledgers.refresh()
+        return ledgers.catalog.files(conversation)
+
+    def kept_elsewhere(self, tenant: str) -> set[str]:
+        """Return all files that ledgers tell of, those of deleted conversations included."""
         ledgers = self._ledgers_of(tenant)
         ledgers.refresh()
         return ledgers.catalog.files() | ledgers.deleted_files()

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import StoreBusy
+from threadkeep.store.codec import encode_id
 from threadkeep.store.file_tables import FileTables, FileUsage, StoredFile, Upload
 from threadkeep.store.postgres.database import Database
 
@@ -79,6 +80,10 @@ class PostgresFiles(FileTables):
 
     async def usage(self, tenant: str, user: str | None = None) -> FileUsage:
         return FileUsage(*await self._pool.one("file_usage", *await self._whose(tenant, user)))
+
+    async def used_bytes(self, tenant: str, user: str | None = None, conversation: str | None = None) -> int:
+        id = None if conversation is None else encode_id(conversation)
+        return int((await self._pool.one("file_used_bytes", *await self._whose(tenant, user), id))["bytes"])
 
     async def tenants(self) -> tuple[str, ...]:
         return tuple(row["name"] for row in await self._pool.call("tenants"))

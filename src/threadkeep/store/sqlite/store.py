@@ -38,7 +38,7 @@ from threadkeep.store.sqlite.schema import apply
 from threadkeep.store.sqlite.scrub import scrub
 from threadkeep.store.sqlite.wal import check_end, check_pair, flush
 from threadkeep.store.sqlite.writer import Writer
-from threadkeep.store.sqlite.writing import LogWriter
+from threadkeep.store.sqlite.writing import LoggedUses, LogWriter
 from threadkeep.store.sqlite_file import Database, connect, translating_sqlite_errors
 from threadkeep.store.sqlite_files import SqliteFiles
 from threadkeep.store.values import Created, HitPage, Statistics
@@ -61,7 +61,7 @@ class SqliteStore(EmbeddedStore):
         self._searcher = Reader(connect(path))
         self.keyring = SqliteKeyRing(self.writer, self._reader.db)
         self.audit = SqliteAudit(self.writer, self._reader.db)
-        self.files = SqliteFiles(self._run_on_files, scrubber=self._scrub)
+        self.files = SqliteFiles(self._run_on_files, LoggedUses(), self._scrub)
         self._searching = asyncio.Lock()
         self._health = HealthCheck(path, self.writer)
         self.maintenance = Maintenance(self.writer, self._log)

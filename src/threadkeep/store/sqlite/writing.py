@@ -5,7 +5,7 @@ which everybody looks for it, and keeps all its rows until it is purged.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
@@ -28,6 +28,7 @@ from threadkeep.store.sqlite.audit import add_act
 from threadkeep.store.sqlite.checksums import CONVERSATION, ENTRY, SETTINGS, checksum, entry_checksum
 from threadkeep.store.sqlite.log import ConversationKey, SqliteLog
 from threadkeep.store.sqlite.reader import Reader
+from threadkeep.store.sqlite_file import Database
 from threadkeep.store.values import Created
 
 T = TypeVar("T")
@@ -401,6 +402,22 @@ class LogWriter:
         rows = self.db.rows(f"SELECT tenant, name FROM key {_HERE} LIMIT {STEP}", here)
         self.db.executemany("DELETE FROM key WHERE tenant = ? AND name = ?", rows)
         return len(rows) == STEP
+
+
+class LoggedUses:
+    """Which files conversations use, as was noted with their entries."""
+
+    def live(self, db: Database, tenant: str, conversation: str | None) -> Iterable[str]:
+        id = None if conversation is None else encode_id(conversation)
+        sql = (
+            "SELECT DISTINCT u.file FROM file_use u JOIN conversation c ON c.key = u.conversation "
+            "WHERE c.tenant = (SELECT key FROM tenant WHERE name = ?1) AND c.id IS NOT NULL "
+            "AND (?2 IS NULL OR c.id = ?2)"
+        )
+        return [file for (file,) in db.rows(sql, (tenant, id))]
+
+    def kept_elsewhere(self, tenant: str) -> Set[str]:
+        return frozenset()
 
 
 def _json(value: object) -> str:

@@ -211,7 +211,13 @@ class TestAttachments:
             else:
                 await _send(store, name, saved)
         clock.advance(2 * LONGER)
+        assert store.files is not None
+        for whose in ((), ("ada",), ("ada", "one")):
+            assert await store.files.used_bytes("acme", *whose) == len(PNG)
+        for nobody in (("bob",), ("ada", "three")):
+            assert await store.files.used_bytes("acme", *nobody) == 0
         await store.delete(ADA, "one")
+        assert await store.files.used_bytes("acme", "ada", "one") == 0
         await store.delete(ADA, "two")
         assert await files.remove_unused() == 0
         await store.restore(ADA, "two")

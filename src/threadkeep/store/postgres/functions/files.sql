@@ -162,6 +162,18 @@ BEGIN
     ) b;
 END $$;
 
+CREATE FUNCTION threadkeep.file_used_bytes(p_tenant integer, p_owner integer, p_id bytea, OUT bytes bigint)
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    PERFORM threadkeep.work_for(p_tenant);
+    SELECT coalesce(sum(b.size), 0) INTO bytes
+    FROM threadkeep.file f JOIN threadkeep.file_blob b ON b.tenant = f.tenant AND b.id = f.blob
+    WHERE f.tenant = p_tenant AND (p_owner IS NULL OR f.owner = p_owner) AND EXISTS (
+        SELECT FROM threadkeep.file_use u JOIN threadkeep.conversation c ON c.tenant = u.tenant AND c.key = u.conversation
+        WHERE u.tenant = p_tenant AND u.file = f.id AND c.id IS NOT NULL AND (p_id IS NULL OR c.id = p_id)
+    );
+END $$;
+
 CREATE FUNCTION threadkeep.file_put(p_tenant integer, p_blob text, p_number integer, p_data bytea)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
