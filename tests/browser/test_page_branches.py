@@ -128,3 +128,14 @@ async def test_the_tree_shows_every_branch_and_opens_one(person: Person, api: Ap
     await expect(person.answers.last).to_contain_text("two.")
     await person.page.get_by_role("button", name="Show the newest").click()
     await expect(person.answers.last).to_contain_text("other.")
+
+
+async def test_pressing_next_version_twice_fast_goes_two_versions_on(person: Person, api: Api) -> None:
+    id = await api.begin("Say one.")
+    for word in ("two", "three"):
+        await api.say(id, f"Say {word}.", parent=None)
+    await person.open(id)
+    before = person.page.get_by_role("button", name="Previous version")
+    await before.evaluate("(button) => { button.click(); setTimeout(() => button.click()); }")
+    await expect(person.said).to_have_text([re.compile(r"Say one\.")])
+    await expect(person.page.get_by_test_id("siblings")).to_have_text("1/3")

@@ -30,6 +30,13 @@ FIRST = "app.js"
 WHOLE = "whole.js"
 """The name of all modules together; there is no file of this name."""
 WORKER = "sw.js"
+FRAME = "image.html"
+FRAME_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; img-src https: http:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-same-origin",
+    "X-Frame-Options": "SAMEORIGIN",
+}
+"""For the one document that may show an image from elsewhere, inside the page, when somebody asks for it."""
 _TYPES = {".js": "text/javascript", ".webmanifest": "application/manifest+json", ".svg": "image/svg+xml"}
 _PACKED = ("text/", "application/manifest+json", "image/svg+xml", "application/json")
 _KEPT = (".js", ".css", ".svg", ".webmanifest", ".woff2")
@@ -92,7 +99,9 @@ class PageFiles:
             raise HTTPException(405, headers={"Allow": "GET, HEAD"})
         name = scope["path"].removeprefix(scope.get("root_path", "")).lstrip("/")
         file = self.whole() if name == WHOLE else self.file(name)
-        await file.answer(request)(scope, receive, send)
+        answer = file.answer(request)
+        answer.headers.update(FRAME_HEADERS if name == FRAME else {})
+        await answer(scope, receive, send)
 
     def file(self, name: str) -> Packed:
         """Return a file of the folder; anything else is not found."""

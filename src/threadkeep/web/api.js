@@ -49,17 +49,18 @@ export async function problemOf(response) {
 }
 
 /**
- * @typedef {{ body?: object, file?: File, key?: string, prefer?: string, signal?: AbortSignal }} Options
+ * @typedef {{ body?: object, file?: File, key?: string, prefer?: string, version?: number, signal?: AbortSignal }} Options
  * @param {string} method
  * @param {string} path
  * @param {Options} [options]
  */
-async function request(method, path, { body, file, key, prefer, signal: ending } = {}) {
+async function request(method, path, { body, file, key, prefer, version, signal: ending } = {}) {
   /** @type {Record<string, string>} */
   const headers = { Accept: "application/json" };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   if (key) headers["Idempotency-Key"] = key;
   if (prefer) headers.Prefer = prefer;
+  if (version !== undefined) headers["If-Match"] = `"${version}"`;
   const patience = AbortSignal.timeout(file ? PATIENCE_WITH_FILES : PATIENCE);
   try {
     return await fetch(ROOT + path, {
@@ -94,7 +95,8 @@ export async function call(method, path, options) {
 export const get = (path, options) => call("GET", path, options);
 /** @type {(path: string, body?: object, options?: Options) => Promise<any>} */
 export const post = (path, body, options) => call("POST", path, { body, ...options });
-export const patch = (path, body) => call("PATCH", path, { body });
+/** @type {(path: string, body: object, options?: Options) => Promise<any>} */
+export const patch = (path, body, options) => call("PATCH", path, { body, ...options });
 export const put = (path, body) => call("PUT", path, { body });
 export const del = (path) => call("DELETE", path);
 

@@ -13,6 +13,7 @@ import { Shell } from "./parts/shell.js";
 import { persist } from "./tabs.js";
 import { applyTheme } from "./theme.js";
 import * as ready from "./ready.js";
+import * as speech from "./speech.js";
 import * as trial from "./trial.js";
 import * as unread from "./unread.js";
 import * as views from "./views.js";
@@ -36,6 +37,7 @@ effect(() => {
   focus.start();
   trial.start();
   ready.start();
+  speech.start();
   persist();
 });
 texts.then(load);

@@ -42,6 +42,8 @@ export class OpenConversation {
     this.id = id;
     /** @type {string | undefined} where following goes on after what is shown */
     this.cursor = undefined;
+    /** @type {Signal<number | null>} the entry whose branch is being read */
+    this.sought = signal(null);
     /** @type {Map<number, string>} entry -> key of the message of ours that it holds */
     this.matched = new Map();
     this.phase = this.#field("phase");
@@ -145,13 +147,17 @@ export class OpenConversation {
   async look(at = null, isMarked = false) {
     /** @type {ConversationEvent[]} */
     const meanwhile = (this.#meanwhile = []);
+    this.sought.value = at;
     try {
       const page = await this.readPage(at ? { around: at } : {});
       if (this.#isOpen && this.#meanwhile === meanwhile) this.#change("page.shown", { page, at, isMarked, meanwhile });
     } catch (error) {
       complain(error);
     } finally {
-      if (this.#meanwhile === meanwhile) this.#meanwhile = null;
+      if (this.#meanwhile === meanwhile) {
+        this.#meanwhile = null;
+        this.sought.value = null;
+      }
     }
   }
 

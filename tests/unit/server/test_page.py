@@ -53,6 +53,17 @@ async def test_a_picture_is_not_packed_twice(client: httpx.AsyncClient, folder: 
     assert "content-encoding" not in answer.headers
 
 
+async def test_only_the_frame_for_images_may_load_from_elsewhere_and_it_runs_nothing(
+    client: httpx.AsyncClient, folder: Path
+) -> None:
+    (folder / "image.html").write_text("<body></body>")
+    policy = (await client.get("/static/image.html")).headers["content-security-policy"]
+    assert "img-src https: http:;" in policy
+    assert "default-src 'none'" in policy
+    assert "script" not in policy
+    assert "content-security-policy" not in (await client.get("/static/c.js")).headers
+
+
 async def test_a_file_that_the_browser_has_is_not_sent_again_until_it_changes(
     client: httpx.AsyncClient, folder: Path
 ) -> None:

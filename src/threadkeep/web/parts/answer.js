@@ -7,12 +7,14 @@ import { Markdown } from "../render/markdown.js";
 import { Reasoning, reasoningOf } from "../render/reasoning.js";
 import { RewrittenQuery } from "../render/query.js";
 import { ToolCard } from "../render/toolcard.js";
-import { Usage } from "../render/usage.js";
+import { Usage, usageOf } from "../render/usage.js";
 import { isRecord, textOf } from "../render/value.js";
 import { assistantNamed, assistants, nameOf } from "../session.js";
+import { canRead, readAloud, reading, wanted } from "../speech.js";
 import { Button, Copy, Siblings } from "./actions.js";
 import { Approval } from "./approval.js";
 import { IconButton } from "./icon.js";
+import { Rating } from "./rating.js";
 import { useSeconds } from "./status.js";
 import { t } from "../language.js";
 
@@ -179,10 +181,21 @@ function Footer({ conversation, messages, last }) {
     <${Copy} text=${text.filter(Boolean).join("\n\n")} />
     <${IconButton} name="again" label=${t("regenerateHint")} data-action="again"
       onClick=${() => conversation.regenerate(last)} />
+    <${Rating} conversation=${conversation} entry=${last.seq} />
+    ${canRead && wanted.value.reads && html`<${Aloud} entry=${last.seq} />`}
     <span class="by">${by(conversation, last)}</span>
     <${RewrittenQuery} trace=${trace} />
-    <${Usage} message=${last} />
+    <${Usage} message=${last} usage=${usageOf(messages)} />
   </footer>`;
+}
+
+function Aloud({ entry }) {
+  const isRead = reading.value === entry;
+  const press = ({ currentTarget }) => {
+    const texts = [...currentTarget.closest("article").querySelectorAll("[data-testid=answer-text]")];
+    readAloud(entry, texts.map((text) => text.innerText).join("\n"));
+  };
+  return html`<${IconButton} name=${isRead ? "stop" : "speaker"} label=${isRead ? t("stopReading") : t("readAloud")} onClick=${press} />`;
 }
 
 // Who answered, and with which model.

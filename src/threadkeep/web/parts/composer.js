@@ -2,7 +2,8 @@
 
 import { draftOf, keepDraft } from "../drafts.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../preact.js";
-import { Icon } from "./icon.js";
+import { canDictate, dictate, isListening, wanted } from "../speech.js";
+import { Icon, IconButton } from "./icon.js";
 import { t } from "../language.js";
 
 const LONG = 20_000; // characters of a paragraph
@@ -56,6 +57,7 @@ export function Composer({ name, onSend, onStop = null, placeholder, hint }) {
       <label class="visually-hidden" for="composer">${t("message")}</label>
       <textarea id="composer" ref=${field} rows="1" dir="auto" placeholder=${placeholder} onInput=${onInput} onPaste=${pasteLong}
         onKeyDown=${(event) => isSending(event) && send(event)} enterkeyhint="enter" data-testid="composer" />
+      ${canDictate && wanted.value.dictates && html`<${Dictation} field=${field} />`}
       ${onStop && html`<${Round} name="stop" type="button" label=${t("stopAnswer")} by="Esc" onClick=${onStop} />`}
       ${(!onStop || !isEmpty) && html`<${Round} name="send" type="submit" label=${t("send")} by="Enter" disabled=${isEmpty} />`}
     </form>
@@ -71,6 +73,17 @@ function pasteLong(event) {
   event.preventDefault();
   field.setRangeText(text, field.selectionStart, field.selectionEnd, "end");
   field.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+// Writes what is said behind what is written.
+function Dictation({ field }) {
+  const hear = (text) => {
+    const { value } = field.current;
+    field.current.value = value && !/\s$/.test(value) ? `${value} ${text}` : value + text;
+    field.current.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  const label = isListening.value ? t("stopDictating") : t("dictate");
+  return html`<${IconButton} name="microphone" label=${label} aria-pressed=${isListening.value} onClick=${() => dictate(hear)} />`;
 }
 
 function Round({ name, label, by, ...rest }) {

@@ -2,7 +2,9 @@
 // which instructions. Nothing changes before it is saved.
 
 import { html, useState } from "../preact.js";
+import { usageOf } from "../render/usage.js";
 import { assistantNamed, assistants, isScripted, modelOf, models, nameOf } from "../session.js";
+import { canDictate, canRead, want, wanted } from "../speech.js";
 import { assistant, dialog, wishes } from "../views.js";
 import { Button } from "./actions.js";
 import { Dialog } from "./dialog.js";
@@ -25,6 +27,7 @@ export function Settings({ conversation }) {
   const [now, setNow] = useState({
     ...before,
     system: about ? (about.system ?? "") : (wishes.value.system ?? ""),
+    speech: wanted.value,
     options: (about ? about.metadata?.model_options : wishes.value.options) ?? {},
   });
   const set = (name) => (event) => setNow({ ...now, [name]: event.currentTarget.value });
@@ -32,6 +35,7 @@ export function Settings({ conversation }) {
   const save = (event) => {
     event.preventDefault();
     close();
+    want(now.speech);
     if (about) conversation.change(changes(about, before, now));
     else {
       assistant.value = now.assistant;
@@ -55,7 +59,9 @@ export function Settings({ conversation }) {
         ${about && html`<small class="muted">${t("instructionsHelp")}</small>`}
       </div>
       ${!isScripted(answers) && html`<${Options} options=${now.options} onChange=${(options) => setNow({ ...now, options })} />`}
+      <${Speech} wants=${now.speech} onChange=${(speech) => setNow({ ...now, speech })} />
       <${Language} />
+      ${about && html`<${Spent} conversation=${conversation} />`}
       <div class="edit-buttons"><${Button} label=${t("cancel")} onClick=${close} /><${Button} type="submit" label=${t("save")} class="button primary" /></div>
     </form>
   <//>`;
@@ -151,4 +157,27 @@ function Options({ options, onChange }) {
       <small class="muted">${t("whereItHas")}</small>
     </div>
   </fieldset>`;
+}
+
+// What the browser does with voices. It is a matter of this browser, not of the conversation.
+function Speech({ wants, onChange }) {
+  if (!canDictate && !canRead) return null;
+  const box = (name, label, hint) =>
+    html`<label class="radio">
+    <input type="checkbox" checked=${wants[name]} onChange=${(event) => onChange({ ...wants, [name]: event.currentTarget.checked })} />
+    <span>${label}</span> <span class="muted">${hint}</span>
+  </label>`;
+  return html`<fieldset>
+    <legend>${t("speechHere")}</legend>
+    ${canDictate && box("dictates", t("dictateMessages"), t("dictateHint"))}
+    ${canRead && box("reads", t("readAnswers"), t("readAnswersHint"))}
+  </fieldset>`;
+}
+
+// How many tokens the answers that are loaded took.
+function Spent({ conversation }) {
+  const usage = usageOf(conversation.messages.value);
+  if (!usage) return null;
+  const isWhole = conversation.before.value === null && conversation.after.value === null;
+  return html`<p class="muted" data-testid="spent">${t(isWhole ? "tokensBranch" : "tokensLoaded", { read: usage.input_tokens, written: usage.output_tokens })}</p>`;
 }

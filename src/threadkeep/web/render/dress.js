@@ -4,6 +4,7 @@
 import { copyButton } from "./copy.js";
 import { dressNotes } from "./footnotes.js";
 import { AWAY, safeUrl } from "./links.js";
+import { dressImage } from "./remote.js";
 import { rowsOf, tableTools } from "./tabular.js";
 import { t } from "../language.js";
 
@@ -16,6 +17,7 @@ export function dress(nodes) {
   // What stands in such parts does not decide for the list or the table around them.
   for (const box of nodes.querySelectorAll("ul, ol, table")) if (isRightToLeft(box.textContent)) box.dir = "rtl";
   nodes.querySelectorAll("a").forEach(dressLink);
+  nodes.querySelectorAll("a[data-image]").forEach(dressImage);
   nodes.querySelectorAll("table").forEach(dressTable);
   nodes.querySelectorAll("pre").forEach(dressCode);
   dressNotes(nodes);

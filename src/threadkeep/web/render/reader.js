@@ -40,7 +40,7 @@ const renderer = {
     return anchor(href, title, shown);
   },
   image({ href, title, text }) {
-    return anchor(href, title, escapeText(text || href));
+    return anchor(href, title, escapeText(text || href), " data-image");
   },
   checkbox({ checked }) {
     return checked ? "☑ " : "☐ ";
@@ -60,10 +60,10 @@ const tokenizer = {
   },
 };
 
-function anchor(href, title, shown) {
+function anchor(href, title, shown, mark = "") {
   const url = safeUrl(href.replaceAll("&amp;", "&"));
   if (!url) return shown;
-  return `<a href="${escape(url)}"${title ? ` title="${escape(title)}"` : ""}>${shown}</a>`;
+  return `<a href="${escape(url)}"${title ? ` title="${escape(title)}"` : ""}${mark}>${shown}</a>`;
 }
 
 /** Give a heading its level under the page's own title, never more than one below the heading before it. */

@@ -19,8 +19,8 @@ const PROSE = {
     ..."p br hr h2 h3 h4 h5 h6 blockquote ul ol li pre code table thead tbody tr th td a".split(" "),
     ..."strong em b i s u del ins mark small sub sup kbd".split(" "),
   ],
-  ALLOWED_ATTR: ["href", "title", "start", "align", "data-lang", "data-math", "data-mark", "data-note"],
-  ADD_URI_SAFE_ATTR: ["start", "align", "data-lang", "data-math", "data-mark", "data-note"],
+  ALLOWED_ATTR: ["href", "title", "start", "align", "data-lang", "data-math", "data-mark", "data-note", "data-image"],
+  ADD_URI_SAFE_ATTR: ["start", "align", "data-lang", "data-math", "data-mark", "data-note", "data-image"],
   ALLOWED_URI_REGEXP: /^(?:https?:|mailto:)/i,
 };
 

@@ -6,9 +6,17 @@ import { number, t } from "../language.js";
 
 const counted = (value) => (Number.isFinite(value) && value > 0 ? value : 0);
 
-/** One line on demand: tokens in and out, and the context as its trace tells of it. */
-export function Usage({ message }) {
-  const usage = isRecord(message?.usage) ? message.usage : null;
+const FIELDS = ["input_tokens", "output_tokens", "cached_tokens"];
+
+/** Return what all model calls of some messages took together; null where nothing is known of any. */
+export function usageOf(messages) {
+  const known = messages.map((message) => message.usage).filter(isRecord);
+  if (!known.length) return null;
+  return Object.fromEntries(FIELDS.map((name) => [name, known.reduce((sum, usage) => sum + counted(usage[name]), 0)]));
+}
+
+/** One line on demand: tokens in and out of the whole turn, and the context of its last message as the trace tells of it. */
+export function Usage({ message, usage = usageOf([message]) }) {
   const trace = listOf(message?.tool_trace).filter(isRecord);
   const context = trace.find((item) => item.kind === "context");
   if (!usage && !context) return null;

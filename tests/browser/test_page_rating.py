@@ -1,0 +1,70 @@
+"""What somebody thinks of an answer, and what it took."""
+
+from playwright.async_api import Route, expect
+
+from tests.browser.axe import find_nothing
+from tests.browser.person import Api, Person
+from tests.browser.waiting import patiently
+
+
+async def test_an_answer_gets_a_thumb_and_a_comment_that_are_stored(person: Person, api: Api) -> None:
+    id = await api.begin("Say one.", metadata={"mine": 1})
+    await person.open(id)
+    answer = person.answers.last
+    good = answer.get_by_role("button", name="Good answer")
+    bad = answer.get_by_role("button", name="Bad answer")
+    await good.click()
+    await expect(good).to_have_attribute("aria-pressed", "true")
+    await bad.click()
+    await expect(bad).to_have_attribute("aria-pressed", "true")
+    await expect(good).to_have_attribute("aria-pressed", "false")
+    await find_nothing(person.page, "a comment")
+    await answer.get_by_role("textbox", name="What was bad about it").fill("Too short.")
+    await answer.get_by_role("button", name="Save").click()
+    await expect(answer.get_by_role("button", name="Your comment")).to_be_visible()
+    stored = await api.read(id)
+    entry = str(stored["messages"][-1]["seq"])
+    assert stored["metadata"] == {"mine": 1, "feedback": {entry: {"rating": "down", "comment": "Too short."}}}
+
+    await person.page.reload()
+    await expect(bad).to_have_attribute("aria-pressed", "true")
+    await bad.click()
+    await expect(bad).to_have_attribute("aria-pressed", "false")
+
+    async def is_forgotten() -> bool:
+        return bool((await api.read(id))["metadata"] == {"mine": 1, "feedback": {}})
+
+    await patiently(is_forgotten)
+
+
+async def test_two_devices_rate_without_losing_what_the_other_said(person: Person, api: Api) -> None:
+    id = await api.begin("Say one.")
+    await person.open(id)
+    others = {"metadata": {"feedback": {"1": {"rating": "up"}}}}
+
+    async def be_slower(route: Route) -> None:
+        if route.request.method == "PATCH" and not (await api.read(id))["metadata"]:
+            (await api.client.patch(f"/v1/conversations/{id}", json=others)).raise_for_status()
+        await route.continue_()
+
+    await person.page.route(f"**/v1/conversations/{id}", be_slower)
+    good = person.answers.last.get_by_role("button", name="Good answer")
+    await good.click()
+    await expect(good).to_have_attribute("aria-pressed", "true")
+    stored = await api.read(id)
+    entry = str(stored["messages"][-1]["seq"])
+    assert stored["metadata"]["feedback"] == {"1": {"rating": "up"}, entry: {"rating": "up"}}
+
+
+async def test_the_tokens_of_a_turn_and_of_a_conversation_are_shown(person: Person, api: Api) -> None:
+    id = await api.begin("Draw a card.", "Say one.")
+    await person.open(id)
+    messages = (await api.read(id))["messages"]
+    used = [message["usage"] for message in messages if message["usage"]]
+    assert len(used) == 3
+    first = sum(one["input_tokens"] + one["output_tokens"] for one in used[:2])
+    await expect(person.answers.first.locator(".tk-usage summary")).to_contain_text(f"{first:,} tokens")
+    await person.more("Settings")
+    read, written = (sum(one[name] for one in used) for name in ("input_tokens", "output_tokens"))
+    spent = person.page.get_by_test_id("spent")
+    await expect(spent).to_have_text(f"Tokens of this branch: {read:,} read, {written:,} written.")
