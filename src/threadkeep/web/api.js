@@ -49,14 +49,14 @@ export async function problemOf(response) {
 }
 
 /**
- * @typedef {{ body?: object, file?: File, key?: string, prefer?: string, version?: number, signal?: AbortSignal }} Options
+ * @typedef {{ body?: object, file?: Blob, headers?: Record<string, string>, key?: string, prefer?: string, version?: number, signal?: AbortSignal }} Options
  * @param {string} method
  * @param {string} path
  * @param {Options} [options]
  */
-async function request(method, path, { body, file, key, prefer, version, signal: ending } = {}) {
+async function request(method, path, { body, file, headers: more, key, prefer, version, signal: ending } = {}) {
   /** @type {Record<string, string>} */
-  const headers = { Accept: "application/json" };
+  const headers = { Accept: "application/json", ...more };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   if (key) headers["Idempotency-Key"] = key;
   if (prefer) headers.Prefer = prefer;
@@ -80,9 +80,19 @@ async function request(method, path, { body, file, key, prefer, version, signal:
  * @param {string} path
  * @param {Options} [options]
  */
-export async function call(method, path, options) {
+export async function answer(method, path, options) {
   const response = await request(method, path, options);
   if (!response.ok) throw await problemOf(response);
+  return response;
+}
+
+/**
+ * @param {string} method
+ * @param {string} path
+ * @param {Options} [options]
+ */
+export async function call(method, path, options) {
+  const response = await answer(method, path, options);
   if (response.status === 204) return null;
   try {
     return await response.json();
@@ -102,9 +112,7 @@ export const del = (path) => call("DELETE", path);
 
 /** @param {string} path */
 export async function getText(path) {
-  const response = await request("GET", path);
-  if (!response.ok) throw await problemOf(response);
-  return response.text();
+  return (await answer("GET", path)).text();
 }
 
 /**

@@ -13,6 +13,7 @@ import { Shell } from "./parts/shell.js";
 import { persist } from "./tabs.js";
 import { applyTheme } from "./theme.js";
 import * as ready from "./ready.js";
+import { sweep } from "./files.js";
 import * as speech from "./speech.js";
 import * as trial from "./trial.js";
 import * as unread from "./unread.js";
@@ -38,6 +39,7 @@ effect(() => {
   trial.start();
   ready.start();
   speech.start();
+  sweep();
   persist();
 });
 texts.then(load);

@@ -12,13 +12,14 @@ export function messageOf({ message, seq, parent, turn, created_at }) {
 }
 
 // What an event of a tool's result holds, as a message.
-export function resultOf({ tool_call_id, content, duration_ms, error, seq, parent, turn, created_at }) {
+export function resultOf({ tool_call_id, content, parts, duration_ms, error, seq, parent, turn, created_at }) {
   const tool_result = { tool_call_id, duration_ms, error };
   const place = { seq, parent, turn, created_at, siblings: [seq], isNew: true };
   return {
     id: `result-${seq}`,
     role: "tool",
     content,
+    parts,
     tool_result,
     blocks: [],
     tool_calls: [],

@@ -4,6 +4,7 @@
 import { Unreachable, conversationPath, get, needsKey, newKey, patch, post, put } from "./api.js";
 import { ROOT, parentOf, upTo } from "./branch.js";
 import { copier } from "./copies.js";
+import { attachedFrom } from "./files.js";
 import { Following } from "./following.js";
 import { announce, complain } from "./notices.js";
 import * as outbox from "./outbox.js";
@@ -42,8 +43,8 @@ export class OpenConversation {
     this.id = id;
     /** @type {string | undefined} where following goes on after what is shown */
     this.cursor = undefined;
-    /** @type {Signal<number | null>} the entry whose branch is being read */
-    this.sought = signal(null);
+    /** @type {number | null} the entry whose branch is being read */
+    this.sought = null;
     /** @type {Map<number, string>} entry -> key of the message of ours that it holds */
     this.matched = new Map();
     this.phase = this.#field("phase");
@@ -147,7 +148,7 @@ export class OpenConversation {
   async look(at = null, isMarked = false) {
     /** @type {ConversationEvent[]} */
     const meanwhile = (this.#meanwhile = []);
-    this.sought.value = at;
+    this.sought = at;
     try {
       const page = await this.readPage(at ? { around: at } : {});
       if (this.#isOpen && this.#meanwhile === meanwhile) this.#change("page.shown", { page, at, isMarked, meanwhile });
@@ -156,7 +157,7 @@ export class OpenConversation {
     } finally {
       if (this.#meanwhile === meanwhile) {
         this.#meanwhile = null;
-        this.sought.value = null;
+        this.sought = null;
       }
     }
   }
@@ -285,17 +286,21 @@ export class OpenConversation {
     return isQuiet && this.branch.value !== ROOT ? { expected_head: this.branch.value } : {};
   }
 
-  send(content) {
+  /**
+   * @param {string} content
+   * @param {Attached[]} [attached]
+   */
+  send(content, attached) {
     const place = this.place();
     if (this.after.value !== null && this.isCurrent.value) this.look();
     this.#change("message.sent", { parent: place.parent, content });
-    outbox.add({ conversation: this.id, content, ...place });
+    outbox.add({ conversation: this.id, content, attached, ...place });
   }
 
   // Sends another text in place of a message: a branch beside it.
-  edit(message, content) {
+  edit(message, content, attached) {
     this.#change("message.sent", { parent: parentOf(message), content, isCut: true });
-    outbox.add({ conversation: this.id, content, parent: message.parent });
+    outbox.add({ conversation: this.id, content, attached, parent: message.parent });
   }
 
   async regenerate(message) {
@@ -338,7 +343,8 @@ export class OpenConversation {
     const back = new Set();
     for (const item of all.slice(at - 1).reverse()) if (await this.withdraw(item.turn)) back.add(item);
     for (const item of [all[at], all[at - 1], ...all.slice(at + 1)]) {
-      if (back.has(item)) outbox.add({ conversation: this.id, content: item.content });
+      const attached = attachedFrom(item.parts);
+      if (back.has(item)) outbox.add({ conversation: this.id, content: item.content, attached });
     }
   }
 

@@ -2,6 +2,7 @@
 // has it; its key makes the server take it once, however often it is sent. One tab at a time sends, in order.
 
 import { Unreachable, conversationPath, newKey, post } from "./api.js";
+import { forget, uploaded } from "./files.js";
 import { computed, signal } from "./preact.js";
 import { drop, keep, kept, namesOf, onChange } from "./shelf.js";
 import { alone } from "./tabs.js";
@@ -24,6 +25,9 @@ export const waiting = computed(() => items.value.filter((item) => item.state ==
 /** @param {string | null} conversation */
 export const isLocal = (conversation) => conversation?.startsWith(LOCAL) ?? false;
 export const newLocal = () => LOCAL + newKey();
+// What a message is called in a list: its words, or the names of its files.
+/** @param {{ content: string, attached?: Attached[] }} item */
+export const wordsOf = ({ content, attached }) => content || (attached ?? []).map(({ name }) => name).join(", ");
 export const itemsOf = (conversation) => items.value.filter((item) => item.conversation === conversation);
 
 // What became of a conversation that began here, if the server has made it.
@@ -69,17 +73,34 @@ export function start() {
 }
 
 // Takes a message in. `conversation` may be a local name, for one that is still to be created with `settings`.
-/** @param {Place & { conversation: string, content: string, settings?: OutboxItem["settings"] }} message */
-export function add({ conversation, content, settings, parent, expected_head }) {
+/** @param {Place & Pick<OutboxItem, "conversation" | "content" | "attached" | "settings">} message */
+export function add({ conversation, content, attached, settings, parent, expected_head }) {
   last = Math.max(Date.now(), last + 1);
   /** @type {OutboxItem} */
-  const item = { key: newKey(), at: last, state: "waiting", conversation, content, settings, parent, expected_head };
+  const item = {
+    key: newKey(),
+    at: last,
+    state: "waiting",
+    conversation,
+    content,
+    ...(attached?.length ? { attached } : {}),
+    settings,
+    parent,
+    expected_head,
+  };
   write(item);
   flush();
   return item;
 }
 
-export const discard = remove;
+// Takes a message out again, whose files somebody else has now.
+export const takeBack = remove;
+
+/** @param {OutboxItem} item */
+export function discard(item) {
+  remove(item);
+  forget(item.attached);
+}
 
 // Sends a message after all, at another place or without an expectation.
 /**
@@ -131,6 +152,7 @@ async function sendAll() {
     } catch (error) {
       if (error instanceof Unreachable || error.isPassing) return pause(error);
       if (error.status === 401) return undefined;
+      if (error.name === "AbortError") continue; // it was discarded while its files were sent
       refuse(next, error);
     }
   }
@@ -138,14 +160,29 @@ async function sendAll() {
 
 async function send(item) {
   const { key, content, parent, expected_head } = item;
+  const parts = await sendFiles(item);
   const id = isLocal(item.conversation) ? await create(item) : item.conversation;
   const answer = await post(
     conversationPath(id, "/messages"),
-    { content, parent, expected_head },
+    { content: parts.length ? said(content, parts) : content, parent, expected_head },
     { key, prefer: "respond-async" },
   );
-  taken.value = [...taken.value, { key, conversation: id, turn: answer.turn.id, content, parent, at: item.at }];
-  remove(item);
+  taken.value = [...taken.value, { key, conversation: id, turn: answer.turn.id, content, parts, parent, at: item.at }];
+  discard(item);
+}
+
+const said = (text, parts) => [
+  ...(text ? [{ type: "text", text }] : []),
+  ...parts.map(({ type, file }) => ({ type, file })),
+];
+
+// Sends the files of a message before it; one that is there is not sent again.
+async function sendFiles(item) {
+  if (!item.attached) return [];
+  const attached = [];
+  for (const one of item.attached) attached.push({ ...one, part: await uploaded(one) });
+  if (items.value.some(({ key }) => key === item.key)) write({ ...item, attached });
+  return attached.map(({ part }) => part);
 }
 
 // Creates the conversation of a first message, and moves everything that waits for it there.
@@ -154,7 +191,7 @@ async function create(item) {
   const known = createdFrom(local);
   const made = known ?? (await post("/v1/conversations", item.settings ?? {}, { key: `c-${local}` })).id;
   keep("created", [[local, made], ...kept("created", []).filter(([name]) => name !== local)].slice(0, REMEMBERED));
-  rememberFirst(made, item.content);
+  rememberFirst(made, wordsOf(item));
   for (const other of itemsOf(local)) write({ ...other, conversation: made });
   return made;
 }

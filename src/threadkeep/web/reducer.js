@@ -184,8 +184,12 @@ function gathered(state, { set, unset, whole, seq, parent }) {
 function updated(state, { queued, turn, approval, head, seq: _, detail: __, ...fields }) {
   if (queued) {
     const waiting = arrived(state, turn);
-    const { content } = queued;
-    return { ...waiting, turns: { ...state.turns, [turn]: "queued" }, queued: [...waiting.queued, { turn, content }] };
+    const { content, parts } = queued;
+    return {
+      ...waiting,
+      turns: { ...state.turns, [turn]: "queued" },
+      queued: [...waiting.queued, { turn, content, parts }],
+    };
   }
   if (approval) return { approvals: { ...state.approvals, [approval.tool_call_id]: approval.approved } };
   if (head === undefined) return { about: state.about && { ...state.about, ...fields } };
@@ -219,7 +223,9 @@ function ended(state, { turn }) {
 function shown(state, { page, at = null, isMarked = true, meanwhile }) {
   const { messages, before, after, turns, ended: last, state: found, cursor: _, branch, draft, ...about } = page;
   const turnsOf = messages.filter((message) => message.role === "user").map((message) => message.turn);
-  const queued = turns.flatMap(({ id, message }) => (message ? [{ turn: id, content: message.content }] : []));
+  const queued = turns.flatMap(({ id, message }) =>
+    message ? [{ turn: id, content: message.content, parts: message.parts }] : [],
+  );
   /** @type {ConversationState} */
   const next = {
     ...state,

@@ -8,8 +8,9 @@ import { hear, tell } from "./tabs.js";
 import { t } from "./language.js";
 
 const DATA_CACHE = "threadkeep-data";
+export const FILE_CACHE = "threadkeep-files";
 
-/** @type {Signal<{ tenant: string, user: string, role: string, signed_in: boolean } | null>} */
+/** @type {Signal<Me | null>} */
 export const me = signal(null);
 /** @type {Signal<Assistant[]>} */
 export const assistants = signal([]);
@@ -73,7 +74,7 @@ export async function signOut() {
 
 export async function forget() {
   clear();
-  if ("caches" in window) await caches.delete(DATA_CACHE);
+  if ("caches" in window) await Promise.all([DATA_CACHE, FILE_CACHE].map((name) => caches.delete(name)));
   history.replaceState(null, "", addressOf(null));
   location.reload();
 }

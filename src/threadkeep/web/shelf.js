@@ -56,6 +56,9 @@ export function namesOf(beginning) {
   }
 }
 
+// All of it, of everybody, as one text.
+export const everything = () => Object.entries(localStorage).flat().join("\n");
+
 // Calls `listener` when another tab changed something that begins so.
 export function onChange(beginning, listener) {
   addEventListener("storage", (event) => {

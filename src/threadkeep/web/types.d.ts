@@ -73,7 +73,7 @@ interface Failure {
 interface Turn {
   id: number;
   state: TurnState;
-  message?: { content: string } | null;
+  message?: { content: string; parts?: Record<string, any>[] } | null;
   calls?: string[];
 }
 
@@ -113,7 +113,7 @@ interface ConversationState {
   head: number;
   draft: Draft | null;
   turns: Record<string, TurnState>;
-  queued: { turn: number; content: string }[];
+  queued: { turn: number; content: string; parts?: Record<string, any>[] }[];
   /** Turns whose message has come, on whatever branch. */
   arrived: Set<number | null>;
   /** The tool calls that wait for a person, and what was decided. */
@@ -158,6 +158,37 @@ interface Place {
   expected_head?: number;
 }
 
+/** Who is here, and how large the files may be that are attached: 0 is any size, null (or nothing) that there are none. */
+interface Me {
+  tenant: string;
+  user: string;
+  role: string;
+  signed_in: boolean;
+  max_file_bytes?: number | null;
+  max_attached_bytes?: number | null;
+}
+
+/** A part of a message that refers to a stored file. */
+interface FilePart {
+  type: "image" | "audio" | "file";
+  file: string;
+  name: string;
+  media_type: string;
+  size?: number;
+}
+
+/** A file that somebody attached; its bytes are kept under `key` until the server has it as `part`. */
+interface Attached {
+  key: string;
+  name: string;
+  media_type: string;
+  size: number;
+  part?: FilePart;
+  /** Why it cannot be sent, and if so, what the server said. */
+  problem?: string;
+  refusal?: string;
+}
+
 /** A message on its way to the server. */
 interface OutboxItem extends Place {
   key: string;
@@ -165,6 +196,7 @@ interface OutboxItem extends Place {
   state: "waiting" | "stale" | "refused";
   conversation: string;
   content: string;
+  attached?: Attached[];
   /** Of the conversation that is created with it. */
   settings?: { assistant?: string; model?: string; system?: string; metadata?: Record<string, unknown> };
   problem?: string;
@@ -178,6 +210,7 @@ interface TakenItem {
   conversation: string;
   turn: number;
   content: string;
+  parts: FilePart[];
   parent?: number | null;
 }
 

@@ -1,6 +1,6 @@
 // Which parts of the page are open, and the conversation that the address names.
 
-import { draftOf, keepDraft } from "./drafts.js";
+import { attachedTo, draftOf, keepAttached, keepDraft } from "./drafts.js";
 import * as outbox from "./outbox.js";
 import { OpenConversation } from "./conversation.js";
 import { effect, signal, untracked } from "./preact.js";
@@ -8,8 +8,10 @@ import { go, route } from "./router.js";
 import { markSeen } from "./unread.js";
 
 export const isSidebarOpen = signal(false); // on a phone, where it covers the conversation
-/** @type {Signal<"shortcuts" | "tree" | "settings" | "data" | "administration" | null>} */
+/** @type {Signal<"shortcuts" | "tree" | "settings" | "data" | "administration" | "image" | null>} */
 export const dialog = signal(null);
+/** @type {Signal<{ images: FilePart[], at: number }>} */
+export const viewed = signal({ images: [], at: 0 }); // what the dialog "image" shows
 export const query = signal(""); // what is searched for
 export const showsArchived = signal(false);
 export const filter = signal(""); // which conversations are listed: "", or "assistant=…" or "status=…"
@@ -52,6 +54,8 @@ function move(local, made) {
   const text = draftOf(local);
   keepDraft(local, "");
   if (text) keepDraft(made, text);
+  keepAttached(made, attachedTo(local));
+  keepAttached(local, []);
   go(made, { instead: true });
 }
 
@@ -71,12 +75,13 @@ function open(id, at) {
 /**
  * @param {string} content
  * @param {string} [name] of the assistant
+ * @param {Attached[]} [attached]
  */
-export function begin(content, name) {
+export function begin(content, name, attached) {
   const local = outbox.newLocal();
   const { model, system, options = {} } = wishes.value;
   const metadata = Object.keys(options).length ? { model_options: options } : undefined;
-  outbox.add({ conversation: local, content, settings: { assistant: name, model, system, metadata } });
+  outbox.add({ conversation: local, content, attached, settings: { assistant: name, model, system, metadata } });
   wishes.value = {};
   go(local);
 }

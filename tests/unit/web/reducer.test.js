@@ -123,8 +123,9 @@ test("a failure is shown until the next turn starts or something is sent", () =>
 });
 
 test("a queued message waits until its turn starts", () => {
-  const queued = reduce(talked, event("conversation.updated", { turn: 5, seq: 5, queued: { content: "Next" } }));
-  assert.deepEqual([queued.queued, queued.turns], [[{ turn: 5, content: "Next" }], { 5: "queued" }]);
+  const next = { content: "Next", parts: [{ type: "image", file: "f" }] };
+  const queued = reduce(talked, event("conversation.updated", { turn: 5, seq: 5, queued: next }));
+  assert.deepEqual([queued.queued, queued.turns], [[{ turn: 5, ...next }], { 5: "queued" }]);
   assert.equal(queued.arrived.has(5), true);
   const started = reduce(queued, event("turn.started", { turn: 5 }));
   assert.deepEqual([started.queued, started.turns], [[], { 5: "running" }]);

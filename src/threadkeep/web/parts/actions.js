@@ -9,10 +9,13 @@ import { t } from "../language.js";
 export function Siblings({ conversation, message }) {
   const { siblings, seq } = message;
   if (!siblings || siblings.length < 2) return null;
-  // Where the last press leads to, before it is read: a second one goes on from there.
-  const sought = siblings.indexOf(conversation.sought.value);
-  const place = sought >= 0 ? sought : siblings.indexOf(seq);
-  const step = (by) => conversation.look(siblings[place + by]);
+  const place = siblings.indexOf(seq);
+  const step = (by) => {
+    // A second press goes on from where the first one leads to, also before that is read.
+    const sought = siblings.indexOf(conversation.sought);
+    const next = siblings[(sought >= 0 ? sought : place) + by];
+    if (next) conversation.look(next);
+  };
   return html`<span class="siblings" role="group" aria-label=${t("versions")} data-testid="siblings">
     <${IconButton} name="left" label=${t("previousVersion")} data-action="version-before" disabled=${place <= 0} onClick=${() => step(-1)} />
     <span>${place + 1}/${siblings.length}</span>

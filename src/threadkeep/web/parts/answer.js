@@ -13,6 +13,7 @@ import { assistantNamed, assistants, nameOf } from "../session.js";
 import { canRead, readAloud, reading, wanted } from "../speech.js";
 import { Button, Copy, Siblings } from "./actions.js";
 import { Approval } from "./approval.js";
+import { Files } from "./attached.js";
 import { IconButton } from "./icon.js";
 import { Rating } from "./rating.js";
 import { useSeconds } from "./status.js";
@@ -107,11 +108,13 @@ function Spoken({ conversation, message, results, turnState, shown }) {
   return html`
     <${Thoughts} conversation=${conversation} message=${message} />
     ${(message.content || message.isDraft) && html`<${Text} conversation=${conversation} message=${message} />`}
+    <${Files} parts=${message.parts} />
     ${isCutOff && !wasStopped && html`<p class="cut-off" data-testid="interrupted">${t("interruptedHere")}</p>`}
     ${(message.tool_calls ?? []).map(
       (call) =>
         html`<${Call} key=${call.id} conversation=${conversation} call=${call}
-      result=${results.get(call.id)} turnState=${turnState} wasStopped=${wasStopped} />`,
+      result=${results.get(call.id)} turnState=${turnState} wasStopped=${wasStopped} />
+        <${Files} parts=${results.get(call.id)?.parts} />`,
     )}
     <${Blocks} blocks=${shown.get(message.id)} />`;
 }

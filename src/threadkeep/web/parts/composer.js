@@ -1,8 +1,11 @@
 // The field to write in. What is written is kept at once, so that nothing is lost before it is sent.
 
-import { draftOf, keepDraft } from "../drafts.js";
+import { detach, uploadAll } from "../attaching.js";
+import { attachedTo, draftOf, keepAttached, keepDraft } from "../drafts.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../preact.js";
 import { canDictate, dictate, isListening, wanted } from "../speech.js";
+import { AttachButtons, pasteFiles, useDrop } from "./attach.js";
+import { Attached } from "./attached.js";
 import { Icon, IconButton } from "./icon.js";
 import { t } from "../language.js";
 
@@ -16,52 +19,67 @@ function isSending(event) {
   return !isTouch() || event.metaKey || event.ctrlKey;
 }
 
-// `name` says whose draft it is; `onSend(text)` takes the text; `onStop` is there while an answer is written.
-export function Composer({ name, onSend, onStop = null, placeholder, hint }) {
+// The field with the draft `name`: what is in it, whether that is nothing, and how it is emptied.
+function useDraft(name) {
   /** @type {{ current: HTMLTextAreaElement }} */
   const field = useRef(null);
-  const [isEmpty, setEmpty] = useState(true);
-
+  const [isBlank, setBlank] = useState(true);
+  const shown = () => {
+    setBlank(!field.current.value.trim());
+    grow(field.current);
+  };
+  const put = (text) => {
+    field.current.value = text;
+    shown();
+  };
   useLayoutEffect(() => {
-    const load = () => {
-      field.current.value = draftOf(name);
-      setEmpty(!field.current.value.trim());
-      grow(field.current);
-    };
+    const load = () => put(draftOf(name));
     load();
     addEventListener("threadkeep-draft", load);
     return () => removeEventListener("threadkeep-draft", load);
   }, [name]);
   useEffect(() => {
     if (!isTouch()) field.current.focus();
+    uploadAll(name);
   }, [name]);
-
-  const onInput = (event) => {
-    const { value } = event.currentTarget;
-    keepDraft(name, value);
-    setEmpty(!value.trim());
-    grow(event.currentTarget);
+  const onInput = () => {
+    keepDraft(name, field.current.value);
+    shown();
   };
+  const clear = () => {
+    keepDraft(name, "");
+    keepAttached(name, []);
+    put("");
+  };
+  return { field, isBlank, onInput, clear };
+}
+
+// `name` says whose draft it is; `onSend(text, attached)` takes what was written; `onStop` is there while an answer is written.
+export function Composer({ name, onSend, onStop = null, placeholder, hint }) {
+  const { field, isBlank, onInput, clear } = useDraft(name);
+  const isOver = useDrop(name);
+  const attached = attachedTo(name);
+  const isWrong = attached.some((one) => one.problem);
+  const isEmpty = isWrong || (isBlank && !attached.length);
   const send = (event) => {
     event.preventDefault();
     const text = field.current.value.trim();
-    if (!text) return;
-    onSend(text);
-    field.current.value = "";
-    keepDraft(name, "");
-    setEmpty(true);
-    grow(field.current);
+    if (isWrong || (!text && !attached.length)) return;
+    onSend(text, attached);
+    clear();
   };
-  return html`<div class="composer-box">
+  return html`<div class="composer-box" data-over=${isOver}>
+    <${Attached} list=${attached} onRemove=${(one) => detach(name, one)} />
     <form class="composer" onSubmit=${send}>
+      <${AttachButtons} name=${name} />
       <label class="visually-hidden" for="composer">${t("message")}</label>
-      <textarea id="composer" ref=${field} rows="1" dir="auto" placeholder=${placeholder} onInput=${onInput} onPaste=${pasteLong}
+      <textarea id="composer" ref=${field} rows="1" dir="auto" placeholder=${placeholder} onInput=${onInput} onPaste=${(event) => pasteFiles(name, event) || pasteLong(event)}
         onKeyDown=${(event) => isSending(event) && send(event)} enterkeyhint="enter" data-testid="composer" />
       ${canDictate && wanted.value.dictates && html`<${Dictation} field=${field} />`}
       ${onStop && html`<${Round} name="stop" type="button" label=${t("stopAnswer")} by="Esc" onClick=${onStop} />`}
       ${(!onStop || !isEmpty) && html`<${Round} name="send" type="submit" label=${t("send")} by="Enter" disabled=${isEmpty} />`}
     </form>
-    ${hint !== undefined && html`<p class="hint muted">${hint}</p>`}
+    ${(hint !== undefined || isOver || isWrong) && html`<p class="hint muted">${isOver ? t("dropFiles") : isWrong ? t("removeFirst") : hint}</p>`}
   </div>`;
 }
 

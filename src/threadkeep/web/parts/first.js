@@ -17,7 +17,7 @@ export function FirstScreen() {
     <div class="column">
       <h1>${t("firstTitle")}</h1>
       <p class="muted lead">${t("firstLead")}</p>
-      <${Composer} name=${null} onSend=${(text) => begin(text, chosen?.name)}
+      <${Composer} name=${null} onSend=${(text, attached) => begin(text, chosen?.name, attached)}
         placeholder=${chosen && all.length > 1 ? t("askAssistant", { name: nameOf(chosen) }) : t("writeMessage")}
         hint=${isAway.value ? `${t("unreachable")} ${t("keptAndSent")}` : undefined} />
       <p class="answers" data-testid="answers">

@@ -2,8 +2,10 @@
 
 import { html } from "../preact.js";
 import * as outbox from "../outbox.js";
-import { draftOf, keepDraft } from "../drafts.js";
+import { attachedTo, draftOf, keepAttached, keepDraft } from "../drafts.js";
+import { attachedFrom, checked } from "../files.js";
 import { Button } from "./actions.js";
+import { Attached, Files } from "./attached.js";
 import { Icon } from "./icon.js";
 import { Bubble } from "./said.js";
 import { t } from "../language.js";
@@ -18,22 +20,25 @@ export function pendingOf(conversation) {
   const taken = outbox.taken.value.filter((item) => item.conversation === id && isNew(item));
   const waiting = outbox.itemsOf(id).filter((item) => !matched.has(item.key));
   return [
-    ...conversation.queued.value.map(({ turn, content }, at) => ({
+    ...conversation.queued.value.map(({ turn, content, parts }, at) => ({
       key: `q${turn}`,
       content,
+      parts,
       state: "queued",
       turn,
       at,
     })),
-    ...taken.map((item) => ({ key: item.key, content: item.content, state: "sent" })),
+    ...taken.map((item) => ({ key: item.key, content: item.content, parts: item.parts, state: "sent" })),
     ...waiting.map((item) => ({ key: item.key, content: item.content, state: item.state, item })),
   ];
 }
 
 export function Pending({ conversation, entry }) {
-  const { content, state, item } = entry;
+  const { content, parts, state, item } = entry;
   return html`<article class="said pending" data-state=${state} data-testid="pending" aria-label=${t("notStoredYet")}>
-    <${Bubble} text=${content} />
+    <${Files} parts=${parts} />
+    <${Attached} list=${item?.attached} />
+    ${content && html`<${Bubble} text=${content} />`}
     <footer>${stateOf(state, item)}${state === "queued" && html`<${Queued} conversation=${conversation} entry=${entry} />`}</footer>
     ${state === "stale" && html`<${Stale} conversation=${conversation} item=${item} />`}
     ${state === "refused" && html`<${Refused} conversation=${conversation} item=${item} />`}
@@ -51,9 +56,9 @@ function stateOf(state, item) {
 }
 
 // What can be done with a message before it is asked.
-function Queued({ conversation, entry: { turn, content, at } }) {
+function Queued({ conversation, entry: { turn, content, parts, at } }) {
   const edit = async () => {
-    if (await conversation.withdraw(turn)) rewriteAs(conversation, content);
+    if (await conversation.withdraw(turn)) rewriteAs(conversation, content, attachedFrom(parts));
   };
   return html`
     ${at > 0 && html`<button type="button" class="link" onClick=${() => conversation.moveUp(turn)}>${t("moveUp")}</button>`}
@@ -62,7 +67,8 @@ function Queued({ conversation, entry: { turn, content, at } }) {
 }
 
 // Puts a text back into the field, behind what is being written there.
-function rewriteAs({ id }, content) {
+function rewriteAs({ id }, content, attached = []) {
+  keepAttached(id, checked([...attachedTo(id), ...attached]));
   keepDraft(id, [draftOf(id), content].filter(Boolean).join("\n\n"));
   dispatchEvent(new CustomEvent("threadkeep-draft"));
   document.getElementById("composer")?.focus();
@@ -87,9 +93,9 @@ function Stale({ conversation, item }) {
 
 function Refused({ conversation, item }) {
   const rewrite = () => {
-    outbox.discard(item);
+    outbox.takeBack(item);
     conversation.uncut();
-    rewriteAs(conversation, item.content);
+    rewriteAs(conversation, item.content, item.attached);
   };
   return html`<div class="ask" role="group" aria-label=${t("notSent")} data-testid="refused">
     <p><strong>${t("notSentNow")}</strong> ${item.problem}</p>

@@ -2,15 +2,18 @@
 
 import { html, useLayoutEffect, useRef, useState } from "../preact.js";
 import { Markdown } from "../render/markdown.js";
+import { attachedFrom } from "../files.js";
 import { editing } from "../views.js";
 import { Button, Copy, Siblings } from "./actions.js";
+import { Attached, Files } from "./attached.js";
 import { IconButton } from "./icon.js";
 import { t } from "../language.js";
 
 export function Said({ conversation, message }) {
   if (editing.value === message.seq) return html`<${Edit} conversation=${conversation} message=${message} />`;
   return html`<article class="said" data-seq=${message.seq} data-role="user" tabindex="-1" aria-label=${t("you")}>
-    <${Bubble} text=${message.content} />
+    <${Files} parts=${message.parts} />
+    ${message.content && html`<${Bubble} text=${message.content} />`}
     <footer class="actions">
       <${Siblings} conversation=${conversation} message=${message} />
       <${Copy} text=${message.content} label=${t("copyMessage")} />
@@ -37,6 +40,7 @@ export function Bubble({ text }) {
 function Edit({ conversation, message }) {
   /** @type {{ current: HTMLTextAreaElement }} */
   const field = useRef(null);
+  const [attached, setAttached] = useState(() => attachedFrom(message.parts));
   useLayoutEffect(() => {
     field.current.focus();
     field.current.setSelectionRange(message.content.length, message.content.length);
@@ -49,7 +53,7 @@ function Edit({ conversation, message }) {
   const save = () => {
     const text = field.current.value.trim();
     editing.value = null;
-    if (text) conversation.edit(message, text);
+    if (text || attached.length) conversation.edit(message, text, attached);
   };
   const onKeyDown = (event) => {
     if (event.key === "Escape") {
@@ -61,6 +65,7 @@ function Edit({ conversation, message }) {
     }
   };
   return html`<article class="said editing" data-seq=${message.seq}>
+    <${Attached} list=${attached} onRemove=${(one) => setAttached(attached.filter((other) => other !== one))} />
     <textarea ref=${field} dir="auto" aria-label=${t("editYours")} onKeyDown=${onKeyDown} defaultValue=${message.content} />
     <div class="edit-buttons">
       <span class="muted">${t("sentAsBranch")}</span>

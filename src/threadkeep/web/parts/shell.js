@@ -10,6 +10,7 @@ import { titleOf } from "../titles.js";
 import { begin, beginAnew, dialog, filed, isSidebarOpen, opened } from "../views.js";
 import { Button } from "./actions.js";
 import { Administration } from "./admin.js";
+import { Viewer } from "./attached.js";
 import { Branches } from "./branches.js";
 import { Composer } from "./composer.js";
 import { YourData } from "./data.js";
@@ -43,6 +44,7 @@ export function Shell() {
     ${dialog.value === "data" && html`<${YourData} />`}
     ${dialog.value === "administration" && html`<${Administration} />`}
     ${dialog.value === "settings" && html`<${Settings} conversation=${conversation} />`}
+    ${dialog.value === "image" && html`<${Viewer} />`}
     <${Toasts} />
   </div>`;
 }
@@ -69,8 +71,8 @@ function Talk({ conversation }) {
   if (conversation.phase.value === "gone") return html`<${Gone} conversation=${conversation} />`;
   const states = assistantNamed(about?.assistant)?.states ?? [];
   const isLocal = conversation.phase.value === "local";
-  const send = (text) =>
-    isLocal ? outbox.add({ conversation: conversation.id, content: text }) : conversation.send(text);
+  const send = (content, attached) =>
+    isLocal ? outbox.add({ conversation: conversation.id, content, attached }) : conversation.send(content, attached);
   const onStop = conversation.isBusy.value ? () => conversation.stop() : null;
   return html`<main class="talk" id="main">
     ${states.length > 0 && html`<div class="steps column"><${Steps} state=${conversation.state.value} states=${states} /></div>`}
@@ -122,10 +124,10 @@ function Gone({ conversation }) {
     <p class="muted">${t("noSuchConversationHelp")}</p>
     ${lost.map(
       (item) =>
-        html`<div class="ask" key=${item.key}><p dir="auto">${item.content}</p>
+        html`<div class="ask" key=${item.key}><p dir="auto">${outbox.wordsOf(item)}</p>
       <${Button} label=${t("sendInNew")} onClick=${() => {
-        outbox.discard(item);
-        begin(item.content);
+        outbox.takeBack(item);
+        begin(item.content, undefined, item.attached);
       }} />
       <${Button} label=${t("discard")} onClick=${() => outbox.discard(item)} /></div>`,
     )}

@@ -103,7 +103,7 @@ function Unsent() {
   return html`<section><h2>${t("waitingToBeSent")}</h2><ul>
     ${names.map(
       (name) =>
-        html`<${LocalRow} key=${name} name=${name} text=${outbox.itemsOf(name)[0].content}
+        html`<${LocalRow} key=${name} name=${name} text=${outbox.wordsOf(outbox.itemsOf(name)[0])}
       isOpen=${route.value.conversation === name} />`,
     )}
   </ul></section>`;

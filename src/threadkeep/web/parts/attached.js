@@ -1,0 +1,115 @@
+// Files in messages: images, which open full size, sounds to play, others as chips to download. And the files of a message
+// that is being written, or on its way: how far each has come, what is wrong with it, and a way to take it out again.
+
+import { addressOf, bytesOf, filesIn, nameOf, progress, sizeOf } from "../files.js";
+import { number, t } from "../language.js";
+import { html, useEffect, useState } from "../preact.js";
+import { dialog, viewed } from "../views.js";
+import { Dialog } from "./dialog.js";
+import { Icon, IconButton } from "./icon.js";
+
+/** The files of a stored message. */
+export function Files({ parts }) {
+  const [broken, setBroken] = useState(/** @type {string[]} */ ([]));
+  const files = filesIn(parts);
+  if (!files.length) return null;
+  const images = files.filter(({ type, file }) => type === "image" && !broken.includes(file));
+  const sounds = files.filter(({ type }) => type === "audio");
+  const others = files.filter((part) => !images.includes(part) && !sounds.includes(part));
+  const show = (at) => {
+    viewed.value = { images, at };
+    dialog.value = "image";
+  };
+  return html`<div class="files" data-testid="files">
+    ${images.map(
+      (part, at) =>
+        html`<button type="button" class="picture" key=${part.file} title=${nameOf(part)}
+        aria-label=${t("showFullSize", { name: nameOf(part) })} onClick=${() => show(at)}>
+        <img src=${addressOf(part)} alt=${nameOf(part)} loading="lazy" decoding="async"
+          onError=${() => setBroken((all) => [...all, part.file])} />
+      </button>`,
+    )}
+    ${sounds.map((part) => html`<figure class="sound" key=${part.file}><figcaption dir="auto">${nameOf(part)}</figcaption><audio controls preload="none" src=${addressOf(part)} aria-label=${nameOf(part)} /></figure>`)}
+    ${others.map(
+      (part) =>
+        html`<a class="chip" key=${part.file} href=${addressOf(part)} download=${nameOf(part)} title=${`${t("download")}: ${nameOf(part)}`}>
+        <${Icon} name="file" /><span class="name" dir="auto">${nameOf(part)}</span>
+        ${part.size !== undefined && html`<small>${sizeOf(part.size)}</small>`}</a>`,
+    )}
+  </div>`;
+}
+
+/** An image as large as the window allows; with the arrow keys, the others of its message. */
+export function Viewer() {
+  const { images, at } = viewed.value;
+  const part = images[at];
+  const go = (by) => {
+    if (images[at + by]) viewed.value = { images, at: at + by };
+  };
+  useEffect(() => {
+    const onKeyDown = ({ key }) => go({ ArrowLeft: -1, ArrowRight: 1 }[key] ?? images.length);
+    addEventListener("keydown", onKeyDown);
+    return () => removeEventListener("keydown", onKeyDown);
+  }, [viewed.value]);
+  return html`<${Dialog} title=${nameOf(part)} onClose=${() => (dialog.value = null)} class="viewer" testid="viewer">
+    <div class="view">
+      <img src=${addressOf(part)} alt=${nameOf(part)} />
+      <p>
+        ${images.length > 1 && html`<${IconButton} name="left" label=${t("previousImage")} disabled=${at === 0} onClick=${() => go(-1)} />`}
+        ${images.length > 1 && html`<span>${number(at + 1)}/${number(images.length)}</span>`}
+        ${images.length > 1 && html`<${IconButton} name="right" label=${t("nextImage")} disabled=${at === images.length - 1} onClick=${() => go(1)} />`}
+        <a href=${addressOf(part)} download=${nameOf(part)}>${t("download")}</a>
+      </p>
+    </div>
+  <//>`;
+}
+
+/**
+ * Files that were attached and are not in a stored message yet.
+ * @param {{ list: Attached[] | undefined, onRemove?: (one: Attached) => void }} props
+ */
+export function Attached({ list, onRemove }) {
+  if (!list?.length) return null;
+  return html`<ul class="attached" aria-label=${t("attachedFiles")} data-testid="attached">
+    ${list.map((one) => html`<${Chip} key=${one.key} one=${one} onRemove=${onRemove} />`)}
+  </ul>`;
+}
+
+function Chip({ one, onRemove }) {
+  const share = progress.value[one.key];
+  const state = one.problem ? "wrong" : one.part ? "there" : share === undefined ? "waiting" : "sending";
+  const percent = number(share ?? 0, { style: "percent" });
+  const told = {
+    wrong: one.problem,
+    there: sizeOf(one.size),
+    waiting: t("uploadedLater"),
+    sending: t("uploaded", { share: percent }),
+  }[state];
+  return html`<li class="chip" data-state=${state}>
+    <${Thumb} one=${one} />
+    <span class="name" dir="auto" title=${nameOf(one)}>${nameOf(one)}</span>
+    <small class=${state === "wrong" ? "danger" : "muted"} role=${state === "wrong" ? "alert" : undefined}>${told}</small>
+    ${state === "sending" && html`<progress max="1" value=${share} aria-label=${nameOf(one)} />`}
+    ${onRemove && html`<${IconButton} name="close" label=${t("removeFile", { name: nameOf(one) })} onClick=${() => onRemove(one)} />`}
+  </li>`;
+}
+
+function Thumb({ one }) {
+  const [url, setUrl] = useState("");
+  const isImage = (one.part?.media_type ?? one.media_type).startsWith("image/");
+  useEffect(() => {
+    let made = "";
+    let isHere = isImage;
+    const show = async () => {
+      const blob = await bytesOf(one.key);
+      if (blob && isHere) made = URL.createObjectURL(blob);
+      if (isHere) setUrl(made || (one.part ? addressOf(one.part) : ""));
+    };
+    show();
+    return () => {
+      isHere = false;
+      URL.revokeObjectURL(made);
+    };
+  }, [one.key]);
+  return url ? html`<img src=${url} alt="" onError=${() => setUrl("")} />` : html`<${Icon} name="file" />`;
+}

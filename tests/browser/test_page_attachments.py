@@ -1,0 +1,274 @@
+"""Files on the page: attached in every way, sent once whatever happens in between, shown, and gone with who left."""
+
+import base64
+from typing import Any
+
+import pytest
+from playwright.async_api import BrowserContext, FilePayload, Page, Route, expect
+
+from tests.browser.axe import find_nothing
+from tests.browser.conftest import NewContext, Serve
+from tests.browser.network import network
+from tests.browser.person import Api, Person
+from tests.browser.pixels import png
+from tests.browser.server import Server
+from tests.browser.talking import Tab
+from tests.browser.waiting import until
+
+RED: FilePayload = {"name": "red square.png", "mimeType": "image/png", "buffer": png(320, 200)}
+BLUE: FilePayload = {"name": "blue.png", "mimeType": "image/png", "buffer": png(200, 320, (30, 30, 200))}
+NOTES: FilePayload = {"name": "notes.md", "mimeType": "text/markdown", "buffer": b"# Notes\n\nBuy milk.\n"}
+SOUND: FilePayload = {
+    "name": "beep.wav",
+    "mimeType": "audio/wav",
+    "buffer": b"RIFF\x2c\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00@\x1f\x00\x00@\x1f\x00\x00\x01\x00\x08\x00"
+    b"data\x08\x00\x00\x00\x80\x80\x80\x80\x80\x80\x80\x80",
+}
+GIVE = """([selector, kind, name, type, data]) => {
+    const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
+    const given = new DataTransfer();
+    given.items.add(new File([bytes], name, { type }));
+    const target = document.querySelector(selector);
+    const how = { bubbles: true, cancelable: true };
+    if (kind === "paste") target.dispatchEvent(new ClipboardEvent("paste", { ...how, clipboardData: given }));
+    else for (const event of kind) target.dispatchEvent(new DragEvent(event, { ...how, dataTransfer: given }));
+}"""
+KEPT = """async () => {
+    const kept = await (await caches.open("threadkeep-files")).keys();
+    return kept.length;
+}"""
+
+
+async def give(page: Page, selector: str, kind: str | list[str], file: FilePayload) -> None:
+    """Paste a file, or drag it over the page."""
+    data = base64.b64encode(file["buffer"]).decode()
+    await page.evaluate(GIVE, [selector, kind, file["name"], file["mimeType"], data])
+
+
+async def attach(page: Page, *files: FilePayload) -> None:
+    """Attach files with the button, and wait until each is there or refused."""
+    before = await page.locator(".composer-box .chip").count()
+    await page.get_by_test_id("clip").set_input_files(list(files))
+    await expect(page.locator(".composer-box .chip")).to_have_count(before + len(files))
+    await expect(page.locator(".chip[data-state=sending], .chip[data-state=waiting]")).to_have_count(0)
+
+
+def parts_of(message: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the files of a message by type and name."""
+    return [(part["type"], part["name"]) for part in message["parts"]]
+
+
+async def test_files_are_attached_by_button_paste_and_drop_and_shown(person: Person, api: Api) -> None:
+    page = person.page
+    await person.open()
+    await person.choose("Stage")
+    await attach(page, RED, NOTES, SOUND)
+    await give(page, "#composer", "paste", BLUE)
+    await give(page, "main", ["dragover"], RED)
+    await expect(page.locator(".hint")).to_have_text("Drop files to attach them.")
+    await give(page, "main", ["drop"], {**RED, "name": "dropped.png"})
+    chips = page.locator(".composer-box .chip")
+    await expect(chips).to_have_count(5)
+    await expect(page.locator(".chip[data-state=there]")).to_have_count(5)
+    await expect(chips.first.locator("img")).to_be_visible()
+    await find_nothing(page, "attached files")
+    await chips.last.get_by_role("button", name="Remove dropped.png").click()
+    await expect(chips).to_have_count(4)
+    await person.say("Say thanks.")
+
+    said = person.said.last
+    stored = (await api.read(page.url.rsplit("/", 1)[1]))["messages"][0]
+    assert stored["content"] == "Say thanks."
+    named = [("image", "red square.png"), ("file", "notes.md"), ("audio", "beep.wav"), ("image", "blue.png")]
+    assert parts_of(stored) == named
+    await expect(said.get_by_role("img", name="red square.png")).to_have_js_property("naturalWidth", 320)
+    await expect(said.locator("audio")).to_have_attribute("aria-label", "beep.wav")
+    async with page.expect_download() as download:
+        await said.get_by_role("link", name="notes.md").click()
+    assert (await (await download.value).path()).read_bytes() == NOTES["buffer"]
+    await find_nothing(page, "files in a message")
+    await until(page, f"async () => await ({KEPT})() === 0")
+
+
+async def test_an_image_opens_full_size_and_the_keyboard_goes_through_them(person: Person) -> None:
+    page = person.page
+    await person.open()
+    await person.choose("Stage")
+    await attach(page, RED, BLUE)
+    await person.say("Say thanks.")
+    picture = person.said.last.get_by_role("button", name="Show red square.png full size")
+    await picture.focus()
+    await page.keyboard.press("Enter")
+    viewer = page.get_by_test_id("viewer")
+    await expect(viewer.get_by_role("img", name="red square.png")).to_be_visible()
+    await find_nothing(page, "an image in full size")
+    await page.keyboard.press("ArrowRight")
+    await expect(viewer.get_by_role("img", name="blue.png")).to_be_visible()
+    await expect(viewer).to_contain_text("2/2")
+    await page.keyboard.press("Escape")
+    await expect(viewer).to_have_count(0)
+    await expect(picture).to_be_focused()
+
+
+async def test_a_message_of_files_alone_is_answered_and_edits_keep_them(person: Person, api: Api) -> None:
+    page = person.page
+    await person.open()
+    await person.choose("Stage")
+    await attach(page, RED, NOTES)
+    await page.get_by_test_id("send").click()
+    await expect(person.answers).to_have_count(1)
+    await person.is_answered()
+    id = page.url.rsplit("/", 1)[1]
+    first = (await api.read(id))["messages"][0]
+    assert (first["content"], parts_of(first)) == ("", [("image", "red square.png"), ("file", "notes.md")])
+    await page.get_by_role("button", name="Regenerate: makes a branch").click()
+    await expect(page.get_by_test_id("siblings")).to_have_text("2/2")
+    await person.is_answered()
+    assert parts_of((await api.read(id))["messages"][0]) == parts_of(first)
+
+    await person.said.hover()
+    await page.get_by_role("button", name="Edit this message: makes a branch").click()
+    await page.get_by_role("button", name="Remove notes.md").click()
+    await page.get_by_label("Edit your message").fill("Say what it is.")
+    await page.get_by_label("Edit your message").press("Enter")
+    await expect(person.said.locator(".bubble")).to_have_text("Say what it is.")
+    await person.is_answered()
+    edited = (await api.read(id))["messages"][0]
+    assert (edited["content"], parts_of(edited)) == ("Say what it is.", [("image", "red square.png")])
+
+
+async def test_every_file_says_what_is_wrong_with_it_before_it_is_sent(page: Page, serve: Serve) -> None:
+    limits = {"THREADKEEP_MAX_FILE_BYTES": "2000", "THREADKEEP_MAX_ATTACHED_BYTES": "2500"}
+    person = Person(page, serve(variables=limits).url)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "/v1/files" in request.url else None)
+    await person.open()
+    large: FilePayload = {"name": "large.txt", "mimeType": "text/plain", "buffer": b"x" * 2001}
+    middle: FilePayload = {"name": "middle.txt", "mimeType": "text/plain", "buffer": b"y" * 1500}
+    empty: FilePayload = {"name": "empty.txt", "mimeType": "text/plain", "buffer": b""}
+    await attach(page, large, empty, middle, {**middle, "name": "more.txt"})
+    chips = page.locator(".composer-box .chip")
+    await expect(chips.nth(0)).to_contain_text("Too large: a file has at most 2 kB.")
+    await expect(chips.nth(1)).to_contain_text("This file is empty.")
+    await expect(chips.nth(3)).to_contain_text("the files of a message have at most 2.4 kB together.")
+    assert [url.rsplit("name=", 1)[1] for url in asked] == ["middle.txt"]
+    await expect(page.get_by_test_id("send")).to_be_disabled()
+    await find_nothing(page, "files that cannot be sent")
+    for name in ("large.txt", "empty.txt", "middle.txt"):
+        await page.get_by_role("button", name=f"Remove {name}").click()
+    await expect(page.locator(".chip[data-state=there]")).to_have_text("more.txt1.5 kB")
+    await expect(page.get_by_test_id("send")).to_be_enabled()
+
+
+async def test_a_file_that_is_being_sent_shows_how_far_it_is_and_can_be_cancelled(person: Person) -> None:
+    page = person.page
+    held: list[Route] = []
+    await page.route("**/v1/uploads/*", lambda route: held.append(route))
+    await person.open()
+    large: FilePayload = {"name": "large.bin", "mimeType": "", "buffer": b"z" * 4 * 1024 * 1024}
+    await page.get_by_test_id("clip").set_input_files([large])
+    chip = page.locator(".composer-box .chip")
+    await expect(chip).to_contain_text("25% uploaded")
+    await expect(chip.get_by_role("progressbar")).to_have_attribute("value", "0.25")
+    await chip.get_by_role("button", name="Remove large.bin").click()
+    await expect(chip).to_have_count(0)
+    await until(page, f"async () => await ({KEPT})() === 0")
+    await expect(page.get_by_test_id("send")).to_be_disabled()
+
+
+async def test_what_was_attached_without_a_network_outlives_its_tab_and_is_sent_once(
+    context: BrowserContext, server: Server
+) -> None:
+    async with network(server.url) as between:
+        tab = Tab(await context.new_page(), between.url, server.url)
+        await tab.open()
+        await tab.begin("My name is Alice")
+        await tab.shows_what_is_stored()
+        await tab.is_ready_for_offline()
+        await between.cut()
+        await tab.page.get_by_test_id("clip").set_input_files([RED, NOTES])
+        await expect(tab.page.locator(".composer-box .chip")).to_have_count(2)
+        conversation = tab.conversation
+        await tab.page.close()
+
+        tab = Tab(await context.new_page(), between.url, server.url)
+        await tab.open(conversation)
+        await expect(tab.page.locator(".composer-box .chip")).to_have_count(2)
+        await expect(tab.page.locator(".composer-box .chip img")).to_be_visible()
+        await tab.say("Thank you")
+        await expect(tab.pending).to_contain_text("Waits in this browser")
+        await tab.page.close()
+
+        tab = Tab(await context.new_page(), between.url, server.url)
+        await tab.open(conversation)
+        await expect(tab.pending.locator(".chip")).to_have_count(2)
+        await expect(tab.pending.locator(".chip img")).to_be_visible()
+        await between.mend()
+        stored = await tab.shows_what_is_stored()
+        said = [message for message in stored if message["role"] == "user"]
+        assert parts_of(said[-1]) == [("image", "red square.png"), ("file", "notes.md")]
+        assert len(said) == 2
+        await expect(tab.said.last.get_by_role("img")).to_have_js_property("naturalWidth", 320)
+        await until(tab.page, f"async () => await ({KEPT})() === 0")
+
+
+async def test_an_upload_that_broke_off_goes_on_where_it_was(person: Person, api: Api) -> None:
+    page = person.page
+    large = bytes(range(256)) * 4096 * 3
+    asked: list[tuple[str, str]] = []
+    await page.route("**/v1/uploads/*", lambda route: route.abort(), times=1)
+    page.on(
+        "request",
+        lambda one: (
+            asked.append((one.method, one.headers.get("upload-offset", ""))) if "/v1/uploads" in one.url else None
+        ),
+    )
+    await person.open()
+    await person.choose("Stage")
+    await page.get_by_test_id("clip").set_input_files([{"name": "large.bin", "mimeType": "", "buffer": large}])
+    await expect(page.locator(".composer-box .chip[data-state=there]")).to_have_count(1)
+    megabyte = 1024 * 1024
+    assert asked == [("PATCH", f"{megabyte}"), ("HEAD", ""), ("PATCH", f"{megabyte}"), ("PATCH", f"{2 * megabyte}")]
+    await person.say("Say thanks.")
+    part = (await api.read(page.url.rsplit("/", 1)[1]))["messages"][0]["parts"][0]
+    assert (await api.client.get(f"/v1/files/{part['file']}")).content == large
+
+
+async def test_signing_out_leaves_no_bytes_behind(new_context: NewContext, serve: Serve) -> None:
+    guarded = serve("--auth", "keys")
+    person = Person(await (await new_context()).new_page(), guarded.url)
+    page = person.page
+    await page.goto(guarded.url)
+    await page.get_by_label("Your key").fill(guarded.key(user="ada"))
+    await page.get_by_role("button", name="Sign in").click()
+    await expect(person.field).to_be_visible()
+    await attach(page, RED)
+    assert await page.evaluate(KEPT) == 1
+    await page.get_by_role("button", name="Sign out").click()
+    await expect(page.get_by_label("Your key")).to_be_visible()
+    assert "threadkeep-files" not in await page.evaluate("caches.keys()")
+    assert "red square" not in await page.evaluate("JSON.stringify({...localStorage})")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_a_phone_takes_photos_and_nothing_is_wider_than_it(
+    new_context: NewContext, stage: Server, scheme: str
+) -> None:
+    size = {"width": 390, "height": 844}
+    context = await new_context(viewport=size, has_touch=True, is_mobile=True, color_scheme=scheme)
+    person = Person(await context.new_page(), stage.url)
+    page = person.page
+    await person.open()
+    await person.choose("Stage")
+    camera = page.get_by_test_id("camera")
+    await expect(camera).to_have_attribute("capture", "environment")
+    await camera.set_input_files([RED])
+    await attach(page, NOTES, {**NOTES, "name": "a very long name of a file that goes on and on " * 3 + ".md"})
+    await find_nothing(page, f"attached on a phone, {scheme}")
+    await person.field.fill("Say thanks.")
+    await page.get_by_test_id("send").tap()
+    await person.is_answered()
+    await find_nothing(page, f"files on a phone, {scheme}")
+    assert await page.evaluate("document.scrollingElement.scrollWidth") <= 390
+    await person.said.get_by_role("button", name="Show red square.png full size").tap()
+    await find_nothing(page, f"an image on a phone, {scheme}")
