@@ -53,6 +53,7 @@ _NAMED = re.compile(r"(?<![\w.$`])export\s*\{(?P<names>[^{}]*)\};?")
 _DECLARED = re.compile(
     r"^export\s+(?P<kind>(?:async\s+)?function\*?|class|const)(?P<gap>\s+)(?P<name>[\w$]+)", re.MULTILINE
 )
+_COMMENT = re.compile(r"^[ \t]*(?://[^\n]*|/\*\*(?:[^*]|\*(?!/))*\*/[ \t]*)\n", re.MULTILINE)
 _DEFAULT = re.compile(r"(?<![\w.$`])export\s+default\s+")
 _LATE = re.compile(r"(?<![\w.$`])import\(")
 _LEFT = re.compile(r"^(?:import\b\s*[{*\"'].*|export\b.*)$", re.MULTILINE)
@@ -129,7 +130,7 @@ class PageFiles:
 
     def whole(self) -> Packed:
         """Return all modules that the page needs at once, as one."""
-        return self._kept(WHOLE, self._state(), lambda: Packed.of(assemble(FIRST, self._text).encode(), WHOLE))
+        return self._kept(WHOLE, self._state(), lambda: Packed.of(assemble(FIRST, self._bare).encode(), WHOLE))
 
     def document(self) -> Packed:
         """Return the document, with its addresses as the browser sees them."""
@@ -158,6 +159,10 @@ class PageFiles:
 
     def _text(self, name: str) -> str:
         return self.file(name).raw.decode()
+
+    def _bare(self, name: str) -> str:
+        """Return a module without the comments that have lines of their own; what others wrote keeps its licences."""
+        return self._text(name) if name.startswith("vendor/") else _COMMENT.sub("", self._text(name))
 
 
 def page_routes(files: PageFiles) -> APIRouter:

@@ -105,6 +105,14 @@ async def test_all_modules_that_are_needed_at_once_come_as_one(client: httpx.Asy
     assert "const c = 3;" in (await client.get("/static/whole.js")).text
 
 
+async def test_comments_are_left_out_of_what_is_loaded_at_once(client: httpx.AsyncClient, folder: Path) -> None:
+    (folder / "c.js").write_text("// why\n/**\n * what * it is\n */\nexport const c = 1; // one\n  // more\nuse(c);\n")
+    whole = (await client.get("/static/whole.js")).text
+    assert "const c = 1; // one\nuse(c);" in whole
+    assert "why" not in whole
+    assert "what" not in whole
+
+
 async def test_every_conversation_has_an_address_that_shows_the_page(client: httpx.AsyncClient) -> None:
     assert (await client.get("/c/abc")).text == (await client.get("/")).text
 
