@@ -11,9 +11,11 @@ import re
 from itertools import count
 from pathlib import Path
 
+from tests.browser.pixels import png
 from threadkeep.conversation.blocks import Block, Chart, Citation, Narrative, RankedList, SplitCompare, Table
 from threadkeep.errors import ModelRateLimited
 from threadkeep.llm.script import Call, Reply, Scene, Script, after, asked, calls
+from threadkeep.tools.base import ToolFile
 from threadkeep.tools.decorator import tool
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant
@@ -75,6 +77,12 @@ def draw() -> str:
 
 
 @tool
+def paint() -> ToolFile:
+    """Paint a picture."""
+    return ToolFile(media_type="image/png", data=png(120, 80), name="painted.png")
+
+
+@tool
 def broken(part: str) -> str:
     """Fail."""
     raise ValueError(f"the {part} is broken")
@@ -130,7 +138,7 @@ ASSISTANT = Assistant(
     name="stage",
     description="Plays what the tests of the page ask for.",
     examples=("Write in Markdown", "Show all blocks"),
-    tools=Registry([hold, draw, broken, remove_file, show]),
+    tools=Registry([hold, draw, paint, broken, remove_file, show]),
     script=Script(
         rules=(
             asked("Markdown", lambda _match, _scene: MARKDOWN),
@@ -145,10 +153,12 @@ ASSISTANT = Assistant(
             calls(r"hold (?P<name>\w+)", "hold"),
             asked(r"draw and remove (?P<path>\S+)", both),
             calls("draw", "draw"),
+            calls("paint", "paint"),
             calls("break the (?P<part>.+)", "broken"),
             calls(r"remove (?P<path>\S+)", "remove_file"),
             calls("all blocks", "show"),
             after("hold", lambda told, _scene: f"Well: {told}."),
+            after("paint", lambda _told, _scene: "Here it is."),
             after("draw", lambda told, _scene: f"You have {told}."),
             after("remove_file", lambda told, _scene: f"Done: {told}."),
             after("show", shown),

@@ -137,6 +137,14 @@ async def test_a_message_of_files_alone_is_answered_and_edits_keep_them(person: 
     assert (edited["content"], parts_of(edited)) == ("Say what it is.", [("image", "red square.png")])
 
 
+async def test_an_image_that_a_tool_made_is_shown_in_the_answer_at_once_and_later(person: Person) -> None:
+    await person.begin("paint something")
+    painted = person.answers.last.get_by_role("img", name="painted.png")
+    await expect(painted).to_have_js_property("naturalWidth", 120)
+    await person.page.reload()
+    await expect(painted).to_have_js_property("naturalWidth", 120)
+
+
 async def test_every_file_says_what_is_wrong_with_it_before_it_is_sent(page: Page, serve: Serve) -> None:
     limits = {"THREADKEEP_MAX_FILE_BYTES": "2000", "THREADKEEP_MAX_ATTACHED_BYTES": "2500"}
     person = Person(page, serve(variables=limits).url)
@@ -214,7 +222,7 @@ async def test_what_was_attached_without_a_network_outlives_its_tab_and_is_sent_
 
 async def test_an_upload_that_broke_off_goes_on_where_it_was(person: Person, api: Api) -> None:
     page = person.page
-    large = bytes(range(256)) * 4096 * 3
+    large: FilePayload = {"name": "large.bin", "mimeType": "", "buffer": bytes(range(256)) * 4096 * 3}
     asked: list[tuple[str, str]] = []
     await page.route("**/v1/uploads/*", lambda route: route.abort(), times=1)
     page.on(
@@ -225,13 +233,13 @@ async def test_an_upload_that_broke_off_goes_on_where_it_was(person: Person, api
     )
     await person.open()
     await person.choose("Stage")
-    await page.get_by_test_id("clip").set_input_files([{"name": "large.bin", "mimeType": "", "buffer": large}])
+    await page.get_by_test_id("clip").set_input_files([large])
     await expect(page.locator(".composer-box .chip[data-state=there]")).to_have_count(1)
     megabyte = 1024 * 1024
     assert asked == [("PATCH", f"{megabyte}"), ("HEAD", ""), ("PATCH", f"{megabyte}"), ("PATCH", f"{2 * megabyte}")]
     await person.say("Say thanks.")
     part = (await api.read(page.url.rsplit("/", 1)[1]))["messages"][0]["parts"][0]
-    assert (await api.client.get(f"/v1/files/{part['file']}")).content == large
+    assert (await api.client.get(f"/v1/files/{part['file']}")).content == large["buffer"]
 
 
 async def test_signing_out_leaves_no_bytes_behind(new_context: NewContext, serve: Serve) -> None:

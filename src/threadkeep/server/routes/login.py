@@ -51,6 +51,7 @@ def login_routes(guard: ApiKeyGuard, conversations: Conversations) -> APIRouter:
     async def log_out(request: Request, response: Response) -> None:
         await guard.log_out(request)
         set_login_cookie(request, response, "", 0)
+        response.headers["Clear-Site-Data"] = '"cache"'  # files that were looked at are somebody's, too
 
     @router.get("/logins", dependencies=counted, summary="Where you are signed in")
     async def logins(who: Who) -> LoginList:

@@ -133,6 +133,7 @@ async def test_signing_out_takes_the_cookie_away_and_ends_the_login_on_the_serve
     cookie = cookie_in(answer)[name]
     assert (answer.status_code, cookie.value, cookie["max-age"]) == (204, "", "0")
     assert (cookie["httponly"], cookie["samesite"]) == (True, "strict")
+    assert answer.headers["clear-site-data"] == '"cache"'
     copied = {"Cookie": f"{name}={kept.value}"}
     assert_problem(await server.client.get("/v1/me", headers=copied), 401, "not_authenticated")
     assert await server.conversations._store.keyring.logins() == ()
