@@ -14,11 +14,12 @@ import random
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from datetime import timedelta
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
-from statistics import mean
+from statistics import mean, median
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,6 +51,10 @@ _THINGS = ("boat", "garden", "violin", "camera", "bicycle", "kitchen")
 _PLACES = ("Bergen", "Lisbon", "Kyoto", "Quito", "Tartu", "Cork")
 _MONTHS = ("January", "March", "May", "July", "October")
 BATCH = 500
+REPLAYED = 150
+WARM = 20
+"""How many turns are held again, and how many of them fill the window before anything is measured."""
+LONG = 100_000
 SHOWN = 80
 """By how many of its first characters a message is recognised in a context."""
 
@@ -72,20 +77,21 @@ class Set(NamedTuple):
 
 
 class Recorder(Model):
-    """Answers with a word and keeps the last request."""
+    """Answers with a word, or with what was answered once, and keeps the last request."""
 
     name = "recorder"
     is_scripted = True
     seen: tuple[Message, ...] = ()
 
-    def __init__(self, budget: int) -> None:
+    def __init__(self, budget: int, answers: Iterable[str] = ()) -> None:
         self.window = budget * 4 // 3
+        self._answers = iter(answers)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         """Answer."""
         self.seen = request.messages
-        yield Text("ok")
-        yield Used(Usage(input_tokens=0, output_tokens=1))
+        yield Text(next(self._answers, "ok"))
+        yield Used(Usage(input_tokens=sum(map(count_tokens, request.messages)), output_tokens=1))
         yield Stopped("stop")
 
 
@@ -182,6 +188,51 @@ async def engine(data: Set, budget: int, *, recall: bool) -> tuple[float, float,
     return mean(shares), mean(used), mean(times) * 1000
 
 
+async def cached(data: Set, budget: int, *, recall: bool) -> float:
+    """Hold a part of the conversation again; return how much of each request is the beginning of the one before."""
+    said = [each for each in pairwise(data.log) if each[0].role is Role.USER and each[1].role is Role.ASSISTANT]
+    model = Recorder(budget, [answer.content for _, answer in said])
+    assistant = Assistant(name="bench", policy=Policy(window=Window.FULL, recall=recall))
+    same = size = 0
+    before = ""
+    async with await open_conversations("memory:", [assistant], model=model) as conversations:
+        chat = await conversations.create(title="bench")
+        for number, (question, _) in enumerate(said[:REPLAYED]):
+            await (await chat.send(question.content)).answer()
+            now = "\x1e".join(f"{message.role}\x1f{message.content}" for message in model.seen)
+            if number >= WARM:
+                same, size = same + _common(before, now), size + len(now)
+            before = now
+    return same / size
+
+
+def _common(one: str, other: str) -> int:
+    """Return how many characters two texts begin with alike."""
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+async def processor_time(data: Set, folder: Path) -> float:
+    """Return the median of the milliseconds of processor time that recall takes in 100,000 messages on SQLite."""
+    model, source, times = Recorder(4_000), turns(seed=9), list[float]()
+    store = await open_store(f"sqlite:///{folder}/recall.db")
+    ways = {True: "recalling", False: "forgetting"}
+    assistants = [Assistant(name=ways[way], policy=Policy(window=Window.FULL, recall=way)) for way in ways]
+    async with await open_conversations(store, assistants, model=model) as conversations:
+        chats = {way: await conversations.create(assistant=name) for way, name in ways.items()}
+        for chat in chats.values():
+            for _ in range(LONG // BATCH):
+                bodies = tuple(message for _ in range(BATCH // 2) for message in next(source))
+                await store.append(LOCAL, chat.id, Append(bodies=bodies))
+        for case in data.cases[::3]:
+            took = {}
+            for way, chat in chats.items():
+                started = time.process_time()
+                await (await chat.send(case.question)).answer()
+                took[way] = time.process_time() - started
+            times.append(took[True] - took[False])
+    return median(times) * 1000
+
+
 class Rival:
     """Fills the whole room with the messages that are nearest to the question, one by one."""
 
@@ -243,6 +294,9 @@ async def compare(report: Report, data: Set) -> None:
     rows = [["the window alone", *window], *rows, ["ours", *(f"{ours[budget][0]:.3f}" for budget in budgets)]]
     rows += [["ours: share of the room used", *(f"{ours[budget][1]:.2f}" for budget in budgets)]]
     rows += [["ours: milliseconds a turn", *(f"{ours[budget][2]:.1f}" for budget in budgets)]]
+    shares = [f"{await cached(data, budget, recall=True):.2f}" for budget in budgets]
+    alone = [f"{await cached(data, budget, recall=False):.2f}" for budget in budgets]
+    rows += [["ours: unchanged beginning of a request", *shares], ["the same without recall", *alone]]
     size = sum(map(count_tokens, data.log))
     title = (
         f"{data.name}: {len(data.cases)} questions after {len(data.log):,} messages ({size:,} tokens), evidence shown"
@@ -269,6 +323,9 @@ async def main() -> None:
     for data in sets:
         some = data._replace(cases=data.cases[::6]) if chosen.quick else data
         await compare(report, some)
+    with TemporaryDirectory() as place:
+        took = await processor_time(generated_set(), Path(place))
+    report.bar(f"milliseconds of processor time in {LONG:,} messages on SQLite, median", took, at_most=25)
     report.close()
 
 

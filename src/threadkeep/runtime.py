@@ -22,6 +22,7 @@ from threadkeep.jobs import AUDIT_DAYS, SESSION_TIMEOUT
 from threadkeep.llm.base import Model
 from threadkeep.llm.choice import Choice, choose_model
 from threadkeep.retention.rules import Retention
+from threadkeep.retrieval.embeddings import bundled_embeddings
 from threadkeep.settings import Settings
 from threadkeep.store.attachments import Attachments, FileLimits
 from threadkeep.store.base import MAX_BYTES, Store
@@ -233,6 +234,7 @@ async def open_conversations(
         count=hosting.count,
         admission=hosting.admission,
         observers=hosting.observers,
+        closeness=embeddings.closeness if (embeddings := bundled_embeddings()) else None,
     )
     runner, chosen = TurnRunner(deps, after_turn), replace(choice, offered=offered)
     conversations = Conversations(runner, known, chosen, servers, hosting.retention)

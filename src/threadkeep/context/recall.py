@@ -1,11 +1,13 @@
 """Recall: messages that fell out of the window, or are shown shortened, and match the question are put back.
 
-The search is the store's, by the forms of the words of the question; here the finds are chosen and told, marked as
-earlier and dated. They stand with the question, so that the beginning of the context stays the same bytes.
+The search is the store's, by the forms of the words of the question; here the finds are weighed, chosen and told,
+marked as earlier and dated. They stand with the question, so that the beginning of the context stays the same bytes.
 """
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
+from fnmatch import fnmatch
 from itertools import groupby
 
 from threadkeep.context.base import Counter, Line, Working
@@ -14,14 +16,76 @@ from threadkeep.context.history import in_turns, lines_of
 from threadkeep.context.marks import note, own
 from threadkeep.context.shortening import masked
 from threadkeep.context.window import room_left_for_recall
-from threadkeep.conversation.message import Role
+from threadkeep.conversation.entry import Entry
+from threadkeep.conversation.message import Message, Role
 from threadkeep.text.excerpt import around
-from threadkeep.text.words import content_words
+from threadkeep.text.search import NEIGHBOURS
+from threadkeep.text.words import content_words, words_in_order
 
 MAX_CHARACTERS = 1200
 """How much of one recalled message is shown."""
-OVERHEAD = 60
-"""Tokens that are left for the note around what is recalled and for its dates."""
+MAX_SPEAKER = 40
+"""Within how many characters a message may say who speaks."""
+OVERHEAD = 30
+DATE = 8
+"""Tokens that are left for the note around what is recalled, and for each date in it."""
+CLOSENESS = 0.5
+"""How much it counts that a message is near the question in meaning; a part of it goes to the neighbours."""
+SAID_BY = 0.2
+DATED = 0.2
+"""How much it counts that the question names who said something, or the month or day on which it was said."""
+IN_VIEW = 0.9
+"""What has less than this share of the score of a message in full view is not recalled: the question is about that."""
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+_DATE = re.compile(
+    rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? )?(?<=\S )(?P<month>{'|'.join(_MONTHS)})\b"
+    r"(?: (?P<of>\d{1,2})(?!\d)(?:st|nd|rd|th)?)?(?:,? (?P<year>\d{4}))?|\b(?P<iso>\d{4}-\d\d(?:-\d\d)?)\b"
+)
+
+
+def ranked(
+    related: Sequence[tuple[Entry, float]], question: str, closeness: Sequence[float], shown_from: int
+) -> tuple[Entry, ...]:
+    """Return related entries, the best first, without those that are outdone by one in full view.
+
+    `closeness` tells of the first of them how near in meaning they are; what has a seq of `shown_from` or more is in
+    full view.
+    """
+    asked, dates = set(words_in_order(question)), _dates(question)
+    score = {entry.seq: points + _bonus(entry, asked, dates) for entry, points in related}
+    for (entry, _), near in zip(related, closeness, strict=False):
+        points = CLOSENESS * max(0.0, near)
+        score[entry.seq] += points
+        for distance, share in NEIGHBOURS:
+            if (beside := entry.seq + distance) in score:
+                score[beside] += share * points
+    floor = IN_VIEW * max((points for seq, points in score.items() if seq >= shown_from), default=0.0)
+    best = sorted((entry for entry, _ in related), key=lambda entry: score[entry.seq], reverse=True)
+    return tuple(entry for entry in best if score[entry.seq] >= floor)
+
+
+def _bonus(entry: Entry, asked: Set[str], dates: Sequence[str]) -> float:
+    """Return what an entry gets for its speaker ("Ada: ...") and for its date, if the question names them."""
+    text = entry.body.content if isinstance(entry.body, Message) else ""
+    speaker, colon, _ = text[:MAX_SPEAKER].partition(":")
+    is_named = bool(colon) and not asked.isdisjoint(words_in_order(speaker))
+    is_dated = any(fnmatch(f"{entry.created_at:%Y-%m-%d}", date) for date in dates)
+    return SAID_BY * is_named + DATED * is_dated
+
+
+def _dates(question: str) -> list[str]:
+    """Return the dates that a question names, as patterns of a date: "*-05-07" for the 7th of May."""
+    found = []
+    for match in _DATE.finditer(question):
+        month = match["month"] and f"{_MONTHS.index(match['month']) + 1:02}"
+        day = match["day"] or match["of"]
+        found.append(
+            f"{match['iso']}*" if match["iso"] else f"{match['year'] or '*'}-{month}-{day.zfill(2) if day else '*'}"
+        )
+    return found
 
 
 def recall(working: Working) -> Working:
@@ -31,7 +95,7 @@ def recall(working: Working) -> Working:
     chosen = pick(lost, room_left_for_recall(working) - OVERHEAD, material.count, _words(working))
     if not chosen:
         return working
-    days = groupby(chosen, key=lambda found: f"{found[0].at:%Y-%m-%d}")
+    days = groupby(chosen, key=lambda found: _day(found[0]))
     texts = "\n".join(f"{day}\n" + "\n".join(text for _, text in found) for day, found in days)
     item = {"kind": "recall", "entries": [line.seq for line, _ in chosen]}
     text = note(f"from earlier in this conversation, because it may matter now:\n{texts}")
@@ -45,15 +109,20 @@ def _is_lost(line: Line, working: Working) -> bool:
 
 def pick(ranked: Sequence[Line], room: int, count: Counter, words: Iterable[str] = ()) -> list[tuple[Line, str]]:
     """Return the best lines that fit into the room, with the text that tells each, in the order of the log."""
-    words, chosen = tuple(words), list[tuple[Line, str]]()
+    words, chosen, days = tuple(words), list[tuple[Line, str]](), set[str]()
     for line in ranked:
         speaker = "tool result" if line.message.role is Role.TOOL else line.message.role
         text = f"({speaker}) {around(_text(line), words, MAX_CHARACTERS)}"
-        cost = count(own("size", text))
+        cost = count(own("size", text)) + DATE * (_day(line) not in days)
         if cost <= room:
             room -= cost
             chosen.append((line, text))
+            days.add(_day(line))
     return sorted(chosen, key=lambda found: found[0].seq)
+
+
+def _day(line: Line) -> str:
+    return f"{line.at:%Y-%m-%d}"
 
 
 def _text(line: Line) -> str:

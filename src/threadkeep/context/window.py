@@ -115,10 +115,10 @@ def room_for_history(working: Working, current: Turn) -> int:
     Room is left for what was really recalled, as far as the current turn does not need it. A budget of the policy is
     for what was said before: the current question does not count (R-D6).
     """
-    count, unspent = working.material.count, _unspent(working)
+    count, unspent, cut = working.material.count, _unspent(working), working.material.cut
     kept, most = 0, max(0, min(RECALL_TOKENS, int(unspent * RECALL_SHARE), _policy_tokens(working)))
     for line in lines_of(working.material.recalled):
-        kept = min(most, kept + count(line.message))
+        kept = min(most, kept + count(line.message) * (line.seq < max(cut.first, cut.masked)))
         if kept == most:
             break
     asked = sum(count(line.message) for line in current if line.opens)

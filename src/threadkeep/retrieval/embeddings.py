@@ -108,10 +108,27 @@ class WordLlamaEmbeddings(Embeddings):
         return await asyncio.to_thread(self._embed, [text[:MAX_CHARACTERS] for text in texts])
 
     def _embed(self, texts: list[str]) -> list[Vector]:
+        vectors: list[Vector] = self._loaded().embed(texts, batch_size=BATCH).tolist()
+        return vectors
+
+    async def closeness(self, text: str, others: Sequence[str]) -> list[float]:
+        """Return how near each of some texts is to one of them all, from -1 to 1; none of them may be blank."""
+        return await asyncio.to_thread(self._closeness, [text, *others])
+
+    def _closeness(self, texts: list[str]) -> list[float]:
+        vectors = self._loaded().embed(texts, norm=True, batch_size=BATCH)
+        found: list[float] = (vectors[1:] @ vectors[0]).tolist()
+        return found
+
+    def _loaded(self) -> "WordLlamaInference":
         with self._loading:
             self._model = self._model or _load()
-        vectors: list[Vector] = self._model.embed(texts, batch_size=BATCH).tolist()
-        return vectors
+        return self._model
+
+
+def bundled_embeddings() -> WordLlamaEmbeddings | None:
+    """Return the embeddings that need no network, if their package is installed."""
+    return WordLlamaEmbeddings() if find_spec("wordllama") else None
 
 
 def _load() -> "WordLlamaInference":

@@ -42,6 +42,7 @@ from threadkeep.store.values import (
     LogPage,
     Order,
     Outage,
+    Related,
     SpoolState,
     Statistics,
 )
@@ -338,7 +339,7 @@ class Store(ABC):
     @abstractmethod
     async def related(
         self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], *, before: int, limit: int = 20
-    ) -> tuple[Entry, ...]:
+    ) -> tuple[Related, ...]:
         """Return messages of a conversation, of any branch, stored before the entry `before`, that have to do with some
         words, best first: those that hold the rarest and most of them, and their neighbours. A word is a list of its
         forms; one of them is enough. For each word the newest `text.search.RELATED` messages that hold it are

@@ -6,7 +6,7 @@ finds.
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -46,6 +46,7 @@ from threadkeep.store.values import (
     Import,
     ListFilter,
     Order,
+    Related,
 )
 from threadkeep.text.query import Query
 from threadkeep.text.words import query_forms
@@ -215,7 +216,7 @@ class RuledStore(Store):
     @abstractmethod
     async def _related(
         self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], before: int, limit: int
-    ) -> tuple[Entry, ...]:
+    ) -> Iterable[Related]:
         """Return the entries, the best first, that `text.search.relate` names given those that hold forms of words."""
 
     async def list(
@@ -250,7 +251,7 @@ class RuledStore(Store):
 
     async def related(
         self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], *, before: int, limit: int = 20
-    ) -> tuple[Entry, ...]:
+    ) -> tuple[Related, ...]:
         check_limit(limit)
         found = await self._related(scope, check_id(conversation), query_forms(words), min(before, MAX_SEQ), limit)
-        return tuple(entry for entry in found if isinstance(entry.body, Message))
+        return tuple(related for related in found if isinstance(related.entry.body, Message))

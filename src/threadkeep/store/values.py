@@ -180,6 +180,13 @@ class ConversationPage:
     next: str | None = None
 
 
+class Related(NamedTuple):
+    """A message that has to do with some words, and how much: it may be compared with others of the same answer."""
+
+    entry: Entry
+    score: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """A message or a title that was found. `highlights` are ranges of characters in `snippet`; `branch` is the head of

@@ -21,10 +21,12 @@ SCANNED = 10_000
 """How many entries that hold the words, or titles, the newest, are looked at where filters let only some through."""
 RELATED = 1000
 """How many entries, the newest, are considered for each word when related entries are looked for."""
-NEIGHBOUR = {1: 0.3, 2: 0.3, 3: 0.15, 4: 0.15}
+NEIGHBOURS = tuple((sign * at, share) for at, share in ((1, 0.3), (2, 0.3), (3, 0.15), (4, 0.15)) for sign in (-1, 1))
 """How much of an entry's score its neighbours get, by their distance: an answer rarely repeats the question's words.
 
 Between two messages of a turn the log may have an entry about the turn, so a distance of 4 is two messages."""
+SPREAD = 300
+"""How many entries, the best, give a part of their score to their neighbours."""
 PASSAGE = 16
 """How many entries in a row are taken as one passage of the conversation."""
 PASSAGE_SHARE = 0.3
@@ -107,14 +109,15 @@ def _hits(query: Query, pattern: re.Pattern[str], text: str) -> list[Word]:
     return [word for word in find_words(text) if query.matches(word.text)]
 
 
-def relate(found: Sequence[Sequence[int]], before: int, limit: int) -> list[int]:
-    """Return the entries that have most to do with some words, given for each word the newest entries that hold it.
+def relate(found: Sequence[Sequence[int]], before: int, limit: int) -> dict[int, float]:
+    """Return the entries that have most to do with some words, and how much, the best first, given for each word the
+    newest entries that hold it.
 
     A word that few entries hold says more than one that many do. What stands around a hit counts too: the neighbours
     of an entry that fits, and the passages in which the words come together. Of equals the newer entry comes first.
     """
     size = max((seqs[0] for seqs in found if seqs), default=0)
-    held = [(seqs, math.log(1 + size / len(seqs))) for seqs in found if seqs]
+    held = [(seqs, math.log(1 + _reach(seqs, size) / len(seqs))) for seqs in found if seqs]
     total = sum(weight for _, weight in held)
     score: dict[int, float] = {}
     passages: dict[int, int] = {}
@@ -123,18 +126,23 @@ def relate(found: Sequence[Sequence[int]], before: int, limit: int) -> list[int]
             score[seq] = score.get(seq, 0.0) + weight / total
         for passage in {seq // PASSAGE for seq in seqs}:
             passages[passage] = passages.get(passage, 0) | 1 << place
-    best = _best(score)[:RELATED]
+    best = _best(score)[:SPREAD]
     around = dict.fromkeys(best, 0.0)
     for seq in best:
-        for distance, share in NEIGHBOUR.items():
-            for beside in (seq - distance, seq + distance):
-                if 0 < beside < before:
-                    around[beside] = around.get(beside, 0.0) + share * score[seq]
+        own = score[seq]
+        for distance, share in NEIGHBOURS:
+            if 0 < (beside := seq + distance) < before:
+                around[beside] = around.get(beside, 0.0) + share * own
     together = {passage: _together(passages, passage) / len(held) for passage in {seq // PASSAGE for seq in around}}
     for seq, share in around.items():
         around[seq] = score.get(seq, 0.0) + share + PASSAGE_SHARE * together[seq // PASSAGE]
     floor = FLOOR * max(around.values(), default=0.0)
-    return [seq for seq in _best(around)[:limit] if around[seq] >= floor]
+    return {seq: around[seq] for seq in _best(around)[:limit] if around[seq] >= floor}
+
+
+def _reach(seqs: Sequence[int], size: int) -> int:
+    """Return how many entries a word was looked for in: of a word that very many hold, only the newest are at hand."""
+    return size if len(seqs) < RELATED else size + 1 - seqs[-1]
 
 
 def _best(score: Mapping[int, float]) -> list[int]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
@@ -48,7 +48,8 @@ class EngineDeps:
     is how long a model may say nothing, `tool_timeout` how long a call may take whose tool does not say; `pauses` are
     the waits before a model is asked again, in seconds; their number is the number of further attempts; `count` counts
     the tokens that are stored with each message; `loader` is what models are loaded by; `attachments` is where files
-    are kept, none where they are not; `converter` reads them and makes images smaller for models."""
+    are kept, none where they are not; `converter` reads them and makes images smaller for models; `closeness` tells how
+    near in meaning texts are to a question, where that is known."""
 
     store: PublishingStore
     assistant_of: Callable[[Conversation], Assistant]
@@ -68,6 +69,7 @@ class EngineDeps:
     loader: Loader = field(default_factory=Loader)
     attachments: Attachments | None = None
     converter: Converter = field(default_factory=Converter)
+    closeness: Callable[[str, Sequence[str]], Awaitable[Sequence[float]]] | None = None
 
     async def load_model(self, name: str | None, assistant: Assistant) -> None:
         """Have the model at hand that answers for an assistant where a conversation has chosen this name, or none."""
@@ -85,7 +87,7 @@ class ActiveTurn:
     """One running turn: its lease, what it works with, and its entries so far.
 
     `history` is what came before it on its branch, once it was read, with the cut of the last answer; `found` is what
-    was looked up for the question. `stop` is set by
+    was looked up for the question, `recalled` what was said earlier that has to do with it. `stop` is set by
     somebody who wants it to end as `stop_as`; `ended` is set when it does not run here any more. `began` is when it
     began to run here, by the clock that never jumps.
     """
@@ -96,6 +98,7 @@ class ActiveTurn:
     entries: list[Entry] = field(default_factory=list)
     history: tuple[tuple[Entry, ...], Cut] | None = None
     found: Found | None = None
+    recalled: tuple[Entry, ...] | None = None
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     stop_as: TurnState = TurnState.CANCELLED
     ended: asyncio.Event = field(default_factory=asyncio.Event)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from threadkeep.errors import InvalidSearch
 from threadkeep.text.query import Query
-from threadkeep.text.search import rank, relate
+from threadkeep.text.search import RELATED, rank, relate
 from threadkeep.text.words import words
 
 scripts = st.text(st.characters(categories=["L", "N", "M", "P", "Z", "S", "Cc"]), max_size=60)
@@ -90,13 +90,21 @@ def test_a_snippet_shows_the_place_with_most_hits_on_one_line() -> None:
 
 def test_words_that_come_together_in_a_passage_count_more_than_words_apart() -> None:
     # The first word is at 10 and 500, the second at 20 alone: 10 has it near, 500 has not.
-    assert relate([[500, 10], [20]], 1000, 3).index(10) < relate([[500, 10], [20]], 1000, 3).index(500)
+    found = relate([[500, 10], [20]], 1000, 3)
+    assert found[10] > found[500]
 
 
 def test_what_is_beside_a_hit_is_related_and_what_is_not_before_the_bound_is_not() -> None:
     assert set(relate([[6]], 8, 20)) == {2, 3, 4, 5, 6, 7}
-    assert relate([[6]], 8, 1) == [6]
-    assert relate([[], []], 8, 20) == []
+    assert list(relate([[6]], 8, 1)) == [6]
+    assert relate([[], []], 8, 20) == {}
+
+
+def test_a_word_that_fills_the_newest_hits_is_weighed_by_how_far_they_reach() -> None:
+    everywhere, rare = list(range(99_999, 99_999 - RELATED, -1)), [50_000]
+    found = relate([everywhere, rare], 100_000, 500)
+    assert next(iter(found)) == 50_000
+    assert 99_500 not in found
 
 
 def test_what_scores_far_less_than_the_best_is_not_related() -> None:

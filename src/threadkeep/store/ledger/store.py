@@ -11,7 +11,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol, TypeVar
 
 from threadkeep.conversation.conversation import Conversation, NewConversation
-from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.message import Message
@@ -28,7 +27,7 @@ from threadkeep.store.paging import Candidate, Listing, ListQuery, Matches, Sear
 from threadkeep.store.record import Record
 from threadkeep.store.rules import Verb, key_use, replayed
 from threadkeep.store.sqlite_file import Database
-from threadkeep.store.values import Created, HitPage, Statistics
+from threadkeep.store.values import Created, HitPage, Related, Statistics
 from threadkeep.text.search import relate
 from threadkeep.text.words import searchable
 
@@ -263,11 +262,11 @@ class LedgerStore(EmbeddedStore):
 
     async def _related(
         self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], before: int, limit: int
-    ) -> tuple[Entry, ...]:
-        def look(ledgers: TenantLedgers) -> tuple[Entry, ...]:
+    ) -> list[Related]:
+        def look(ledgers: TenantLedgers) -> list[Related]:
             with ledgers.reading(scope, conversation) as ledger:
                 found = relate(ledgers.catalog.related(scope.user, conversation, words, before), before, limit)
-                return tuple(ledger.entry(seq) for seq in found if seq <= ledger.tip.last)
+                return [Related(ledger.entry(seq), score) for seq, score in found.items() if seq <= ledger.tip.last]
 
         return await self._read_catalog(scope.tenant, look)
 

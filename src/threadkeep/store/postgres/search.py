@@ -12,7 +12,7 @@ from functools import partial
 from itertools import groupby
 from typing import Any, TypeVar
 
-from threadkeep.conversation.entry import Entry, Status
+from threadkeep.conversation.entry import Status
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Tree
 from threadkeep.errors import ConversationNotFound, StoreCorrupt, StoreError
@@ -20,6 +20,7 @@ from threadkeep.store.base import MAX_LIMIT
 from threadkeep.store.codec import STATE, decode_id, encode_id, found_text, kinds_of, role_of
 from threadkeep.store.paging import Candidate, Matches, Search
 from threadkeep.store.postgres.database import REFUSALS, Columns, Database, to_text, to_tree
+from threadkeep.store.values import Related
 from threadkeep.text import words
 from threadkeep.text.query import Query, Subject
 from threadkeep.text.search import CANDIDATES, RELATED, SCANNED, relate
@@ -161,15 +162,15 @@ class Searcher:
 
     async def related(
         self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], before: int, limit: int
-    ) -> tuple[Entry, ...]:
+    ) -> list[Related]:
         """Return earlier entries of a conversation that have to do with the words, the best first."""
         place = await self._db.place(scope, conversation)
         quoted = [" | ".join(map(_quoted, forms)) for forms in words]
         rows = await self._find("holding", *place, quoted, min(before, 2**31 - 1), RELATED)
         found = relate([row["seqs"] for row in rows], before, limit)
-        lines = await self._db.pool.call("entries_at", *place, found) if found else []
+        lines = await self._db.pool.call("entries_at", *place, list(found)) if found else []
         entries = {entry.seq: entry for entry in self._db.translator.entries(conversation, lines)}
-        return tuple(entries[seq] for seq in found if seq in entries)
+        return [Related(entries[seq], score) for seq, score in found.items() if seq in entries]
 
     def _translate(self, rows: Sequence[Any]) -> Iterator[Candidate]:
         found: dict[bytes, tuple[Subject, Tree]] = {}

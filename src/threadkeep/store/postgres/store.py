@@ -33,7 +33,7 @@ from threadkeep.store.postgres.search import Index, Searcher
 from threadkeep.store.postgres.writing import Log
 from threadkeep.store.ruled import RuledStore
 from threadkeep.store.rules import Verb
-from threadkeep.store.values import Created, Draft, HitPage, LogPage, Statistics
+from threadkeep.store.values import Created, Draft, HitPage, LogPage, Related, Statistics
 
 T = TypeVar("T")
 
@@ -244,7 +244,7 @@ class PostgresStore(RuledStore):
 
     async def _related(
         self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], before: int, limit: int
-    ) -> tuple[Entry, ...]:
+    ) -> list[Related]:
         return await self._searcher.related(scope, conversation, words, before, limit)
 
     async def statistics(self, tenant: str, *, user: str | None = None, conversation: str | None = None) -> Statistics:

@@ -16,7 +16,6 @@ import apsw
 
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import Conversation, NewConversation
-from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import IdSource, check_id
 from threadkeep.conversation.scope import Scope
@@ -41,7 +40,7 @@ from threadkeep.store.sqlite.writer import Writer
 from threadkeep.store.sqlite.writing import LoggedUses, LogWriter
 from threadkeep.store.sqlite_file import Database, connect, translating_sqlite_errors
 from threadkeep.store.sqlite_files import SqliteFiles
-from threadkeep.store.values import Created, HitPage, Statistics
+from threadkeep.store.values import Created, HitPage, Related, Statistics
 from threadkeep.text.search import relate
 
 T = TypeVar("T")
@@ -149,11 +148,12 @@ class SqliteStore(EmbeddedStore):
 
     async def _related(
         self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], before: int, limit: int
-    ) -> tuple[Entry, ...]:
-        def look() -> tuple[Entry, ...]:
+    ) -> list[Related]:
+        def look() -> list[Related]:
             with translating_sqlite_errors(self._searcher.db), self._searcher.snapshot():
                 log = self._searcher.log(scope, conversation)
-                return log.at(relate(search.related(self._searcher, log.key, words, before), before, limit))
+                found = relate(search.related(self._searcher, log.key, words, before), before, limit)
+                return [Related(entry, found[entry.seq]) for entry in log.at(list(found))]
 
         async with self._searching:
             return await asyncio.to_thread(look)

@@ -12,7 +12,7 @@ from threadkeep.testing.samples import ADA, BOB, new
 
 async def _found(store: Store, name: str, *words: str, before: int = 1000, limit: int = 20) -> list[int]:
     forms = [word.split("|") for word in words]
-    return [entry.seq for entry in await store.related(ADA, name, forms, before=before, limit=limit)]
+    return [related.entry.seq for related in await store.related(ADA, name, forms, before=before, limit=limit)]
 
 
 FAR = ("so", "well", "then", "right", "fine")

@@ -8,13 +8,14 @@ from itertools import takewhile
 
 from threadkeep.context.base import Context, Cut, Material, Policy, Window, cut_in, run
 from threadkeep.context.marks import own
+from threadkeep.context.recall import ranked
 from threadkeep.context.tokens import calibration
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
 from threadkeep.retrieval.base import Passage
 from threadkeep.retrieval.expansion import candidates, choose
 from threadkeep.store.base import MAX_LIMIT, ROOT
-from threadkeep.text.words import content_forms
+from threadkeep.text.words import content_forms, content_words, searchable
 from threadkeep.turn.active_turn import ActiveTurn
 from threadkeep.turn.lookup import Found
 
@@ -25,6 +26,11 @@ ANSWER_SHARE = 4
 """A quarter of a model's window is left for its answer."""
 RELATED = 250
 """How many related messages are looked at: those of other branches do not count, and the room decides how many fit."""
+MOST_WORDS = 12
+"""How many words of a question, the longest, are looked for: a long one would cost more than it finds."""
+COMPARED = 60
+COMPARED_CHARACTERS = 300
+"""How many of them, and how much of each, are compared with the question in meaning."""
 ENOUGH_WORDS = 2
 """A question with fewer words that say something is looked for with words of the conversation."""
 FEW_WORDS = 4
@@ -64,8 +70,11 @@ async def gather_context(
         material = replace(material, summary=summary)
     context = run(active.assistant.processors, material)
     if policy.recall and _is_cut(entries, context.cut):
-        recalled = await _recall(active, entries, context.cut, found)
-        context = run(active.assistant.processors, replace(material, recalled=recalled)) if recalled else context
+        # Once a turn, so that its further calls begin with the same bytes.
+        if active.recalled is None:
+            active.recalled = await _recall(active, entries, context.cut, found)
+        if active.recalled:
+            context = run(active.assistant.processors, replace(material, recalled=active.recalled, cut=context.cut))
     return context if found is None else replace(context, trace=(*context.trace, found.item))
 
 
@@ -179,29 +188,31 @@ async def _where_it_stands(active: ActiveTurn) -> tuple[str, ...]:
 
 
 async def _recall(active: ActiveTurn, entries: tuple[Entry, ...], cut: Cut, found: Found | None) -> tuple[Entry, ...]:
-    """Return earlier messages of this branch that have to do with the question, the best first."""
-    messages = [entry.body for entry in entries if isinstance(entry.body, Message)]
-    asked = max((place for place, message in enumerate(messages) if message.role is Role.USER), default=None)
-    words = _looked_for(messages[asked].content, messages[:asked], found) if asked is not None else []
-    if not words:
+    """Return messages of this branch that have to do with the question, the best first."""
+    messages = [(entry.seq, entry.body) for entry in entries if isinstance(entry.body, Message)]
+    asked = max((place for place, (_, message) in enumerate(messages) if message.role is Role.USER), default=None)
+    if asked is None:
         return ()
-    lease, store = active.lease, active.deps.store
-    before = max(entries[0].seq, cut.first, cut.masked)
-    related = await store.related(lease.scope, lease.conversation, words, before=before, limit=RELATED)
-    if not related:
-        return ()
-    runs = (await store.tree(lease.scope, lease.conversation)).path(active.head)
-    return tuple(entry for entry in related if any(run.first <= entry.seq <= run.last for run in runs))
+    (seq, question), history = messages[asked], [message for _, message in messages[:asked]]
+    text = _looked_for(question.content, history, found)
+    words = sorted(content_forms(text), key=lambda forms: -len(forms[0]))[:MOST_WORDS]
+    lease, deps = active.lease, active.deps
+    related = await deps.store.related(lease.scope, lease.conversation, words, before=seq, limit=RELATED)
+    runs = (await deps.store.tree(lease.scope, lease.conversation)).path(active.head) if related else ()
+    own = [each for each in related if any(run.first <= each.entry.seq <= run.last for run in runs)]
+    texts = [searchable(each.entry.body)[:COMPARED_CHARACTERS].strip() or "-" for each in own[:COMPARED]]
+    closeness = await deps.closeness(text, texts) if deps.closeness and texts else ()
+    # Words that were taken from what is in view say nothing about whether the question is about that.
+    return ranked(own, text, closeness, max(cut.first, cut.masked) if text == question.content else seq)
 
 
-def _looked_for(question: str, history: Sequence[Message], found: Found | None) -> list[tuple[str, ...]]:
-    """Return the forms of the words to recall by: of the question as it was rewritten, where it was.
+def _looked_for(question: str, history: Sequence[Message], found: Found | None) -> str:
+    """Return what to recall by: the question as it was rewritten, where it was.
 
     A question that says too little by itself is looked for with words of the newest turns.
     """
     if found is not None:
-        return content_forms(" ".join((found.rewrite.text, *found.rewrite.words)))
-    words = content_forms(question)
-    if len(words) < ENOUGH_WORDS:
-        words += content_forms(" ".join(choose(candidates(question, history), {}, FEW_WORDS)))
-    return words
+        return " ".join((found.rewrite.text, *found.rewrite.words))
+    if len(content_words(question)) < ENOUGH_WORDS:
+        return " ".join((question, *choose(candidates(question, history), {}, FEW_WORDS)))
+    return question

@@ -1,0 +1,63 @@
+"""How recalled messages are weighed: the words they hold, who said them and when, their meaning, what is in view."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.unit.context.logs import entries, user
+from threadkeep.context.recall import ranked
+from threadkeep.conversation.entry import Entry
+
+LOG = entries(*(user(text) for text in ("Ada: a boat", *["so"] * 9, "Bob: a boat", *["so"] * 9, "a boat")))
+BOATS = LOG[0], LOG[10], LOG[20]
+NOWHERE = 1000
+
+
+def order(question: str, *closeness: float, shown_from: int = NOWHERE, log: tuple[Entry, ...] = BOATS) -> list[int]:
+    return [entry.seq for entry in ranked([(entry, 1.0) for entry in log], question, closeness, shown_from)]
+
+
+def test_of_equals_the_order_stays() -> None:
+    assert order("Whose boat?") == [1, 11, 21]
+
+
+def test_what_a_named_person_said_comes_first() -> None:
+    assert order("What did Bob say about boats?") == [11, 1, 21]
+
+
+def test_what_is_near_in_meaning_comes_first() -> None:
+    assert order("Whose boat?", 0.1, -0.9, 0.8) == [21, 1, 11]
+
+
+def test_a_part_of_the_closeness_goes_to_the_neighbours() -> None:
+    assert order("Whose boat?", 0.0, 0.0, 1.0, log=(LOG[0], LOG[19], LOG[20])) == [21, 20, 1]
+
+
+def test_what_is_outdone_by_a_message_in_view_is_not_recalled() -> None:
+    assert order("Whose boat?", 0.0, 0.0, 1.0, shown_from=21) == [21]
+    assert order("Whose boat?", 0.9, 0.0, 0.9, shown_from=21) == [1, 21]
+    assert order("Whose boat?", 0.9, 0.9, 0.0, shown_from=21) == [1, 11, 21]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What did we plan in May?",
+        "And on May 7, 2023?",
+        "On the 7th of May?",
+        "on 7 May 2023",
+        "2023-05-07?",
+        "2023-05",
+    ],
+)
+def test_what_was_said_at_a_named_time_comes_first(question: str) -> None:
+    days = (datetime(2023, 4, 7, tzinfo=UTC), datetime(2023, 5, 7, tzinfo=UTC), datetime(2024, 6, 1, tzinfo=UTC))
+    log = tuple(entry.model_copy(update={"created_at": day}) for entry, day in zip(BOATS, days, strict=True))
+    assert order(question, log=log)[0] == 11
+
+
+@pytest.mark.parametrize("question", ["What may happen?", "May I ask?", "On 8 May?", "In May 2024?", "2024-05-07"])
+def test_another_time_or_another_word_is_none(question: str) -> None:
+    days = (datetime(2023, 4, 7, tzinfo=UTC), datetime(2023, 5, 7, tzinfo=UTC), datetime(2022, 6, 1, tzinfo=UTC))
+    log = tuple(entry.model_copy(update={"created_at": day}) for entry, day in zip(BOATS, days, strict=True))
+    assert order(question, log=log) == [1, 11, 21]
