@@ -59,7 +59,8 @@ class Material:
     `entries` are those of the branch from the cut on, oldest first, without remarks, the current question among them;
     `turn` is the number of the current turn. `opening` are system messages that begin the branch: they stay when the
     rest is cut off. `recalled` are the entries that match the question, best first, from the whole branch: those that
-    are in the window are left out here. `has_tools` tells whether the request defines tools, `tool_tokens` how many
+    are in the window are left out here. `earlier` are those before the window, the newest first: they fill what is
+    left. `has_tools` tells whether the request defines tools, `tool_tokens` how many
     tokens their definitions have. `model` is the name of the model that will be asked, `accepts` what it can look at as
     `llm/base.py` tells it. `count` counts tokens; `budget` is in its tokens.
     """
@@ -73,6 +74,7 @@ class Material:
     opening: tuple[Entry, ...] = ()
     summary: Entry | None = None
     recalled: tuple[Entry, ...] = ()
+    earlier: tuple[Entry, ...] = ()
     passages: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     has_tools: bool = True

@@ -5,7 +5,7 @@ marked as earlier and dated. They stand with the question, so that the beginning
 """
 
 import re
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from fnmatch import fnmatch
 from itertools import groupby
@@ -15,7 +15,7 @@ from threadkeep.context.blocks import text_of_blocks
 from threadkeep.context.history import in_turns, lines_of
 from threadkeep.context.marks import note, own
 from threadkeep.context.shortening import masked
-from threadkeep.context.window import room_left_for_recall
+from threadkeep.context.window import room_for_said, room_left_for_recall
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
 from threadkeep.text.excerpt import around
@@ -29,6 +29,8 @@ MAX_SPEAKER = 40
 OVERHEAD = 30
 DATE = 8
 """Tokens that are left for the note around what is recalled, and for each date in it."""
+UNUSED = 0.05
+"""How much of the room is not filled with what does not matter to the question."""
 CLOSENESS = 0.5
 """How much it counts that a message is near the question in meaning; a part of it goes to the neighbours."""
 SAID_BY = 0.2
@@ -89,10 +91,20 @@ def _dates(question: str) -> list[str]:
 
 
 def recall(working: Working) -> Working:
-    """Put the best of the recalled messages beside the question, as many as there is room for."""
-    material = working.material
-    lost = [line for line in lines_of(material.recalled) if _is_lost(line, working) and _text(line)]
-    chosen = pick(lost, room_left_for_recall(working) - OVERHEAD, material.count, _words(working))
+    """Put the best of the recalled messages beside the question, as many as there is room for.
+
+    When a cut is made, it leaves room for the window to grow: until then the newest of those that were cut off or
+    shortened fill it.
+    """
+    material, room = working.material, room_left_for_recall(working) - OVERHEAD
+    _, current = in_turns(working.lines, material.turn)
+    words = content_words(current[0].message.content) if current and current[0].opens else []
+    spare = int(room_for_said(working, current) * UNUSED)
+    best, rest = (_lost(entries, working) for entries in (material.recalled, material.earlier))
+    picked, room = pick(best, room, material.count, words)
+    known = {line.seq for line, _ in picked}
+    added, _ = pick([line for line in rest if line.seq not in known], room - spare, material.count, words)
+    chosen = sorted((*picked, *added), key=lambda found: found[0].seq)
     if not chosen:
         return working
     days = groupby(chosen, key=lambda found: _day(found[0]))
@@ -102,15 +114,20 @@ def recall(working: Working) -> Working:
     return replace(working, beside=(text, *working.beside), trace=(*working.trace, item))
 
 
-def _is_lost(line: Line, working: Working) -> bool:
-    """Whether a line is not, or not in full, in the window."""
-    return line.seq < working.cut.first or (line.seq < working.cut.masked and masked(line) is not line)
+def _lost(entries: Sequence[Entry], working: Working) -> list[Line]:
+    """Return the lines that say something and are not, or not in full, in the window."""
+    cut = working.cut
+    return [
+        line
+        for line in lines_of(entries)
+        if (line.seq < cut.first or (line.seq < cut.masked and masked(line) is not line)) and _text(line)
+    ]
 
 
-def pick(ranked: Sequence[Line], room: int, count: Counter, words: Iterable[str] = ()) -> list[tuple[Line, str]]:
-    """Return the best lines that fit into the room, with the text that tells each, in the order of the log."""
-    words, chosen, days = tuple(words), list[tuple[Line, str]](), set[str]()
-    for line in ranked:
+def pick(lines: Sequence[Line], room: int, count: Counter, words: Sequence[str]) -> tuple[list[tuple[Line, str]], int]:
+    """Return the first lines that fit into the room, with the text that tells each, and the room that they leave."""
+    chosen, days = list[tuple[Line, str]](), set[str]()
+    for line in lines:
         speaker = "tool result" if line.message.role is Role.TOOL else line.message.role
         text = f"({speaker}) {around(_text(line), words, MAX_CHARACTERS)}"
         cost = count(own("size", text)) + DATE * (_day(line) not in days)
@@ -118,7 +135,7 @@ def pick(ranked: Sequence[Line], room: int, count: Counter, words: Iterable[str]
             room -= cost
             chosen.append((line, text))
             days.add(_day(line))
-    return sorted(chosen, key=lambda found: found[0].seq)
+    return chosen, room
 
 
 def _day(line: Line) -> str:
@@ -129,8 +146,3 @@ def _text(line: Line) -> str:
     """Return what a line says; an answer with blocks may say it there only."""
     texts = (line.message.content.strip(), text_of_blocks(line.message))
     return next((text for text in texts if text), "")
-
-
-def _words(working: Working) -> tuple[str, ...]:
-    _, current = in_turns(working.lines, working.material.turn)
-    return tuple(content_words(current[0].message.content)) if current and current[0].opens else ()

@@ -112,18 +112,24 @@ def _messages(turn: Turn) -> int:
 def room_for_history(working: Working, current: Turn) -> int:
     """Return how many tokens the history may have, the current turn included.
 
-    Room is left for what was really recalled, as far as the current turn does not need it. A budget of the policy is
-    for what was said before: the current question does not count (R-D6).
+    Room is left for what was really recalled, as far as the current turn does not need it.
     """
-    count, unspent, cut = working.material.count, _unspent(working), working.material.cut
-    kept, most = 0, max(0, min(RECALL_TOKENS, int(unspent * RECALL_SHARE), _policy_tokens(working)))
+    count, cut, room = working.material.count, working.material.cut, room_for_said(working, current)
+    kept, most = 0, max(0, min(RECALL_TOKENS, int(room * RECALL_SHARE)))
     for line in lines_of(working.material.recalled):
         kept = min(most, kept + count(line.message) * (line.seq < max(cut.first, cut.masked)))
         if kept == most:
             break
-    asked = sum(count(line.message) for line in current if line.opens)
-    room = max(unspent - kept, min(unspent, size_of(current, count)))
-    return max(1, min(room, _policy_tokens(working) + asked))
+    return max(1, room - kept, min(room, size_of(current, count)))
+
+
+def room_for_said(working: Working, current: Turn) -> int:
+    """Return how many tokens the history and what is recalled of it may have together.
+
+    A budget of the policy is for what was said before: the current question does not count (R-D6).
+    """
+    asked = sum(working.material.count(line.message) for line in current if line.opens)
+    return min(_unspent(working), _policy_tokens(working) + asked)
 
 
 def room_for_question(working: Working) -> int:
@@ -134,8 +140,9 @@ def room_for_question(working: Working) -> int:
 def room_left_for_recall(working: Working) -> int:
     """Return how many tokens recalled entries may have once the lines are decided: what these left."""
     material = working.material
-    most = MOST_RECALLED if material.policy.window is Window.FULL else min(RECALL_TOKENS, _policy_tokens(working))
-    return max(0, min(most, _unspent(working) - sum(material.count(line.message) for line in working.lines)))
+    _, current = in_turns(working.lines, material.turn)
+    most = MOST_RECALLED if material.policy.window is Window.FULL else RECALL_TOKENS
+    return max(0, min(most, room_for_said(working, current) - size_of(working.lines, material.count)))
 
 
 def _policy_tokens(working: Working) -> int:

@@ -87,7 +87,8 @@ class ActiveTurn:
     """One running turn: its lease, what it works with, and its entries so far.
 
     `history` is what came before it on its branch, once it was read, with the cut of the last answer; `found` is what
-    was looked up for the question, `recalled` what was said earlier that has to do with it. `stop` is set by
+    was looked up for the question, `recalled` what was said earlier that has to do with it, and
+    what was said just before the window. `stop` is set by
     somebody who wants it to end as `stop_as`; `ended` is set when it does not run here any more. `began` is when it
     began to run here, by the clock that never jumps.
     """
@@ -98,7 +99,7 @@ class ActiveTurn:
     entries: list[Entry] = field(default_factory=list)
     history: tuple[tuple[Entry, ...], Cut] | None = None
     found: Found | None = None
-    recalled: tuple[Entry, ...] | None = None
+    recalled: tuple[tuple[Entry, ...], tuple[Entry, ...]] | None = None
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     stop_as: TurnState = TurnState.CANCELLED
     ended: asyncio.Event = field(default_factory=asyncio.Event)

@@ -195,6 +195,7 @@ def materials(draw: st.DrawFn) -> Material:
         opening=tuple(one for one in branch[:1] if draw(st.booleans())),
         summary=draw(st.one_of(st.none(), _texts.map(lambda text: entry(Summary(content=text), 99)))),
         recalled=earlier,
+        earlier=tuple(reversed(branch)),
         passages=tuple(draw(st.lists(_texts, max_size=3))),
         notes=tuple(draw(st.lists(_texts, max_size=2))),
         has_tools=draw(st.booleans()),

@@ -1,12 +1,13 @@
 """Whatever the log and wherever it is cut, the result is a request that every provider accepts."""
 
 from dataclasses import replace
+from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unit.context.logs import MODELS, assistant, cut_off, material, materials, told, tool, user
-from threadkeep.context.base import Context, Material, run
+from tests.unit.context.logs import MODELS, assistant, cut_off, entries, material, materials, told, tool, user
+from threadkeep.context.base import Context, Material, Policy, Window, run
 from threadkeep.context.marks import NO_CONTENT
 from threadkeep.context.standard import STANDARD
 from threadkeep.context.tokens import count_tokens
@@ -144,10 +145,31 @@ def tool_logs(draw: st.DrawFn) -> list[Message]:
 
 
 @settings(max_examples=150, deadline=None)
-@given(tool_logs(), st.integers(300, 4000))
-def test_a_small_budget_is_kept_and_the_question_stays_whole(log: list[Message], budget: int) -> None:
-    context = run(STANDARD, material(*log, budget=budget, count=count_tokens))
-    question = [message.content for message in log if message.role is Role.USER][-1]
-    assert context.tokens <= budget
-    assert any(question in message.content for message in context.messages)
+@given(tool_logs(), st.integers(300, 4000), st.booleans(), st.randoms(use_true_random=False))
+def test_a_small_budget_is_kept_and_the_question_stays_whole(
+    log: list[Message], budget: int, is_policy: bool, dice: Random
+) -> None:
+    """Whether it is the model's or the policy's, with what the window does without, whatever of it is recalled."""
+    branch, policy = entries(*log), Policy(window=Window.BUDGET, size=budget)
+    taken = material(entries=branch, budget=budget, count=count_tokens)
+    taken = replace(taken, budget=96_000, policy=policy) if is_policy else taken
+    cut = run(STANDARD, taken).cut
+    recalled = tuple(dice.sample(branch[:-1], dice.randrange(len(branch))))
+    context = run(STANDARD, replace(taken, recalled=recalled, earlier=branch[::-1], cut=cut))
+    question = next(message for message in reversed(log) if message.role is Role.USER)
+    assert context.tokens <= budget + count_tokens(question) * is_policy
+    assert any(question.content in message.content for message in context.messages)
     check_everywhere(Request(messages=context.messages, tools=TOOLS))
+
+
+def test_a_cut_leaves_little_of_the_room_unused() -> None:
+    turns = [
+        user("Look, please."),
+        assistant("", "a"),
+        tool("a", "a value of it " * 90),
+        assistant("It is there. " * 30),
+    ]
+    branch = entries(*turns * 20, user("And now?"))
+    for budget in (1000, 2000, 4000, 6000):
+        taken = material(entries=branch, budget=budget, count=count_tokens, earlier=branch[::-1])
+        assert 0.9 * budget < run(STANDARD, taken).tokens <= budget

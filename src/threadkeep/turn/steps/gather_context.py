@@ -72,9 +72,11 @@ async def gather_context(
     if policy.recall and _is_cut(entries, context.cut):
         # Once a turn, so that its further calls begin with the same bytes.
         if active.recalled is None:
-            active.recalled = await _recall(active, entries, context.cut, found)
-        if active.recalled:
-            context = run(active.assistant.processors, replace(material, recalled=active.recalled, cut=context.cut))
+            earlier = await _earlier(active, entries) if context.cut != cut else ()
+            active.recalled = await _recall(active, entries, context.cut, found), earlier
+        recalled, earlier = active.recalled
+        material = replace(material, recalled=recalled, earlier=earlier, cut=context.cut)
+        context = run(active.assistant.processors, material)
     return context if found is None else replace(context, trace=(*context.trace, found.item))
 
 
@@ -147,7 +149,16 @@ def _cut_of(entry: Entry) -> Cut | None:
 
 def _is_cut(entries: tuple[Entry, ...], cut: Cut) -> bool:
     """Whether something of the branch is not in the window."""
-    return bool(entries) and (entries[0].parent is not None or entries[0].seq < cut.first)
+    return bool(entries) and (entries[0].parent is not None or entries[0].seq < max(cut.first, cut.masked))
+
+
+async def _earlier(active: ActiveTurn, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    """Return what was said before this turn, also what the window does not reach back to, the newest first."""
+    if active.assistant.policy.window is Window.NEWEST:
+        return ()
+    lease, head = active.lease, entries[0].parent
+    page = await active.deps.store.newest(lease.scope, lease.conversation, limit=PAGE, head=head) if head else ()
+    return tuple(reversed([*page, *(entry for entry in entries if entry.turn != lease.turn)]))
 
 
 async def _opening(active: ActiveTurn, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
