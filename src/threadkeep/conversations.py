@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -146,16 +147,17 @@ class Conversations:
 
     def export(self, selection: Selection, form: str) -> AsyncIterator[str | bytes]:
         """Yield a selection as `jsonl`, `zip` or `finetune`."""
+        files = self._deps.attachments
         exports: dict[str, Callable[..., AsyncIterator[str | bytes]]] = {
-            "jsonl": export_lines,
-            "zip": export_archive,
+            "jsonl": partial(export_lines, attachments=files),
+            "zip": partial(export_archive, attachments=files),
             "finetune": finetune_lines,
         }
         return exports[form](self._store, selection, lambda done: None)
 
     def importer(self, scope: Scope, *, keep_users: bool = False) -> Importer:
         """Return what takes in conversations for a user, or for the users of the tenant that they name."""
-        return Importer(self._store, scope, keep_users=keep_users)
+        return Importer(self._store, scope, keep_users=keep_users, attachments=self._deps.attachments)
 
     @property
     def files(self) -> Attachments:

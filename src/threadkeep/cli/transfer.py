@@ -29,6 +29,7 @@ from threadkeep.store.audit import act_now
 from threadkeep.store.base import Store
 from threadkeep.text.markdown import MarkdownWriter
 from threadkeep.transfer.exporter import EXPORTED, Selection
+from threadkeep.transfer.files import files_of
 from threadkeep.transfer.importer import Importer, Report
 from threadkeep.transfer.jsonl import written
 from threadkeep.transfer.moving import (
@@ -73,11 +74,11 @@ async def _export(arguments: argparse.Namespace) -> int:
             shown = partial(progress.show, remark="exported")
             match arguments.format:
                 case Format.JSONL:
-                    await _write(export_lines(store, selection, shown), file)
+                    await _write(export_lines(store, selection, shown, attachments=files_of(store)), file)
                 case Format.FINETUNE:
                     await _write(finetune_lines(store, selection, shown), file)
                 case Format.ZIP:
-                    async for data in export_archive(store, selection, shown):
+                    async for data in export_archive(store, selection, shown, files_of(store)):
                         file.write(data)
                 case Format.MARKDOWN:
                     await write_branches(store, selection, file, shown, MarkdownWriter, "md")
@@ -96,7 +97,8 @@ async def _export_lines(store: Store, selection: Selection, arguments: argparse.
         begun = written(file)
         file.seek(begun.end if begun else 0)
         file.truncate()
-        await _write(export_lines(store, selection, partial(progress.show, remark="exported"), begun), file)
+        shown = partial(progress.show, remark="exported")
+        await _write(export_lines(store, selection, shown, begun, files_of(store)), file)
         file.flush()
         os.fsync(file.fileno())
     draft.replace(arguments.file)
@@ -129,7 +131,13 @@ def run_import(arguments: argparse.Namespace) -> int:
 async def _import(arguments: argparse.Namespace) -> int:
     scope = Scope(tenant=arguments.tenant, user=arguments.user)
     async with opened_store(arguments.store, is_made=True) as store:
-        importer = Importer(store, scope, keep_users=arguments.keep_users, assistant=arguments.assistant)
+        importer = Importer(
+            store,
+            scope,
+            keep_users=arguments.keep_users,
+            assistant=arguments.assistant,
+            attachments=files_of(store),
+        )
         return _told(await _imported(importer, read_source(arguments.source, arguments.table)))
 
 
@@ -222,7 +230,7 @@ async def _back_up_by_export(arguments: argparse.Namespace, progress: Progress) 
 
     async with opened_store(arguments.store) as store:
         with _writing(arguments.file) as file:
-            async for data in export_archive(store, Selection(), show):
+            async for data in export_archive(store, Selection(), show, files_of(store)):
                 file.write(data)
             file.flush()
             conversations, entries = await asyncio.to_thread(_counted, _draft(arguments.file))
@@ -232,13 +240,15 @@ async def _back_up_by_export(arguments: argparse.Namespace, progress: Progress) 
 
 
 def _counted(path: Path) -> tuple[int, int]:
-    """Read an archive back, seals and all; return how many conversations and entries are in it."""
+    """Read an archive back, seals, files and all; return how many conversations and entries are in it."""
     conversations = entries = 0
     with path.open("rb") as file:
         for item in read_items(file, path.name):
             if isinstance(item, Problem):
                 raise ImportDamaged(f"{item.place}: {item.detail}")
             conversations, entries = conversations + 1, entries + sum(1 for _ in item.entries())
+            for attached in item.files:
+                attached.check()
     return conversations, entries
 
 
@@ -256,7 +266,7 @@ def run_restore(arguments: argparse.Namespace) -> int:
 async def _restore(arguments: argparse.Namespace) -> int:
     if not await asyncio.to_thread(is_sqlite, arguments.file):
         async with opened_store(arguments.store, is_made=True) as store:
-            importer = Importer(store, LOCAL, keep_users=True, keep_tenants=True)
+            importer = Importer(store, LOCAL, keep_users=True, keep_tenants=True, attachments=files_of(store))
             return _told(await _imported(importer, read_source(str(arguments.file))))
     with TemporaryDirectory() as folder:
         # Opening a store writes to it, and a backup stays as it is.

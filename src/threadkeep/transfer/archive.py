@@ -9,12 +9,17 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import IO
 
 from threadkeep.errors import ImportDamaged, ImportTooLarge, UnsafeArchive
+from threadkeep.transfer.files import Opened
 
 PART_BYTES = 16 * 1024 * 1024
-MAX_MEMBERS = 100_000
+FILES = "files/"
+"""The folder of attached files in an archive: each under its digest, as it is."""
+PIECE = 1024 * 1024
+MAX_MEMBERS = 1_000_000
 MAX_UNPACKED = 64 * 1024**3
 MAX_RATIO = 200
 """How much larger than the archive its contents may be; text is rarely 20 times smaller, a bomb 1000 times."""
@@ -64,18 +69,18 @@ class ArchiveWriter:
         """Whether the next conversation begins a new part."""
         return self._written >= PART_BYTES
 
-    def begin(self, name: str | None = None) -> None:
+    def begin(self, name: str | None = None, *, packed: bool = True) -> None:
         """Begin a member."""
         self.end()
         self.members += 1
         info = zipfile.ZipInfo(name or self._name.format(self.members), _EPOCH)
-        info.compress_type = zipfile.ZIP_DEFLATED
+        info.compress_type = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
         self._member = self._zip.open(info, "w", force_zip64=True)
         self._written = 0
 
-    def write(self, text: str) -> None:
+    def write(self, text: str | bytes) -> None:
         """Write to the member that was begun."""
-        data = text.encode()
+        data = text.encode() if isinstance(text, str) else text
         self._written += len(data)
         if self._member is not None:
             self._member.write(data)
@@ -92,8 +97,9 @@ class ArchiveWriter:
         self._zip.close()
 
 
-def members(file: IO[bytes]) -> Iterator[tuple[str, "Member"]]:
-    """Yield the JSON members of an archive by name, opened; the rest (pictures, pages) is passed over."""
+def members(file: IO[bytes]) -> Iterator[tuple[str, "Member", Opened]]:
+    """Yield the JSON members of an archive by name, opened, each with what opens files by their digests; the rest
+    (pictures, pages) is passed over."""
     with _reading():
         archive = zipfile.ZipFile(file)
     with archive:
@@ -102,7 +108,18 @@ def members(file: IO[bytes]) -> Iterator[tuple[str, "Member"]]:
         for info in infos:
             if info.filename.lower().endswith((".json", ".jsonl")):
                 with _reading(), archive.open(info) as member:
-                    yield info.filename, Member(member)
+                    yield info.filename, Member(member), partial(_attached, archive)
+
+
+def _attached(archive: zipfile.ZipFile, sha256: str) -> Iterator[bytes] | None:
+    """Return the bytes of an attached file, None if they are not in the archive."""
+    return _pieces(archive, FILES + sha256) if FILES + sha256 in archive.NameToInfo else None
+
+
+def _pieces(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
+    with _reading(), archive.open(name) as member:
+        while piece := member.read(PIECE):
+            yield piece
 
 
 class Member:

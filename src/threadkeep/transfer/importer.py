@@ -1,15 +1,17 @@
 """Conversations on their way into a store: each by itself, again and again without harm, and all of it is counted."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnChange, TurnState
-from threadkeep.errors import Conflict, InvalidInput, NotFound
+from threadkeep.errors import Conflict, InvalidInput, LimitReached, NotFound, ThreadkeepError
+from threadkeep.store.attachments import Attachments
 from threadkeep.store.base import Store
 from threadkeep.store.values import Import
+from threadkeep.transfer.files import PortableFile, take_files, with_files_named
 from threadkeep.transfer.portable import Header, Portable, Problem
 
 STEP_ENTRIES = 500
@@ -44,7 +46,8 @@ class Report:
 
 
 class Importer:
-    """Fills a store. Everything goes to `scope`, unless a header says whose it is and that is to be kept."""
+    """Fills a store. Everything goes to `scope`, unless a header says whose it is and that is to be kept; files go to
+    `attachments`."""
 
     def __init__(
         self,
@@ -54,8 +57,10 @@ class Importer:
         keep_users: bool = False,
         keep_tenants: bool = False,
         assistant: str | None = None,
+        attachments: Attachments | None = None,
     ) -> None:
         self.report = Report()
+        self._attachments = attachments
         self._store = store
         self._scope = scope
         self._keep_users = keep_users
@@ -68,8 +73,8 @@ class Importer:
             self.report.fail(item)
             return
         try:
-            added = await self.put(item.header, _unhurried(item.entries()), item.open_turns)
-        except (InvalidInput, Conflict, NotFound) as error:
+            added = await self.put(item.header, _unhurried(item.entries()), item.open_turns, item.files)
+        except (InvalidInput, Conflict, NotFound, LimitReached) as error:
             self.report.fail(Problem.of(item.place or item.header.id, _clear(error)))
             return
         self.report.count(added)
@@ -80,14 +85,23 @@ class Importer:
         user = header.user if self._keep_users else None
         return Scope(tenant=tenant or self._scope.tenant, user=user or self._scope.user)
 
-    async def put(self, header: Header, entries: AsyncIterator[Entry], open_turns: Mapping[int, TurnState]) -> int:
-        """Put one conversation into the store; return how many entries are new. `open_turns` are those at its end."""
+    async def put(
+        self,
+        header: Header,
+        entries: AsyncIterator[Entry],
+        open_turns: Mapping[int, TurnState],
+        files: Sequence[PortableFile] = (),
+    ) -> int:
+        """Put one conversation into the store, after the files that it uses; return how many entries are new.
+        `open_turns` are those at its end."""
         added = 0
         names = ("id", "assistant", "title", "system", "model", "metadata")
         new = NewConversation(**{name: getattr(header, name) for name in names})
         if new.assistant is None and self._assistant is not None:
             new = new.model_copy(update={"assistant": self._assistant})
         scope = self.scope_of(header)
+        if files:
+            entries = with_files_named(entries, await take_files(self._attachments, scope, files))
         async for step in _steps(entries):
             is_last = not step or step[-1].seq == header.entries
             added += await self._store.import_entries(
@@ -103,7 +117,7 @@ class Importer:
         return added
 
 
-def _clear(error: InvalidInput | Conflict | NotFound) -> InvalidInput | Conflict | NotFound:
+def _clear(error: ThreadkeepError) -> ThreadkeepError:
     """Return the error; that an id is somebody else's is told as what it means for an import."""
     if isinstance(error, NotFound):
         return type(error)("The tenant has a conversation with this id already, which is not this user's.")

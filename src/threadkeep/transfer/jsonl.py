@@ -5,7 +5,7 @@ the header on, so a conversation that was cut off or changed is noticed before a
 """
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from hashlib import sha256
 from typing import IO, Any, NamedTuple
 
@@ -13,12 +13,17 @@ from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.export import ExportedEntry
 from threadkeep.errors import ImportDamaged, ImportTooLarge, InvalidInput, TooDeep, UnknownFormat
+from threadkeep.store.file_tables import attached_files
 from threadkeep.transfer.documents import Readable
+from threadkeep.transfer.files import FileLine, Opened, PortableFile
 from threadkeep.transfer.portable import Header, LogCheck, Portable, Problem, Spool, to_entry, validated
 
 FORMAT, VERSION = "threadkeep.export", 1
 BEGINNING = f'{{"format":"{FORMAT}","version":{VERSION}}}\n'
 MAX_LINE = 64 * 1024 * 1024
+
+
+NameFiles = Callable[[Iterable[str]], AsyncIterator[str]]
 
 
 class JsonlWriter:
@@ -28,9 +33,12 @@ class JsonlWriter:
         self.conversations = 0
         self.entries = 0
 
-    async def conversation(self, header: Header, log: AsyncIterator[Entry]) -> AsyncIterator[str]:
-        """Yield the lines of one conversation."""
-        seal = sha256()
+    async def conversation(
+        self, header: Header, log: AsyncIterator[Entry], name_files: NameFiles | None = None
+    ) -> AsyncIterator[str]:
+        """Yield the lines of one conversation. `name_files` yields lines for the files that it uses: they are not
+        sealed, because they hold digests themselves."""
+        seal, files = sha256(), dict[str, None]()
         line = f'{{"conversation":{header.to_json()}}}\n'
         seal.update(line.encode())
         yield line
@@ -38,6 +46,10 @@ class JsonlWriter:
             line = f'{{"entry":{ExportedEntry.of(entry).model_dump_json()}}}\n'
             seal.update(line.encode())
             yield line
+            files |= dict.fromkeys(attached_files(entry.body))
+        if name_files is not None:
+            async for line in name_files(files):
+                yield line
         self.conversations += 1
         self.entries += header.entries
         yield f'{{"end":{{"entries":{header.entries},"sha256":"{seal.hexdigest()}"}}}}\n'
@@ -83,9 +95,12 @@ def written(file: IO[bytes]) -> Written | None:
 class JsonlReader:
     """Reads an export line by line. What is wrong with one conversation is told, and the next one has its turn."""
 
-    def __init__(self, file: Readable, name: str) -> None:
+    def __init__(self, file: Readable, name: str, opened: Opened = lambda sha256: None) -> None:
         self._file = file
         self._name = name
+        self._opened = opened
+        self._used: set[str] = set()
+        self._files: list[PortableFile] = []
         self._line = 0
         self._header: Header | None = None
         self._begun = 0
@@ -138,7 +153,13 @@ class JsonlReader:
                 entry = to_entry(self._header.id, value)
                 self._check.add(entry)
                 self._spool.add(entry)
+                self._used.update(attached_files(entry.body))
                 self._seal.update(raw)
+            case "file" if self._header is not None:
+                line = validated(FileLine, value)
+                if line.id in self._used:
+                    self._used.remove(line.id)
+                    self._files.append(PortableFile(line, self._opened))
             case "end" if self._header is not None:
                 return self._end(self._header, value)
         return None
@@ -146,6 +167,7 @@ class JsonlReader:
     def _begin(self, header: Header, raw: bytes) -> None:
         self._header, self._begun = header, self._line
         self._check, self._spool, self._seal = LogCheck(), Spool(header.id), sha256(raw)
+        self._used, self._files = set(), []
 
     def _end(self, header: Header, value: Any) -> Portable:
         if not isinstance(value, dict) or value.get("sha256") != self._seal.hexdigest():
@@ -154,7 +176,8 @@ class JsonlReader:
         self._header = None
         self._whole["conversations"] += 1
         self._whole["entries"] += header.entries
-        return Portable(header, self._spool, self._check.open_turns, f"{self._name}, line {self._begun}")
+        place = f"{self._name}, line {self._begun}"
+        return Portable(header, self._spool, self._check.open_turns, place, tuple(self._files))
 
     def _total(self, value: Any) -> None:
         if self._header is None and not self._broken and value != self._whole:

@@ -4,6 +4,7 @@ import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from enum import StrEnum
+from functools import partial
 from typing import IO, Any, Protocol
 
 from threadkeep.conversation.conversation import Conversation
@@ -11,9 +12,12 @@ from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.errors import AlreadyExists, Conflict, InvalidInput, NotFound, StoreCorrupt
+from threadkeep.store.attachments import Attachments
 from threadkeep.store.base import Store
-from threadkeep.transfer.archive import ArchiveWriter, Sink
+from threadkeep.store.file_tables import attached_files
+from threadkeep.transfer.archive import FILES, ArchiveWriter, Sink
 from threadkeep.transfer.exporter import Selection, log_of, select
+from threadkeep.transfer.files import FilesFound, copy_files, files_of
 from threadkeep.transfer.importer import Importer, Report
 from threadkeep.transfer.jsonl import BEGINNING, JsonlWriter, Written
 from threadkeep.transfer.portable import LogCheck, Problem
@@ -48,10 +52,14 @@ class BranchWriter(Protocol):
 
 
 async def export_lines(
-    store: Store, selection: Selection, progress: Progress, begun: Written | None = None
+    store: Store,
+    selection: Selection,
+    progress: Progress,
+    begun: Written | None = None,
+    attachments: Attachments | None = None,
 ) -> AsyncIterator[str]:
-    """Yield a selection as JSON Lines, or the rest of one that was begun."""
-    writer = JsonlWriter()
+    """Yield a selection as JSON Lines, or the rest of one that was begun. Attached files are named."""
+    writer, files = JsonlWriter(), FilesFound(attachments)
     if begun is None:
         yield BEGINNING
     else:
@@ -59,15 +67,18 @@ async def export_lines(
     async for conversation in select(store, selection):
         if begun is not None and begun.holds(conversation):
             continue
-        async for line in writer.conversation(selection.header(conversation), log_of(store, conversation)):
+        named = partial(files.lines, conversation.scope)
+        async for line in writer.conversation(selection.header(conversation), log_of(store, conversation), named):
             yield line
         progress(writer.entries)
     yield writer.total()
 
 
-async def export_archive(store: Store, selection: Selection, progress: Progress) -> AsyncIterator[bytes]:
-    """Yield a selection as an archive of parts."""
-    sink, entries = Sink(), 0
+async def export_archive(
+    store: Store, selection: Selection, progress: Progress, attachments: Attachments | None = None
+) -> AsyncIterator[bytes]:
+    """Yield a selection as an archive of parts, and behind them the attached files, each once."""
+    sink, entries, files = Sink(), 0, FilesFound(attachments)
     archive, part = ArchiveWriter(sink), JsonlWriter()
     archive.begin()
     archive.write(BEGINNING)
@@ -77,13 +88,19 @@ async def export_archive(store: Store, selection: Selection, progress: Progress)
             part = JsonlWriter()
             archive.begin()
             archive.write(BEGINNING)
-        async for line in part.conversation(selection.header(conversation), log_of(store, conversation)):
+        named = partial(files.lines, conversation.scope)
+        async for line in part.conversation(selection.header(conversation), log_of(store, conversation), named):
             archive.write(line)
             if len(sink) > SENT:
                 yield sink.take()
         entries += conversation.entries
         progress(entries)
     archive.write(part.total())
+    for sha256 in sorted(files.by_digest):
+        archive.begin(FILES + sha256, packed=False)
+        async for data in files.data(sha256):
+            archive.write(data)
+            yield sink.take()
     archive.close()
     yield sink.take()
 
@@ -154,16 +171,20 @@ def _finetuned(message: Message) -> dict[str, Any]:
 
 
 async def copy(source: Store, target: Store, selection: Selection, progress: Progress) -> Report:
-    """Copy a selection from store to store, read each conversation back and compare it; then the API keys.
+    """Copy a selection from store to store, read each conversation back and compare it, with the files that it uses;
+    then the API keys.
 
     What is there already is compared instead, so a copy that was cut off goes on where it was.
     """
     importer, done = Importer(target, LOCAL, keep_users=True, keep_tenants=True), 0
     everyone = Selection(conversation=selection.conversation)
+    here, there = files_of(source), files_of(target)
     async for conversation in select(source, selection):
-        header, check = everyone.header(conversation), LogCheck()
+        header, check, files = everyone.header(conversation), LogCheck(), dict[str, None]()
         try:
-            added = await importer.put(header, _checked(source, conversation, check), check.open_turns)
+            added = await importer.put(header, _checked(source, conversation, check, files), check.open_turns)
+            if here is not None and there is not None:
+                await copy_files(here, there, conversation.scope, files)
             again = await importer.put(header, log_of(source, conversation), {}) if added else 0
         except (InvalidInput, Conflict, NotFound) as error:
             importer.report.fail(Problem.of(f"conversation {conversation.id}", error))
@@ -180,7 +201,10 @@ async def copy(source: Store, target: Store, selection: Selection, progress: Pro
     return importer.report
 
 
-async def _checked(store: Store, conversation: Conversation, check: LogCheck) -> AsyncIterator[Entry]:
+async def _checked(
+    store: Store, conversation: Conversation, check: LogCheck, files: dict[str, None]
+) -> AsyncIterator[Entry]:
     async for entry in log_of(store, conversation):
         check.add(entry)
+        files.update(dict.fromkeys(attached_files(entry.body)))
         yield entry

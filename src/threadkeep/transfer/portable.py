@@ -19,6 +19,7 @@ from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.errors import InvalidImport, ThreadkeepError
 from threadkeep.store.record import Tip
+from threadkeep.transfer.files import PortableFile
 
 V = TypeVar("V", bound=BaseModel)
 IN_MEMORY = 2_000_000
@@ -68,6 +69,7 @@ class Portable:
     entries: Callable[[], Iterator[Entry]]
     open_turns: Mapping[int, TurnState] = field(default_factory=dict)
     place: str = ""
+    files: tuple[PortableFile, ...] = ()
 
 
 class LogCheck:

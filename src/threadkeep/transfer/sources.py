@@ -15,6 +15,7 @@ from threadkeep.transfer import databases, jsonl
 from threadkeep.transfer.archive import members
 from threadkeep.transfer.builder import Foreign, build
 from threadkeep.transfer.documents import Readable, elements
+from threadkeep.transfer.files import Opened
 from threadkeep.transfer.foreign import foreign
 from threadkeep.transfer.portable import Header, LogCheck, Portable, Problem, to_entry, validated
 
@@ -81,9 +82,9 @@ def read_items(file: IO[bytes], name: str) -> Iterator[Found]:
             yield from _text(file, beginning, name)
             return
         is_known = False
-        for member, opened in members(file):
+        for member, opened, files in members(file):
             beginning = opened.read(_PEEKED)
-            for item in _text(_Rejoined(beginning, opened), beginning, f"{name}, {member}"):
+            for item in _text(_Rejoined(beginning, opened), beginning, f"{name}, {member}", files):
                 if isinstance(item, Problem) and item.code == UnknownFormat.code:
                     break  # an archive holds other things beside conversations
                 is_known = True
@@ -119,9 +120,9 @@ class _Rejoined:
         return taken + self._rest.readline(size)
 
 
-def _text(file: Readable, beginning: bytes, name: str) -> Iterator[Found]:
+def _text(file: Readable, beginning: bytes, name: str, files: Opened = lambda sha256: None) -> Iterator[Found]:
     if f'"{jsonl.FORMAT}"'.encode() in beginning:
-        yield from jsonl.JsonlReader(file, name).read()
+        yield from jsonl.JsonlReader(file, name, files).read()
         return
     is_first = True
     for item in elements(file, name):

@@ -1,0 +1,148 @@
+"""Attached files on their way out and in: what a line of an export says of one, its bytes in an archive, and copies.
+
+The id of a file follows from its owner, its content and its name. So a file that goes to somebody else gets another id,
+and the messages that came with it are changed to name that one.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+
+from pydantic import Field
+
+from threadkeep.conversation.entry import Body, Entry
+from threadkeep.conversation.ids import Id
+from threadkeep.conversation.message import Message
+from threadkeep.conversation.parts import Attachment, Part
+from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.turn import TurnChange
+from threadkeep.conversation.value import Text, Value
+from threadkeep.errors import FileNotFound, ImportDamaged
+from threadkeep.store.attachments import Attachments, FileLimits, file_id
+from threadkeep.store.base import Store
+from threadkeep.store.file_tables import StoredFile
+
+UNLIMITED = FileLimits(file=0, message=0, user=0, tenant=0)
+
+
+class FileLine(Value):
+    """What a line of an export says of a file."""
+
+    id: Id
+    name: Text = Field(max_length=255)
+    media_type: Text = Field(max_length=255)
+    size: int = Field(ge=1)
+    sha256: Text = Field(pattern="^[0-9a-f]{64}$")
+
+
+Opened = Callable[[str], Iterator[bytes] | None]
+"""Returns the bytes of a file by its digest, piece by piece; None where they did not come along."""
+
+
+@dataclass(frozen=True, slots=True)
+class PortableFile:
+    """A file that was named in an export, and where its bytes are."""
+
+    line: FileLine
+    opened: Opened
+
+    def check(self) -> None:
+        """Read the bytes; `ImportDamaged` if they are not there, or others than were exported."""
+        digest = sha256()
+        for piece in self.opened(self.line.sha256) or ():
+            digest.update(piece)
+        if digest.hexdigest() != self.line.sha256:
+            raise ImportDamaged(f"The file {self.line.name} is not what was exported.")
+
+
+def files_of(store: Store) -> Attachments | None:
+    """Return the files of a store, for whoever operates it; None if it keeps none."""
+    return None if store.files is None else Attachments(store.files, limits=UNLIMITED)
+
+
+class FilesFound:
+    """Looks up the files that conversations use while they are exported; `by_digest` are those that were found."""
+
+    def __init__(self, attachments: Attachments | None) -> None:
+        self._attachments = attachments
+        self.by_digest: dict[str, tuple[Scope, StoredFile]] = {}
+
+    async def lines(self, scope: Scope, ids: Iterable[str]) -> AsyncIterator[str]:
+        """Yield what an export says of files; nothing of those that are gone."""
+        if self._attachments is None:
+            return
+        for id in ids:
+            with suppress(FileNotFound):
+                found = await self._attachments.stored(scope, id)
+                self.by_digest.setdefault(found.sha256, (scope, found))
+                line = FileLine(**{name: getattr(found, name) for name in FileLine.model_fields})
+                yield f'{{"file":{line.model_dump_json()}}}\n'
+
+    async def data(self, digest: str) -> AsyncIterator[bytes]:
+        """Yield the bytes of a file that was found; fewer if it is removed meanwhile."""
+        scope, found = self.by_digest[digest]
+        if self._attachments is not None:
+            with suppress(FileNotFound):
+                async for piece in self._attachments.stream(scope, found.id):
+                    yield piece
+
+
+async def take_files(attachments: Attachments | None, scope: Scope, files: Iterable[PortableFile]) -> dict[str, str]:
+    """Keep the files whose bytes came along; return the ids that all of them have here. `ImportDamaged` if the bytes
+    are others than were exported: then nothing of them is kept."""
+    named: dict[str, str] = {}
+    for file in files:
+        line = file.line
+        named[line.id] = id = file_id(scope, line.sha256, line.name)
+        data = file.opened(line.sha256)
+        if attachments is None or data is None or await _is_there(attachments, scope, id):
+            continue
+        kept, is_new = await attachments.receive(scope, line.name, line.media_type, _read(data), size=line.size)
+        if kept.id != id:
+            if is_new:
+                await attachments.delete(scope, kept.id)
+            raise ImportDamaged(f"The file {line.name} is not what was exported.")
+    return named
+
+
+async def copy_files(source: Attachments, target: Attachments, scope: Scope, ids: Iterable[str]) -> None:
+    """Copy the files of a user from store to store, but for those that are gone or there already."""
+    for id in ids:
+        with suppress(FileNotFound):
+            found = await source.stored(scope, id)
+            if not await _is_there(target, scope, id):
+                await target.receive(scope, found.name, found.media_type, source.stream(scope, id), size=found.size)
+
+
+async def _is_there(attachments: Attachments, scope: Scope, id: str) -> bool:
+    try:
+        await attachments.stored(scope, id)
+    except FileNotFound:
+        return False
+    return True
+
+
+async def _read(data: Iterator[bytes]) -> AsyncIterator[bytes]:
+    while (piece := await asyncio.to_thread(next, data, None)) is not None:
+        yield piece
+
+
+async def with_files_named(entries: AsyncIterator[Entry], named: Mapping[str, str]) -> AsyncIterator[Entry]:
+    """Yield the entries with the files in them named as they are here."""
+    async for entry in entries:
+        body = _named(entry.body, named)
+        yield entry if body is entry.body else entry.model_copy(update={"body": body})
+
+
+def _named(body: Body, named: Mapping[str, str]) -> Body:
+    if isinstance(body, TurnChange) and body.message is not None:
+        return body.model_copy(update={"message": _named(body.message, named)})
+    if not isinstance(body, Message) or not body.parts:
+        return body
+    parts: list[Part] = [
+        part.model_copy(update={"file": named.get(part.file, part.file)}) if isinstance(part, Attachment) else part
+        for part in body.parts
+    ]
+    return body.model_copy(update={"parts": tuple(parts)})

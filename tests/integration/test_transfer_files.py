@@ -1,0 +1,200 @@
+"""Attached files survive every way out and in, on every pair of backends; what was tampered with goes nowhere."""
+
+import asyncio
+import io
+import zipfile
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from tests.backends import BACKENDS, opener
+from threadkeep.cli.main import main
+from threadkeep.conversation.ids import new_id
+from threadkeep.conversation.message import Message, Role
+from threadkeep.conversation.parts import Attachment
+from threadkeep.conversation.scope import LOCAL, Scope
+from threadkeep.runtime import open_store
+from threadkeep.store.attachments import Attachments, FileLimits
+from threadkeep.store.base import MAX_BYTES, Store
+from threadkeep.store.memory import MemoryStore
+from threadkeep.store.values import Append
+from threadkeep.testing.clock import FakeClock
+from threadkeep.testing.samples import ADA, EVE, new, say
+from threadkeep.transfer.exporter import Selection
+from threadkeep.transfer.files import files_of
+from threadkeep.transfer.importer import Importer, Report
+from threadkeep.transfer.moving import copy, export_archive, export_lines
+from threadkeep.transfer.sources import read_items
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"pixels" * 100_000
+ALL = Selection()
+
+
+def memory(clock: FakeClock | None = None) -> MemoryStore:
+    return MemoryStore(clock or FakeClock(), new_id, MAX_BYTES)
+
+
+async def attach(store: Store, scope: Scope, conversation: str, name: str, data: bytes) -> Attachment:
+    """Keep a file and a message that uses it."""
+    files = files_of(store)
+    assert files is not None
+    part = await files.save(scope, name, "", data)
+    message = Message(role=Role.USER, content="Look", parts=(part, part.model_copy(update={"extract": "read"})))
+    await store.append(scope, conversation, Append(bodies=(message,)))
+    return part
+
+
+async def fill(store: Store) -> list[Attachment]:
+    first, second = await new(store, ADA, "one", name="first"), await new(store, EVE, name="second")
+    image = await attach(store, ADA, first, "cat.png", PNG)
+    await say(store, first, "a branch", parent=1)
+    again = await attach(store, EVE, second, "same cat.png", PNG)
+    text = await attach(store, EVE, second, "notes.txt", b"\0" * 1000 + b"zeros")
+    return [image, again, text]
+
+
+async def archived(store: Store, selection: Selection = ALL) -> bytes:
+    return b"".join([data async for data in export_archive(store, selection, lambda done: None, files_of(store))])
+
+
+async def take(store: Store, data: bytes, scope: Scope = LOCAL, files: Attachments | None = None) -> Report:
+    keep = scope == LOCAL
+    given = files or files_of(store)
+    importer = Importer(store, scope, keep_users=keep, keep_tenants=keep, attachments=given)
+    for item in read_items(io.BytesIO(data), "file"):
+        await importer.add(item)
+    return importer.report
+
+
+async def read(store: Store, scope: Scope, file: str) -> bytes:
+    files = files_of(store)
+    assert files is not None
+    return await files.read(scope, file)
+
+
+@pytest.mark.parametrize("target", BACKENDS)
+@pytest.mark.parametrize("source", ["memory", "sqlite", "files", "postgresql"])
+async def test_an_archive_of_an_import_is_the_same_bytes_and_a_copy_holds_the_same(
+    source: str, target: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    if source == target == "postgresql":
+        source = "memory"
+    clock = FakeClock()
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    one = await opener(source, tmp_path / "one", request)(clock)
+    two = await opener(target, tmp_path / "two", request)(clock)
+    parts = await fill(one)
+    whole = await archived(one)
+    for count in (2, 0):
+        report = await take(two, whole)
+        assert (report.problems, report.added) == ([], count)
+        assert await archived(two) == whole
+    for scope, part in zip((ADA, EVE, EVE), parts, strict=True):
+        assert await read(two, scope, part.file) == await read(one, scope, part.file)
+    with zipfile.ZipFile(io.BytesIO(whole)) as archive:
+        assert sorted(name for name in archive.namelist() if name.startswith("files/")) == sorted(
+            f"files/{sha256(data).hexdigest()}" for data in (PNG, b"\0" * 1000 + b"zeros")
+        )
+    copied = memory(clock)
+    for _ in range(2):
+        assert (await copy(two, copied, ALL, lambda done: None)).problems == []
+        assert await archived(copied) == whole
+    for store in (one, two, copied):
+        await store.close()
+
+
+async def test_files_that_go_to_somebody_else_get_other_ids_and_their_messages_name_these() -> None:
+    store, mine = memory(), Scope(tenant="elsewhere", user="me")
+    image, *_ = await fill(store)
+    whole = await archived(store, Selection(ADA.tenant, ADA.user))
+    other = memory()
+    for added in (1, 0):
+        report = await take(other, whole, mine)
+        assert (report.problems, report.added) == ([], added)
+    entries = await other.newest(mine, "first", limit=10, head=2)
+    message = entries[-1].body
+    assert isinstance(message, Message)
+    files = [part.file for part in message.parts if isinstance(part, Attachment)]
+    assert files[0] == files[1] != image.file
+    assert await read(other, mine, files[0]) == PNG
+
+
+async def test_lines_name_files_and_an_archive_brings_them_later() -> None:
+    store, other = memory(), memory()
+    image, *_ = await fill(store)
+    lines = "".join([line async for line in export_lines(store, ALL, lambda done: None, None, files_of(store))])
+    assert lines.count('{"file":') == 3
+    assert f'"sha256":"{sha256(PNG).hexdigest()}"' in lines
+    assert (await take(other, lines.encode())).problems == []
+    assert (await take(other, await archived(store))).unchanged == 2
+    assert await read(other, ADA, image.file) == PNG
+
+
+def changed(archive: bytes, change: Callable[[str, bytes], bytes | None]) -> bytes:
+    """Return an archive with some of its members changed or left out."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(archive)) as old, zipfile.ZipFile(made, "w") as new_one:
+        for name in old.namelist():
+            if (data := change(name, old.read(name))) is not None:
+                new_one.writestr(name, data)
+    return made.getvalue()
+
+
+async def test_a_file_that_was_changed_is_refused_with_its_conversation_and_leaves_nothing() -> None:
+    store, other = memory(), memory()
+    await fill(store)
+    evil = changed(await archived(store), lambda name, data: b"evil" if name.startswith("files/") else data)
+    report = await take(other, evil)
+    assert [problem.code for problem in report.problems] == ["import_damaged"] * 2
+    for scope in (ADA, EVE):
+        assert not (await other.list_tenant(scope.tenant, limit=5)).items
+    assert (await Attachments(other.files).usage(ADA.tenant)).files == 0
+
+
+async def test_a_file_that_is_missing_in_an_archive_is_missing_and_no_more() -> None:
+    store, other = memory(), memory()
+    await fill(store)
+    cut = changed(await archived(store), lambda name, data: None if name.startswith("files/") else data)
+    report = await take(other, cut)
+    assert (report.problems, report.added) == ([], 2)
+
+
+@pytest.mark.parametrize("name", ["files/../../evil", "/files/evil", "files\\..\\evil", "C:/files/evil"])
+async def test_an_archive_with_names_that_lead_elsewhere_is_refused(name: str) -> None:
+    store, other = memory(), memory()
+    await fill(store)
+    made = io.BytesIO(await archived(store))
+    with zipfile.ZipFile(made, "a") as archive:
+        archive.writestr(name, b"evil")
+    assert [problem.code for problem in (await take(other, made.getvalue())).problems] == ["unsafe_archive"]
+    assert not await other.tenants()
+
+
+async def test_an_import_keeps_to_the_limits_of_files() -> None:
+    store, other = memory(), memory()
+    await fill(store)
+    small = Attachments(other.files, limits=FileLimits(file=1000))
+    report = await take(other, await archived(store, Selection(ADA.tenant, ADA.user)), EVE, small)
+    assert [problem.code for problem in report.problems] == ["file_too_large"]
+
+
+def test_backup_and_restore_bring_files_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, two = f"files:///{tmp_path}/one", f"sqlite:///{tmp_path}/two.db"
+
+    async def filled() -> None:
+        store = await open_store(one, clock=FakeClock())
+        await fill(store)
+        await store.close()
+
+    asyncio.run(filled())
+    three = f"files:///{tmp_path}/three"
+    for backup, source, target in (("a.zip", one, two), ("b.db", two, three)):
+        assert main(["backup", "--store", source, str(tmp_path / backup)]) == 0
+        assert main(["restore", "--store", target, str(tmp_path / backup)]) == 0
+    assert main(["export", "--store", three, "--tenant", ADA.tenant, "--format", "zip", str(tmp_path / "c.zip")]) == 0
+    capsys.readouterr()
+    with zipfile.ZipFile(tmp_path / "c.zip") as archive:
+        assert archive.read(f"files/{sha256(PNG).hexdigest()}") == PNG
