@@ -1,6 +1,8 @@
 """A server that dies, a network that breaks and a phone that sleeps: the page says so and loses nothing."""
 
+import asyncio
 import re
+from pathlib import Path
 
 import pytest
 from playwright.async_api import BrowserContext, Page, expect
@@ -10,7 +12,9 @@ from tests.browser.network import network
 from tests.browser.server import Server
 from tests.browser.talking import Tab, ask, to_remember
 from tests.browser.waiting import until
+from tests.database_proxy import before
 from tests.integration.serving import AT_ONCE
+from tests.postgres_server import Urls
 
 AWAY_FOR = 11_000
 CHANGE = """Object.defineProperty(document, "hidden", { value: %s, configurable: true });
@@ -41,6 +45,26 @@ async def test_an_answer_goes_on_by_itself_after_the_server_was_killed(page: Pag
     assert [message["status"] for message in stored] == ["complete", "interrupted", *["complete"] * 3]
     assert (await tab.drawn(stored))[1].startswith(seen[-1].rstrip())  # more may have been stored than was seen
     await expect(page.get_by_test_id("interrupted")).to_have_count(1)
+
+
+async def test_an_outage_of_the_database_is_told_and_the_answer_comes_all_the_same(
+    page: Page, serve: Serve, postgres_database: Urls, tmp_path: Path
+) -> None:
+    async with before(postgres_database.server) as proxy:
+        flags = ("--store", proxy.url(), "--spool", str(tmp_path / "spool"))
+        server = await asyncio.to_thread(serve, *flags, variables={"THREADKEEP_OUTAGE_AFTER": "1"})
+        tab = Tab(page, server.url)
+        await tab.open()
+        await tab.begin("My name is Alice")
+        await tab.shows_what_is_stored()
+        proxy.fall_silent()
+        await tab.say("What's my name?")
+        await expect(tab.status).to_have_text("kept here, not yet in the database")
+        await expect(tab.saying("Your name is Alice")).to_be_visible()
+        proxy.speak()
+        await expect(tab.status).to_have_text("live")
+        assert len(await tab.shows_what_is_stored()) == 4
+        await asyncio.to_thread(server.kill)
 
 
 async def test_what_was_said_elsewhere_while_the_network_was_away_is_caught_up_with(page: Page, server: Server) -> None:

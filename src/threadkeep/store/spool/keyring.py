@@ -18,7 +18,7 @@ REMEMBERED = 10_000
 class Asking(Protocol):
     """Asks the database something, or says at once that it is away."""
 
-    async def __call__(self, call: Callable[[], Awaitable[T]]) -> T:
+    async def __call__(self, call: Callable[..., Awaitable[T]], *args: Any) -> T:
         """Return the answer."""
 
 
@@ -57,30 +57,30 @@ class RememberingKeyRing(KeyRing):
         return await self._remembered("login", digest, lambda: self._inside.find_login(digest))
 
     async def add(self, key: ApiKey, act: Recorded | None = None) -> None:
-        await self._ask(lambda: self._inside.add(key, act))
+        await self._ask(self._inside.add, key, act)
 
     async def all(self, tenant: str | None = None) -> tuple[ApiKey, ...]:
-        return await self._ask(lambda: self._inside.all(tenant))
+        return await self._ask(self._inside.all, tenant)
 
     async def revoke(self, id: str, at: datetime, act: Recorded | None = None) -> ApiKey:
-        revoked = await self._ask(lambda: self._inside.revoke(id, at, act))
+        revoked = await self._ask(self._inside.revoke, id, at, act)
         self._found.clear()
         return revoked
 
     async def forget(self, scope: Scope) -> int:
-        forgotten = await self._ask(lambda: self._inside.forget(scope))
+        forgotten = await self._ask(self._inside.forget, scope)
         self._found.clear()
         return forgotten
 
     async def add_login(self, login: Login, act: Recorded | None = None) -> None:
-        await self._ask(lambda: self._inside.add_login(login, act))
+        await self._ask(self._inside.add_login, login, act)
 
     async def renew_login(self, digest: bytes, idle_until: datetime) -> None:
-        await self._ask(lambda: self._inside.renew_login(digest, idle_until))
+        await self._ask(self._inside.renew_login, digest, idle_until)
 
     async def end_login(self, id: str, act: Recorded | None = None) -> None:
-        await self._ask(lambda: self._inside.end_login(id, act))
+        await self._ask(self._inside.end_login, id, act)
         self._found.clear()
 
     async def logins(self, tenant: str | None = None, user: str | None = None) -> tuple[Login, ...]:
-        return await self._ask(lambda: self._inside.logins(tenant, user))
+        return await self._ask(self._inside.logins, tenant, user)

@@ -44,12 +44,12 @@ class Known:
         for entry in entries:
             if entry.seq not in self.entries:
                 self.entries[entry.seq] = entry
-                self.size += ENTRY_OVERHEAD + characters(entry)
+                self.size += _size(entry)
                 self._note(entry)
         if len(self.entries) > 2 * MOST_ENTRIES:
             newest = sorted(self.entries)[-MOST_ENTRIES:]
             self.entries = {seq: self.entries[seq] for seq in newest}
-            self.size = sum(ENTRY_OVERHEAD + characters(entry) for entry in self.entries.values())
+            self.size = sum(map(_size, self.entries.values()))
 
     def _note(self, entry: Entry) -> None:
         """Take note of the end of a message or of a turn."""
@@ -58,6 +58,12 @@ class Known:
             self.draft = ("", [])
         elif isinstance(body, TurnChange) and self.lease is not None and entry.turn == self.lease.turn:
             self.lease = self.lease if body.state is TurnState.RUNNING else None
+
+
+def _size(entry: Entry) -> int:
+    """Return about how much room an entry takes; a turn that begins or ends holds next to nothing."""
+    is_small = isinstance(entry.body, TurnChange) and entry.body.message is None
+    return ENTRY_OVERHEAD if is_small else ENTRY_OVERHEAD + characters(entry)
 
 
 class Memory:
@@ -72,20 +78,24 @@ class Memory:
         found: Conversation | None = None
         entries: Sequence[Entry] = ()
         match answer:
+            case (Entry(), *_):
+                entries = answer
             case Conversation():
                 found = answer
             case Created():
                 found = answer.conversation
             case Appended() | Begun() | LogPage():
                 entries = answer.entries
-            case (Entry(), *_):
-                entries = answer
             case Lease():
                 pass
             case _:
                 return
-        known = self._known.setdefault((scope.tenant, scope.user, conversation), Known())
-        self._known.move_to_end((scope.tenant, scope.user, conversation))
+        place = (scope.tenant, scope.user, conversation)
+        known = self._known.get(place)
+        if known is None:
+            known = self._known[place] = Known()
+        else:
+            self._known.move_to_end(place)
         self._size -= known.size
         if found is not None:
             known.conversation = found

@@ -6,7 +6,6 @@ While it is away nobody waits for it: what asks is told so at once.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -20,18 +19,9 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 OUTAGES = (StoreUnavailable, StoreFull, StoreReadOnly)
 """What says that the database cannot take anything for now, whatever it is."""
+AWAY = "The database is away."
 LOOK_EVERY = 0.5
 """Seconds between two looks whether the database is back, or a turn has ended that draining waits for."""
-
-
-@dataclass(eq=False, slots=True)
-class _Asked:
-    """A call that is under way: whose it is, until when, and how often that task had been cancelled before."""
-
-    task: asyncio.Task[Any]
-    until: float
-    cancelling: int
-    is_late: bool = False
 
 
 class OutageWatch:
@@ -43,50 +33,56 @@ class OutageWatch:
         self._clock = clock
         self._drain = drain
         self._task: asyncio.Task[None] | None = None
-        self._asked: set[_Asked] = set()
+        # Until when each task waits for an answer; of those that were told to stop, how often they had been before.
+        self._asked: dict[asyncio.Task[Any], float] = {}
+        self._late: dict[asyncio.Task[Any], int] = {}
         self._timer: asyncio.TimerHandle | None = None
         self.is_down = False
         self.since: datetime | None = None
 
-    async def ask(self, call: Callable[[], Awaitable[T]], *, is_slow: bool = False) -> T:
-        """Return what the database answers. One that does not answer in time is away, unless the call is slow by
-        nature."""
+    async def ask(self, call: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:
+        """Return what the database answers. One that does not answer in time is away."""
         if self.is_down:
-            raise StoreUnavailable("The database is away.")
-        error: StoreError
-        try:
-            return await (call() if is_slow else self._in_time(call))
-        except TimeoutError:
-            error = StoreUnavailable(f"The database has not answered within {self._patience:g} seconds.")
-        except OUTAGES as found:
-            error = found
-        self.fall(error)
-        raise error
-
-    async def _in_time(self, call: Callable[[], Awaitable[T]]) -> T:
-        """Return an answer, or raise TimeoutError. One timer for all calls is far cheaper than one for each."""
+            raise StoreUnavailable(AWAY)
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         if task is None:
             raise RuntimeError("the database is asked by tasks")
-        asked = _Asked(task, loop.time() + self._patience, task.cancelling())
-        self._asked.add(asked)
+        # One timer for all calls is far cheaper than one for each.
+        self._asked[task] = loop.time() + self._patience
         if self._timer is None:
             self._timer = loop.call_later(self._patience / 8, self._stop_late_calls)
         try:
-            return await call()
-        except asyncio.CancelledError:
-            if asked.is_late and task.uncancel() <= asked.cancelling:
-                raise TimeoutError from None
+            return await call(*args, **kwargs)
+        except OUTAGES as error:
+            self.fall(error)
             raise
+        except asyncio.CancelledError:
+            if task not in self._late or task.uncancel() > self._late[task]:
+                raise
+            late = StoreUnavailable(f"The database has not answered within {self._patience:g} seconds.")
+            self.fall(late)
+            raise late from None
         finally:
-            self._asked.discard(asked)
+            self._asked.pop(task, None)
+            if self._late:
+                self._late.pop(task, None)
+
+    async def ask_patiently(self, call: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:
+        """Return what the database answers to a call that is slow by nature."""
+        if self.is_down:
+            raise StoreUnavailable(AWAY)
+        try:
+            return await call(*args, **kwargs)
+        except OUTAGES as error:
+            self.fall(error)
+            raise
 
     def _stop_late_calls(self) -> None:
         loop = asyncio.get_running_loop()
-        for asked in self._asked:
-            if loop.time() > asked.until and not asked.is_late:
-                asked.is_late = True
-                asked.task.cancel()
+        for task, until in self._asked.items():
+            if loop.time() > until and task not in self._late:
+                self._late[task] = task.cancelling()
+                task.cancel()
         self._timer = loop.call_later(self._patience / 8, self._stop_late_calls) if self._asked else None
 
     def fall(self, why: StoreError) -> None:

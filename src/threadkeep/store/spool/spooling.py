@@ -51,7 +51,21 @@ def _reads(verb: VerbT) -> VerbT:
     name = verb.__name__
 
     async def read(self: "SpoolingStore", scope: Scope, conversation: str, *args: Any, **kwargs: Any) -> Any:
-        return await self._read(name, scope, conversation, args, kwargs)
+        while True:
+            copy = self.kept.find(scope, conversation) if self.kept.copies else None
+            if copy is None:
+                try:
+                    answer = await self._watch.ask(getattr(self.database, name), scope, conversation, *args, **kwargs)
+                except OUTAGES as error:
+                    copy = await self._copied(scope, conversation, error)
+                else:
+                    self._memory.learn(scope, conversation, answer)
+                    return answer
+            try:
+                return await self.kept.ask(copy, name, args, kwargs)
+            except ConversationNotFound:
+                if self.kept.find(scope, conversation) is copy:
+                    raise
 
     return cast(VerbT, read)
 
@@ -71,7 +85,7 @@ def _asks(verb: VerbT) -> VerbT:
     name = verb.__name__
 
     async def ask(self: "SpoolingStore", *args: Any, **kwargs: Any) -> Any:
-        return await self._watch.ask(lambda: getattr(self.database, name)(*args, **kwargs), is_slow=True)
+        return await self._watch.ask_patiently(getattr(self.database, name), *args, **kwargs)
 
     return cast(VerbT, ask)
 
@@ -152,20 +166,6 @@ class SpoolingStore(Store):
 
     # Where a conversation is
 
-    async def _read(self, verb: str, scope: Scope, conversation: str, args: Any, kwargs: Any) -> Any:
-        while True:
-            copy = self.kept.find(scope, conversation)
-            if copy is None:
-                try:
-                    return await self._ask(verb, scope, conversation, args, kwargs)
-                except OUTAGES as error:
-                    copy = await self._copied(scope, conversation, error)
-            try:
-                return await self.kept.ask(copy, verb, args, kwargs)
-            except ConversationNotFound:
-                if self.kept.find(scope, conversation) is copy:
-                    raise
-
     async def _write(self, verb: str, scope: Scope, conversation: str, args: Any, kwargs: Any) -> Any:
         while True:
             copy = self.kept.find(scope, conversation)
@@ -183,7 +183,7 @@ class SpoolingStore(Store):
                     return await self.kept.write(copy, verb, args, kwargs)
 
     async def _ask(self, verb: str, scope: Scope, conversation: str, args: Any, kwargs: Any) -> Any:
-        answer = await self._watch.ask(lambda: getattr(self.database, verb)(scope, conversation, *args, **kwargs))
+        answer = await self._watch.ask(getattr(self.database, verb), scope, conversation, *args, **kwargs)
         self._memory.learn(scope, conversation, answer)
         if verb in _WRITES and self.kept.copies:
             await self.kept.discard(scope, conversation)
@@ -195,7 +195,7 @@ class SpoolingStore(Store):
         return copy
 
     async def _drain(self, copy: Copy, *, is_left: bool = False) -> bool:
-        return await self._watch.ask(lambda: self.kept.drain(copy, is_left=is_left), is_slow=True)
+        return await self._watch.ask_patiently(self.kept.drain, copy, is_left=is_left)
 
     # Conversations
 
@@ -208,7 +208,7 @@ class SpoolingStore(Store):
         # Under a key the id must be the same whether or not a write that was cut has arrived.
         asked = named if key is not None else new
         try:
-            created = await self._watch.ask(lambda: self.database.create(scope, asked, key=key, at=at))
+            created = await self._watch.ask(self.database.create, scope, asked, key=key, at=at)
         except OUTAGES:
             begun = await self.kept.create(scope, named, key, at)
             self._watch.look()
@@ -220,7 +220,7 @@ class SpoolingStore(Store):
         self, scope: Scope, where: ListFilter = EVERY, *, limit: int = 20, after: str | None = None
     ) -> ConversationPage:
         try:
-            return await self._watch.ask(lambda: self.database.list(scope, where, limit=limit, after=after))
+            return await self._watch.ask(self.database.list, scope, where, limit=limit, after=after)
         except OUTAGES:
             page = await self.spool.list(scope, where, limit=limit)
         here = {item.id: copy.out(item) for item in page.items if (copy := self.kept.find(scope, item.id))}
@@ -234,7 +234,7 @@ class SpoolingStore(Store):
         copy = self.kept.find(scope, conversation)
         if copy is not None and not (not self._watch.is_down and await self._drain(copy)):
             raise StoreUnavailable("What was sent to this conversation is not in the database yet; try again later.")
-        await self._watch.ask(lambda: self.database.delete(scope, conversation, **options))
+        await self._watch.ask(self.database.delete, scope, conversation, **options)
         self._memory.forget(scope, conversation)
 
     # Turns
@@ -281,7 +281,7 @@ class SpoolingStore(Store):
     async def take(self, turn: Turn, owner: str, lease_for: timedelta) -> Lease:
         self._owners.add(owner)
         if (copy := self.kept.holder(turn)) is None:
-            taken = await self._watch.ask(lambda: self.database.take(turn, owner, lease_for))
+            taken = await self._watch.ask(self.database.take, turn, owner, lease_for)
             self._memory.learn(turn.scope, turn.conversation, taken)
             return taken
         async with copy.lock:
@@ -291,13 +291,13 @@ class SpoolingStore(Store):
     async def extend(self, lease: Lease, lease_for: timedelta) -> None:
         await self._go_on(
             lease,
-            lambda: self._watch.ask(lambda: self.database.extend(lease, lease_for)),
+            lambda: self._watch.ask(self.database.extend, lease, lease_for),
             lambda copy: self.spool.extend(copy.into(lease), lease_for),
         )
 
     async def write(self, lease: Lease, message: str, offset: int, text: str) -> None:
         async def ask() -> None:
-            await self._watch.ask(lambda: self.database.write(lease, message, offset, text))
+            await self._watch.ask(self.database.write, lease, message, offset, text)
             self._memory.note_text(lease, message, text)
             if self.kept.copies:
                 await self.kept.discard(lease.scope, lease.conversation)
@@ -311,7 +311,7 @@ class SpoolingStore(Store):
     async def expired(self, lease_for: timedelta, *, limit: int = 100) -> tuple[Turn, ...]:
         turns: list[Turn] = []
         with suppress(*OUTAGES):
-            found = await self._watch.ask(lambda: self.database.expired(lease_for, limit=limit))
+            found = await self._watch.ask(self.database.expired, lease_for, limit=limit)
             # What is in the spool comes first: it may be how one of these turns goes on, or ended.
             turns += [turn for turn in found if self.kept.find(turn.scope, turn.conversation) is None]
         if self.kept.copies:
@@ -329,7 +329,7 @@ class SpoolingStore(Store):
 
     async def search(self, scope: Scope, text: str, **options: Any) -> HitPage:
         try:
-            return await self._watch.ask(lambda: self.database.search(scope, text, **options), is_slow=True)
+            return await self._watch.ask_patiently(self.database.search, scope, text, **options)
         except OUTAGES:
             page = await self.spool.search(scope, text, **{**options, "after": None})
         found = [(self.kept.find(scope, hit.conversation), hit) for hit in page.items]
@@ -337,7 +337,7 @@ class SpoolingStore(Store):
 
     async def statistics(self, tenant: str, **options: Any) -> Statistics:
         try:
-            return await self._watch.ask(lambda: self.database.statistics(tenant, **options), is_slow=True)
+            return await self._watch.ask_patiently(self.database.statistics, tenant, **options)
         except OUTAGES:
             return await self.spool.statistics(tenant, **options)
 
