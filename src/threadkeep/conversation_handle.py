@@ -22,6 +22,7 @@ from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import BusyPolicy, Turn, TurnState
 from threadkeep.conversation.value import checked
 from threadkeep.errors import InvalidValue, LeaseLost
+from threadkeep.llm.base import ModelOptions
 from threadkeep.retention.holds import delete_unless_held
 from threadkeep.store.base import MAX_LIMIT, ROOT, WALKED
 from threadkeep.store.paging import backwards, check_position, newest_messages
@@ -75,6 +76,7 @@ class ConversationHandle:
         conversation; `StaleVersion` if the version is not the expected one."""
         if not fields:
             raise InvalidValue("There is nothing to change.")
+        ModelOptions.of(fields.get("metadata") or {})
         return await self._store.update(self.scope, self.id, Update(**fields), expected_version=expected_version)
 
     async def delete(self) -> None:

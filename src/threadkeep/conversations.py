@@ -31,7 +31,7 @@ from threadkeep.jobs import (
     release_idle,
     remove_unused_files,
 )
-from threadkeep.llm.base import Model
+from threadkeep.llm.base import Model, ModelOptions
 from threadkeep.llm.choice import Choice
 from threadkeep.retention.erasure import Erasure
 from threadkeep.retention.holds import Holds
@@ -93,6 +93,7 @@ class Conversations:
         self, *, scope: Scope = LOCAL, key: IdempotencyKey | None = None, **fields: Any
     ) -> ConversationHandle:
         """Create a conversation; `fields` are those of `NewConversation`: assistant, title, system, model, id..."""
+        ModelOptions.of(fields.get("metadata") or {})
         created = await self._store.create(scope, NewConversation(**fields), key=key)
         value = created.conversation
         log_use(value.id, "reused" if created.replayed else "created")

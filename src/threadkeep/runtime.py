@@ -21,6 +21,7 @@ from threadkeep.errors import InvalidStoreUrl, InvalidValue, StoreUnavailable
 from threadkeep.jobs import AUDIT_DAYS, SESSION_TIMEOUT
 from threadkeep.llm.base import Model
 from threadkeep.llm.choice import Choice, choose_model
+from threadkeep.llm.offered import OfferedModels
 from threadkeep.retention.rules import Retention
 from threadkeep.retrieval.embeddings import bundled_embeddings
 from threadkeep.settings import Settings
@@ -201,7 +202,7 @@ async def open_conversations(
     choice = await _choice(model, os.environ if environment is None else environment)
     logger.debug("model: %s. %s", choice.name, choice.reason)
     own = (assistant.model for assistant in known.values() if assistant.model)
-    offered = tuple(dict.fromkeys([choice.name, *own, *(hosting.models or ()), "demo"]))
+    offered = OfferedModels([choice.name, *own, *(hosting.models or ()), "demo"], environment)
     default = choice.name if isinstance(model, str | None) else model
     is_embedded = isinstance(store, str) and store_path(store) is not None
     if isinstance(store, str) and hosting.spool is not None:

@@ -148,8 +148,8 @@ class Settings(BaseModel):
     )
     models: Names = Field(
         default=(),
-        description="what conversations may choose beside that one, the assistants' own and `demo`; a path only if it "
-        "stands here",
+        description="what conversations may choose beside that one, the assistants' own and `demo`; `openai:*` is all "
+        "that the provider lists, a path only if it stands here",
     )
     token_counter: str | None = Field(
         default=None,

@@ -1,8 +1,12 @@
 """The settings of a conversation: chosen before it begins, looked at and changed while it goes on."""
 
-from playwright.async_api import expect
+import json
 
+from playwright.async_api import Page, expect
+
+from tests.browser.conftest import Serve
 from tests.browser.person import Api, Person
+from threadkeep.testing.openai_server import Played, openai_server
 
 
 async def test_a_conversation_begins_with_what_was_chosen_on_the_first_screen(person: Person, api: Api) -> None:
@@ -55,3 +59,19 @@ async def test_the_settings_of_a_conversation_are_changed_and_nothing_else(perso
     await sheet.get_by_role("button", name="Save").click()
     await expect(person.notes).to_contain_text("anthropic")
     await expect(page.get_by_test_id("model")).to_have_text("demo · scripted")
+
+
+async def test_the_models_are_those_that_the_provider_lists(page: Page, serve: Serve) -> None:
+    names = [f"gpt-{number}" for number in range(10)]
+    body = json.dumps({"data": [{"id": name} for name in [*names, "text-embedding"]]}).encode()
+    async with openai_server(Played((body,), headers={"Content-Type": "application/json"}, chunked=False)) as provider:
+        variables = {"OPENAI_API_KEY": "sk-secret", "OPENAI_BASE_URL": provider.url}
+        person = Person(page, serve(variables=variables).url)
+        await person.open()
+        await page.get_by_test_id("open-settings").click()
+        sheet = page.get_by_test_id("settings")
+        await expect(sheet.get_by_role("heading", name="openai")).to_be_visible()
+        await sheet.get_by_role("searchbox", name="Search models").fill("-7")
+        await expect(sheet.get_by_role("radio")).to_have_count(1)
+        await expect(sheet.get_by_role("radio", name="gpt-7")).to_be_visible()
+    assert provider.paths == ["/v1/models"]

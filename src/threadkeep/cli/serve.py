@@ -35,6 +35,7 @@ from threadkeep.cli.trust import trusted_settings
 from threadkeep.cli.watchdog import watchdog
 from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue, ModelError, UnknownModel
+from threadkeep.llm.providers import all_with_keys
 from threadkeep.runtime import Hosting, file_limits, open_conversations, spool_settings
 from threadkeep.server.app import create_app
 from threadkeep.server.connection import Connection, ConnectionLimits, connections_within, tune_garbage_collector
@@ -129,7 +130,7 @@ async def _serve(settings: Settings, listener: socket.socket, most_connections: 
         session_timeout=settings.session_timeout,
         admission=Admission(user_turns=settings.user_turns, tenant_turns=settings.tenant_turns),
         observers=(metrics, TurnLog(content=settings.log_content), *telemetry),
-        models=settings.models,
+        models=settings.models or (all_with_keys(os.environ) if settings.auth == "none" else ()),
         spool=spool_settings(settings),
         retention=settings.retention,
         file_limits=file_limits(settings),

@@ -5,7 +5,7 @@ raises is a `ModelError`, before or in the middle of the stream; an error that m
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -60,6 +60,11 @@ class ModelOptions(Value):
             first = error.errors(include_url=False)[0]
             place = ".".join(map(str, ("options", *first["loc"])))
             raise InvalidValue(f"{place}: {first['msg']}. The options are: {', '.join(cls.model_fields)}.") from None
+
+    @classmethod
+    def of(cls, metadata: Mapping[str, Any]) -> Self:
+        """Return the options that the metadata of a conversation has. Raises InvalidValue if they are none."""
+        return cls.read(metadata.get("model_options", {}))
 
     @property
     def given(self) -> dict[str, Any]:

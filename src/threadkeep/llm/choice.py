@@ -1,4 +1,4 @@
-"""The providers that Threadkeep knows by name, and which model answers when a server starts.
+"""Which model answers when a server starts.
 
 It is the model that is set, else one whose provider's key is found, else Ollama's first, else `demo`. The environment
 is handed in. A chosen model is built by `loading`.
@@ -6,10 +6,13 @@ is handed in. A chosen model is built by `loading`.
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
+
+from threadkeep.llm.offered import OfferedModels
+from threadkeep.llm.providers import pip_line, providers_with_keys
 
 OLLAMA = ("127.0.0.1", 11434)
 OLLAMA_PATIENCE = 0.3
@@ -19,60 +22,13 @@ _MAX_LIST = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Provider:
-    """A provider: a model to begin with, variables of its key and address; `extra`: Threadkeep has an extra for it."""
-
-    name: str
-    model: str
-    keys: tuple[str, ...]
-    base_urls: tuple[str, ...] = ()
-    extra: bool = False
-
-    @property
-    def module(self) -> str:
-        """The module of LangChain's package for it."""
-        return f"langchain_{self.name}"
-
-
-PROVIDERS = (
-    Provider("openai", "gpt-6.1-terra", ("OPENAI_API_KEY",), ("OPENAI_BASE_URL", "OPENAI_API_BASE"), extra=True),
-    Provider(
-        "anthropic",
-        "claude-sonnet-5-5",
-        ("ANTHROPIC_API_KEY",),
-        ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_URL"),
-        extra=True,
-    ),
-    Provider("google_genai", "gemini-flash-latest", ("GOOGLE_API_KEY", "GEMINI_API_KEY")),
-    Provider("mistralai", "mistral-medium-latest", ("MISTRAL_API_KEY",)),
-    Provider("deepseek", "deepseek-v4-flash", ("DEEPSEEK_API_KEY",)),
-    Provider("xai", "grok-4.5", ("XAI_API_KEY",)),
-    Provider("groq", "openai/gpt-oss-120b", ("GROQ_API_KEY",)),
-    Provider("ollama", "", (), ("OLLAMA_HOST",), extra=True),
-)
-"""What is found without being named; any other provider of LangChain works when it is named. The models are those that
-their providers recommended for everyday work in November 2026."""
-
-
-def provider_named(name: str) -> Provider | None:
-    return next((provider for provider in PROVIDERS if provider.name == name), None)
-
-
-def pip_line(name: str) -> str:
-    provider = provider_named(name)
-    if provider and provider.extra:
-        return f"pip install 'threadkeep[{name}]'"
-    return f"pip install 'threadkeep[langchain]' langchain-{name.replace('_', '-')}"
-
-
-@dataclass(frozen=True, slots=True)
 class Choice:
     """A model's name and why it was chosen: one sentence for the log and the page. `offered` are all names that a
     conversation may choose, this one included; `missing` is what to install for another one to answer."""
 
     name: str
     reason: str
-    offered: tuple[str, ...] = ()
+    offered: OfferedModels = field(default_factory=OfferedModels, compare=False)
     missing: str | None = None
 
 
@@ -91,7 +47,7 @@ async def choose_model(
     if setting:
         return Choice(setting, f"{setting} is set.")
     missed: list[str] = []
-    for provider, key in _providers_with_keys(environment):
+    for provider, key in providers_with_keys(environment):
         if is_installed(provider.module):
             name = f"{provider.name}:{provider.model}"
             return Choice(name, f"{key} is set, which selects {name}; --model chooses another.")
@@ -105,15 +61,6 @@ async def choose_model(
     missing = "; ".join(missed)
     why = missing or f"no model is set, no provider's key is found and no Ollama answers on {_host_and_port(ollama)}"
     return Choice("demo", f"{why[:1].upper()}{why[1:]}, so the scripted demo answers.", missing=missing or None)
-
-
-def _providers_with_keys(environment: Mapping[str, str]) -> Iterator[tuple[Provider, str]]:
-    """Yield the providers whose key is set, with the name of the variable."""
-    for provider in PROVIDERS:
-        for key in provider.keys:
-            if environment.get(key, "").strip():
-                yield provider, key
-                break
 
 
 async def first_ollama_model(host: str, port: int) -> str | None:

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from threadkeep.llm.choice import pip_line
 from threadkeep.llm.fitting_tool import fitting_call
+from threadkeep.llm.providers import pip_line
 from threadkeep.llm.script import Reply, Result, Rule, Scene, Script, asked
 
 _TITLE = r"(?:Dr|Mr|Mrs|Ms|Prof|St)"

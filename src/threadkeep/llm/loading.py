@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 from threadkeep.errors import ModelRefused, ModelUnavailable, UnknownModel
 from threadkeep.llm.base import Model
-from threadkeep.llm.choice import pip_line, provider_named
 from threadkeep.llm.demo import LIMIT, PACE, DemoModel
+from threadkeep.llm.providers import pip_line, provider_named
 from threadkeep.llm.script import Script
 
 MOST_LOADING = 4

@@ -7,8 +7,8 @@ import os
 from collections.abc import Mapping
 
 from threadkeep.errors import EmbeddingFailed, PackageMissing
-from threadkeep.llm.choice import pip_line
 from threadkeep.llm.loading import check_allowed
+from threadkeep.llm.providers import pip_line
 from threadkeep.retrieval.embeddings import NAME, Embeddings, WordLlamaEmbeddings
 
 

@@ -126,7 +126,7 @@ class ActiveTurn:
     @cached_property
     def options(self) -> ModelOptions:
         """How the model is called: as `metadata.model_options` of the conversation says, then as the assistant does."""
-        return ModelOptions.read(self.conversation.metadata.get("model_options", {})).over(self.assistant.options)
+        return ModelOptions.of(self.conversation.metadata).over(self.assistant.options)
 
     async def agent(self) -> Agent | None:
         """Return what thinks in place of the bare model; an error if it cannot be loaded."""

@@ -38,6 +38,14 @@ export function modelOf(conversation, assistant) {
   return conversation?.model ?? assistant?.model ?? models.value.default?.name ?? null;
 }
 
+const AGAIN = 1000;
+
+// Providers are asked for their models in the background: what they have said meanwhile is read until they all have.
+export async function readModels(tries = 10) {
+  models.value = await get("/v1/models");
+  if (models.value.asking && tries) setTimeout(() => readModels(tries - 1).catch(() => {}), AGAIN);
+}
+
 export const isScripted = (model) => model === "demo";
 export const isSignedIn = computed(() => me.value?.signed_in === true);
 

@@ -226,6 +226,7 @@ interface Assistant {
 interface Models {
   default: { name: string; reason?: string; missing?: string } | null;
   data: string[];
+  asking?: boolean;
 }
 
 interface Toast {

@@ -7,8 +7,8 @@ from typing import Any
 
 from threadkeep.conversation.message import Message, Role
 from threadkeep.llm.base import ModelOptions, Request, Stopped, Text, ToolSpec
-from threadkeep.llm.choice import PROVIDERS, pip_line, provider_named
 from threadkeep.llm.general_script import CONNECT
+from threadkeep.llm.providers import PROVIDERS, pip_line, provider_named
 from threadkeep.llm.script import Call, Scene, Script
 from threadkeep.settings import Settings
 

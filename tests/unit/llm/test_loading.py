@@ -12,10 +12,10 @@ import threading
 import pytest
 
 from threadkeep.errors import ModelRefused, ModelUnavailable, UnknownModel
-from threadkeep.llm.choice import PROVIDERS, pip_line
 from threadkeep.llm.demo import DemoModel
 from threadkeep.llm.langchain import LangChainModel
 from threadkeep.llm.loading import MOST_LOADING, NO_REAL_MODELS, Loader, load_model
+from threadkeep.llm.providers import PROVIDERS, pip_line
 from threadkeep.testing.openai_server import Played, openai_server
 
 FORBIDDEN = {NO_REAL_MODELS: "1"}

@@ -13,10 +13,10 @@ from langchain_core.runnables import Runnable
 
 from threadkeep.errors import ContextTooLong, ModelRefused, UnknownModel
 from threadkeep.llm.base import Delta, Model, ModelOptions, Request, ToolSpec, loaded_files
-from threadkeep.llm.choice import PROVIDERS, pip_line
 from threadkeep.llm.langchain.direct import deltas as direct_deltas
 from threadkeep.llm.langchain.direct import direct
 from threadkeep.llm.langchain.messages import ChunkReader, to_langchain
+from threadkeep.llm.providers import PROVIDERS, pip_line
 from threadkeep.llm.think_tags import without_think_tags
 from threadkeep.llm.vendor_errors import as_model_error, missing_key
 

@@ -57,6 +57,7 @@ class ModelList(Shown):
 
     default: ShownModel
     data: list[str]
+    asking: bool = Field(default=False, description="Whether a provider is being asked for its models: ask again soon.")
 
 
 class Me(Shown):
@@ -100,7 +101,8 @@ def about_routes(conversations: Conversations) -> APIRouter:
         default = ShownModel(
             name=choice.name, reason=choice.reason, is_scripted=choice.name == "demo", missing=choice.missing
         )
-        return ModelList(default=default, data=list(choice.offered))
+        choice.offered.ask()
+        return ModelList(default=default, data=list(choice.offered), asking=choice.offered.is_asking)
 
     @router.get("/me", summary="Who is asking")
     async def me(who: Who) -> Me:

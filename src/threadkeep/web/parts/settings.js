@@ -1,9 +1,9 @@
 // The settings of a conversation, or of the next one on the first screen: who answers, with which model and how, and under
 // which instructions. Nothing changes before it is saved.
 
-import { html, useState } from "../preact.js";
+import { html, useEffect, useState } from "../preact.js";
 import { usageOf } from "../render/usage.js";
-import { assistantNamed, assistants, isScripted, modelOf, models, nameOf } from "../session.js";
+import { assistantNamed, assistants, isScripted, modelOf, models, nameOf, readModels } from "../session.js";
 import { canDictate, canRead, want, wanted } from "../speech.js";
 import { assistant, dialog, wishes } from "../views.js";
 import { Button } from "./actions.js";
@@ -30,6 +30,9 @@ export function Settings({ conversation }) {
     speech: wanted.value,
     options: (about ? about.metadata?.model_options : wishes.value.options) ?? {},
   });
+  useEffect(() => {
+    readModels().catch(() => {});
+  }, []);
   const set = (name) => (event) => setNow({ ...now, [name]: event.currentTarget.value });
   const close = () => (dialog.value = null);
   const save = (event) => {

@@ -37,3 +37,14 @@ async def test_a_choice_that_the_store_brings_along_is_not_loaded_either() -> No
         await store.update(LOCAL, path.rpartition("/")[2], Update(model="local:/dev/ptmx"))
         answer = await client.post(f"{path}/messages", json={"content": "hello"})
     assert "not offered" in answer.text
+
+
+@pytest.mark.parametrize("options", [{"temperature": 9}, {"wish": 1}, "warm", [1]])
+async def test_options_of_a_model_are_checked_before_they_are_stored(options: object) -> None:
+    async with served() as client:
+        path = await conversation(client)
+        body = {"metadata": {"model_options": options}}
+        for answer in (await client.post("/v1/conversations", json=body), await client.patch(path, json=body)):
+            assert (answer.status_code, answer.json()["code"]) == (400, "invalid_value")
+        right = {"metadata": {"model_options": {"temperature": 0.5}}}
+        assert (await client.patch(path, json=right)).status_code == 200
