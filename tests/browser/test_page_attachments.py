@@ -1,5 +1,6 @@
 """Files on the page: attached in every way, sent once whatever happens in between, shown, and gone with who left."""
 
+import asyncio
 import base64
 from typing import Any
 
@@ -14,6 +15,8 @@ from tests.browser.pixels import png
 from tests.browser.server import Server
 from tests.browser.talking import Tab
 from tests.browser.waiting import until
+from threadkeep.testing import openai_answers as answers
+from threadkeep.testing.openai_server import openai_server
 
 RED: FilePayload = {"name": "red square.png", "mimeType": "image/png", "buffer": png(320, 200)}
 BLUE: FilePayload = {"name": "blue.png", "mimeType": "image/png", "buffer": png(200, 320, (30, 30, 200))}
@@ -24,6 +27,7 @@ SOUND: FilePayload = {
     "buffer": b"RIFF\x2c\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00@\x1f\x00\x00@\x1f\x00\x00\x01\x00\x08\x00"
     b"data\x08\x00\x00\x00\x80\x80\x80\x80\x80\x80\x80\x80",
 }
+MEGABYTE = 1024 * 1024
 GIVE = """([selector, kind, name, type, data]) => {
     const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
     const given = new DataTransfer();
@@ -145,6 +149,19 @@ async def test_an_image_that_a_tool_made_is_shown_in_the_answer_at_once_and_late
     await expect(painted).to_have_js_property("naturalWidth", 120)
 
 
+async def test_a_model_that_can_see_gets_the_very_image(page: Page, serve: Serve) -> None:
+    async with openai_server(answers.says("A red square.")) as provider:
+        known = {"OPENAI_API_KEY": "sk-of-the-test", "OPENAI_BASE_URL": provider.url}
+        person = Person(page, serve("--model", "openai:gpt-4o", variables=known).url)
+        await person.open()
+        await attach(page, RED)
+        await person.say("What is this?")
+        await expect(person.answers.last).to_contain_text("A red square.")
+    asked = provider.requests[0]["messages"][-1]["content"]
+    seen = next(part["image_url"]["url"] for part in asked if part["type"] == "image_url")
+    assert base64.b64decode(seen.partition("base64,")[2]) == RED["buffer"]
+
+
 async def test_every_file_says_what_is_wrong_with_it_before_it_is_sent(page: Page, serve: Serve) -> None:
     limits = {"THREADKEEP_MAX_FILE_BYTES": "2000", "THREADKEEP_MAX_ATTACHED_BYTES": "2500"}
     person = Person(page, serve(variables=limits).url)
@@ -154,15 +171,17 @@ async def test_every_file_says_what_is_wrong_with_it_before_it_is_sent(page: Pag
     large: FilePayload = {"name": "large.txt", "mimeType": "text/plain", "buffer": b"x" * 2001}
     middle: FilePayload = {"name": "middle.txt", "mimeType": "text/plain", "buffer": b"y" * 1500}
     empty: FilePayload = {"name": "empty.txt", "mimeType": "text/plain", "buffer": b""}
-    await attach(page, large, empty, middle, {**middle, "name": "more.txt"})
+    odd: FilePayload = {**middle, "name": "odd\u202e.txt", "buffer": b"z"}
+    await attach(page, large, empty, middle, {**middle, "name": "more.txt"}, odd)
     chips = page.locator(".composer-box .chip")
     await expect(chips.nth(0)).to_contain_text("Too large: a file has at most 2 kB.")
     await expect(chips.nth(1)).to_contain_text("This file is empty.")
     await expect(chips.nth(3)).to_contain_text("the files of a message have at most 2.4 kB together.")
-    assert [url.rsplit("name=", 1)[1] for url in asked] == ["middle.txt"]
+    await expect(chips.nth(4)).to_contain_text("The name of a file has no control characters.")
+    assert [url.rsplit("name=", 1)[1] for url in asked] == ["middle.txt", "odd%E2%80%AE.txt"]
     await expect(page.get_by_test_id("send")).to_be_disabled()
     await find_nothing(page, "files that cannot be sent")
-    for name in ("large.txt", "empty.txt", "middle.txt"):
+    for name in ("large.txt", "empty.txt", "middle.txt", "odd"):
         await page.get_by_role("button", name=f"Remove {name}").click()
     await expect(page.locator(".chip[data-state=there]")).to_have_text("more.txt1.5 kB")
     await expect(page.get_by_test_id("send")).to_be_enabled()
@@ -173,7 +192,7 @@ async def test_a_file_that_is_being_sent_shows_how_far_it_is_and_can_be_cancelle
     held: list[Route] = []
     await page.route("**/v1/uploads/*", lambda route: held.append(route))
     await person.open()
-    large: FilePayload = {"name": "large.bin", "mimeType": "", "buffer": b"z" * 4 * 1024 * 1024}
+    large: FilePayload = {"name": "large.bin", "mimeType": "", "buffer": b"z" * 4 * MEGABYTE}
     await page.get_by_test_id("clip").set_input_files([large])
     chip = page.locator(".composer-box .chip")
     await expect(chip).to_contain_text("25% uploaded")
@@ -223,20 +242,29 @@ async def test_what_was_attached_without_a_network_outlives_its_tab_and_is_sent_
 async def test_an_upload_that_broke_off_goes_on_where_it_was(person: Person, api: Api) -> None:
     page = person.page
     large: FilePayload = {"name": "large.bin", "mimeType": "", "buffer": bytes(range(256)) * 4096 * 3}
-    asked: list[tuple[str, str]] = []
-    await page.route("**/v1/uploads/*", lambda route: route.abort(), times=1)
-    page.on(
-        "request",
-        lambda one: (
-            asked.append((one.method, one.headers.get("upload-offset", ""))) if "/v1/uploads" in one.url else None
-        ),
-    )
+    asked: list[tuple[str, int | None]] = []
+    is_held = asyncio.Event()
+
+    async def disturb(route: Route) -> None:
+        offset = route.request.headers.get("upload-offset")
+        asked.append((route.request.method, int(offset) // MEGABYTE if offset else None))
+        if len(asked) == 1:
+            is_held.set()  # and nothing comes: the page is loaded anew in the middle
+        elif len(asked) == 3:
+            await route.fetch()
+            await route.abort()  # the server has it, and nobody learns that
+        else:
+            await route.continue_()
+
+    await page.route("**/v1/uploads/*", disturb)
     await person.open()
     await person.choose("Stage")
     await page.get_by_test_id("clip").set_input_files([large])
+    await is_held.wait()
+    await page.reload()
     await expect(page.locator(".composer-box .chip[data-state=there]")).to_have_count(1)
-    megabyte = 1024 * 1024
-    assert asked == [("PATCH", f"{megabyte}"), ("HEAD", ""), ("PATCH", f"{megabyte}"), ("PATCH", f"{2 * megabyte}")]
+    assert asked == [("PATCH", 1), ("HEAD", None), ("PATCH", 1), ("HEAD", None), ("PATCH", 2)]
+    await person.choose("Stage")
     await person.say("Say thanks.")
     part = (await api.read(page.url.rsplit("/", 1)[1]))["messages"][0]["parts"][0]
     assert (await api.client.get(f"/v1/files/{part['file']}")).content == large["buffer"]

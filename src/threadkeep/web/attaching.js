@@ -46,8 +46,8 @@ async function upload(conversation, one) {
     if (isThere()) change({ part });
   } catch (error) {
     if (error.name === "AbortError" || error.status === 401 || !isThere()) return;
-    if (error instanceof Unreachable || error.isPassing)
-      setTimeout(() => isThere() && upload(conversation, one), PAUSE);
+    const isPassing = error instanceof Unreachable || (error.isPassing && error.code !== "storage_full");
+    if (isPassing) setTimeout(() => isThere() && upload(conversation, one), PAUSE);
     else change({ refusal: error.message, problem: error.message });
   }
 }

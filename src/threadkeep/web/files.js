@@ -2,7 +2,7 @@
 // that closing the tab loses nothing. They are sent in pieces: one that broke off goes on where it was, and the server gives
 // the same file the same id, however often it comes.
 
-import { Problem, answer, newKey } from "./api.js";
+import { Problem, Unreachable, answer, newKey } from "./api.js";
 import { number, t } from "./language.js";
 import { signal } from "./preact.js";
 import { ROOT } from "./router.js";
@@ -138,11 +138,16 @@ export function uploaded(one) {
   const known = running.get(one.key);
   if (known) return known.done;
   const stop = new AbortController();
-  const done = send(one, stop.signal).finally(() => {
-    running.delete(one.key);
-    const { [one.key]: _, ...others } = progress.value;
-    progress.value = others;
-  });
+  const done = send(one, stop.signal)
+    .catch((error) => {
+      // It went on elsewhere, or is gone: the next try asks how far it has come.
+      throw error.code?.startsWith("upload_") ? new Unreachable(error.message) : error;
+    })
+    .finally(() => {
+      running.delete(one.key);
+      const { [one.key]: _, ...others } = progress.value;
+      progress.value = others;
+    });
   running.set(one.key, { done, stop });
   return done;
 }

@@ -37,6 +37,7 @@ function show(box) {
 
 function fill(frame, link) {
   const inside = frame.contentDocument;
+  if (!inside) return fail(frame); // not even the frame came
   const image = inside.createElement("img");
   image.alt = link.textContent;
   image.addEventListener("load", () => {
@@ -45,15 +46,17 @@ function fill(frame, link) {
     frame.style.width = `${image.naturalWidth * scale}px`;
     frame.dataset.state = "shown";
   });
-  image.addEventListener("error", () => {
-    const told = document.createElement("small");
-    told.className = "danger";
-    told.setAttribute("role", "status");
-    told.textContent = t("imageFailed");
-    frame.replaceWith(told);
-  });
+  image.addEventListener("error", () => fail(frame));
   inside.body.style.margin = "0";
   image.style.cssText = "display: block; width: 100%";
   image.src = link.href;
   inside.body.append(image);
+}
+
+function fail(frame) {
+  const told = document.createElement("small");
+  told.className = "danger";
+  told.setAttribute("role", "status");
+  told.textContent = t("imageFailed");
+  frame.replaceWith(told);
 }
