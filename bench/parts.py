@@ -59,7 +59,7 @@ async def measure_text(report: Report, messages: int) -> None:
     """Measure plain text with and without the field."""
     plain = [message for turn in islice(turns(), messages // 2) for message in turn]
     given = [message.model_dump(exclude={"parts"}) for message in plain]
-    kinds = {"without the field": _without_parts(), "with it": Message}
+    kinds: dict[str, type[BaseModel]] = {"without the field": _without_parts(), "with it": Message}
     taken = await race({name: partial(_round_trips, kind, given[:50]) for name, kind in kinds.items()}, rounds=20)
     rows = [[name, f"{timing.median / 50:.1f}"] for name, timing in taken.items()]
     report.table("a message of plain text, made, written and made again", ["message", "us"], rows)
