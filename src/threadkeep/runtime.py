@@ -27,6 +27,7 @@ from threadkeep.retrieval.embeddings import bundled_embeddings
 from threadkeep.settings import Settings
 from threadkeep.store.attachments import Attachments, FileLimits
 from threadkeep.store.base import MAX_BYTES, Store
+from threadkeep.store.chunks import open_chunks
 from threadkeep.store.spool.copies import Copy
 from threadkeep.store.spool.kept import SpoolLimits, copies_in
 from threadkeep.store.spool.spooling import SpoolingStore
@@ -163,7 +164,8 @@ class Hosting:
     how large images are shown to models, who may begin a turn, who is told what turns do, which models may be chosen
     beside the default, the assistants' own and `demo` (None: any), where messages are kept while the database is
     away (None: nowhere), the rules of retention that are obeyed here (None: nothing is), how many days the audit
-    log goes back, for how many seconds memory holds a conversation that nobody uses, and how large files may be."""
+    log goes back, for how many seconds memory holds a conversation that nobody uses, how large files may be, and
+    where they are (None: in the store)."""
 
     max_bytes: int = MAX_BYTES
     max_history_length: int = 10
@@ -178,6 +180,7 @@ class Hosting:
     audit_days: float = AUDIT_DAYS
     session_timeout: float = SESSION_TIMEOUT
     file_limits: FileLimits | None = None
+    files: str | None = None
 
 
 async def open_conversations(
@@ -216,7 +219,7 @@ async def open_conversations(
     await servers.start()
     deps = EngineDeps(
         store=published,
-        attachments=None if published.files is None else Attachments(published.files, limits=hosting.file_limits),
+        attachments=_attachments(published, hosting.files, hosting.file_limits),
         assistant_of=lambda conversation: assistant_of(known, conversation, servers),
         agents=Agents().of,
         models=Models(
@@ -246,15 +249,26 @@ async def open_conversations(
     )
 
 
-async def open_unanswered(store: str | Store, retention: Retention | None = None) -> Conversations:
+def _attachments(store: Store, place: str | None, limits: FileLimits | None = None) -> Attachments | None:
+    """Return the files of a store, whose bytes may be elsewhere; none if it keeps none."""
+    if store.files is None:
+        return None
+    return Attachments(store.files, limits=limits, chunks=open_chunks(place, store.files) if place else None)
+
+
+async def open_unanswered(
+    store: str | Store, retention: Retention | None = None, files: str | None = None
+) -> Conversations:
     """Open conversations in which nobody answers: no model is chosen, no turn is taken up, nothing is purged; rules of
-    retention are obeyed when asked to."""
+    retention are obeyed when asked to. `files` is where attachments are, unless in the store."""
 
     def nobody(*_: object) -> Any:
         raise InvalidValue("Nobody answers here; threadkeep.open opens conversations that are answered.")
 
+    published = PublishingStore(await open_store(store) if isinstance(store, str) else store)
     deps = EngineDeps(
-        store=PublishingStore(await open_store(store) if isinstance(store, str) else store),
+        store=published,
+        attachments=_attachments(published, files),
         assistant_of=nobody,
         models=nobody,
         clock=utc_now,

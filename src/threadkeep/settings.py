@@ -129,6 +129,11 @@ class Settings(BaseModel):
     store: str = Field(
         default="sqlite:///threadkeep.db", min_length=1, description="where conversations are kept, as a URL"
     )
+    files: str | None = Field(
+        default=None,
+        min_length=1,
+        description="where attached files are kept: `file:///folder`, `s3://bucket/path`; else in the store",
+    )
     host: str = Field(default="127.0.0.1", min_length=1, description="the address to listen on")
     port: int = Field(default=8000, ge=0, le=65535, description="the port to listen on; 0 takes any free one")
     root_path: str = Field(

@@ -89,7 +89,9 @@ async def serving(
 ) -> AsyncIterator[Server]:
     """Serve a store on a free port for a while."""
     chosen = Settings(store=store, **settings)
-    hosting = Hosting(models=chosen.models, spool=spool_settings(chosen), file_limits=file_limits(chosen))
+    hosting = Hosting(
+        models=chosen.models, spool=spool_settings(chosen), file_limits=file_limits(chosen), files=chosen.files
+    )
     conversations = await open_conversations(store, assistants, model=model, pace=0, mcp=mcp, hosting=hosting)
     listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
     app = create_app(conversations, chosen)

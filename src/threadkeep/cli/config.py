@@ -126,6 +126,11 @@ def add_setting_flags(parser: argparse.ArgumentParser) -> None:
         "--store", metavar="URL", help="where conversations are kept (default: sqlite:///threadkeep.db)"
     )
     parser.add_argument(
+        "--files",
+        metavar="URL",
+        help="where attached files are kept: file:///folder, s3://bucket (default: in the store)",
+    )
+    parser.add_argument(
         "--spool",
         dest="spool_dir",
         metavar="FOLDER",

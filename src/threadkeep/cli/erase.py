@@ -23,7 +23,7 @@ def run_erase(arguments: argparse.Namespace) -> int:
 
 async def _erase(arguments: argparse.Namespace, scope: Scope) -> int:
     settings = checked_settings(arguments.store)
-    async with await open_unanswered(settings.store, settings.retention) as conversations:
+    async with await open_unanswered(settings.store, settings.retention, settings.files) as conversations:
         if not arguments.yes:
             stored, files, keys = await conversations.erasure.preview(scope)
             print(

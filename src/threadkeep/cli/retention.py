@@ -119,7 +119,7 @@ def _hold_row(tenant: str, hold: Hold) -> tuple[str, ...]:
 
 async def _on_store(arguments: argparse.Namespace, work: Callable[[Conversations], Awaitable[int]]) -> int:
     settings = checked_settings(arguments.store)
-    conversations = await open_unanswered(settings.store, settings.retention)
+    conversations = await open_unanswered(settings.store, settings.retention, settings.files)
     try:
         return await work(conversations)
     finally:

@@ -134,6 +134,7 @@ async def _serve(settings: Settings, listener: socket.socket, most_connections: 
         spool=spool_settings(settings),
         retention=settings.retention,
         file_limits=file_limits(settings),
+        files=settings.files,
     )
     assistants = tuple(found_assistants(settings).values())
     conversations = await open_conversations(

@@ -102,6 +102,7 @@ class SpoolingStore(Store):
         self._watch = OutageWatch(database, limits.patience, clock, self.kept.drain_all)
         self.keyring = RememberingKeyRing(database.keyring, self._watch.ask)
         self.audit = database.audit
+        self.files = database.files
         self._owners: set[str] = set()
 
     @classmethod

@@ -22,7 +22,7 @@ from threadkeep.errors import (
 )
 from threadkeep.store.attachments import UNUSED_FOR, Attachments, FileLimits
 from threadkeep.store.base import Store
-from threadkeep.store.file_tables import CHUNK, FileUsage
+from threadkeep.store.file_tables import CHUNK, Chunks, FileUsage
 from threadkeep.store.values import Append, Begin
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import ADA, BOB, EVE, MINUTE, asked, new, run
@@ -32,11 +32,6 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8
 LARGE = bytes(range(251)) * (3 * CHUNK // 251)
 NOTHING = FileUsage(0, 0)
 LONGER = UNUSED_FOR.total_seconds() + 1
-
-
-def _files(store: Store, clock: FakeClock, **limits: int) -> Attachments:
-    assert store.files is not None
-    return Attachments(store.files, clock, limits=FileLimits(**limits))
 
 
 async def _in_pieces(data: bytes, size: int = 100_000, fails: bool = False) -> AsyncIterator[bytes]:
@@ -56,21 +51,29 @@ async def _send(store: Store, conversation: str, file: Attachment, scope: Scope 
 
 @pytest.mark.asyncio
 class TestAttachments:
+    def chunks(self, before: Chunks) -> Chunks | None:
+        """Return another place for the bytes than the store, for a suite of its own."""
+        return None
+
+    def _files(self, store: Store, clock: FakeClock, **limits: int) -> Attachments:
+        assert store.files is not None
+        return Attachments(store.files, clock, limits=FileLimits(**limits), chunks=self.chunks(store.files))
+
     async def test_a_file_is_read_as_it_was_saved_and_as_what_it_is(
         self, store: Store, clock: FakeClock, open_another: OpenAnother
     ) -> None:
-        saved = await _files(store, clock).save(ADA, "cat.gif", "image/gif", PNG)
+        saved = await self._files(store, clock).save(ADA, "cat.gif", "image/gif", PNG)
         assert (saved.type, saved.name, saved.media_type, saved.size) == ("image", "cat.gif", "image/png", len(PNG))
         other = await open_another()
         try:
-            files = _files(other, clock)
+            files = self._files(other, clock)
             assert await files.find(ADA, saved.file) == saved
             assert await files.read(ADA, saved.file) == PNG
         finally:
             await other.close()
 
     async def test_a_large_file_is_read_in_parts(self, store: Store, clock: FakeClock) -> None:
-        files = _files(store, clock)
+        files = self._files(store, clock)
         file, is_new = await files.receive(ADA, "large", "", _in_pieces(LARGE))
         assert is_new
         for start, end in ((0, None), (0, 10), (CHUNK - 1, CHUNK + 1), (CHUNK, 2 * CHUNK), (5, 10**12), (7, 7)):
@@ -79,7 +82,7 @@ class TestAttachments:
     async def test_the_same_again_is_the_same_and_the_same_content_is_stored_once(
         self, store: Store, clock: FakeClock
     ) -> None:
-        files = _files(store, clock)
+        files = self._files(store, clock)
         one = await files.receive(ADA, "a.png", "", _in_pieces(PNG))
         again = await files.receive(ADA, "a.png", "", _in_pieces(PNG))
         other = await files.receive(ADA, "b.png", "", _in_pieces(PNG))
@@ -91,13 +94,13 @@ class TestAttachments:
         assert await files.usage("acme", "ada") == FileUsage(2, 2 * len(PNG))
 
     async def test_two_who_upload_the_same_at_once_share_it(self, store: Store, clock: FakeClock) -> None:
-        files = _files(store, clock)
+        files = self._files(store, clock)
         done = await asyncio.gather(*(files.receive(who, "a", "", _in_pieces(PNG)) for who in (ADA, BOB, ADA, BOB)))
         assert len({file.blob for file, _ in done}) == 1
         assert await files.usage("acme") == FileUsage(2, len(PNG))
 
     async def test_files_of_others_are_missing(self, store: Store, clock: FakeClock) -> None:
-        files = _files(store, clock)
+        files = self._files(store, clock)
         saved = await files.save(ADA, "a.png", "", PNG)
         upload = await files.begin(ADA, "b.png")
         for other in (BOB, EVE):
@@ -114,7 +117,7 @@ class TestAttachments:
                 await files.stored(ADA, odd)
 
     async def test_an_upload_goes_on_where_it_was_cut_off(self, store: Store, clock: FakeClock) -> None:
-        files = _files(store, clock)
+        files = self._files(store, clock)
         upload = await files.begin(ADA, "large.bin")
         with pytest.raises(ConnectionError):
             await files.append(ADA, upload.id, 0, _in_pieces(LARGE[: CHUNK + 5], fails=True))
@@ -133,7 +136,7 @@ class TestAttachments:
             await files.upload(ADA, upload.id)
 
     async def test_what_is_cut_off_given_up_or_refused_leaves_nothing(self, store: Store, clock: FakeClock) -> None:
-        files = _files(store, clock, file=2 * CHUNK)
+        files = self._files(store, clock, file=2 * CHUNK)
         upload = await files.begin(ADA, "a")
         await files.append(ADA, upload.id, 0, _in_pieces(PNG))
         await files.give_up(ADA, upload.id)
@@ -152,20 +155,20 @@ class TestAttachments:
         assert await files.usage("acme") == NOTHING == await files.usage("acme", "ada")
 
     async def test_users_and_tenants_have_limits(self, store: Store, clock: FakeClock) -> None:
-        await _files(store, clock, user=len(PNG), tenant=len(PNG)).save(ADA, "a.png", "", PNG)
+        await self._files(store, clock, user=len(PNG), tenant=len(PNG)).save(ADA, "a.png", "", PNG)
         for limits in ({"user": len(PNG) + 1}, {"tenant": len(PNG) + 1}):
-            files = _files(store, clock, **limits)
+            files = self._files(store, clock, **limits)
             with pytest.raises(StorageFull):
                 await files.save(ADA, "b.txt", "", b"other")
             with pytest.raises(StorageFull):
                 await files.receive(ADA, "b.txt", "", _in_pieces(b"other"))
             assert await files.usage("acme", "ada") == FileUsage(1, len(PNG))
-        assert (await _files(store, clock, user=len(PNG) + 1).save(BOB, "b.txt", "", b"other")).size == 5
+        assert (await self._files(store, clock, user=len(PNG) + 1).save(BOB, "b.txt", "", b"other")).size == 5
 
     async def test_a_file_that_a_message_uses_stays_and_others_go_after_a_day(
         self, store: Store, clock: FakeClock
     ) -> None:
-        files = _files(store, clock)
+        files = self._files(store, clock)
         await new(store, name="c")
         used, unused = await files.save(ADA, "a.png", "", PNG), await files.save(ADA, "b.bin", "", LARGE)
         upload = await files.begin(ADA, "c")
@@ -188,7 +191,7 @@ class TestAttachments:
         await files.delete(ADA, recent.file)
 
     async def test_a_file_that_is_about_to_be_sent_is_not_removed(self, store: Store, clock: FakeClock) -> None:
-        files = _files(store, clock)
+        files = self._files(store, clock)
         saved = await files.save(ADA, "a.png", "", PNG)
         clock.advance(LONGER)
         await files.find(ADA, saved.file)
@@ -201,7 +204,7 @@ class TestAttachments:
     async def test_a_file_goes_with_the_last_conversation_that_uses_it(
         self, store: Store, clock: FakeClock, *, is_queued: bool
     ) -> None:
-        files = _files(store, clock)
+        files = self._files(store, clock)
         saved = await files.save(ADA, "a.png", "", PNG)
         for name in ("one", "two"):
             await new(store, name=name)
@@ -230,7 +233,7 @@ class TestAttachments:
         assert await files.usage("acme") == NOTHING
 
     async def test_the_content_stays_as_long_as_one_user_has_it(self, store: Store, clock: FakeClock) -> None:
-        files = _files(store, clock)
+        files = self._files(store, clock)
         adas, bobs = await files.save(ADA, "a.png", "", PNG), await files.save(BOB, "b.png", "", PNG)
         await new(store, name="c")
         await _send(store, "c", adas)
@@ -247,7 +250,7 @@ class TestAttachments:
     async def test_what_was_cut_off_while_it_was_removed_is_removed_later(
         self, store: Store, clock: FakeClock, monkeypatch: Any
     ) -> None:
-        files = _files(store, clock)
+        files = self._files(store, clock)
         saved = await files.save(ADA, "a.bin", "", LARGE)
 
         async def cut(*_: object) -> None:
