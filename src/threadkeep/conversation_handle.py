@@ -27,6 +27,7 @@ from threadkeep.retention.holds import delete_unless_held
 from threadkeep.store.base import MAX_LIMIT, ROOT, WALKED
 from threadkeep.store.paging import backwards, check_position, newest_messages
 from threadkeep.store.values import Append, Begun, LogPage
+from threadkeep.transfer.files import image_uris
 from threadkeep.turn.attached import Attachable, attached
 from threadkeep.turn.follow import follow
 from threadkeep.turn.runner import TurnRunner
@@ -257,6 +258,10 @@ class ConversationHandle:
     def branch(self, head: int | None = None) -> AsyncIterator[Entry]:
         """Yield the whole branch (none: the current one) as it is now, oldest first, without remarks."""
         return self._store.walk(self.scope, self.id, head=head)
+
+    async def image_uris(self, entry: Entry) -> dict[str, str]:
+        """Return the images that a message shows as `data:` URIs, by the ids of their files; not large ones."""
+        return await image_uris(self._runner.deps.attachments, self.scope, entry)
 
     def backwards(self, head: int | None = None) -> AsyncGenerator[Entry, None]:
         """Yield the same, the newest first."""

@@ -2,8 +2,9 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from types import MappingProxyType
 
 from threadkeep.conversation.blocks import Block, Chart, Citation, Narrative, RankedList, SplitCompare, Table
 from threadkeep.conversation.conversation import Conversation
@@ -13,6 +14,7 @@ from threadkeep.conversation.parts import Attachment, CitationPart, Part, Reason
 from threadkeep.text.grids import Grid, charted, compared, field_text, ranked, tabled
 
 UNTITLED = "Conversation"
+NO_IMAGES: Mapping[str, str] = MappingProxyType({})
 
 _SPEAKERS = {Role.SYSTEM: "System", Role.USER: "User", Role.ASSISTANT: "Assistant", Role.TOOL: "Tool"}
 
@@ -34,8 +36,9 @@ class MarkdownWriter:
         """Return what stands before the messages."""
         return f"# {_one_line(self._conversation.title or UNTITLED)}\n\n{_about(self._conversation)}"
 
-    def write(self, entry: Entry) -> str:
-        """Return a message, or nothing for an entry that is none."""
+    def write(self, entry: Entry, _images: Mapping[str, str] = NO_IMAGES) -> str:
+        """Return a message, or nothing for an entry that is none. Images are named and not shown: the text of one would
+        be longer than all that was said."""
         if not isinstance(entry.body, Message):
             return ""
         self._names.update((call.id, call.name) for call in entry.body.tool_calls)

@@ -5,6 +5,7 @@ and the messages that came with it are changed to name that one.
 """
 
 import asyncio
+from base64 import b64encode
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,6 +25,9 @@ from threadkeep.store.attachments import Attachments, FileLimits, file_id
 from threadkeep.store.base import Store
 from threadkeep.store.file_tables import StoredFile
 
+SHOWN = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+LARGEST_SHOWN = 2_000_000
+"""How many bytes an image may have that stands in a page for people to read."""
 UNLIMITED = FileLimits(file=0, message=0, user=0, tenant=0)
 
 
@@ -114,6 +118,19 @@ async def copy_files(source: Attachments, target: Attachments, scope: Scope, ids
             found = await source.stored(scope, id)
             if not await _is_there(target, scope, id):
                 await target.receive(scope, found.name, found.media_type, source.stream(scope, id), size=found.size)
+
+
+async def image_uris(attachments: Attachments | None, scope: Scope, entry: Entry) -> dict[str, str]:
+    """Return the images of a message as `data:` URIs, by their ids; not large ones, and not those that are gone."""
+    uris: dict[str, str] = {}
+    if attachments is None or not isinstance(entry.body, Message):
+        return uris
+    for part in entry.body.parts:
+        if isinstance(part, Attachment) and part.media_type in SHOWN and (part.size or 0) <= LARGEST_SHOWN:
+            with suppress(FileNotFound):
+                data = b64encode(await attachments.read(scope, part.file)).decode()
+                uris[part.file] = f"data:{part.media_type};base64,{data}"
+    return uris
 
 
 async def _is_there(attachments: Attachments, scope: Scope, id: str) -> bool:

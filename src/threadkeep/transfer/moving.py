@@ -1,7 +1,7 @@
 """Everything of a selection, moved: from one store to another, or into a file in one of the formats."""
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from enum import StrEnum
 from functools import partial
@@ -15,9 +15,10 @@ from threadkeep.errors import AlreadyExists, Conflict, InvalidInput, NotFound, S
 from threadkeep.store.attachments import Attachments
 from threadkeep.store.base import Store
 from threadkeep.store.file_tables import attached_files
+from threadkeep.text.markdown import NO_IMAGES
 from threadkeep.transfer.archive import FILES, ArchiveWriter, Sink
 from threadkeep.transfer.exporter import Selection, log_of, select
-from threadkeep.transfer.files import FilesFound, copy_files, files_of
+from threadkeep.transfer.files import FilesFound, copy_files, files_of, image_uris
 from threadkeep.transfer.importer import Importer, Report
 from threadkeep.transfer.jsonl import BEGINNING, JsonlWriter, Written
 from threadkeep.transfer.portable import LogCheck, Problem
@@ -44,8 +45,8 @@ class BranchWriter(Protocol):
     def begin(self) -> str:
         """Return what stands before the messages."""
 
-    def write(self, entry: Entry) -> str:
-        """Return what stands for an entry."""
+    def write(self, entry: Entry, images: Mapping[str, str] = NO_IMAGES) -> str:
+        """Return what stands for an entry; `images` are the URIs of those that can be shown, by their ids."""
 
     def end(self) -> str:
         """Return what stands after them."""
@@ -108,8 +109,9 @@ async def export_archive(
 async def branch_text(store: Store, conversation: Conversation, writer: BranchWriter) -> AsyncIterator[str]:
     """Yield the current branch of a conversation as a writer shows it."""
     yield writer.begin()
+    files = files_of(store)
     async for entry in store.walk(conversation.scope, conversation.id):
-        if text := writer.write(entry):
+        if text := writer.write(entry, await image_uris(files, conversation.scope, entry)):
             yield text
     yield writer.end()
 

@@ -1,11 +1,11 @@
 """A branch as a self-contained HTML file: messages with their Markdown drawn, blocks as tables and drawings.
 
-The file carries its own policy, which allows its one style sheet and nothing else: whatever a person, a model or a tool
-said runs nothing and loads nothing wherever the file is opened.
+The file carries its own policy, which allows its one style sheet, the images in it and nothing else: whatever a
+person, a model or a tool said runs nothing and loads nothing wherever the file is opened.
 """
 
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from hashlib import sha256
 from html import escape
@@ -18,7 +18,7 @@ from threadkeep.conversation.parts import Attachment, CitationPart, Part, Reason
 from threadkeep.server.export.charts import CHART_STYLE, chart_svg
 from threadkeep.server.export.text import json_text, prose, safe, verbatim
 from threadkeep.text.grids import Grid, charted, compared, field_text, ranked, series_of, tabled
-from threadkeep.text.markdown import UNTITLED
+from threadkeep.text.markdown import NO_IMAGES, UNTITLED
 
 STYLE = """
 :root { color-scheme: light dark; }
@@ -40,11 +40,12 @@ caption, figcaption { font-weight: bold; text-align: start; padding: .25rem 0; }
 td, th { border: 1px solid #8886; padding: .2rem .5rem; text-align: start; vertical-align: top; }
 [align=right] { text-align: right; } [align=center] { text-align: center; }
 figure, table { margin: .75rem 0; }
+img { max-width: 100%; max-height: 40rem; }
 blockquote { margin: .25rem 0 .75rem; padding-inline-start: .75rem; border-inline-start: 3px solid #8886; }
 """
 STYLE += CHART_STYLE
 _HASH = b64encode(sha256(STYLE.encode()).digest()).decode()
-_RULES = f"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none'; form-action 'none'"
+_RULES = f"default-src 'none'; img-src data:; style-src 'sha256-{_HASH}'; base-uri 'none'; form-action 'none'"
 POLICY = f"{_RULES}; frame-ancestors 'none'; sandbox"
 """The policy for the header: what only a header may say is added to what the file says itself."""
 
@@ -68,22 +69,22 @@ class HtmlWriter:
         body = f'<h1 dir="auto">{title}</h1>\n<p class="note">{about}</p>'
         return f'<!doctype html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n{body}'
 
-    def write(self, entry: Entry) -> str:
-        """Return a message, or nothing for an entry that is none."""
-        return f"\n{_article(entry.body, entry.created_at)}" if isinstance(entry.body, Message) else ""
+    def write(self, entry: Entry, images: Mapping[str, str] = NO_IMAGES) -> str:
+        """Return a message, or nothing for an entry that is none; `images` are `data:` URIs by the ids of files."""
+        return f"\n{_article(entry.body, entry.created_at, images)}" if isinstance(entry.body, Message) else ""
 
     def end(self) -> str:
         return "\n</body>\n</html>\n"
 
 
-def _article(message: Message, at: datetime) -> str:
+def _article(message: Message, at: datetime, images: Mapping[str, str]) -> str:
     by = f" ({safe(message.model)})" if message.model else ""
     heading = f"<h2>{message.role.capitalize()}{by} {_moment(at)}</h2>"
-    return f'<article class="{message.role}">\n{heading}\n' + "\n".join(_parts(message)) + "\n</article>"
+    return f'<article class="{message.role}">\n{heading}\n' + "\n".join(_parts(message, images)) + "\n</article>"
 
 
-def _parts(message: Message) -> Iterator[str]:
-    yield from (_part(part) for part in message.parts if isinstance(part, Reasoning) and part.text)
+def _parts(message: Message, images: Mapping[str, str]) -> Iterator[str]:
+    yield from (_part(part, images) for part in message.parts if isinstance(part, Reasoning) and part.text)
     result = message.tool_result
     if result is not None:
         took = f" in {result.duration_ms} ms" if result.duration_ms is not None else ""
@@ -91,7 +92,7 @@ def _parts(message: Message) -> Iterator[str]:
         yield _folded(f"Result of {safe(result.tool_call_id)}{took}{failed}", message.content)
     elif message.content:
         yield prose(message.content, breaks=message.role is Role.USER)
-    yield from (_part(part) for part in message.parts if not isinstance(part, Reasoning))
+    yield from (_part(part, images) for part in message.parts if not isinstance(part, Reasoning))
     yield from map(_block, message.blocks)
     for call in message.tool_calls:
         yield _folded(f"Calls {safe(call.name)} as {safe(call.id)}", json_text(call.args))
@@ -99,9 +100,11 @@ def _parts(message: Message) -> Iterator[str]:
         yield '<p class="note">(cut off here)</p>'
 
 
-def _part(part: Part) -> str:
+def _part(part: Part, images: Mapping[str, str]) -> str:
     """Return one part; a type that is not known is shown as its JSON."""
     match part:
+        case Attachment() if uri := images.get(part.file):
+            return f'<figure><img src="{safe(uri)}" alt="{safe(part.name or "image")}"></figure>'
         case Attachment():
             return f'<p class="note" dir="auto">Attached {safe(part.label)}</p>'
         case Reasoning():

@@ -13,8 +13,8 @@ from starlette.responses import Response, StreamingResponse
 from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import MAX_SEQ
-from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.export import export_text
+from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.server.export.document import POLICY, HtmlWriter
 from threadkeep.server.identity.guards import Who
@@ -65,17 +65,19 @@ def export_routes(conversations: Conversations) -> APIRouter:
         if end is not None:
             await handle.newest(limit=1, head=end)  # or it is not found, which no stream could say
         writer = MarkdownWriter(conversation) if chosen is Format.MARKDOWN else HtmlWriter(conversation)
-        text = _written(writer, handle.branch(end))
+        text = _written(writer, handle, end)
         return StreamingResponse(text, media_type=_TYPES[chosen], headers=headers)
 
     return router
 
 
-async def _written(writer: MarkdownWriter | HtmlWriter, entries: AsyncIterator[Entry]) -> AsyncIterator[str]:
+async def _written(
+    writer: MarkdownWriter | HtmlWriter, handle: ConversationHandle, head: int | None
+) -> AsyncIterator[str]:
     yield writer.begin()
-    async for entry in entries:
+    async for entry in handle.branch(head):
         # To draw a long message takes a while.
-        if text := await asyncio.to_thread(writer.write, entry):
+        if text := await asyncio.to_thread(writer.write, entry, await handle.image_uris(entry)):
             yield text
     yield writer.end()
 

@@ -11,6 +11,7 @@ from threadkeep.conversation.blocks import AnyBlock, Block, Chart, Narrative, Ra
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall, ToolResult
+from threadkeep.conversation.parts import Attachment
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.server.export.document import POLICY, STYLE, HtmlWriter
 
@@ -122,7 +123,7 @@ def test_hostile_content_makes_no_tag_and_no_attribute_anywhere(text: str) -> No
 def test_the_file_carries_a_policy_that_allows_its_style_and_nothing_else() -> None:
     text = _page()
     [policy] = [meta["content"] or "" for meta in Page(text).metas if meta.get("http-equiv")]
-    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert policy.startswith("default-src 'none'; img-src data:; style-src 'sha256-")
     assert POLICY.startswith(policy)
     assert POLICY.endswith("sandbox")
     assert "unsafe" not in POLICY
@@ -223,3 +224,15 @@ def test_a_citation_says_where_to_look_and_makes_no_link() -> None:
     assert "Source: Report, 10-K, https://example.org/k" in page.text
     assert "blockquote" in page.tags
     assert "a" not in page.tags
+
+
+def test_an_image_that_is_at_hand_stands_in_the_page_and_any_other_file_is_named() -> None:
+    image = Attachment(type="image", file="f1", name='a"><b>.png', media_type="image/png", size=3)
+    other = Attachment(type="file", file="f2", name="a.pdf", media_type="application/pdf", size=3)
+    message = Message(role=Role.USER, content="Look", parts=(image, other))
+    entry = Entry(conversation="c1", seq=1, parent=None, created_at=AT, body=message)
+    conversation = Conversation(scope=LOCAL, id="c1", created_at=AT, updated_at=AT, entries=1)
+    shown = HtmlWriter(conversation).write(entry, {"f1": "data:image/png;base64,cG5n"})
+    assert '<img src="data:image/png;base64,cG5n" alt="a&quot;&gt;&lt;b&gt;.png">' in shown
+    assert "Attached file a.pdf (application/pdf, 3 bytes)" in shown
+    assert "<img" not in HtmlWriter(conversation).write(entry)

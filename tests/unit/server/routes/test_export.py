@@ -1,6 +1,7 @@
 """`GET /v1/conversations/{id}/export`: files with harmless names and their own policy, for their owner only."""
 
 import re
+from base64 import b64encode
 from urllib.parse import unquote
 
 import pytest
@@ -96,3 +97,16 @@ async def test_what_is_missing_foreign_or_of_another_format_is_refused() -> None
             assert_problem(answer, 404, "conversation_not_found")
         other = await served.client.get(f"/v1/conversations/{id}/export?format=pdf", headers={"X-User": "ada"})
         assert_problem(other, 422, "invalid_request")
+
+
+async def test_the_page_of_a_conversation_holds_its_images() -> None:
+    async with serving(says("A cat.")) as served:
+        png = b"\x89PNG\r\n\x1a\n and so on"
+        file = (await served.client.post("/v1/files", params={"name": "cat.png"}, content=png)).json()
+        id = str((await served.client.post("/v1/conversations", json={})).json()["id"])
+        part = {"type": "image", "file": file["id"], "media_type": "image/png"}
+        await served.client.post(f"/v1/conversations/{id}/messages", json={"content": [part]})
+        page = (await served.client.get(f"/v1/conversations/{id}/export", params={"format": "html"})).text
+        assert f'<img src="data:image/png;base64,{b64encode(png).decode()}" alt="cat.png">' in page
+        text = (await served.client.get(f"/v1/conversations/{id}/export", params={"format": "markdown"})).text
+        assert "*Attached image cat.png (image/png, 18 bytes)*" in text
