@@ -10,7 +10,7 @@ from playwright.async_api import BrowserContext, FilePayload, Page, Route, expec
 from tests.browser.axe import find_nothing
 from tests.browser.conftest import NewContext, Serve
 from tests.browser.network import network
-from tests.browser.person import Api, Person
+from tests.browser.person import AT_ONCE, Api, Person
 from tests.browser.pixels import png
 from tests.browser.server import Server
 from tests.browser.talking import Tab
@@ -160,6 +160,29 @@ async def test_a_model_that_can_see_gets_the_very_image(page: Page, serve: Serve
     asked = provider.requests[0]["messages"][-1]["content"]
     seen = next(part["image_url"]["url"] for part in asked if part["type"] == "image_url")
     assert base64.b64decode(seen.partition("base64,")[2]) == RED["buffer"]
+
+
+async def test_a_queued_message_keeps_its_files_when_it_is_edited(person: Person, api: Api, stage: Server) -> None:
+    page = person.page
+    id = await api.begin()
+    await api.say(id, "hold files", AT_ONCE)
+    await person.open(id)
+    await attach(page, RED)
+    await person.write("Say later.")
+    pending = page.get_by_test_id("pending")
+    await expect(pending).to_have_attribute("data-state", "queued")
+    await expect(pending.get_by_role("img", name="red square.png")).to_have_js_property("naturalWidth", 320)
+    await pending.get_by_role("button", name="Edit").click()
+    await expect(pending).to_have_count(0)
+    await expect(person.field).to_have_value("Say later.")
+    await expect(page.locator(".composer-box .chip[data-state=there] img")).to_be_visible()
+    await person.field.press("Enter")
+    await expect(pending).to_have_attribute("data-state", "queued")
+    (stage.folder / "files").touch()
+    await expect(person.answers).to_have_count(2)
+    await person.is_answered()
+    last = [message for message in (await api.read(id))["messages"] if message["role"] == "user"][-1]
+    assert (last["content"], parts_of(last)) == ("Say later.", [("image", "red square.png")])
 
 
 async def test_every_file_says_what_is_wrong_with_it_before_it_is_sent(page: Page, serve: Serve) -> None:
