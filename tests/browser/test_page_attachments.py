@@ -262,6 +262,20 @@ async def test_what_was_attached_without_a_network_outlives_its_tab_and_is_sent_
         await until(tab.page, f"async () => await ({KEPT})() === 0")
 
 
+async def test_a_file_that_the_server_has_forgotten_is_sent_again(person: Person, api: Api) -> None:
+    page = person.page
+    await person.open()
+    await person.choose("Stage")
+    async with page.expect_response("**/v1/files?*") as told:
+        await attach(page, {**NOTES, "name": "forgotten.md"})
+    file = (await (await told.value).json())["id"]
+    (await api.client.delete(f"/v1/files/{file}")).raise_for_status()
+    await person.say("Say thanks.")
+    stored = (await api.read(page.url.rsplit("/", 1)[1]))["messages"][0]
+    assert parts_of(stored) == [("file", "forgotten.md")]
+    assert (await api.client.get(f"/v1/files/{file}")).content == NOTES["buffer"]
+
+
 async def test_an_upload_that_broke_off_goes_on_where_it_was(person: Person, api: Api) -> None:
     page = person.page
     large: FilePayload = {"name": "large.bin", "mimeType": "", "buffer": bytes(range(256)) * 4096 * 3}

@@ -127,8 +127,8 @@ export class OpenConversation {
 
   // Until there is a title, the first words are one.
   #nameIt() {
-    const first = this.messages.value.find((message) => message.role === "user");
-    if (first && !this.about.value?.title && this.before.value === null) rememberFirst(this.id, first.content);
+    const first = this.before.value === null && this.messages.value.find((message) => message.role === "user");
+    if (first && !this.about.value?.title) rememberFirst(this.id, outbox.wordsOf(first));
   }
 
   #cannotLoad(error, at) {

@@ -56,7 +56,9 @@ async function saidIn(conversation) {
   let page = await get(conversationPath(conversation.id, "", { limit: 200, head: conversation.branch.value || null }));
   const { assistant, system, model } = page;
   for (;;) {
-    said.unshift(...page.messages.filter((message) => message.role === "user").map((message) => message.content));
+    said.unshift(
+      ...page.messages.filter(({ role, content }) => role === "user" && content).map(({ content }) => content),
+    );
     if (!page.before) return { body: without({ assistant, system, model }), said };
     page = await get(conversationPath(conversation.id, "", { limit: 200, before: page.before }));
   }

@@ -2,7 +2,7 @@
 // has it; its key makes the server take it once, however often it is sent. One tab at a time sends, in order.
 
 import { Unreachable, conversationPath, newKey, post } from "./api.js";
-import { forget, uploaded } from "./files.js";
+import { filesIn, forget, uploaded } from "./files.js";
 import { computed, signal } from "./preact.js";
 import { drop, keep, kept, namesOf, onChange } from "./shelf.js";
 import { alone } from "./tabs.js";
@@ -26,8 +26,9 @@ export const waiting = computed(() => items.value.filter((item) => item.state ==
 export const isLocal = (conversation) => conversation?.startsWith(LOCAL) ?? false;
 export const newLocal = () => LOCAL + newKey();
 // What a message is called in a list: its words, or the names of its files.
-/** @param {{ content: string, attached?: Attached[] }} item */
-export const wordsOf = ({ content, attached }) => content || (attached ?? []).map(({ name }) => name).join(", ");
+/** @param {{ content: string, attached?: Attached[], parts?: Record<string, any>[] }} item */
+export const wordsOf = ({ content, attached, parts }) =>
+  content || (attached ?? filesIn(parts)).map(({ name }) => name).join(", ");
 export const itemsOf = (conversation) => items.value.filter((item) => item.conversation === conversation);
 
 // What became of a conversation that began here, if the server has made it.
@@ -153,6 +154,7 @@ async function sendAll() {
       if (error instanceof Unreachable || error.isPassing) return pause(error);
       if (error.status === 401) return undefined;
       if (error.name === "AbortError") continue; // it was discarded while its files were sent
+      if (error.code === "file_not_found" && isToldAgain(next)) continue;
       refuse(next, error);
     }
   }
@@ -175,6 +177,13 @@ const said = (text, parts) => [
   ...(text ? [{ type: "text", text }] : []),
   ...parts.map(({ type, file }) => ({ type, file })),
 ];
+
+// The server keeps a file that no message uses for a day: what it forgot is sent once more, from the bytes that are kept here.
+function isToldAgain(item) {
+  if (!item.attached?.some(({ isAgain }) => !isAgain)) return false;
+  write({ ...item, attached: item.attached.map(({ part: _, ...one }) => ({ ...one, isAgain: true })) });
+  return true;
+}
 
 // Sends the files of a message before it; one that is there is not sent again.
 async function sendFiles(item) {

@@ -187,6 +187,8 @@ interface Attached {
   /** Why it cannot be sent, and if so, what the server said. */
   problem?: string;
   refusal?: string;
+  /** The server had it and has it no more. */
+  isAgain?: boolean;
 }
 
 /** A message on its way to the server. */

@@ -23,16 +23,16 @@ export function Files({ parts }) {
   return html`<div class="files" data-testid="files">
     ${images.map(
       (part, at) =>
-        html`<button type="button" class="picture" key=${part.file} title=${nameOf(part)}
+        html`<button type="button" class="picture" key=${at} title=${nameOf(part)}
         aria-label=${t("showFullSize", { name: nameOf(part) })} onClick=${() => show(at)}>
         <img src=${addressOf(part)} alt=${nameOf(part)} loading="lazy" decoding="async"
           onError=${() => setBroken((all) => [...all, part.file])} />
       </button>`,
     )}
-    ${sounds.map((part) => html`<figure class="sound" key=${part.file}><figcaption dir="auto">${nameOf(part)}</figcaption><audio controls preload="none" src=${addressOf(part)} aria-label=${nameOf(part)} /></figure>`)}
+    ${sounds.map((part, at) => html`<figure class="sound" key=${`s${at}`}><figcaption dir="auto">${nameOf(part)}</figcaption><audio controls preload="none" src=${addressOf(part)} aria-label=${nameOf(part)} /></figure>`)}
     ${others.map(
-      (part) =>
-        html`<a class="chip" key=${part.file} href=${addressOf(part)} download=${nameOf(part)} title=${`${t("download")}: ${nameOf(part)}`}>
+      (part, at) =>
+        html`<a class="chip" key=${`f${at}`} href=${addressOf(part)} download=${nameOf(part)} title=${`${t("download")}: ${nameOf(part)}`}>
         <${Icon} name="file" /><span class="name" dir="auto">${nameOf(part)}</span>
         ${part.size !== undefined && html`<small>${sizeOf(part.size)}</small>`}</a>`,
     )}
