@@ -133,6 +133,16 @@ async def test_an_open_page_notices_that_its_key_was_revoked_and_keeps_the_draft
     await expect(person.field).to_have_value("A thought half written")
 
 
+async def test_the_first_screen_notices_that_its_login_has_ended_though_nothing_is_asked(
+    new_context: NewContext, guarded: Server
+) -> None:
+    person = await somebody(new_context, guarded)
+    await sign_in(person, guarded.key(user="ed"))
+    await expect(person.field).to_be_visible()
+    revoke(guarded, "ed")
+    await expect(person.page.get_by_role("heading", name="Sign in to Threadkeep")).to_be_visible()
+
+
 async def test_a_message_of_somebody_whose_key_was_revoked_is_kept_until_there_is_another(
     new_context: NewContext, guarded: Server
 ) -> None:

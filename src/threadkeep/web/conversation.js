@@ -210,9 +210,8 @@ export class OpenConversation {
   }
 
   #sentAway(problem) {
-    if (problem.code === "not_authenticated" || problem.status === 401) needsKey.value = true;
-    else if (problem.code === "invalid_cursor") this.load();
-    else this.#phase("gone");
+    if (problem.code === "invalid_cursor") this.load();
+    else if (!needsKey.value) this.#phase("gone");
   }
 
   #take(events) {

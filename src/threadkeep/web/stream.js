@@ -1,7 +1,7 @@
 // A stream of server-sent events that comes back by itself. It reads with fetch, because EventSource hides status codes;
 // after a break it goes on behind the last event that was seen, so nothing is missed and nothing comes twice.
 
-import { Unreachable, problemOf } from "./api.js";
+import { Unreachable, needsKey, problemOf } from "./api.js";
 import { signal } from "./preact.js";
 import { ROOT } from "./router.js";
 
@@ -132,6 +132,7 @@ export class Stream {
     this.failures = 0;
     const data = JSON.parse(fields.data);
     if (fields.event === "error") {
+      if (data.code === "not_authenticated") needsKey.value = true;
       const lasting = ["not_authenticated", "conversation_not_found", "invalid_cursor"].includes(data.code);
       throw Object.assign(new Unreachable(data.detail), lasting ? { status: 400, code: data.code } : {});
     }

@@ -1,6 +1,7 @@
 """The dialect of sessions (R-A5): `/api/v1/chat` and `/api/v1/sessions`. A session is a conversation."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
+from contextlib import suppress
 from datetime import datetime
 from typing import Annotated
 from urllib.parse import urlencode
@@ -13,6 +14,7 @@ from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.value import Text
 from threadkeep.conversations import Conversations
+from threadkeep.errors import ConversationNotFound
 from threadkeep.server.dialects.exchange import (
     Asking,
     Calling,
@@ -99,6 +101,12 @@ class Sessions:
             message_count=1 + await handle.count(head=conversation.head),
         )
 
+    async def those_left(self, listed: Iterable[Conversation]) -> AsyncIterator[ShownSession]:
+        """Yield conversations as sessions, without those that were deleted since they were listed."""
+        for conversation in listed:
+            with suppress(ConversationNotFound):
+                yield await self.shown(conversation)
+
     async def whole(self, conversation: Conversation) -> AsyncIterator[str]:
         """Yield a session with all of its messages piece by piece, as the JSON of a `WholeSession`."""
         first = SessionMessage(role=Role.SYSTEM, content=self._instructions(conversation))
@@ -114,6 +122,13 @@ class Sessions:
         assistants = self._conversations.assistants
         name = conversation.assistant or next(iter(assistants))
         return conversation.system or (assistants[name].instructions if name in assistants else "")
+
+
+async def _after(begun: Iterable[str], rest: AsyncIterator[str]) -> AsyncIterator[str]:
+    for piece in begun:
+        yield piece
+    async for piece in rest:
+        yield piece
 
 
 def session_routes(conversations: Conversations, assistant: str) -> APIRouter:
@@ -139,7 +154,7 @@ def session_routes(conversations: Conversations, assistant: str) -> APIRouter:
         if page.next is not None:
             more = urlencode({"limit": limit, "after": await cursors.shown(page.next)})
             response.headers["Link"] = f'</api/v1/sessions?{more}>; rel="next"'
-        return [await sessions.shown(item) for item in page.items]
+        return [shown async for shown in sessions.those_left(page.items)]
 
     @router.post("/sessions", status_code=201, summary="Begin a session without a message")
     async def create(caller: Calling, response: Response, body: NewSession | None = None) -> ShownSession:
@@ -162,7 +177,9 @@ def session_routes(conversations: Conversations, assistant: str) -> APIRouter:
     async def read(who: Who, session_id: str) -> Response:
         found = await find(conversations, who.scope, session_id)
         whole = sessions.whole(found.value)
-        return StreamingResponse(whole, media_type="application/json")
+        # Until its first entry is read it can be deleted, which no stream could say.
+        begun = [await anext(whole), await anext(whole)]
+        return StreamingResponse(_after(begun, whole), media_type="application/json")
 
     @router.post("/sessions/{session_id}/clear", summary="Begin anew in a session; nothing is deleted")
     async def clear(who: Who, session_id: str) -> ShownSession:

@@ -7,7 +7,7 @@ import pytest
 from tests.unit.server.dialects.serving import HELPER, OTHER, assert_problem, serving
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Update
-from threadkeep.conversation.scope import LOCAL
+from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.errors import ModelRefused, StoreUnavailable
 from threadkeep.settings import DialectSettings, Settings
 from threadkeep.store.memory import MemoryStore
@@ -236,3 +236,19 @@ async def test_clearing_a_session_completes_it_keeps_its_system_message_and_dele
             "Who am I?"
         ]
         assert_problem(await served.client.post("/api/v1/sessions/missing/clear"), 404, "conversation_not_found")
+
+
+async def test_a_session_that_is_deleted_while_it_is_read_is_not_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with serving(says("one"), says("two"), says("three")) as served:
+        ids = [(await served.client.post("/api/v1/chat", json={"message": "hi"})).json()["session_id"] for _ in "123"]
+        count = MemoryStore.count
+
+        async def deleted_before(store: MemoryStore, scope: Scope, conversation: str, **given: Any) -> int:
+            if conversation in ids[:2]:
+                await store.delete(scope, conversation)
+            return await count(store, scope, conversation, **given)
+
+        monkeypatch.setattr(MemoryStore, "count", deleted_before)
+        assert_problem(await served.client.get(f"/api/v1/sessions/{ids[0]}"), 404, "conversation_not_found")
+        left = (await served.client.get("/api/v1/sessions")).json()
+    assert [session["session_id"] for session in left] == [ids[2]]
