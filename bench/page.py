@@ -22,12 +22,13 @@ from typing import Literal, NamedTuple
 
 from playwright.async_api import Browser, Page, async_playwright
 
+from bench.page_tasks import measure_tasks
 from bench.report import Report
 from bench.wire import wired
 from tests.browser.chromium import ARGUMENTS, chromium
 
 SIZES = (200, 10_000)
-HEAVIEST = 150
+HEAVIEST = 160
 MOST_TIMES_SLOWER = 1.5
 NOTE = """
 window.usable = 0;
@@ -55,8 +56,8 @@ class Visit(NamedTuple):
 
 
 @contextmanager
-def serving() -> Iterator[tuple[int, dict[int, str]]]:
-    """Run the server on a free port; give the port, and the conversation of each size."""
+def serving() -> Iterator[tuple[int, dict[int, str], dict[str, str]]]:
+    """Run the server on a free port; give the port, the conversations by size, and those with one long answer."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -64,9 +65,9 @@ def serving() -> Iterator[tuple[int, dict[int, str]]]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
-            ids = {int(size): id for size, id in json.loads(process.stdout.readline()).items()}
+            told = json.loads(process.stdout.readline())
             _wait(port)
-            yield port, ids
+            yield port, {int(size): id for size, id in told["messages"].items()}, told["answers"]
         finally:
             process.kill()
 
@@ -164,13 +165,15 @@ async def main() -> None:
     rounds = 5 if parser.parse_args().quick else 20
     report = Report(sys.stdout)
     report.title("The page")
-    with serving() as (port, ids):
+    with serving() as (port, ids, answers):
         async with async_playwright() as playwright:
             browser = await playwright.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
             await weigh(browser, report, port)
             url = f"http://127.0.0.1:{port}"
             stored = {f"{size:,} messages": f"{url}/c/{id}" for size, id in ids.items()}
             await measure(browser, report, {"bare HTML": f"{url}/bare", "first screen": f"{url}/", **stored}, rounds)
+            long = {name: f"{url}/c/{id}" for name, id in answers.items()}
+            await measure_tasks(browser, report, f"{url}/c/{ids[SIZES[1]]}", long)
             await browser.close()
     report.close()
 

@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse, Response
 
 from bench.texts import turns
 from threadkeep.conversation.conversation import NewConversation
-from threadkeep.conversation.message import Message
+from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.runtime import open_conversations
 from threadkeep.server.app import create_app
@@ -28,6 +28,8 @@ from threadkeep.store.values import Append
 
 SHOWN = 50
 TOGETHER = 200
+ANSWERS = {"390 KB": 390_000, "1 MB": 1_000_000}
+PACE = 0.005
 
 
 async def fill(store: Store, messages: int) -> str:
@@ -36,6 +38,23 @@ async def fill(store: Store, messages: int) -> str:
     said = (message for turn in turns() for message in turn)
     for _ in range(messages // TOGETHER):
         await store.append(LOCAL, made.conversation.id, Append(bodies=tuple(islice(said, TOGETHER))))
+    return made.conversation.id
+
+
+async def fill_with_answer(store: Store, size: int) -> str:
+    """Store a conversation with one answer of so many characters of Markdown, and return its id."""
+    made = await store.create(LOCAL, NewConversation(assistant="chat", title=f"{size:,} characters"))
+    said = (answer.content for _, answer in turns())
+    parts: list[str] = []
+    while sum(map(len, parts)) < size:
+        at, words = len(parts), next(said)
+        parts.append(
+            f"## Part {at}\n\n{words}\n\n- **one** and `two`\n- three\n\n| a | b |\n|---|--:|\n| x | {at} |\n\n"
+        )
+        parts.append(f"```python\nfor each in range({at}):\n    print(each, 'of', {at})\n```\n\n")
+    answer = Message(role=Role.ASSISTANT, content="".join(parts)[:size])
+    question = Message(role=Role.USER, content="Tell me everything.")
+    await store.append(LOCAL, made.conversation.id, Append(bodies=(question, answer)))
     return made.conversation.id
 
 
@@ -48,8 +67,9 @@ def bare(messages: Sequence[Message]) -> str:
 async def main(port: int, sizes: Sequence[int]) -> None:
     """Serve until killed."""
     with TemporaryDirectory() as folder:
-        conversations = await open_conversations(f"sqlite:///{Path(folder) / 'bench.db'}", model="demo")
+        conversations = await open_conversations(f"sqlite:///{Path(folder) / 'bench.db'}", model="demo", pace=PACE)
         ids = {size: await fill(conversations._store, size) for size in sizes}
+        answers = {name: await fill_with_answer(conversations._store, size) for name, size in ANSWERS.items()}
         free = dict.fromkeys(("user_requests_per_second", "user_turns", "user_streams"), 0)
         app = create_app(conversations, Settings.model_validate({"store": "memory:", **free}))
         text = bare([message for turn in islice(turns(), SHOWN // 2) for message in turn])
@@ -58,7 +78,7 @@ async def main(port: int, sizes: Sequence[int]) -> None:
             return HTMLResponse(text)
 
         app.add_route("/bare", answer)
-        print(json.dumps(ids), flush=True)
+        print(json.dumps({"messages": ids, "answers": answers}), flush=True)
         await uvicorn.Server(uvicorn.Config(app, port=port, log_level="critical", access_log=False)).serve()
 
 
