@@ -104,6 +104,16 @@ def judged_by_people(folder: Path, year: str, switches: int) -> list[Judged]:
     return found
 
 
+def people_rewrites(folder: Path, year: str) -> list[tuple[str, str, str, tuple[Message, ...]]]:
+    """Return conversation, question, rewrite and history of the questions of one year that people rewrote."""
+    rows = [row for row in _read(folder / "cast_2019_2020.jsonl") if row["ds"].startswith(f"cast{year}")]
+    return [
+        (str(row["conv"]), row["q"], row["rw"], _messages(row["history"]))
+        for row in rows
+        if row["history"] and not _is_unchanged(row)
+    ]
+
+
 def _read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
 

@@ -1,10 +1,12 @@
 """Expansion: which words of a conversation make its newest question stand alone.
 
-A word counts by where it was said (a person's question more than an answer, the newest more than the older ones) and by
-how rare it is among the documents. The numbers were measured with `bench/followups.py`.
+A word counts by where it was said (a person's question more than an answer, the newest more than the older ones, those
+that open the conversation or the topic more again) and by how rare it is among the documents. The numbers were measured
+with `bench/followups.py`; `bench/train_expansion.py` fits what an opening counts to the words that people put in.
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 from threadkeep.conversation.message import Message, Role
@@ -20,6 +22,11 @@ MOST_CANDIDATES = 200
 USER_DECAY = 0.6
 ANSWER_SHARE = 0.3
 ANSWER_DECAY = 0.5
+FIRST = 0.5
+OPENING = 0.4
+"""How much more a word counts that the first question has, or the newest one that stood alone: they name the topic."""
+ONE_TOPIC = 12
+"""In how many questions the first one still names it."""
 UNKNOWN_RARITY = 0.5
 """How rare a word is taken to be, where the documents cannot be asked."""
 RARE = 0.4
@@ -34,19 +41,24 @@ _SPOKEN = re.compile(r"[^\W_]+")
 Candidates = Mapping[str, float]
 
 
-def candidates(question: str, history: Sequence[Message], excluded: Collection[str] = ()) -> Candidates:
+def candidates(
+    question: str, history: Sequence[Message], excluded: Collection[str] = (), opening: int | None = None
+) -> Candidates:
     """Return the words that were said before, as they were written, with how much each counts for where it was said.
 
-    Words of the question, and excluded ones (as stems), are left out.
+    Words of the question, and excluded ones (as stems), are left out. `opening` is the place of the question that
+    opened the topic.
     """
     weights: dict[str, float] = {}
     written: dict[str, str] = {}
     left_out = {*content_stems(question), *excluded}
-    age = 0
-    for message in reversed(history):
-        if age >= TURNS:
-            break
+    extra, age = _openings(history, opening), 0
+    for place in reversed(range(len(history))):
+        message = history[place]
+        if age >= TURNS and place not in extra:
+            continue
         share = USER_DECAY**age if message.role is Role.USER else ANSWER_SHARE * ANSWER_DECAY**age
+        share += extra[place]
         if message.role in (Role.USER, Role.ASSISTANT):
             for key, word in _content_words(searchable(message)[:MOST_CHARACTERS]).items():
                 if key not in left_out:
@@ -55,6 +67,13 @@ def candidates(question: str, history: Sequence[Message], excluded: Collection[s
         age += message.role is Role.USER
     best = sorted(weights, key=lambda key: -weights[key])[:MOST_CANDIDATES]
     return {written[key]: weights[key] for key in best}
+
+
+def _openings(history: Sequence[Message], opening: int | None) -> Counter[int]:
+    """Return how much more the questions count that name the topic, by their places."""
+    asked = [place for place, message in enumerate(history) if message.role is Role.USER]
+    first = {asked[0]: FIRST} if asked and len(asked) <= ONE_TOPIC else {}
+    return Counter(first) + Counter({} if opening is None else {opening: OPENING})
 
 
 def content_stems(text: str) -> frozenset[str]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from threadkeep.conversation.message import Message, Role
 from threadkeep.errors import RetrievalError
 from threadkeep.retrieval.base import Query, Retriever, Rewrite, Rewriter
-from threadkeep.retrieval.expansion import RARE, candidates, choose, content_stems, shared_words
+from threadkeep.retrieval.expansion import RARE, TURNS, candidates, choose, content_stems, shared_words
 from threadkeep.retrieval.positions import Referred, referred
 from threadkeep.retrieval.shown_lists import shown_lists
 
@@ -65,11 +65,17 @@ class WordsRewriter(Rewriter):
     async def _rare(self, question: str, history: Sequence[Message], found: Referred | None) -> tuple[str, ...]:
         """Return rare words of the conversation; what else stands in a list that something was chosen from is none."""
         if found is None:
-            wanted = candidates(question, history)
+            wanted = candidates(question, history, opening=self.opening(history))
             return choose(wanted, await self._retriever.rarity(wanted), self._limit)
         others = " ".join(name for item in found.others for name in item.names)
         wanted = candidates(found.text, history, content_stems(others))
         return choose(wanted, await self._retriever.rarity(wanted), min(self._limit, BESIDE_NAMES))
+
+    def opening(self, history: Sequence[Message]) -> int | None:
+        """Return the place of the newest question that stood alone when it was asked."""
+        asked = [place for place, message in enumerate(history) if message.role is Role.USER][-TURNS:]
+        alone = (at for at in reversed(asked) if not self._needs_context(history[at].content, history[:at])[0])
+        return next(alone, None)
 
     async def _topic(self, question: str, history: Sequence[Message], words: Sequence[str]) -> str | None:
         """Return by what a question that could stand alone still stays with what was talked about; None if it left.

@@ -16,6 +16,7 @@ from threadkeep.routing.vocabulary import (
     GOING_ON,
     INNER,
     INTRODUCING,
+    MANY,
     POINTING,
     POLITE,
     QUESTION_WORDS,
@@ -148,12 +149,19 @@ class Wording:
         )
 
     def _is_introduced(self, at: int) -> bool:
-        """Whether an earlier clause of the question brings something up itself: "My bike is old. How do I sell it?"."""
-        return any(
-            self.words[place - 1] in INTRODUCING and self._clauses[place] < self._clauses[at]
-            for end in self.specific
-            for place in range(max(1, end - 2), end + 1)
+        """Whether an earlier clause of the question brings something up itself: "My bike is old. How do I sell it?".
+
+        Several things may be brought up in the same clause: "Two kittens and their mother".
+        """
+        earlier = [end for end in self.specific if self._clauses[end] < self._clauses[at]]
+        joined = self.words[at] in MANY and "and" in self.words[:at]
+        beside = [end for end in self.specific if joined and end < self.words.index("and")]
+        return any(self._is_plural(end) for end in (*earlier, *beside)) or any(
+            self.words[place - 1] in INTRODUCING for end in earlier for place in range(max(1, end - 2), end + 1)
         )
+
+    def _is_plural(self, at: int) -> bool:
+        return self.words[at].endswith("s") and stem(self.words[at]) != self.words[at]
 
     def _begins_as_follow_up(self) -> bool:
         start = next((at for at, word in enumerate(self.words) if word not in POLITE), 0)

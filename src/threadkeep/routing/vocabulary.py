@@ -20,6 +20,9 @@ POINTING = _set(
 INTRODUCING = _set("a an my our about some")
 """Words before something that a question brings up itself."""
 
+MANY = _set("they them their theirs")
+"""Words that stand for several things."""
+
 INNER = _set("it its they them their he she his her him one ones this these")
 """Of those, the ones that may stand for something in the same sentence: "What is taurine and is it safe?"."""
 

@@ -2,7 +2,7 @@
 
 from threadkeep.conversation.blocks import RankedList
 from threadkeep.conversation.message import Message, Role, ToolResult
-from threadkeep.retrieval.expansion import candidates, choose, shared_words
+from threadkeep.retrieval.expansion import ONE_TOPIC, candidates, choose, shared_words
 
 
 def user(text: str) -> Message:
@@ -14,8 +14,21 @@ def answer(text: str) -> Message:
 
 
 def test_newer_words_count_more_and_a_persons_more_than_an_answers() -> None:
-    found = candidates("Why?", [user("tulips"), answer("bulbs"), user("roses"), answer("thorns")])
-    assert list(found) == ["roses", "tulips", "thorns", "bulbs"]
+    said = [user("Hello"), user("tulips"), answer("bulbs"), user("roses"), answer("thorns")]
+    assert list(candidates("Why?", said)) == ["roses", "tulips", "thorns", "bulbs"]
+
+
+def test_the_question_that_opens_a_conversation_or_a_topic_counts_more() -> None:
+    said = [user("whales"), user("oceans"), user("tulips"), user("bulbs"), user("roses")]
+    assert next(iter(candidates("Why?", said))) == "roses"
+    assert list(candidates("Why?", said)).index("whales") < list(candidates("Why?", said)).index("oceans")
+    assert list(candidates("Why?", said, opening=2)).index("tulips") < list(candidates("Why?", said)).index("tulips")
+
+
+def test_the_first_question_of_a_long_conversation_names_no_topic_any_more() -> None:
+    said = [user("whales"), *[user("tulips")] * ONE_TOPIC]
+    assert "whales" not in candidates("Why?", said)
+    assert "whales" in candidates("Why?", said[:-1])
 
 
 def test_words_of_the_question_stop_words_and_excluded_ones_are_left_out() -> None:
@@ -50,5 +63,5 @@ def test_a_shared_word_is_the_persons_if_both_said_it() -> None:
 
 
 def test_only_a_bounded_part_of_a_long_history_is_looked_at() -> None:
-    history = [user("early"), *(user(f"word{number} " * 50_000) for number in range(8))]
+    history = [user("first"), user("early"), *(user(f"word{number} " * 50_000) for number in range(8))]
     assert "early" not in candidates("Why?", history)

@@ -61,6 +61,8 @@ def test_a_question_that_leans_on_the_conversation_needs_it(question: str) -> No
         "I'd like to learn more about frogs. What's the biggest one?",
         "Hi, my bike chain keeps going out, what is the issue?",
         "My laptop is slow. How can I fix it?",
+        "There are many kinds of penguins. Which one is the tallest?",
+        "We adopted two kittens and they keep scratching the sofa, how do we stop them?",
     ],
 )
 def test_a_question_that_names_what_it_is_about_stands_alone(question: str) -> None:
