@@ -6,6 +6,7 @@ the header on, so a conversation that was cut off or changed is noticed before a
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import suppress
 from hashlib import sha256
 from typing import IO, Any, NamedTuple
 
@@ -21,6 +22,7 @@ from threadkeep.transfer.portable import Header, LogCheck, Portable, Problem, Sp
 FORMAT, VERSION = "threadkeep.export", 1
 BEGINNING = f'{{"format":"{FORMAT}","version":{VERSION}}}\n'
 MAX_LINE = 64 * 1024 * 1024
+_ENTRY = b'{"entry":'
 
 
 NameFiles = Callable[[Iterable[str]], AsyncIterator[str]]
@@ -119,6 +121,9 @@ class JsonlReader:
                 if raw is None:
                     break
                 is_ended = False
+                if self._header is not None and (entry := _entry(self._header.id, raw)) is not None:
+                    self._add(entry, raw)
+                    continue
                 kind, value = _line(raw)
                 if kind == "total":
                     is_ended = True
@@ -150,11 +155,7 @@ class JsonlReader:
                     self._broken += 1
                 self._begin(validated(Header, value), raw)
             case "entry" if self._header is not None:
-                entry = to_entry(self._header.id, value)
-                self._check.add(entry)
-                self._spool.add(entry)
-                self._used.update(attached_files(entry.body))
-                self._seal.update(raw)
+                self._add(to_entry(self._header.id, value), raw)
             case "file" if self._header is not None:
                 line = validated(FileLine, value)
                 if line.id in self._used:
@@ -168,6 +169,12 @@ class JsonlReader:
         self._header, self._begun = header, self._line
         self._check, self._spool, self._seal = LogCheck(), Spool(header.id), sha256(raw)
         self._used, self._files = set(), []
+
+    def _add(self, entry: Entry, raw: bytes) -> None:
+        self._check.add(entry)
+        self._spool.add(entry)
+        self._used.update(attached_files(entry.body))
+        self._seal.update(raw)
 
     def _end(self, header: Header, value: Any) -> Portable:
         if not isinstance(value, dict) or value.get("sha256") != self._seal.hexdigest():
@@ -192,6 +199,15 @@ class JsonlReader:
 
     def _problem(self, error: InvalidInput) -> Problem:
         return Problem.of(f"{self._name}, line {self._line}", error)
+
+
+def _entry(conversation: str, raw: bytes) -> Entry | None:
+    """Return the entry of a line as we write it, without a detour over objects of Python; none if it is anything else,
+    or wrong in some way."""
+    if raw.startswith(_ENTRY) and raw.endswith(b"}\n"):
+        with suppress(InvalidInput):
+            return to_entry(conversation, raw[len(_ENTRY) : -2])
+    return None
 
 
 def _line(raw: bytes) -> tuple[str, Any]:
