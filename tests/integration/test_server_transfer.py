@@ -1,12 +1,13 @@
 """Exports and imports in bulk over HTTP: everything of a person or a tenant, and nothing of anybody else."""
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
 
 from tests.backends import url_of
-from tests.integration.serving import EVENTS, Server, assert_problem, serving
+from tests.integration.serving import EVENTS, PATIENCE, Server, assert_problem, serving
 from tests.unit.transfer.kinds import CHATGPT, CLAUDE, as_json, zipped
 from threadkeep.conversation.api_key import KeyRole
 from threadkeep.conversation.scope import Scope
@@ -83,6 +84,21 @@ async def test_files_of_other_programs_are_taken_in_with_progress(store: str) ->
             1,
             ["invalid_import"],
         )
+
+
+async def test_an_import_goes_on_when_its_connection_ends_and_sending_it_again_tells_the_rest(tmp_path: Path) -> None:
+    async with serving(f"sqlite:///{tmp_path}/one.db") as server:
+        body = as_json(*({**CHATGPT, "conversation_id": f"c-{number}"} for number in range(200)))
+        reader, writer = await server.connect()
+        head = f"POST /v1/import HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n"
+        writer.write(f"{head}Accept: text/event-stream\r\n\r\n".encode() + body)
+        await reader.readuntil(b"import.progress")
+        writer.close()
+        async with asyncio.timeout(PATIENCE):
+            while (await server.conversations.statistics("local")).conversations < 200:  # noqa: ASYNC110
+                await asyncio.sleep(0)
+        again = await server.client.post("/v1/import", content=body)
+        assert (again.json()["added"], again.json()["unchanged"]) == (0, 200)
 
 
 @pytest.mark.parametrize(

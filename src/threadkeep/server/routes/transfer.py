@@ -89,6 +89,7 @@ class ShownReport(Shown):
 
 def transfer_routes(conversations: Conversations) -> APIRouter:
     router = APIRouter(prefix="/v1", tags=["transfer"])
+    jobs: set[asyncio.Task[None]] = set()
 
     @router.get(
         "/export",
@@ -122,7 +123,7 @@ def transfer_routes(conversations: Conversations) -> APIRouter:
         importer = conversations.importer(who.scope, keep_users=of is Whose.TENANT)
         work = _Import(importer, file, who.scope, limits)
         if wants_stream(request.headers.get("accept", "")):
-            return StreamingResponse(work.events(), media_type="text/event-stream", headers=STREAM_HEADERS)
+            return StreamingResponse(work.events(jobs), media_type="text/event-stream", headers=STREAM_HEADERS)
         async for _ in work.steps():
             pass
         _refuse_what_is_none(importer.report)
@@ -184,8 +185,22 @@ class _Import:
             return False
         return True
 
-    async def events(self) -> AsyncIterator[bytes]:
-        """Yield progress as events, and in the end the report."""
-        async for report in self.steps():
+    async def events(self, jobs: set[asyncio.Task[None]]) -> AsyncIterator[bytes]:
+        """Yield progress as events, and in the end the report. The work is one of the `jobs`, and goes on when nobody
+        listens any more; who sends the file again hears of the rest."""
+        told: asyncio.Queue[Report | None] = asyncio.Queue()
+
+        async def work() -> None:
+            try:
+                async for report in self.steps():
+                    told.put_nowait(report)
+            finally:
+                told.put_nowait(None)
+
+        job = asyncio.create_task(work())
+        jobs.add(job)
+        job.add_done_callback(jobs.discard)
+        while (report := await told.get()) is not None:
             yield encode("import.progress", {"conversations": report.conversations, "entries": report.entries})
+        await job
         yield encode("import.done", ShownReport.of(self._importer.report).model_dump(mode="json"))
