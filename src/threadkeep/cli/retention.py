@@ -16,7 +16,7 @@ from threadkeep.conversation.clock import moment_of, moment_text, utc_now
 from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversations import Conversations
-from threadkeep.errors import HoldNotFound
+from threadkeep.errors import HoldNotFound, InvalidValue
 from threadkeep.retention.holds import Hold
 from threadkeep.retention.run import Planned
 from threadkeep.runtime import open_unanswered
@@ -127,7 +127,11 @@ async def _on_store(arguments: argparse.Namespace, work: Callable[[Conversations
 
 
 async def _tenants(conversations: Conversations, tenant: str | None) -> Sequence[str]:
-    return await conversations.tenants() if tenant is None else [check_id(tenant)]
+    """Return all tenants, or the one that is named; looking for one that is not there must not make it."""
+    known = await conversations.tenants()
+    if tenant is not None and check_id(tenant) not in known:
+        raise InvalidValue(f"There is no tenant {tenant}.")
+    return known if tenant is None else (tenant,)
 
 
 def _show(arguments: argparse.Namespace, names: Sequence[str], rows: Sequence[Sequence[object]], nothing: str) -> None:

@@ -200,6 +200,9 @@ def run_backup(arguments: argparse.Namespace) -> int:
 async def _backup(arguments: argparse.Namespace) -> int:
     if arguments.file.exists():
         raise InvalidValue(f"{arguments.file} is there already; a backup is never overwritten.")
+    async with opened_store(arguments.store) as store:
+        for tenant in await store.tenants():
+            await store.audit.append(tenant, act_now(utc_now, EXPORTED, f"tenant:{tenant}", format="backup"))
     draft = _draft(arguments.file)
     _make_private(draft)
     try:

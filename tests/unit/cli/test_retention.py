@@ -143,3 +143,11 @@ def test_a_moment_that_is_none_is_refused(store: str, capsys: pytest.CaptureFixt
     for when, complaint in (("then", "A moment is a date"), ("+0d", "A period is"), ("-5d", "A period is")):
         assert main(["retention", "preview", "--store", store, f"--now={when}"]) == 1
         assert complaint in capsys.readouterr().err
+
+
+def test_a_tenant_that_is_not_there_is_refused_and_not_made(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for command in (["retention", "run"], ["retention", "run", "--dry-run"], ["hold", "list"]):
+        assert main([*command, "--tenant", "nobody", "--store", store]) == 1
+        assert capsys.readouterr().err == "threadkeep: There is no tenant nobody.\n"
+    assert main(["retention", "run", "--store", store]) == 0
+    assert "nobody" not in capsys.readouterr().out

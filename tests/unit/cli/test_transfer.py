@@ -123,6 +123,9 @@ def test_a_backup_is_restored_whole(kind: str, filled: str, tmp_path: Path, caps
     capsys.readouterr()
     assert main(["backup", "--store", source, str(backup)]) == 0
     assert capsys.readouterr().out == f"3 conversation(s) are in {backup}, checked\n"
+    for tenant in ("acme", "local"):
+        assert main(["audit", "--tenant", tenant, "--store", source]) == 0
+        assert "conversations.exported  tenant:" in capsys.readouterr().out
     before = backup.read_bytes()
     assert main(["restore", "--store", target, str(backup)]) == 0
     assert asyncio.run(_whole(target)) == asyncio.run(_whole(filled))
