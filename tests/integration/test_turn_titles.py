@@ -11,6 +11,7 @@ from threadkeep.conversation.entry import Update
 from threadkeep.errors import ModelUnavailable
 from threadkeep.llm.base import Delta, Model, Request, Stopped, Text
 from threadkeep.llm.title import is_title_request
+from threadkeep.testing.attachments import MemoryAttachments
 from threadkeep.testing.scripted_model import ScriptedModel, says
 
 QUESTION = "Hello, which otters keep logs? I would like to know."
@@ -147,3 +148,10 @@ async def test_why_an_answer_ended_early_is_in_its_trace(processes: Processes, r
     await ended(await chat.send(QUESTION))
     trace = (await chat.messages())[-1].tool_trace
     assert [item["reason"] for item in trace if item["kind"] == "ending"] == ([told] if told else [])
+
+
+async def test_a_question_of_files_alone_is_titled_by_their_names(processes: Processes) -> None:
+    conversations = await processes.open(ScriptedModel(says("A cat.")), attachments=MemoryAttachments())
+    chat = await conversations.create()
+    await chat.send("", attach=[("cat.png", b"\x89PNG\r\n\x1a\n"), ("notes.txt", b"Tom")])
+    assert data_of(await seen(chat, "conversation.updated"))["title"] == "Cat.png, notes.txt"

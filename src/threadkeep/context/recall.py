@@ -14,6 +14,7 @@ from threadkeep.context.base import Counter, Line, Working
 from threadkeep.context.blocks import text_of_blocks
 from threadkeep.context.history import in_turns, lines_of
 from threadkeep.context.marks import note, own
+from threadkeep.context.parts import for_model
 from threadkeep.context.shortening import masked
 from threadkeep.context.window import room_for_said, room_left_for_recall
 from threadkeep.conversation.entry import Entry
@@ -143,6 +144,6 @@ def _day(line: Line) -> str:
 
 
 def _text(line: Line) -> str:
-    """Return what a line says; an answer with blocks may say it there only."""
-    texts = (line.message.content.strip(), text_of_blocks(line.message))
+    """Return what a line says, with what is written in its files; an answer with blocks may say it there only."""
+    texts = (for_model(line.message, "", ()).content.strip(), text_of_blocks(line.message))
     return next((text for text in texts if text), "")

@@ -10,6 +10,7 @@ import re
 import sys
 import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
 from xml.parsers import expat
 
 CPU_SECONDS = 10
@@ -34,7 +35,8 @@ def limit_this_process() -> None:
         return
     limits = {"CPU": CPU_SECONDS, "AS": MEMORY, "FSIZE": 0, "CORE": 0, "NOFILE": 64, "NPROC": 0}
     for name, most in limits.items():
-        resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))
+        with suppress(ValueError, OSError):  # macOS has no limit of memory
+            resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))
 
 
 def text_of(data: bytes) -> Iterator[str]:

@@ -14,6 +14,7 @@ from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Entry, Summary, Update
 from threadkeep.conversation.message import Message, MessageStatus, Role
+from threadkeep.conversation.parts import Attachment
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.errors import ModelError, ThreadkeepError
 from threadkeep.llm.answer import Answer
@@ -68,14 +69,19 @@ async def _is_makeshift(active: ActiveTurn, conversation: Conversation) -> bool:
     before = [entry.body for entry in page.entries if entry.turn != active.lease.turn]
     if any(isinstance(body, TurnChange) and body.state is TurnState.COMPLETED for body in before):
         return False
-    asked = (body.content for body in before if isinstance(body, Message) and body.role is Role.USER)
-    return conversation.title in [title_from_words(content) for content in asked]
+    asked = (_said(body) for body in before if isinstance(body, Message) and body.role is Role.USER)
+    return conversation.title in [title_from_words(text) for text in asked]
+
+
+def _said(message: Message) -> str:
+    """Return what a message says, by the names of its files if it has nothing but these."""
+    return message.content or ", ".join(part.name for part in message.parts if isinstance(part, Attachment))
 
 
 def _exchange(entries: list[Entry]) -> tuple[str, str]:
     """Return question and answer of a turn, as far as it has them."""
-    messages = [entry.body for entry in entries if isinstance(entry.body, Message) and entry.body.content]
-    asked = [message.content for message in messages if message.role is Role.USER]
+    messages = [entry.body for entry in entries if isinstance(entry.body, Message) and _said(entry.body)]
+    asked = [_said(message) for message in messages if message.role is Role.USER]
     answers = [
         message.content
         for message in messages

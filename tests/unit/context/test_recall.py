@@ -1,12 +1,16 @@
 """How recalled messages are weighed: the words they hold, who said them and when, their meaning, what is in view."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
-from tests.unit.context.logs import entries, user
+from tests.unit.context.logs import entries, material, user
+from threadkeep.context.base import Cut, run
 from threadkeep.context.recall import ranked
+from threadkeep.context.standard import STANDARD
 from threadkeep.conversation.entry import Entry
+from threadkeep.conversation.parts import Attachment
 
 LOG = entries(*(user(text) for text in ("Ada: a boat", *["so"] * 9, "Bob: a boat", *["so"] * 9, "a boat")))
 BOATS = LOG[0], LOG[10], LOG[20]
@@ -61,3 +65,13 @@ def test_another_time_or_another_word_is_none(question: str) -> None:
     days = (datetime(2023, 4, 7, tzinfo=UTC), datetime(2023, 5, 7, tzinfo=UTC), datetime(2022, 6, 1, tzinfo=UTC))
     log = tuple(entry.model_copy(update={"created_at": day}) for entry, day in zip(BOATS, days, strict=True))
     assert order(question, log=log) == [1, 11, 21]
+
+
+def test_what_is_written_in_a_file_is_recalled_around_the_words_of_the_question() -> None:
+    extract = "So it begins. " * 200 + "The zephyr constant is 42. " + "So it ends. " * 200
+    file = Attachment(type="file", file="f", name="paper.md", media_type="text/markdown", size=9, extract=extract)
+    log = entries(user("Read this.", parts=(file,)), *[user("so")] * 20, user("What is the zephyr constant?"))
+    given = replace(material(), entries=log[-1:], turn=22, recalled=log[:1], cut=Cut(first=22, masked=22), budget=4000)
+    (*_, question) = run(STANDARD, given).messages
+    assert "The zephyr constant is 42." in question.content
+    assert len(question.content) < 2000
