@@ -96,7 +96,9 @@ def _offered(point: EntryPoint, settings: Settings) -> Assistant | None:
         found = point.load()
         return _checked(point.name, found(settings) if callable(found) else found)
     except Exception as error:
-        logger.warning("the assistant %s cannot be loaded: %s", point.name, error)
+        is_extra = isinstance(error, ModuleNotFoundError) and point.module.startswith("threadkeep_assistants.")
+        advice = " (pip install 'threadkeep[assistants]')" if is_extra else ""
+        logger.warning("the assistant %s cannot be loaded: %s%s", point.name, error, advice)
         return None
 
 

@@ -21,7 +21,7 @@ from httpx_sse import aconnect_sse
 
 from tests.browser.server import PATIENCE, Server, free_port
 from tests.documents import ROOT, blocks_of
-from tests.postgres_server import Urls
+from tests.postgres_server import PostgresServer, Urls
 from threadkeep.server import app
 from threadkeep.server.metrics import ServerMetrics
 from threadkeep.settings import unknown_variables
@@ -103,7 +103,7 @@ async def test_nginx_streams_from_two_servers_and_one_that_dies_is_passed_by(
             server.kill()
 
 
-def test_the_wheel_has_all_that_serving_needs(tmp_path: Path) -> None:
+def test_the_wheel_has_all_that_migrating_and_serving_need(tmp_path: Path, postgres_server: PostgresServer) -> None:
     copytree(ROOT / "src", tmp_path / "source" / "src", ignore=lambda *_: {"__pycache__"})
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         (tmp_path / "source" / name).write_bytes((ROOT / name).read_bytes())
@@ -117,7 +117,9 @@ def test_the_wheel_has_all_that_serving_needs(tmp_path: Path) -> None:
     folder = tmp_path / "served"
     folder.mkdir()
     port = str(free_port())
-    command = [str(environment / "bin" / "threadkeep"), "serve", "--port", port]
+    database = postgres_server.fresh_database(migrated=False)
+    run([str(environment / "bin" / "threadkeep"), "migrate", "--store", database.owner])
+    command = [str(environment / "bin" / "threadkeep"), "serve", "--port", port, "--store", database.server]
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None

@@ -56,9 +56,11 @@ BEGIN
     END IF;
     DELETE FROM threadkeep.removal r WHERE r.tenant = p_tenant AND r.conversation = restored;
     SELECT * INTO now FROM threadkeep.conversation_now c WHERE c.tenant = p_tenant AND c.key = restored;
-    INSERT INTO threadkeep.behind (tenant, owner, conversation)
-    SELECT c.tenant, c.owner, c.key FROM threadkeep.conversation c
-    WHERE c.tenant = p_tenant AND c.key = restored AND c.indexed < now.last;
+    IF EXISTS (
+        SELECT FROM threadkeep.conversation c WHERE c.tenant = p_tenant AND c.key = restored AND c.indexed < now.last
+    ) THEN
+        INSERT INTO threadkeep.behind (tenant, owner, conversation) VALUES (p_tenant, p_owner, restored);
+    END IF;
     PERFORM threadkeep.add_act(p_tenant, p_act);
 END $$;
 
@@ -117,9 +119,10 @@ BEGIN
 END $$;
 
 -- Return the conversations of which nothing is left but what lies in the unused room of pages.
-CREATE FUNCTION threadkeep.emptied() RETURNS TABLE (conversation bigint) LANGUAGE sql STABLE AS $$
-    SELECT r.conversation FROM threadkeep.removal r WHERE r.deleted_at = '-infinity'
-$$;
+CREATE FUNCTION threadkeep.emptied() RETURNS TABLE (conversation bigint) LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN QUERY SELECT r.conversation FROM threadkeep.removal r WHERE r.deleted_at = '-infinity';
+END $$;
 
 -- Write a table with content anew, and its indexes, unless it is larger than `p_most` bytes: PostgreSQL overwrites no row
 -- that was removed, and the index of words keeps every word for ever. Others wait meanwhile, but nobody for one who waits.
@@ -139,9 +142,8 @@ BEGIN
 END $$;
 
 -- Forget removals that are complete; return how many nobody else has forgotten.
-CREATE FUNCTION threadkeep.forget_removals(p_conversations bigint[], OUT removed bigint) LANGUAGE sql AS $$
-    WITH gone AS (
-        DELETE FROM threadkeep.removal r
-        WHERE r.conversation = ANY (p_conversations) AND r.deleted_at = '-infinity' RETURNING 1
-    ) SELECT count(*) FROM gone
-$$;
+CREATE FUNCTION threadkeep.forget_removals(p_conversations bigint[], OUT removed bigint) LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM threadkeep.removal r WHERE r.conversation = ANY (p_conversations) AND r.deleted_at = '-infinity';
+    GET DIAGNOSTICS removed = ROW_COUNT;
+END $$;

@@ -168,11 +168,12 @@ END $$;
 
 -- First, parent, left and beside of each jump, one after the other.
 CREATE FUNCTION threadkeep.jumps(p_tenant integer, p_conversation bigint)
-RETURNS integer[] LANGUAGE sql STABLE AS $$
-    SELECT array_agg(n ORDER BY j.first, place) FROM threadkeep.jump j,
+RETURNS integer[] LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN array_agg(n ORDER BY j.first, place) FROM threadkeep.jump j,
     LATERAL unnest(ARRAY[j.first, j.parent, j."left", j.beside]) WITH ORDINALITY number (n, place)
-    WHERE j.tenant = p_tenant AND j.conversation = p_conversation
-$$;
+    WHERE j.tenant = p_tenant AND j.conversation = p_conversation;
+END $$;
 
 -- The start of the run that ends in `p_seq` and what it continues.
 CREATE FUNCTION threadkeep.run(
@@ -464,7 +465,9 @@ CREATE FUNCTION threadkeep.expired(p_now timestamptz, p_latest timestamptz, p_li
 RETURNS TABLE (
     tenant text, user_name text, conversation bytea, number integer, state text, owner text, fence integer,
     until timestamptz
-) LANGUAGE sql STABLE AS $$
+) LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN QUERY
     SELECT t.tenant_name, t.user_name, t.conversation_id, t.number, t.state, t.owner, t.fence, t.until
     FROM threadkeep.turn t
     WHERE (t.state = 'running' AND (t.until < p_now OR t.until > p_latest)
@@ -476,5 +479,5 @@ RETURNS TABLE (
       AND NOT EXISTS (
            SELECT FROM threadkeep.removal r WHERE r.tenant = t.tenant AND r.conversation = t.conversation
        )
-    ORDER BY t.until NULLS LAST LIMIT p_limit
-$$;
+    ORDER BY t.until NULLS LAST LIMIT p_limit;
+END $$;

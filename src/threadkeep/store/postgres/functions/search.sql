@@ -49,7 +49,9 @@ END $$;
 CREATE FUNCTION threadkeep.index_words(
     p_tenant integer, p_owner integer, p_conversation bigint, p_upto integer, p_seqs integer[], p_words text[]
 ) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE done integer;
+DECLARE
+    done integer;
+    newest timestamptz;
 BEGIN
     PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
     -- The row is held, so that nobody can delete the conversation in between, or index the same entries.
@@ -64,9 +66,12 @@ BEGIN
     FROM unnest(p_seqs, p_words) said (seq, words)
     JOIN threadkeep.entry e ON e.tenant = p_tenant AND e.conversation = p_conversation AND e.seq = said.seq
     WHERE e.seq > done ORDER BY e.seq;
-    UPDATE threadkeep.conversation c SET indexed = p_upto, updated_at = e.created_at FROM threadkeep.entry e
-    WHERE c.tenant = p_tenant AND c.key = p_conversation AND c.indexed < p_upto
-      AND e.tenant = p_tenant AND e.conversation = p_conversation AND e.seq = p_upto;
+    SELECT e.created_at INTO newest FROM threadkeep.entry e
+    WHERE e.tenant = p_tenant AND e.conversation = p_conversation AND e.seq = p_upto;
+    IF FOUND THEN
+        UPDATE threadkeep.conversation c SET indexed = p_upto, updated_at = newest
+        WHERE c.tenant = p_tenant AND c.key = p_conversation AND c.indexed < p_upto;
+    END IF;
 END $$;
 
 -- The same for many conversations in one commit; `p_of` says for each element of `p_words` which conversation it belongs to.
@@ -100,19 +105,21 @@ BEGIN
         WHERE b.tenant = p_tenants[i] AND b.owner = p_owners[i] AND b.conversation = p_conversations[i]
         FOR UPDATE SKIP LOCKED;
         CONTINUE WHEN NOT FOUND;
-        DELETE FROM threadkeep.behind b
-        WHERE b.tenant = p_tenants[i] AND b.owner = p_owners[i] AND b.conversation = p_conversations[i] AND NOT EXISTS (
+        CONTINUE WHEN EXISTS (
             SELECT FROM threadkeep.conversation c
             JOIN threadkeep.entry e ON e.tenant = c.tenant AND e.conversation = c.key AND e.seq > c.indexed
             WHERE c.tenant = p_tenants[i] AND c.key = p_conversations[i]
         );
+        DELETE FROM threadkeep.behind b
+        WHERE b.tenant = p_tenants[i] AND b.owner = p_owners[i] AND b.conversation = p_conversations[i];
     END LOOP;
 END $$;
 
 -- Whether a user has messages that are not indexed.
-CREATE FUNCTION threadkeep.is_behind(p_tenant integer, p_owner integer) RETURNS boolean LANGUAGE sql STABLE AS $$
-    SELECT EXISTS (SELECT FROM threadkeep.behind b WHERE b.tenant = p_tenant AND b.owner = p_owner)
-$$;
+CREATE FUNCTION threadkeep.is_behind(p_tenant integer, p_owner integer) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (SELECT FROM threadkeep.behind b WHERE b.tenant = p_tenant AND b.owner = p_owner);
+END $$;
 
 -- Where the newest messages of a user (in one conversation, or null) are that hold the words, newest first. Runs as the
 -- owner, free of row-level security (see 0002), and therefore asks for tenant and user itself. No table under a policy may
@@ -139,7 +146,7 @@ END $$;
 CREATE FUNCTION threadkeep.forget_words(p_tenant integer, p_conversation bigint, p_limit integer) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 BEGIN
-    DELETE FROM threadkeep.word w WHERE w.ctid = ANY (ARRAY(
+    DELETE FROM threadkeep.word w WHERE w.tenant = p_tenant AND w.ctid = ANY (ARRAY(
         SELECT found.ctid FROM threadkeep.word found
         WHERE array_to_tsvector(string_to_array(found.words, ' ')) @@ quote_literal('¤c' || p_conversation)::tsquery
           AND found.tenant = p_tenant AND found.tenant = threadkeep.present_tenant()
@@ -156,8 +163,9 @@ $$;
 
 -- Whether a title holds words, and for each of some beginnings a word that begins so.
 CREATE FUNCTION threadkeep.is_titled(p_tenant integer, p_conversation bigint, p_words text[], p_prefixes text[])
-RETURNS boolean LANGUAGE sql STABLE AS $$
-    SELECT NOT EXISTS (
+RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN NOT EXISTS (
         SELECT FROM unnest(p_words) w (word) WHERE NOT EXISTS (
             SELECT FROM threadkeep.title_word t
             WHERE t.tenant = p_tenant AND t.conversation = p_conversation AND t.word = w.word
@@ -168,8 +176,8 @@ RETURNS boolean LANGUAGE sql STABLE AS $$
             WHERE t.tenant = p_tenant AND t.conversation = p_conversation
               AND t.word >= w.word AND t.word < w.word || chr(1114111)
         )
-    )
-$$;
+    );
+END $$;
 
 -- Whether a filter lets a conversation through.
 CREATE FUNCTION threadkeep.is_listed(

@@ -54,17 +54,20 @@ BEGIN
     PERFORM threadkeep.work_for(p_tenant);
     -- In a statement of its own: the next one sees what those have committed who held this row.
     PERFORM FROM threadkeep.person p WHERE p.tenant = p_tenant AND p.key = p_owner FOR UPDATE;
-    UPDATE threadkeep.person p SET name = threadkeep.pseudonym(p_tenant, p.name)
-    WHERE p.tenant = p_tenant AND p.key = p_owner AND NOT starts_with(p.name, '~') AND NOT EXISTS (
+    IF EXISTS (
         SELECT FROM threadkeep.conversation c WHERE c.tenant = p_tenant AND c.owner = p_owner AND c.id IS NOT NULL
-    ) AND NOT EXISTS (
+    ) OR EXISTS (
         SELECT FROM threadkeep.removal r JOIN threadkeep.conversation c ON c.tenant = r.tenant AND c.key = r.conversation
         WHERE r.tenant = p_tenant AND c.owner = p_owner
-    ) AND NOT EXISTS (
+    ) OR EXISTS (
         SELECT FROM threadkeep.file f WHERE f.tenant = p_tenant AND f.owner = p_owner
-    ) AND NOT EXISTS (
+    ) OR EXISTS (
         SELECT FROM threadkeep.file_blob b WHERE b.tenant = p_tenant AND b.owner = p_owner
-    );
+    ) THEN
+        RETURN;
+    END IF;
+    UPDATE threadkeep.person p SET name = threadkeep.pseudonym(p_tenant, p.name)
+    WHERE p.tenant = p_tenant AND p.key = p_owner AND NOT starts_with(p.name, '~');
 END $$;
 
 CREATE FUNCTION threadkeep.tenants() RETURNS TABLE (name text) LANGUAGE sql STABLE AS $$
