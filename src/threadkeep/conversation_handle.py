@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from threadkeep.conversation.conversation import Conversation
-from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.cursor import Cursor, mark_of
 from threadkeep.conversation.entry import Approval, Entry, Status, Update
 from threadkeep.conversation.events import Event, MessageCompleted, TurnEnded, TurnWaiting
 from threadkeep.conversation.idempotency import IdempotencyKey
@@ -21,7 +21,7 @@ from threadkeep.conversation.state import State
 from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import BusyPolicy, Turn, TurnState
 from threadkeep.conversation.value import checked
-from threadkeep.errors import InvalidValue, LeaseLost
+from threadkeep.errors import InvalidCursor, InvalidValue, LeaseLost
 from threadkeep.llm.base import ModelOptions
 from threadkeep.retention.holds import delete_unless_held
 from threadkeep.store.base import MAX_LIMIT, ROOT, WALKED
@@ -29,7 +29,7 @@ from threadkeep.store.paging import backwards, check_position, newest_messages
 from threadkeep.store.values import Append, Begun, LogPage
 from threadkeep.transfer.files import image_uris
 from threadkeep.turn.attached import Attachable, attached
-from threadkeep.turn.follow import follow
+from threadkeep.turn.follow import MOVED, follow
 from threadkeep.turn.runner import TurnRunner
 from threadkeep.turn.steps.accept import Sending, accept, accept_again
 from threadkeep.turn.steps.approve import approve, waiting_calls
@@ -208,6 +208,11 @@ class ConversationHandle:
             return None
         cursor = Cursor.decode(text, self.id)
         check_position(cursor.seq, conversation.entries)
+        if (
+            cursor.mark
+            and mark_of((await self._store.entry(self.scope, self.id, cursor.seq)).created_at) != cursor.mark
+        ):
+            raise InvalidCursor(MOVED)
         return cursor
 
     @checked

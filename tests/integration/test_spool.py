@@ -16,15 +16,18 @@ from tests.postgres_server import PostgresServer, Urls
 from threadkeep.conversation.api_key import ApiKey, KeyRole, digest_of, new_secret
 from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.conversation import NewConversation
+from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.turn import TurnState
-from threadkeep.errors import InvalidValue, LeaseLost, SpoolFull, StoreBusy, StoreUnavailable
+from threadkeep.errors import InvalidCursor, InvalidValue, LeaseLost, SpoolFull, StoreBusy, StoreUnavailable
 from threadkeep.runtime import SpoolSettings, migrate, open_spooling_store, open_store
 from threadkeep.store.base import Store
 from threadkeep.store.spool.spooling import SpoolingStore
 from threadkeep.store.values import Begin
 from threadkeep.testing.samples import ADA, MINUTE, NO_TIME, answered, asked, key, new, run, settle, texts_of
 from threadkeep.testing.stores import whole_log
+from threadkeep.turn.follow import follow
+from threadkeep.turn.local_bus import LocalBus
 
 PATIENCE = 30
 
@@ -101,6 +104,33 @@ async def test_what_others_wrote_meanwhile_stays_beside_it_as_a_branch(postgres_
     found = [texts_of(await other.newest(ADA, name, head=branch.head)) for branch in tree.branches()]
     assert sorted(found) == [["one", "two", "here", "so"], ["one", "two", "there", "too"]]
     assert await other.turns(ADA, name) == ()
+    await other.close()
+
+
+async def test_a_cursor_of_an_outage_is_good_until_its_number_means_another_entry(
+    postgres_database: Urls, tmp_path: Path
+) -> None:
+    other = await open_store(postgres_database.server)
+    async with before(postgres_database.server) as proxy, spooling(proxy.url(), tmp_path) as store:
+        here, moved = await new(store, ADA, "one", "two"), await new(store, ADA, "one", "two")
+        proxy.fall_silent()
+        cursors = {}
+        for name in (here, moved):
+            await answer(store, name, "here", "so")
+            events = follow(store, LocalBus(), ADA, name, Cursor())
+            told = [await anext(events) for _ in range(7)]
+            cursors[name] = told[-1].cursor.encode(name)
+            await events.aclose()
+        await answer(other, moved, "there", "too")
+        proxy.speak()
+        await until_well(store)
+    async with serving(postgres_database.server) as server:
+        conversations = server.conversations
+        found = await conversations.at(ADA, here).cursor(cursors[here])
+        assert found is not None
+        assert found.seq == 6
+        with pytest.raises(InvalidCursor):
+            await conversations.at(ADA, moved).cursor(cursors[moved])
     await other.close()
 
 

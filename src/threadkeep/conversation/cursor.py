@@ -1,12 +1,14 @@
 """Cursors: places in a log, opaque to clients.
 
 Inside: the newest entry seen, how many of that entry's events were seen, and, while a message is being written, its id
-and how many of its characters, those of its reasoning included (`draft_text`). A checksum over the conversation's id
-tells a cursor that was altered, cut or taken from elsewhere; it guards against mistakes, not secrets, because a place
-in one's own log is nothing to steal.
+and how many of its characters, those of its reasoning included (`draft_text`). A number that was given during an
+outage may come to mean another entry; such a cursor has a mark of the entry that it meant. A checksum over the
+conversation's id tells a cursor that was altered, cut or taken from elsewhere; it guards against mistakes, not
+secrets, because a place in one's own log is nothing to steal.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from datetime import datetime
 from hashlib import blake2s
 from typing import Self
 
@@ -21,17 +23,19 @@ _THOUGHT = "t"
 
 
 class Cursor(Value):
-    """A place in the log of one conversation; `is_thought` is whether the characters before it are reasoning."""
+    """A place in the log of one conversation; `is_thought` is whether the characters before it are reasoning, `mark`
+    (if not 0) what `mark_of` says of the entry."""
 
     seq: int = Field(default=0, ge=0, le=MAX_SEQ)
     index: int = Field(default=0, ge=0, le=MAX_SEQ)
     message: str | None = None
     offset: int = Field(default=0, ge=0, le=MAX_SEQ)
     is_thought: bool = False
+    mark: int = Field(default=0, ge=0, le=MAX_SEQ)
 
     def encode(self, conversation: str) -> str:
         """Return the text that a client gets."""
-        place = f"{self.seq:x}.{self.index:x}"
+        place = f"{self.seq:x}{f'-{self.mark:x}' if self.mark else ''}.{self.index:x}"
         if self.message is not None:
             place += f".{_THOUGHT if self.is_thought else ''}{self.offset:x}.{self.message}"
         return seal(place, conversation)
@@ -42,17 +46,25 @@ class Cursor(Value):
         if text == "0":
             return cls()
         parts = unseal(text, conversation).split(".", 3)
+        parts[0], _, mark = parts[0].partition("-")
         try:
+            marked = int(mark or "0", 16)
             is_thought = len(parts) > 3 and parts[2].startswith(_THOUGHT)
             parts[2:3] = [part.removeprefix(_THOUGHT) for part in parts[2:3]]
             numbers = [int(part, 16) for part in parts[:3]]
             message = check_id(parts[3]) if len(parts) > 3 else None
         except (ValueError, InvalidId):
             raise InvalidCursor from None
-        if len(parts) not in (2, 4) or not all(0 <= number <= MAX_SEQ for number in numbers):
+        if len(parts) not in (2, 4) or not all(0 <= number <= MAX_SEQ for number in (*numbers, marked)):
             raise InvalidCursor
         offset = numbers[2] if message else 0
-        return cls(seq=numbers[0], index=numbers[1], message=message, offset=offset, is_thought=is_thought)
+        seq, index = numbers[:2]
+        return cls(seq=seq, index=index, message=message, offset=offset, is_thought=is_thought, mark=marked)
+
+
+def mark_of(created_at: datetime) -> int:
+    """Return what tells an entry that was written at this time from others with the same number."""
+    return round(created_at.timestamp() * 1_000_000)
 
 
 def seal(place: str, owner: str) -> str:

@@ -36,7 +36,7 @@ def encode_event(event: Event | DialectEvent, conversation: str) -> bytes:
     match event.what:
         case ReadersCounted() | TurnRetrying() | SpoolChanged():
             return encode(*to_json(event.what))
-        case TextDelta(message=message, text=text) if len(text) <= FEW_WORDS:
+        case TextDelta(message=message, text=text) if len(text) <= FEW_WORDS and not event.cursor.mark:
             place = event.cursor
             return _encode_words(message, text, conversation, place.seq, place.index, place.offset)
         case _:
@@ -46,7 +46,7 @@ def encode_event(event: Event | DialectEvent, conversation: str) -> bytes:
 @lru_cache(maxsize=256)
 def _encode_words(message: str, text: str, conversation: str, seq: int, index: int, offset: int) -> bytes:
     """Return a few words as they are sent: encoded once for all readers of the conversation."""
-    place = Cursor.trusted(seq=seq, index=index, message=message, offset=offset, is_thought=False)
+    place = Cursor.trusted(seq=seq, index=index, message=message, offset=offset, is_thought=False, mark=0)
     return encode(TEXT_DELTA, {"message": message, "text": text}, place.encode(conversation))
 
 

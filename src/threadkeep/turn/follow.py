@@ -4,11 +4,11 @@ Every entry becomes a few events, and the text of a message being written become
 entry does not repeat. Each carries the cursor behind it, so that a reader can come back.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from functools import lru_cache
 from typing import assert_never
 
-from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.cursor import Cursor, mark_of
 from threadkeep.conversation.draft_text import SAID, THOUGHT, pieces, stream_of
 from threadkeep.conversation.entry import Approval, Entry, HeadChoice, Summary, Update
 from threadkeep.conversation.events import (
@@ -47,6 +47,7 @@ LOOK_EVERY = 1.0
 LOOK_EVERY_BRIDGED = 5.0
 """The same where other processes tell us: then only a nudge that was lost is waited for."""
 PAGE = WALKED
+MOVED = "Others went on with this conversation during an outage: read it again."
 
 
 async def follow(
@@ -73,7 +74,7 @@ async def follow(
         while True:
             spool = store.spool_state(scope, conversation)
             if spool.moves != moves:
-                raise InvalidCursor("Others went on with this conversation during an outage: read it again.")
+                raise InvalidCursor(MOVED)
             if is_spooled != (is_spooled := spool.is_spooled):
                 yield Event(SpoolChanged(is_spooled), cursor)
             for item in nudges:
@@ -81,8 +82,9 @@ async def follow(
                     continue
                 if item.message is not None and item.message == cursor.message and item.offset == cursor.offset:
                     for event in text_events(item.message, item.text, cursor):
-                        cursor = event.cursor
-                        yield event
+                        told = _marked(event, cursor) if cursor.mark else event
+                        cursor = told.cursor
+                        yield told
                 elif not _is_old(item, cursor):
                     async for event in _catch_up(store, scope, conversation, cursor):
                         cursor = event.cursor
@@ -116,12 +118,22 @@ async def _catch_up(store: Store, scope: Scope, conversation: str, cursor: Curso
         # Inside an entry: the entry itself is read once more.
         back = 1 if cursor.index else 0
         page = await store.log(scope, conversation, cursor.model_copy(update={"seq": cursor.seq - back}), limit=PAGE)
+        is_spooled = store.spool_state(scope, conversation).is_spooled
+        marks = {entry.seq: mark_of(entry.created_at) for entry in page.entries} if is_spooled else {}
         for event in events_of(page, cursor):
-            cursor = event.cursor
-            yield event
+            told = _marked(event, cursor, marks) if marks or cursor.mark else event
+            cursor = told.cursor
+            yield told
         if len(page.entries) < PAGE:
             return
         cursor = cursor.model_copy(update={"seq": page.entries[-1].seq, "index": 0})
+
+
+def _marked(event: Event, before: Cursor, marks: Mapping[int, int] = {}) -> Event:
+    """Return an event of the spool with a cursor that tells which entry its number means."""
+    seq = event.cursor.seq
+    mark = marks.get(seq) or (before.mark if before.seq == seq else 0)
+    return Event(event.what, event.cursor.model_copy(update={"mark": mark}))
 
 
 def events_of(page: LogPage, cursor: Cursor) -> Iterator[Event]:
@@ -151,7 +163,7 @@ def _text_events(message: str, text: str, seq: int, index: int, offset: int, is_
     events = []
     for thought, some, length in pieces(text, is_thought):
         offset += length
-        behind = Cursor.trusted(seq=seq, index=index, message=message, offset=offset, is_thought=thought)
+        behind = Cursor.trusted(seq=seq, index=index, message=message, offset=offset, is_thought=thought, mark=0)
         events.append(Event((ReasoningDelta if thought else TextDelta)(message, some), behind))
     return tuple(events)
 

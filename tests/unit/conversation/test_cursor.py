@@ -13,7 +13,7 @@ numbers = st.integers(0, MAX_SEQ)
 ids = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,40}", fullmatch=True)
 cursors = st.one_of(
     st.builds(Cursor, seq=numbers, index=numbers),
-    st.builds(Cursor, seq=numbers, index=numbers, message=ids, offset=numbers),
+    st.builds(Cursor, seq=numbers, index=numbers, message=ids, offset=numbers, mark=numbers),
 )
 
 
