@@ -55,6 +55,7 @@ torture: .venv/.test-stamp ## kill real processes while they write (COUNT=20 SEE
 	@$(BIN)/python -m tests.acceptance.fuzz --requests 20000 --seed $(SEED)
 	@$(BIN)/python -m tests.acceptance.torture_turns --count $(COUNT) --seed $(SEED)
 	@$(BIN)/python -m tests.acceptance.torture_keeping --every
+	@$(BIN)/python -m tests.acceptance.torture_files --seed $(SEED)
 	@$(BIN)/python -m tests.acceptance.torture_keeping --count $(COUNT) --seed $(SEED)
 	@$(BIN)/python -m tests.acceptance.instances --seconds 600 --seed $(SEED)
 	@$(BIN)/python -m tests.acceptance.outages --count $(COUNT) --seed $(SEED)
