@@ -162,6 +162,32 @@ async def test_a_model_that_can_see_gets_the_very_image(page: Page, serve: Serve
     assert base64.b64decode(seen.partition("base64,")[2]) == RED["buffer"]
 
 
+async def test_what_only_claims_to_be_an_image_is_neither_drawn_nor_run(person: Person, api: Api) -> None:
+    page = person.page
+    await page.add_init_script("window.alert = () => (window.ran = true);")
+    await person.open()
+    await person.choose("Stage")
+    script = b"<script>parent.alert(1); alert(1)</script>"
+    await attach(
+        page,
+        {"name": "page.png", "mimeType": "image/png", "buffer": b"<!doctype html><html><body>" + script},
+        {
+            "name": "drawing.svg",
+            "mimeType": "image/svg+xml",
+            "buffer": b'<svg xmlns="http://www.w3.org/2000/svg">' + script + b"</svg>",
+        },
+    )
+    await expect(page.locator(".chip", has_text="page.png").locator("img")).to_have_count(0)
+    await person.say("Say thanks.")
+    stored = (await api.read(page.url.rsplit("/", 1)[1]))["messages"][0]
+    assert parts_of(stored) == [("file", "page.png"), ("file", "drawing.svg")]
+    await expect(person.said.locator("img")).to_have_count(0)
+    for part in stored["parts"]:
+        async with page.expect_download():
+            await page.evaluate("(path) => void window.open(path)", f"/v1/files/{part['file']}")
+    assert await page.evaluate("window.ran") is None
+
+
 async def test_a_queued_message_keeps_its_files_when_it_is_edited(person: Person, api: Api, stage: Server) -> None:
     page = person.page
     id = await api.begin()
