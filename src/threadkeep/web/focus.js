@@ -1,8 +1,6 @@
 // Keeps the focus near where a person is: when the element that has it goes away (Stop, Allow, a field that was sent), what
 // stood around it gets it, and not the beginning of the page.
 
-const FIRST = "summary, textarea, button";
-
 /** @type {Element[]} the element that has the focus, and everything around it */
 let path = [];
 
@@ -18,7 +16,7 @@ function keepNear() {
   if (path[0]?.isConnected !== false || document.activeElement !== document.body) return;
   for (const one of path) {
     if (!one.isConnected) continue;
-    const near = one.matches("form, details") ? one.querySelector(FIRST) : one.hasAttribute("tabindex") ? one : null;
+    const near = one.matches("form, details") ? firstIn(one) : one.hasAttribute("tabindex") ? one : null;
     if (!near) continue;
     // A field would bring up the keyboard of a phone.
     if (!near.matches("textarea") || !matchMedia("(pointer: coarse)").matches) {
@@ -27,3 +25,6 @@ function keepNear() {
     return;
   }
 }
+
+// What somebody would go on with: the field before the buttons beside it.
+const firstIn = (box) => box.querySelector("summary, textarea") ?? box.querySelector("button");
