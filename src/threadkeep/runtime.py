@@ -5,6 +5,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -161,16 +162,18 @@ async def drain_spool(url: str, spool: SpoolSettings) -> int:
 @dataclass(frozen=True, kw_only=True)
 class Hosting:
     """How turns are run for others: the size of an entry, how tokens are counted, how long tools and scripts may take,
-    how large images are shown to models, who may begin a turn, who is told what turns do, which models may be chosen
-    beside the default, the assistants' own and `demo` (None: any), where messages are kept while the database is
-    away (None: nowhere), the rules of retention that are obeyed here (None: nothing is), how many days the audit
-    log goes back, for how many seconds memory holds a conversation that nobody uses, how large files may be, and
-    where they are (None: in the store)."""
+    for how many seconds a turn is left alone whose process gives no sign of life, how large images are shown to
+    models, who may begin a turn, who is told what turns do, which models may be chosen beside the default, the
+    assistants' own and `demo` (None: any), where messages are kept while the database is away (None: nowhere), the
+    rules of retention that are obeyed here (None: nothing is), how many days the audit log goes back, for how many
+    seconds memory holds a conversation that nobody uses, how large files may be, and where they are (None: in the
+    store)."""
 
     max_bytes: int = MAX_BYTES
     max_history_length: int = 10
     count: Counter = count_tokens
     tool_timeout: float = DEFAULT_TIMEOUT
+    lease_seconds: float = 10.0
     image_side: int = IMAGE_SIDE
     admission: Admission = field(default_factory=Admission)
     observers: tuple[Observer, ...] = ()
@@ -233,6 +236,7 @@ async def open_conversations(
         ids=new_id,
         owner=new_owner(),
         is_gone=lambda owner: is_embedded and is_gone(owner),
+        lease_for=timedelta(seconds=hosting.lease_seconds),
         tool_timeout=hosting.tool_timeout,
         converter=Converter(hosting.image_side),
         count=hosting.count,

@@ -246,6 +246,12 @@ class Settings(BaseModel):
         default="answer",
         description="whether turns are answered in an outage, with what the instance knows, or wait for the end of it",
     )
+    lease_seconds: float = Field(
+        default=10,
+        ge=1,
+        le=600,
+        description="seconds without a sign of life after which a turn is taken up by another process",
+    )
     outage_after: float = Field(
         default=3, gt=0, le=60, description="seconds after which a database that does not answer is taken for away"
     )

@@ -78,6 +78,7 @@ def _open_chat(
         max_history_length=settings.max_history_length,
         count=load_counter(settings.token_counter),
         tool_timeout=settings.tool_timeout,
+        lease_seconds=settings.lease_seconds,
         image_side=settings.image_side,
         audit_days=settings.audit_days,
     )

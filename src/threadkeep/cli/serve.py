@@ -125,6 +125,7 @@ async def _serve(settings: Settings, listener: socket.socket, most_connections: 
         max_history_length=settings.max_history_length,
         count=load_counter(settings.token_counter),
         tool_timeout=settings.tool_timeout,
+        lease_seconds=settings.lease_seconds,
         image_side=settings.image_side,
         audit_days=settings.audit_days,
         session_timeout=settings.session_timeout,
