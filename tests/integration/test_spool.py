@@ -21,9 +21,10 @@ from threadkeep.conversation.message import Message
 from threadkeep.conversation.turn import TurnState
 from threadkeep.errors import InvalidCursor, InvalidValue, LeaseLost, SpoolFull, StoreBusy, StoreUnavailable
 from threadkeep.runtime import SpoolSettings, migrate, open_spooling_store, open_store
+from threadkeep.store.attachments import Attachments
 from threadkeep.store.base import Store
 from threadkeep.store.spool.spooling import SpoolingStore
-from threadkeep.store.values import Begin
+from threadkeep.store.values import Append, Begin
 from threadkeep.testing.samples import ADA, MINUTE, NO_TIME, answered, asked, key, new, run, settle, texts_of
 from threadkeep.testing.stores import whole_log
 from threadkeep.turn.follow import follow
@@ -105,6 +106,24 @@ async def test_what_others_wrote_meanwhile_stays_beside_it_as_a_branch(postgres_
     assert sorted(found) == [["one", "two", "here", "so"], ["one", "two", "there", "too"]]
     assert await other.turns(ADA, name) == ()
     await other.close()
+
+
+async def test_files_wait_for_the_database_and_are_refused_until_then(postgres_database: Urls, tmp_path: Path) -> None:
+    async with before(postgres_database.server) as proxy, spooling(proxy.url(), tmp_path) as store:
+        assert store.files is not None
+        files, name = Attachments(store.files), await new(store, ADA, "one", "two")
+        saved = await files.save(ADA, "a.txt", "", b"hello")
+        await store.append(ADA, name, Append(bodies=(asked("Look.").model_copy(update={"parts": (saved,)}),)))
+        proxy.fall_silent()
+        await answer(store, name, "three", "four")
+        for refused in (files.find(ADA, saved.file), files.save(ADA, "b.txt", "", b"hello"), files.remove_unused()):
+            with pytest.raises(StoreUnavailable):
+                await refused
+        proxy.speak()
+        await until_well(store)
+        assert await files.read(ADA, saved.file) == b"hello"
+        assert await store.files.used_bytes("acme", "ada", name) == 5
+        assert (await files.save(ADA, "b.txt", "", b"hello")).size == 5
 
 
 async def test_a_cursor_of_an_outage_is_good_until_its_number_means_another_entry(

@@ -22,6 +22,7 @@ from threadkeep.store.base import Store
 from threadkeep.store.notify_channel import NotifyChannel
 from threadkeep.store.spool.copies import Copy
 from threadkeep.store.spool.draining import Spool
+from threadkeep.store.spool.files import watched_files
 from threadkeep.store.spool.kept import KeptConversations, SpoolLimits
 from threadkeep.store.spool.keyring import RememberingKeyRing
 from threadkeep.store.spool.memory import Memory
@@ -102,7 +103,7 @@ class SpoolingStore(Store):
         self._watch = OutageWatch(database, limits.patience, clock, self.kept.drain_all)
         self.keyring = RememberingKeyRing(database.keyring, self._watch.ask)
         self.audit = database.audit
-        self.files = database.files
+        self.files = database.files and watched_files(database.files, self._watch.ask_patiently)
         self._owners: set[str] = set()
 
     @classmethod

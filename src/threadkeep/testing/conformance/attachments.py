@@ -99,6 +99,18 @@ class TestAttachments:
         assert len({file.blob for file, _ in done}) == 1
         assert await files.usage("acme") == FileUsage(2, len(PNG))
 
+    async def test_content_that_is_removed_while_another_uploads_it_stays(self, store: Store, clock: FakeClock) -> None:
+        files = self._files(store, clock)
+        for _ in range(5):
+            saved = await files.save(ADA, "a.png", "", PNG)
+            _, (other, _) = await asyncio.gather(
+                files.delete(ADA, saved.file), files.receive(BOB, "b.png", "", _in_pieces(PNG, 500))
+            )
+            assert await files.read(BOB, other.id) == PNG
+            _, again = await asyncio.gather(files.delete(BOB, other.id), files.save(ADA, "c.png", "", PNG))
+            assert await files.read(ADA, again.file) == PNG
+        assert await files.usage("acme") == FileUsage(1, len(PNG))
+
     async def test_files_of_others_are_missing(self, store: Store, clock: FakeClock) -> None:
         files = self._files(store, clock)
         saved = await files.save(ADA, "a.png", "", PNG)
