@@ -222,7 +222,7 @@ async def open_conversations(
     await servers.start()
     deps = EngineDeps(
         store=published,
-        attachments=_attachments(published, hosting.files, hosting.file_limits),
+        attachments=attachments_of(published, hosting.files, hosting.file_limits),
         assistant_of=lambda conversation: assistant_of(known, conversation, servers),
         agents=Agents().of,
         models=Models(
@@ -253,7 +253,7 @@ async def open_conversations(
     )
 
 
-def _attachments(store: Store, place: str | None, limits: FileLimits | None = None) -> Attachments | None:
+def attachments_of(store: Store, place: str | None, limits: FileLimits | None = None) -> Attachments | None:
     """Return the files of a store, whose bytes may be elsewhere; none if it keeps none."""
     if store.files is None:
         return None
@@ -272,7 +272,7 @@ async def open_unanswered(
     published = PublishingStore(await open_store(store) if isinstance(store, str) else store)
     deps = EngineDeps(
         store=published,
-        attachments=_attachments(published, files),
+        attachments=attachments_of(published, files),
         assistant_of=nobody,
         models=nobody,
         clock=utc_now,

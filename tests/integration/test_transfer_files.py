@@ -15,7 +15,7 @@ from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.parts import Attachment
 from threadkeep.conversation.scope import LOCAL, Scope
-from threadkeep.runtime import open_store
+from threadkeep.runtime import attachments_of, open_store
 from threadkeep.store.attachments import Attachments, FileLimits
 from threadkeep.store.base import MAX_BYTES, Store
 from threadkeep.store.memory import MemoryStore
@@ -23,7 +23,7 @@ from threadkeep.store.values import Append
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import ADA, EVE, new, say
 from threadkeep.transfer.exporter import Selection
-from threadkeep.transfer.files import files_of
+from threadkeep.transfer.files import UNLIMITED
 from threadkeep.transfer.importer import Importer, Report
 from threadkeep.transfer.moving import copy, export_archive, export_lines
 from threadkeep.transfer.sources import read_items
@@ -32,15 +32,19 @@ PNG = b"\x89PNG\r\n\x1a\n" + b"pixels" * 100_000
 ALL = Selection()
 
 
+def files_of(store: Store) -> Attachments:
+    files = attachments_of(store, None, UNLIMITED)
+    assert files is not None
+    return files
+
+
 def memory(clock: FakeClock | None = None) -> MemoryStore:
     return MemoryStore(clock or FakeClock(), new_id, MAX_BYTES)
 
 
 async def attach(store: Store, scope: Scope, conversation: str, name: str, data: bytes) -> Attachment:
     """Keep a file and a message that uses it."""
-    files = files_of(store)
-    assert files is not None
-    part = await files.save(scope, name, "", data)
+    part = await files_of(store).save(scope, name, "", data)
     message = Message(role=Role.USER, content="Look", parts=(part, part.model_copy(update={"extract": "read"})))
     await store.append(scope, conversation, Append(bodies=(message,)))
     return part
@@ -69,9 +73,7 @@ async def take(store: Store, data: bytes, scope: Scope = LOCAL, files: Attachmen
 
 
 async def read(store: Store, scope: Scope, file: str) -> bytes:
-    files = files_of(store)
-    assert files is not None
-    return await files.read(scope, file)
+    return await files_of(store).read(scope, file)
 
 
 @pytest.mark.parametrize("target", BACKENDS)
@@ -100,7 +102,7 @@ async def test_an_archive_of_an_import_is_the_same_bytes_and_a_copy_holds_the_sa
         )
     copied = memory(clock)
     for _ in range(2):
-        assert (await copy(two, copied, ALL, lambda done: None)).problems == []
+        assert (await copy(two, copied, ALL, lambda done: None, (files_of(two), files_of(copied)))).problems == []
         assert await archived(copied) == whole
     for store in (one, two, copied):
         await store.close()
@@ -181,7 +183,12 @@ async def test_an_import_keeps_to_the_limits_of_files() -> None:
     assert [problem.code for problem in report.problems] == ["file_too_large"]
 
 
-def test_backup_and_restore_bring_files_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("place", [None, "elsewhere"])
+def test_backup_and_restore_bring_files_back(
+    place: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if place:
+        monkeypatch.setenv("THREADKEEP_FILES", f"file://{tmp_path}/{place}")
     one, two = f"files:///{tmp_path}/one", f"sqlite:///{tmp_path}/two.db"
 
     async def filled() -> None:

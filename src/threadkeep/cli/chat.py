@@ -22,7 +22,7 @@ from threadkeep.conversation.message import Role
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import MCP_PATIENCE, Conversations
 from threadkeep.errors import ThreadkeepError
-from threadkeep.runtime import Hosting, open_conversations
+from threadkeep.runtime import Hosting, file_limits, open_conversations
 from threadkeep.settings import Settings
 from threadkeep.turn.assistant import Assistant
 
@@ -80,6 +80,8 @@ def _open_chat(
         tool_timeout=settings.tool_timeout,
         lease_seconds=settings.lease_seconds,
         image_side=settings.image_side,
+        file_limits=file_limits(settings),
+        files=settings.files,
         audit_days=settings.audit_days,
     )
     opening = open_conversations(

@@ -22,14 +22,15 @@ from threadkeep.cli.trust import read_trusted_file
 from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.errors import ImportDamaged, InvalidValue, StoreUnavailable
-from threadkeep.runtime import back_up_file, open_store, store_path
+from threadkeep.runtime import attachments_of, back_up_file, open_store, store_path
 from threadkeep.server.export.document import HtmlWriter
-from threadkeep.settings import load_settings
+from threadkeep.settings import Settings, load_settings
+from threadkeep.store.attachments import Attachments
 from threadkeep.store.audit import act_now
 from threadkeep.store.base import Store
 from threadkeep.text.markdown import MarkdownWriter
 from threadkeep.transfer.exporter import EXPORTED, Selection
-from threadkeep.transfer.files import files_of
+from threadkeep.transfer.files import UNLIMITED
 from threadkeep.transfer.importer import Importer, Report
 from threadkeep.transfer.jsonl import written
 from threadkeep.transfer.moving import (
@@ -74,16 +75,16 @@ async def _export(arguments: argparse.Namespace) -> int:
             shown = partial(progress.show, remark="exported")
             match arguments.format:
                 case Format.JSONL:
-                    await _write(export_lines(store, selection, shown, attachments=files_of(store)), file)
+                    await _write(export_lines(store, selection, shown, attachments=_files(store)), file)
                 case Format.FINETUNE:
                     await _write(finetune_lines(store, selection, shown), file)
                 case Format.ZIP:
-                    async for data in export_archive(store, selection, shown, files_of(store)):
+                    async for data in export_archive(store, selection, shown, _files(store)):
                         file.write(data)
                 case Format.MARKDOWN:
-                    await write_branches(store, selection, file, shown, MarkdownWriter, "md")
+                    await write_branches(store, selection, file, shown, MarkdownWriter, "md", _files(store))
                 case Format.HTML:
-                    await write_branches(store, selection, file, shown, HtmlWriter, "html")
+                    await write_branches(store, selection, file, shown, HtmlWriter, "html", _files(store))
     return 0
 
 
@@ -98,7 +99,7 @@ async def _export_lines(store: Store, selection: Selection, arguments: argparse.
         file.seek(begun.end if begun else 0)
         file.truncate()
         shown = partial(progress.show, remark="exported")
-        await _write(export_lines(store, selection, shown, begun, files_of(store)), file)
+        await _write(export_lines(store, selection, shown, begun, _files(store)), file)
         file.flush()
         os.fsync(file.fileno())
     draft.replace(arguments.file)
@@ -136,7 +137,7 @@ async def _import(arguments: argparse.Namespace) -> int:
             scope,
             keep_users=arguments.keep_users,
             assistant=arguments.assistant,
-            attachments=files_of(store),
+            attachments=_files(store),
         )
         return _told(await _imported(importer, read_source(arguments.source, arguments.table)))
 
@@ -182,7 +183,8 @@ async def _copy(arguments: argparse.Namespace) -> int:
         tenants = (arguments.tenant,) if arguments.tenant else await source.tenants()
         total = sum([(await source.statistics(tenant, user=arguments.user)).entries for tenant in tenants])
         with Progress(total, sys.stderr) as progress:
-            report = await copy(source, target, selection, partial(progress.show, remark="copied"))
+            shown = partial(progress.show, remark="copied")
+            report = await copy(source, target, selection, shown, (_files(source), _files(target)))
     return _told(report)
 
 
@@ -233,7 +235,7 @@ async def _back_up_by_export(arguments: argparse.Namespace, progress: Progress) 
 
     async with opened_store(arguments.store) as store:
         with _writing(arguments.file) as file:
-            async for data in export_archive(store, Selection(), show, files_of(store)):
+            async for data in export_archive(store, Selection(), show, _files(store)):
                 file.write(data)
             file.flush()
             conversations, entries = await asyncio.to_thread(_counted, _draft(arguments.file))
@@ -269,7 +271,7 @@ def run_restore(arguments: argparse.Namespace) -> int:
 async def _restore(arguments: argparse.Namespace) -> int:
     if not await asyncio.to_thread(is_sqlite, arguments.file):
         async with opened_store(arguments.store, is_made=True) as store:
-            importer = Importer(store, LOCAL, keep_users=True, keep_tenants=True, attachments=files_of(store))
+            importer = Importer(store, LOCAL, keep_users=True, keep_tenants=True, attachments=_files(store))
             return _told(await _imported(importer, read_source(str(arguments.file))))
     with TemporaryDirectory() as folder:
         # Opening a store writes to it, and a backup stays as it is.
@@ -277,7 +279,8 @@ async def _restore(arguments: argparse.Namespace) -> int:
         _make_private(path)
         await asyncio.to_thread(back_up_file, _url_of(arguments.file), path, lambda share: None)
         async with opened_store(_url_of(path)) as source, opened_store(arguments.store, is_made=True) as store:
-            return _told(await copy(source, store, Selection(), lambda done: None))
+            files = (_files(source), _files(store))
+            return _told(await copy(source, store, Selection(), lambda done: None, files))
 
 
 def _add_store(parser: argparse.ArgumentParser) -> None:
@@ -289,7 +292,16 @@ def _url_of(file: Path) -> str:
 
 
 def _url(store: str | None) -> str:
-    return load_settings(os.environ, {"store": store}, read_trusted_file(os.environ)).store
+    return _settings(store).store
+
+
+def _settings(store: str | None = None) -> Settings:
+    return load_settings(os.environ, {"store": store}, read_trusted_file(os.environ))
+
+
+def _files(store: Store) -> Attachments | None:
+    """Return the files of a store, whose bytes are where the settings say."""
+    return attachments_of(store, _settings().files, UNLIMITED)
 
 
 @asynccontextmanager

@@ -22,13 +22,13 @@ from threadkeep.conversation.turn import TurnChange
 from threadkeep.conversation.value import Text, Value
 from threadkeep.errors import FileNotFound, ImportDamaged
 from threadkeep.store.attachments import Attachments, FileLimits, file_id
-from threadkeep.store.base import Store
 from threadkeep.store.file_tables import StoredFile
 
 SHOWN = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 LARGEST_SHOWN = 2_000_000
 """How many bytes an image may have that stands in a page for people to read."""
 UNLIMITED = FileLimits(file=0, message=0, user=0, tenant=0)
+"""For whoever operates a store."""
 
 
 class FileLine(Value):
@@ -59,11 +59,6 @@ class PortableFile:
             digest.update(piece)
         if digest.hexdigest() != self.line.sha256:
             raise ImportDamaged(f"The file {self.line.name} is not what was exported.")
-
-
-def files_of(store: Store) -> Attachments | None:
-    """Return the files of a store, for whoever operates it; None if it keeps none."""
-    return None if store.files is None else Attachments(store.files, limits=UNLIMITED)
 
 
 class FilesFound:

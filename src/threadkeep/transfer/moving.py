@@ -18,7 +18,7 @@ from threadkeep.store.file_tables import attached_files
 from threadkeep.text.markdown import NO_IMAGES
 from threadkeep.transfer.archive import FILES, ArchiveWriter, Sink
 from threadkeep.transfer.exporter import Selection, log_of, select
-from threadkeep.transfer.files import FilesFound, copy_files, files_of, image_uris
+from threadkeep.transfer.files import FilesFound, copy_files, image_uris
 from threadkeep.transfer.importer import Importer, Report
 from threadkeep.transfer.jsonl import BEGINNING, JsonlWriter, Written
 from threadkeep.transfer.portable import LogCheck, Problem
@@ -106,10 +106,11 @@ async def export_archive(
     yield sink.take()
 
 
-async def branch_text(store: Store, conversation: Conversation, writer: BranchWriter) -> AsyncIterator[str]:
+async def branch_text(
+    store: Store, conversation: Conversation, writer: BranchWriter, files: Attachments | None
+) -> AsyncIterator[str]:
     """Yield the current branch of a conversation as a writer shows it."""
     yield writer.begin()
-    files = files_of(store)
     async for entry in store.walk(conversation.scope, conversation.id):
         if text := writer.write(entry, await image_uris(files, conversation.scope, entry)):
             yield text
@@ -123,17 +124,18 @@ async def write_branches(
     progress: Progress,
     writer: Callable[[Conversation], BranchWriter],
     ending: str,
+    attachments: Attachments | None = None,
 ) -> None:
     """Write the current branch of each conversation: one alone as it is, many as members of an archive."""
     if selection.conversation is not None:
         async for conversation in select(store, selection):
-            async for text in branch_text(store, conversation, writer(conversation)):
+            async for text in branch_text(store, conversation, writer(conversation), attachments):
                 file.write(text.encode())
         return
     archive, done = ArchiveWriter(file), 0
     async for conversation in select(store, selection):
         archive.begin(f"{archive.members + 1:05}-{conversation.id}.{ending}")
-        async for text in branch_text(store, conversation, writer(conversation)):
+        async for text in branch_text(store, conversation, writer(conversation), attachments):
             archive.write(text)
         done += conversation.entries
         progress(done)
@@ -172,21 +174,26 @@ def _finetuned(message: Message) -> dict[str, Any]:
     return found
 
 
-async def copy(source: Store, target: Store, selection: Selection, progress: Progress) -> Report:
-    """Copy a selection from store to store, read each conversation back and compare it, with the files that it uses;
-    then the API keys.
+async def copy(
+    source: Store,
+    target: Store,
+    selection: Selection,
+    progress: Progress,
+    files: tuple[Attachments | None, Attachments | None] = (None, None),
+) -> Report:
+    """Copy a selection from store to store, read each conversation back and compare it, with those of `files` that it
+    uses (of the source, of the target); then the API keys.
 
     What is there already is compared instead, so a copy that was cut off goes on where it was.
     """
     importer, done = Importer(target, LOCAL, keep_users=True, keep_tenants=True), 0
     everyone = Selection(conversation=selection.conversation)
-    here, there = files_of(source), files_of(target)
     async for conversation in select(source, selection):
-        header, check, files = everyone.header(conversation), LogCheck(), dict[str, None]()
+        header, check, used = everyone.header(conversation), LogCheck(), dict[str, None]()
         try:
-            added = await importer.put(header, _checked(source, conversation, check, files), check.open_turns)
-            if here is not None and there is not None:
-                await copy_files(here, there, conversation.scope, files)
+            added = await importer.put(header, _checked(source, conversation, check, used), check.open_turns)
+            if files[0] is not None and files[1] is not None:
+                await copy_files(files[0], files[1], conversation.scope, used)
             again = await importer.put(header, log_of(source, conversation), {}) if added else 0
         except (InvalidInput, Conflict, NotFound) as error:
             importer.report.fail(Problem.of(f"conversation {conversation.id}", error))
