@@ -41,8 +41,8 @@ class SqliteAudit(AuditLog):
         def change() -> bool:
             if _head(self._writer.connection, tenant) != head:
                 return False
+            add_act(self._writer.connection, tenant, row)  # behind the last one, which may be removed
             self._writer.connection.execute(f"DELETE FROM audit WHERE {_TENANT} AND seq <= ?", (tenant, through))
-            add_act(self._writer.connection, tenant, row)
             return True
 
         return await self._writer.run(change)

@@ -129,6 +129,10 @@ class TestAudit:
         assert await store.audit.facts("acme") == {}
         assert (await store.audit.verify("acme", kept)).breaks == ()
         assert (await store.audit.head("acme")).seq == 7
+        assert await store.audit.prune("acme", NOW + timedelta(days=20), NOW + timedelta(days=21)) == 3
+        assert await _actions(store) == [PRUNED]
+        assert (await store.audit.verify("acme")).breaks == ()
+        assert (await store.audit.head("acme")).seq == 8
 
     async def test_a_log_that_was_cut_or_replaced_is_told_by_a_kept_head(self, store: Store) -> None:
         await store.audit.append("acme", _act())
