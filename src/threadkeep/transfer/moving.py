@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
+from datetime import timedelta
 from enum import StrEnum
 from functools import partial
 from typing import IO, Any, Protocol
@@ -13,6 +14,7 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.errors import AlreadyExists, Conflict, InvalidInput, NotFound, StoreCorrupt
 from threadkeep.store.attachments import Attachments
+from threadkeep.store.audit import PAGE, PRUNED, USER, Act, Wanted
 from threadkeep.store.base import Store
 from threadkeep.store.file_tables import attached_files
 from threadkeep.text.markdown import NO_IMAGES
@@ -182,12 +184,15 @@ async def copy(
     files: tuple[Attachments | None, Attachments | None] = (None, None),
 ) -> Report:
     """Copy a selection from store to store, read each conversation back and compare it, with those of `files` that it
-    uses (of the source, of the target); then the API keys.
+    uses (of the source, of the target); of whole tenants the API keys and the audit log, too.
 
     What is there already is compared instead, so a copy that was cut off goes on where it was.
     """
     importer, done = Importer(target, LOCAL, keep_users=True, keep_tenants=True), 0
     everyone = Selection(conversation=selection.conversation)
+    if selection.conversation is None and selection.user is None:
+        for tenant in await source.tenants() if selection.tenant is None else (selection.tenant,):
+            await _copy_record(source, target, tenant)
     async for conversation in select(source, selection):
         header, check, used = everyone.header(conversation), LogCheck(), dict[str, None]()
         try:
@@ -203,11 +208,34 @@ async def copy(
         importer.report.count(added)
         done += conversation.entries
         progress(done)
-    if selection.conversation is None and selection.user is None:
-        for key in await source.keyring.all(selection.tenant):
-            with suppress(AlreadyExists):
-                await target.keyring.add(key)
     return importer.report
+
+
+async def _copy_record(source: Store, target: Store, tenant: str) -> None:
+    """Copy the API keys of a tenant, and the acts on record that are not there yet, with their times.
+
+    The chain is made anew, with the pseudonyms that the target gives to those who are known. Holds and settings are
+    acts, and stay in force.
+    """
+    keys = await source.keyring.all(tenant)
+    for key in keys:
+        with suppress(AlreadyExists):
+            await target.keyring.add(key)
+    people = [f"{USER}{user}" for user in {*await source.users(tenant), *(key.scope.user for key in keys)}]
+    names: dict[Any, str] = {source.audit.alias(tenant, person): person for person in people}
+    async for record in source.audit.walk(tenant, Wanted(after=0)):
+        # A record of pruning belongs to its own chain; what it says is in force still is.
+        facts = record.act.details["facts"] if record.act.action == PRUNED else [record.act.model_dump()]
+        for act in map(Act.model_validate, facts):
+            details = {
+                name: names.get(each, each) if isinstance(each, str) else each for name, each in act.details.items()
+            }
+            named = {"actor": names.get(act.actor, act.actor), "object": names.get(act.object, act.object)}
+            copied = act.model_copy(update={**named, "details": details})
+            at_once = Wanted(since=act.at, until=act.at + timedelta(microseconds=1), actions=(act.action,))
+            there = await target.audit.read(tenant, at_once, limit=PAGE)
+            if all(known.act != target.audit.row(tenant, copied).act for known in there):
+                await target.audit.append(tenant, copied)
 
 
 async def _checked(

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import zipfile
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,39 @@ def test_a_copy_has_everything_and_the_keys_and_goes_on_where_it_was(
     assert asyncio.run(_whole(target)) == asyncio.run(_whole(filled))
     assert main(["keys", "list", "--store", target]) == 0
     assert "ada" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("target", ["sqlite", "files"])
+def test_a_copy_has_the_audit_log_once_and_what_is_held_stays_held(
+    target: str, filled: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    there = f"{target}:///{tmp_path}/there"
+    hold = ["hold", "add", "--tenant", "acme", "--user", "ada", "--reason", "case 7", "--store", filled]
+    assert main(hold) == 0
+    asyncio.run(_prune(filled))
+    assert main(["keys", "create", "--tenant", "acme", "--user", "bob", "--store", filled]) == 0
+    heads = set()
+    for _ in range(2):
+        assert main(["copy", "--from", filled, "--to", there]) == 0
+        capsys.readouterr()
+        assert main(["audit", "verify", "--tenant", "acme", "--store", there]) == 0
+        heads.add(capsys.readouterr().out)
+    assert len(heads) == 1
+    assert main(["audit", "--tenant", "acme", "--store", there]) == 0
+    assert [line.split()[4] for line in capsys.readouterr().out.splitlines()] == [
+        "hold.added",
+        "key.created",
+        "conversation.imported",
+    ]
+    assert main(["erase", "--tenant", "acme", "--user", "ada", "--yes", "--store", there]) == 1
+    assert "legal hold" in capsys.readouterr().err
+    assert main(["audit", "verify", "--tenant", "acme", "--store", filled]) == 0
+
+
+async def _prune(url: str) -> None:
+    store = await open_store(url)
+    assert await store.audit.prune("acme", utc_now() + timedelta(days=1), utc_now()) == 1
+    await store.close()
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "files"])
