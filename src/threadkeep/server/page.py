@@ -11,7 +11,7 @@ import hashlib
 import json
 import mimetypes
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from posixpath import dirname, join, normpath
@@ -30,13 +30,22 @@ FIRST = "app.js"
 WHOLE = "whole.js"
 """The name of all modules together; there is no file of this name."""
 WORKER = "sw.js"
-FRAME = "image.html"
-FRAME_HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; img-src https: http:; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-same-origin",
-    "X-Frame-Options": "SAMEORIGIN",
+OWN_HEADERS: Mapping[str, Mapping[str, str]] = {
+    # The one document that may show an image from elsewhere, inside the page, when somebody asks for it.
+    "image.html": {
+        "Content-Security-Policy": "default-src 'none'; img-src https: http:; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-same-origin",
+        "X-Frame-Options": "SAMEORIGIN",
+    },
+    # Where a diagram is drawn: without an origin, with its own script (by its digest) and the library it is handed.
+    "diagram.html": {
+        "Content-Security-Policy": "default-src 'none'; "
+        "script-src 'sha256-ZzQLULiwwQWtlSssqxWDnmTIJxInvqTb6C+LYuqS458=' blob:; style-src 'unsafe-inline'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-scripts",
+        "X-Frame-Options": "SAMEORIGIN",
+    },
 }
-"""For the one document that may show an image from elsewhere, inside the page, when somebody asks for it."""
+"""What a file has in place of the headers that every answer gets."""
 _TYPES = {".js": "text/javascript", ".webmanifest": "application/manifest+json", ".svg": "image/svg+xml"}
 _PACKED = ("text/", "application/manifest+json", "image/svg+xml", "application/json")
 _KEPT = (".js", ".css", ".svg", ".webmanifest", ".woff2")
@@ -101,7 +110,7 @@ class PageFiles:
         name = scope["path"].removeprefix(scope.get("root_path", "")).lstrip("/")
         file = self.whole() if name == WHOLE else self.file(name)
         answer = file.answer(request)
-        answer.headers.update(FRAME_HEADERS if name == FRAME else {})
+        answer.headers.update(OWN_HEADERS.get(name, {}))
         await answer(scope, receive, send)
 
     def file(self, name: str) -> Packed:

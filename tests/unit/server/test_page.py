@@ -1,6 +1,8 @@
 """The files of the page: small on the wire, checked against the browser's copy, complete without a network."""
 
+import base64
 import gzip
+import hashlib
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -9,7 +11,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from threadkeep.server.page import PageFiles, assemble, order, page_routes
+from threadkeep.server.page import OWN_HEADERS, WEB, PageFiles, assemble, order, page_routes
 
 URL = "http://127.0.0.1:8000"
 
@@ -203,3 +205,10 @@ def test_a_late_import_is_found_from_where_it_was_written() -> None:
 def test_a_form_that_is_not_known_is_refused(written: str) -> None:
     with pytest.raises(ValueError, match=r"a\.js imports or exports in a form that is not known"):
         _assembled(app='import "./a.js";', a=written, b="")
+
+
+def test_the_policy_of_the_frame_for_diagrams_names_its_script() -> None:
+    document = (WEB / "diagram.html").read_text(encoding="utf-8")
+    script = document.partition("<script>")[2].partition("</script>")[0]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"'sha256-{digest}'" in OWN_HEADERS["diagram.html"]["Content-Security-Policy"]

@@ -2,6 +2,7 @@
 // code with its language and a button to copy it, and each part in the direction of its own language. Nodes only, no HTML.
 
 import { copyButton } from "./copy.js";
+import { diagramButton } from "./diagram.js";
 import { dressNotes } from "./footnotes.js";
 import { AWAY, safeUrl } from "./links.js";
 import { dressImage } from "./remote.js";
@@ -62,6 +63,7 @@ function dressCode(pre) {
   language.textContent = code.dataset.lang || t("text");
   head.append(
     language,
+    ...(code.dataset.lang === "mermaid" ? [diagramButton()] : []),
     copyButton((button) => button.closest("figure").querySelector("code").textContent),
   );
   pre.tabIndex = 0;
