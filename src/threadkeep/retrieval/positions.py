@@ -37,7 +37,7 @@ _LAST = {
     "último": -1,
     "última": -1,
 }
-_PLACES = {**_ORDINALS, **_LAST, "former": 0, "latter": -1}
+_PLACES = {**_ORDINALS, **_LAST, "former": 0, "latter": -1, "runner-up": 1, "runner up": 1, "winner": 0}
 _COUNTS = {"two": 2, "three": 3, "four": 4, "five": 5, "zwei": 2, "drei": 3, "deux": 2, "trois": 3, "dos": 2, "tres": 3}
 MOST_WORDS = 8
 MOST_ITEMS = 6

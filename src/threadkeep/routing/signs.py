@@ -28,7 +28,8 @@ from threadkeep.text.stop_words import BY_LANGUAGE, language_of
 _WORD = re.compile(r"[^\W_]+(?:['\u2019.&/-][^\W_]+)*")
 _PLACE = re.compile(
     r"\b(?:number |no\. ?)\d{1,2}\b|(?:^|\s)#\d{1,2}\b|\b(?:the |its |their )"
-    r"(?:first|second|third|fourth|fifth|last|top|bottom|former|latter|two|three|\d{1,2}(?:st|nd|rd|th)?)"
+    r"(?:first|second|third|fourth|fifth|last|top|bottom|former|latter|winner|runner[- ]up|two|three"
+    r"|\d{1,2}(?:st|nd|rd|th)?)"
     r"(?: (?:one|ones|two|three|list|table|item|option|row|entry|result|product|choice))?"
     r"\s*(?:$|[?!.,;]|and\b|in\b|of (?:the|your))",
     re.IGNORECASE,

@@ -209,6 +209,8 @@ def _heading(meant: Meaning, found: list[Product]) -> str:
     if meant.how == "unclear":
         return f"unclear: {meant.why}"
     if meant.how == "count":
+        if meant.products or (not meant.why and not meant.wishes.text):
+            return f"counted: {len(meant.products)} of those that were shown"
         count = sum(fits(product.metadata, meant.wishes.where) for product in products().values())
         return f"counted: {count} in the catalogue fit: {wanted}"
     if not found:

@@ -12,10 +12,11 @@ from typing import Literal
 from threadkeep.conversation.blocks import Citation
 from threadkeep.conversation.message import Message, Role
 from threadkeep.retrieval.base import Filter, fits
+from threadkeep.text.words import content_words
 from threadkeep_assistants.shop.catalogue import Product, brands_in, kind_words, named_in, products
 from threadkeep_assistants.shop.wishes import UNITS, Wishes, wishes_in
 from threadkeep_assistants.vocabulary.references import ORDINALS, Shown, list_named, references
-from threadkeep_assistants.vocabulary.words import MOST_CHARACTERS, Text
+from threadkeep_assistants.vocabulary.words import MOST_CHARACTERS, Text, word_set
 
 Group = tuple[Product, ...]
 
@@ -33,6 +34,7 @@ _ASKS = "what|how|does|do|is|are|has|have|who|where|why|can|will|and|but|so"
 _ADDS = "ok|then|with|for|under|from|only|just|same|now"
 _COMPARES = "compar*|versus|vs|than|difference*"
 _SEVERAL = frozenset({"them", "two", "others"})
+_COUNTING = word_set("find found show shown total fit altogether")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +126,7 @@ class _Reader:
         if named := self._named():
             return named
         if self._counts():
-            return replace(self._search(), how="count")
+            return self._counted()
         if own and own != self.kind:
             why = "it asks for another kind of product" if self.kind else ""
             return Meaning(wishes=self.own, is_certain=bool(self.kind), why=why)
@@ -141,12 +143,19 @@ class _Reader:
         return _pointed(self._beside(named), is_certain=True) if named else None
 
     def _counts(self) -> bool:
-        """Whether it asks how many products there are, and not how many cores or pieces."""
-        is_asked = self.text.has("how many are there|how many do you have|how many did you find|how many in total")
-        is_wished = self.own.kind or self.own.says_something
-        return is_asked or bool(
-            self.text.has("how many") and is_wished and not self.refers and not self.text.has(_STOCK)
-        )
+        """Whether it asks how many products there are, and not how many cores or pieces: then it names the products, or
+        nothing at all."""
+        if not self.text.has("how many") or self.text.has(_STOCK):
+            return False
+        is_bare = _COUNTING.issuperset(content_words(self.line))
+        return is_bare or bool((self.own.kind or self.own.says_something) and "it" not in self.refers)
+
+    def _counted(self) -> Meaning:
+        """Everything that fits is counted, or of those that were shown, where they are meant."""
+        if not (self.refers & _SEVERAL or self.text.has("did you show|are shown")):
+            return replace(self._search(), how="count")
+        meant = self.shown.several or self.shown.newest
+        return Meaning(products=tuple(each for each in meant if fits(each.metadata, self.own.where)), how="count")
 
     def _relative(self) -> Meaning | None:
         """Something that is measured by what was shown: a cheaper one. Others that fit as well are not looked for."""

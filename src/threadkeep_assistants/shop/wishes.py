@@ -15,6 +15,8 @@ from threadkeep_assistants.vocabulary.words import Text, word_set
 Degree = Literal["plain", "more", "most"]
 _ORDERS: dict[str, tuple[str, bool, Degree]] = {
     "best rated|highest rated|top rated": ("rating", True, "most"), "by rating": ("rating", True, "plain"),
+    "better rated|higher rated|better rating|higher rating": ("rating", True, "more"),
+    "worst rated|lowest rated": ("rating", False, "most"),
     "by price": ("price", False, "plain"), "cheapest|least expensive": ("price", False, "most"),
     "cheaper|less expensive": ("price", False, "more"), "most expensive": ("price", True, "most"),
     "more expensive": ("price", True, "more"), "expensive": ("price", True, "plain"),

@@ -93,6 +93,8 @@ def _pointed(text: Text, at: int) -> Reference | None:
         return Reference("place", at, -1 - ORDINALS[word] if is_from_end else ORDINALS[word])
     if word in _ENDS and (behind in _THINGS or (behind in ("ranked", "rated") and text.at(at + 2) in _THINGS)):
         return Reference("place", at, _ENDS[word])
+    if f"{word} {behind}" == "runner up":
+        return Reference("place", at, 1)
     if word in _LEADERS and before == "the" and (behind in ("", "in", "please", "and") or word.endswith("ter")):
         return Reference("place", at, _LEADERS[word])
     return None

@@ -119,7 +119,9 @@ class Text:
         if end == at:
             return None
         is_money = self.words[at].sign in _CURRENCIES or self.at(at - 1) in ("usd", "eur", "gbp")
-        if self.at(end) in _SCALES and (is_money or self.at(end) != "k" or self.at(end + 1) in _MONEY):
+        # A screen has 4k, a limit or a broken number of k are thousands.
+        is_scaled = is_money or self.at(at - 1) in _LIMITING or not value.is_integer() or self.at(end + 1) in _MONEY
+        if self.at(end) in _SCALES and (is_scaled or self.at(end) != "k"):
             value, end = value * _SCALES[self.at(end)], end + 1
         return Number(value, at, end, self.at(end), is_money or self.at(end) in _MONEY)
 
@@ -149,10 +151,16 @@ class Text:
             end -= 1
         for start in (end - 3, end - 2, end - 1):
             if start >= 0 and (found := _BEFORE.get(" ".join(word.text for word in self.words[start:end]))):
-                return found
+                return _OPPOSITE[found] if self._is_denied(start) else found
         start = number.end + (number.unit in _MONEY)
         behind = (" ".join(word.text for word in self.words[start : start + length]) for length in (2, 1))
         return next((_BEHIND[words] for words in behind if words in _BEHIND), None)
+
+    def _is_denied(self, at: int) -> bool:
+        """Whether what stands at a place must not be: "I can't go over", "nothing should cost more than"."""
+        while self.at(at - 1) in _GOING:
+            at -= 1
+        return self.at(at - 1) in ("not", "never", "nothing")
 
     @cached_property
     def count(self) -> int | None:
@@ -263,6 +271,9 @@ _BEHIND = _by_phrase(
         ">=": "+|min|minimum|plus|at least|or more|or above|or over|or higher|or better|and up|and above|and over",
     }
 )
+_LIMITING = frozenset(phrase.split()[-1] for phrase in _BEFORE)
+_OPPOSITE: dict[Operator, Operator] = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+_GOING = word_set("go be cost costs spend pay to get want should may must can will is are anything")
 _FILLERS = word_set("a an of is the only just about my usd us eur total price be around roughly maybe like")
 _COUNTED_BEHIND = word_set("top best first last bottom worst next show list give name biggest largest smallest")
 _REFUSING = word_set(

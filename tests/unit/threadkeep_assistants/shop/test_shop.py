@@ -279,6 +279,8 @@ async def test_what_the_shop_does_not_know_is_said(question: str) -> None:
         "I can spend 500 on a phone",
         "phones between $300 and $500",
         "a phone, my budget is $500",
+        "phones under 0.5k",
+        "a phone, I can't go over $500",
     ],
 )
 async def test_a_limit_is_kept_as_people_write_it(question: str) -> None:
@@ -297,6 +299,23 @@ async def test_what_fits_is_counted_after_a_filter() -> None:
         assert (await ask(chat, "how many are there?")).text.startswith(f"{fitting()} in the catalogue fit")
         await ask(chat, "only Samsung")
         assert (await ask(chat, "how many are there?")).text.startswith(f"{fitting('Samsung')} in the catalogue fit")
+
+
+async def test_those_that_were_shown_are_counted() -> None:
+    async with shopping() as chat:
+        shown = (await ask(chat, PHONES)).cited
+        samsung = sum(products()[id].brand == "Samsung" for id in shown)
+        assert (await ask(chat, "how many did you show?")).text == f"{len(shown)} of those that were shown."
+        assert (await ask(chat, "how many of them are from Samsung?")).text == f"{samsung} of those that were shown."
+
+
+async def test_the_runner_up_is_the_second_and_the_better_rating_one_of_the_two() -> None:
+    async with shopping() as chat:
+        shown = (await ask(chat, PHONES)).cited
+        assert (await ask(chat, "tell me about the runner-up")).cited == [shown[1]]
+        await ask(chat, "compare the first two")
+        better = max(shown[:2], key=lambda id: products()[id].rating)
+        assert (await ask(chat, "which one has the better rating?")).cited == [better]
 
 
 async def test_which_of_the_two_means_those_that_were_looked_at_last() -> None:
