@@ -406,6 +406,17 @@ async def test_a_database_that_may_only_be_read_is_an_outage(
         assert texts_of(await store.newest(ADA, name)) == ["one", "two", "three", "four"]
 
 
+async def test_an_instance_is_ready_while_it_waits_for_a_database_that_hangs(
+    postgres_database: Urls, tmp_path: Path
+) -> None:
+    async with before(postgres_database.server) as proxy, spooling(proxy.url(), tmp_path, patience=60.0) as store:
+        await store.ping()
+        proxy.fall_silent()
+        await store.ping()
+        assert store.outage() is None
+        proxy.speak()
+
+
 async def test_a_spool_is_for_one_database_and_for_one_process(
     postgres_server: PostgresServer, postgres_database: Urls, tmp_path: Path
 ) -> None:

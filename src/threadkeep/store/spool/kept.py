@@ -68,6 +68,11 @@ class KeptConversations:
 
     # Which there are
 
+    def amount(self) -> tuple[int, int]:
+        """Return how many conversations hold something that is not in the database, and how many entries that is."""
+        spooled = [copy for copy in self.copies.values() if copy.is_spooled]
+        return len(spooled), sum(copy.last - copy.base for copy in spooled)
+
     def find(self, scope: Scope, conversation: str) -> Copy | None:
         return self.copies.get((scope.tenant, scope.user, conversation))
 

@@ -22,16 +22,27 @@ OUTAGES = (StoreUnavailable, StoreFull, StoreReadOnly)
 AWAY = "The database is away."
 LOOK_EVERY = 0.5
 """Seconds between two looks whether the database is back, or a turn has ended that draining waits for."""
+LOOKS_UNTOLD = 120
+"""After how many looks the log tells again how things are."""
 
 
 class OutageWatch:
-    """Asks the database. `since` is when it went away, until `drain` says that nothing is left to be written to it."""
+    """Asks the database. `since` is when it went away, until `drain` says that nothing is left to be written to it;
+    `held` tells in words how much is."""
 
-    def __init__(self, database: Store, patience: float, clock: Clock, drain: Callable[[], Awaitable[bool]]) -> None:
+    def __init__(
+        self,
+        database: Store,
+        patience: float,
+        clock: Clock,
+        drain: Callable[[], Awaitable[bool]],
+        held: Callable[[], str],
+    ) -> None:
         self._database = database
         self._patience = patience
         self._clock = clock
         self._drain = drain
+        self._held = held
         self._task: asyncio.Task[None] | None = None
         # Until when each task waits for an answer; of those that were told to stop, how often they had been before.
         self._asked: dict[asyncio.Task[Any], float] = {}
@@ -99,8 +110,12 @@ class OutageWatch:
             self._task = asyncio.create_task(supervised("draining the spool", self._until_all_is_well))
 
     async def _until_all_is_well(self) -> None:
-        while not await self._is_well():  # noqa: ASYNC110 - nobody tells
+        looks = 0
+        while not await self._is_well():
             await asyncio.sleep(LOOK_EVERY)
+            looks += 1
+            if looks % LOOKS_UNTOLD == 0:
+                logger.warning("the database has been away since %s: %s in the spool", self.since, self._held())
         lasted = (self._clock() - self.since).total_seconds() if self.since else 0.0
         self.since = None
         logger.info("the database has everything again, %.1f seconds after it went away", lasted)

@@ -5,6 +5,7 @@ spool as far as it is known here, and goes on there with every promise of a stor
 drained (`draining`), and from then on its verbs go there again.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -44,6 +45,7 @@ from threadkeep.store.values import (
 
 T = TypeVar("T")
 VerbT = TypeVar("VerbT", bound=Callable[..., Any])
+PING_SECONDS = 1.0
 _WRITES = frozenset({"append", "begin", "choose_head", "start", "update", "withdraw"})
 
 
@@ -100,7 +102,13 @@ class SpoolingStore(Store):
         self._ids = ids
         self._memory = Memory()
         self.kept = KeptConversations(database, spool, limits, self._memory)
-        self._watch = OutageWatch(database, limits.patience, clock, self.kept.drain_all)
+        self._watch = OutageWatch(
+            database,
+            limits.patience,
+            clock,
+            self.kept.drain_all,
+            lambda: "{} conversations with {} entries".format(*self.kept.amount()),
+        )
         self.keyring = RememberingKeyRing(database.keyring, self._watch.ask)
         self.audit = database.audit
         self.files = database.files and watched_files(database.files, self._watch.ask_patiently)
@@ -139,8 +147,10 @@ class SpoolingStore(Store):
 
     async def ping(self) -> None:
         try:
-            await self._watch.ask(self.database.ping)
-        except OUTAGES:
+            # Who hangs is not away before its time, but what is sent meanwhile is taken: readiness does not wait.
+            async with asyncio.timeout(PING_SECONDS):
+                await self._watch.ask(self.database.ping)
+        except (TimeoutError, *OUTAGES):
             await self.spool.ping()
 
     async def release(self) -> None:
@@ -152,12 +162,12 @@ class SpoolingStore(Store):
     def outage(self) -> Outage | None:
         if self._watch.since is None:
             return None
-        spooled = [copy for copy in self.kept.copies.values() if copy.is_spooled]
+        conversations, entries = self.kept.amount()
         return Outage(
             since=self._watch.since,
             is_down=self._watch.is_down,
-            conversations=len(spooled),
-            entries=sum(copy.last - copy.base for copy in spooled),
+            conversations=conversations,
+            entries=entries,
             bytes=self.kept.bytes,
         )
 

@@ -23,10 +23,28 @@ async def test_a_database_that_goes_away_again_while_the_last_is_written_is_look
             watch.fall(StoreFull())
         return True
 
-    watch = OutageWatch(await open_store("memory:"), 1.0, utc_now, drain)
+    watch = OutageWatch(await open_store("memory:"), 1.0, utc_now, drain, lambda: "nothing")
     watch.fall(StoreFull())
     began = watch.since
     await drains.acquire()
     await asyncio.sleep(0)
     assert (watch.is_down, watch.since) == (True, began)
+    await watch.close()
+
+
+async def test_the_log_tells_again_and_again_how_much_is_held(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(outage, "LOOK_EVERY", 0)
+    drains = asyncio.Semaphore(0)
+
+    async def drain() -> bool:
+        drains.release()
+        return False
+
+    watch = OutageWatch(await open_store("memory:"), 1.0, utc_now, drain, lambda: "3 conversations")
+    watch.fall(StoreFull())
+    for _ in range(outage.LOOKS_UNTOLD + 1):
+        await drains.acquire()
+    assert f"away since {watch.since}: 3 conversations in the spool" in caplog.text
     await watch.close()
