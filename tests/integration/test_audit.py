@@ -150,6 +150,8 @@ def test_a_signed_head_is_checked_and_one_of_another_key_tenant_or_log_is_refuse
     assert _audit(store, "verify", "--head", str(kept)) == 0
     assert main(["audit", "verify", "--tenant", "other", "--head", str(kept), "--store", store]) == 1
     assert "another tenant" in capsys.readouterr().err
+    assert main(["audit", "verify", "--tenant", "typo", "--store", store]) == 1
+    assert capsys.readouterr().err == "threadkeep: There is no tenant typo.\n"
     kept.write_text("{}")
     assert _audit(store, "verify", "--head", str(kept)) == 1
     assert "no head" in capsys.readouterr().err

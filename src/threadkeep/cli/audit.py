@@ -83,6 +83,8 @@ async def _head(arguments: argparse.Namespace) -> int:
 async def _verify(arguments: argparse.Namespace) -> int:
     async with opened_store(arguments.store) as store:
         kept = None if arguments.head is None else _kept(await _key(store, arguments), arguments)
+        if kept is None and arguments.tenant not in await store.tenants():
+            raise InvalidValue(f"There is no tenant {arguments.tenant}.")
         verified = await store.audit.verify(arguments.tenant, kept)
     for wrong in verified.breaks:
         print(f"{arguments.tenant}: {wrong}", file=sys.stderr)
