@@ -12,6 +12,7 @@ export const isSidebarOpen = signal(false); // on a phone, where it covers the c
 export const dialog = signal(null);
 /** @type {Signal<{ images: FilePart[], at: number }>} */
 export const viewed = signal({ images: [], at: 0 }); // what the dialog "image" shows
+export const isLeaving = signal(false); // everything was deleted, the login too, and the receipt is being read
 export const query = signal(""); // what is searched for
 export const showsArchived = signal(false);
 export const filter = signal(""); // which conversations are listed: "", or "assistant=…" or "status=…"

@@ -3,10 +3,10 @@
 import { call } from "../api.js";
 import { reload } from "../conversations.js";
 import { announce, complain } from "../notices.js";
-import { html, useState } from "../preact.js";
+import { html, useEffect, useState } from "../preact.js";
 import { ROOT } from "../router.js";
 import { forget, me, signOut } from "../session.js";
-import { dialog } from "../views.js";
+import { dialog, isLeaving } from "../views.js";
 import { Button } from "./actions.js";
 import { Dialog } from "./dialog.js";
 import { t } from "../language.js";
@@ -53,12 +53,15 @@ export function YourData() {
 function DeleteEverything() {
   const [step, setStep] = useState("");
   const [receipt, setReceipt] = useState(null);
+  useEffect(() => () => (isLeaving.value = false), []);
   const erase = async () => {
     setStep("working");
+    isLeaving.value = true;
     try {
       setReceipt(await call("DELETE", `/v1/users/${encodeURIComponent(me.value?.user ?? "")}`));
       announce(t("everythingDeletedNow"));
     } catch (error) {
+      isLeaving.value = false;
       setStep("");
       complain(error);
     }

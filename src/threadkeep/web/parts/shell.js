@@ -7,7 +7,7 @@ import * as outbox from "../outbox.js";
 import { ROOT, route } from "../router.js";
 import { assistantNamed, load, phase } from "../session.js";
 import { titleOf } from "../titles.js";
-import { begin, beginAnew, dialog, filed, isSidebarOpen, opened } from "../views.js";
+import { begin, beginAnew, dialog, filed, isLeaving, isSidebarOpen, opened } from "../views.js";
 import { Button } from "./actions.js";
 import { Administration } from "./admin.js";
 import { Viewer } from "./attached.js";
@@ -27,7 +27,7 @@ import { TrialSteps } from "./trial.js";
 import { t } from "../language.js";
 
 export function Shell() {
-  if (needsKey.value) return html`<${SignIn} /><${Toasts} />`;
+  if (needsKey.value && !isLeaving.value) return html`<${SignIn} /><${Toasts} />`;
   if (phase.value !== "ready") return html`<${Starting} />`;
   const conversation = opened.value;
   return html`<div class="shell">
