@@ -98,7 +98,8 @@ class FileTables(Chunks):
 
     @abstractmethod
     async def find(self, scope: Scope, id: str) -> StoredFile | None:
-        """Return a file of this user."""
+        """Return a file of this user, unless the conversations that use it were all deleted and it was not uploaded
+        again since; if one is restored, it is back."""
 
     @abstractmethod
     async def touch(self, scope: Scope, id: str, at: datetime) -> None:

@@ -109,8 +109,6 @@ class MemoryLedgers(TenantLedgers):
 class MemoryStore(LedgerStore):
     """Conversations in memory. Every verb runs to its end in the event loop, so nothing comes between."""
 
-    files: SqliteFiles
-
     def __init__(self, clock: Clock, ids: IdSource, max_bytes: int) -> None:
         super().__init__(clock, ids, max_bytes)
         self._tenants: dict[str, MemoryLedgers] = {}

@@ -19,6 +19,8 @@ from threadkeep.store.sqlite_file import Database, connect, translating_sqlite_e
 T = TypeVar("T")
 STEP = 16
 """How many chunks are removed in one transaction."""
+DELETED = 0
+"""When a file was touched whose conversations were all deleted: it is missing until one is restored."""
 _SCHEMA = "0012_files.sql"
 _FILE = (
     "SELECT f.user, f.id, f.name, f.media_type, b.size, b.sha256, f.blob, b.chunk, f.created_at, f.touched_at "
@@ -157,13 +159,25 @@ class SqliteFiles(FileTables):
     # Files
 
     async def find(self, scope: Scope, id: str) -> StoredFile | None:
-        sql = f"{_FILE} WHERE f.tenant = ? AND f.user = ? AND f.id = ?"
+        sql = f"{_FILE} WHERE f.tenant = ? AND f.user = ? AND f.id = ? AND f.touched_at > {DELETED}"
         row = await self._run(lambda db: db.row(sql, (scope.tenant, scope.user, id)), writes=False)
         return None if row is None else _file(row)
 
     async def touch(self, scope: Scope, id: str, at: datetime) -> None:
         sql = f"UPDATE file SET touched_at = ? WHERE {_MINE}"
         await self._run(lambda db: db.execute(sql, (microseconds(at), scope.tenant, scope.user, id)))
+
+    async def note_deletion(self, ids: Iterable[str]) -> None:
+        """Note that the conversations that use these files were all deleted."""
+        sql = f"UPDATE file SET touched_at = {DELETED} WHERE id = ?"
+        if rows := [(id,) for id in ids]:
+            await self._run(lambda db: db.executemany(sql, rows))
+
+    async def note_restoration(self, ids: Iterable[str], at: datetime) -> None:
+        """Note that a conversation is back that uses these files."""
+        sql = f"UPDATE file SET touched_at = ? WHERE id = ? AND touched_at = {DELETED}"
+        if rows := [(microseconds(at), id) for id in ids]:
+            await self._run(lambda db: db.executemany(sql, rows))
 
     async def files(self, tenant: str, user: str | None, after: str, limit: int) -> list[StoredFile]:
         sql = f"{_FILE} WHERE f.tenant = ?1 AND (?2 IS NULL OR f.user = ?2) AND f.id > ?3 ORDER BY f.id LIMIT ?4"

@@ -27,6 +27,7 @@ from threadkeep.store.paging import Candidate, Listing, ListQuery, Matches, Sear
 from threadkeep.store.record import Record
 from threadkeep.store.rules import Verb, key_use, replayed
 from threadkeep.store.sqlite_file import Database
+from threadkeep.store.sqlite_files import SqliteFiles
 from threadkeep.store.values import Created, HitPage, Related, Statistics
 from threadkeep.text.search import relate
 from threadkeep.text.words import searchable
@@ -97,6 +98,7 @@ class LedgerStore(EmbeddedStore):
     """Conversations as ledgers."""
 
     audit: LedgerAudit
+    files: SqliteFiles
 
     async def _record(self, act: Recorded | None) -> None:
         """Put an act on record, behind the change that it tells of."""
@@ -201,28 +203,31 @@ class LedgerStore(EmbeddedStore):
         check_id(conversation)
         act = self._act(scope, conversation, "deleted")
 
-        def work() -> None:
+        def work() -> set[str]:
             ledgers = self._ledgers_of(scope.tenant)
             with ledgers.reading(scope, conversation):
-                pass
+                used = ledgers.catalog.files(conversation)
             with ledgers.lock():
                 ledgers.delete(scope, conversation, self._clock(), expected_entries)
             self.audit.add(scope.tenant, act)
+            return used - ledgers.catalog.files() if used else used
 
-        await self._run(work)
+        await self.files.note_deletion(await self._run(work))
 
     async def restore(self, scope: Scope, conversation: str) -> Conversation:
         check_id(conversation)
         act = self._act(scope, conversation, "restored")
 
-        def work() -> Conversation:
+        def work() -> tuple[Conversation, set[str]]:
             ledgers = self._ledgers_of(scope.tenant)
             ledgers.restore(scope, conversation)
             self.audit.add(scope.tenant, act)
             with ledgers.reading(scope, conversation) as ledger:
-                return ledger.conversation
+                return ledger.conversation, ledgers.catalog.files(conversation)
 
-        return await self._run(work)
+        restored, used = await self._run(work)
+        await self.files.note_restoration(used, self._clock())
+        return restored
 
     async def purge(self, kept_for: timedelta, *, owner: Scope | None = None) -> int:
         moment = self._clock() - kept_for

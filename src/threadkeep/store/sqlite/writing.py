@@ -29,6 +29,7 @@ from threadkeep.store.sqlite.checksums import CONVERSATION, ENTRY, SETTINGS, che
 from threadkeep.store.sqlite.log import ConversationKey, SqliteLog
 from threadkeep.store.sqlite.reader import Reader
 from threadkeep.store.sqlite_file import Database
+from threadkeep.store.sqlite_files import DELETED
 from threadkeep.store.values import Created
 
 T = TypeVar("T")
@@ -188,6 +189,9 @@ class LogWriter:
             self._insert(end, placed.places, rows)
         for file in {file for body in record.bodies for file in attached_files(body)}:
             self.db.execute("INSERT OR IGNORE INTO file_use VALUES (?, ?, ?)", (*end.log.key[1::-1], file))
+            # Its last conversation may have been deleted since it was looked up.
+            revived = (microseconds(self.clock()), file)
+            self.db.execute(f"UPDATE file SET touched_at = ? WHERE id = ? AND touched_at = {DELETED}", revived)
         end.tip = placed.tip
         for jump in placed.jumps:
             columns = (*end.log.key[:2], jump.first, jump.parent, jump.left, jump.beside)
@@ -305,6 +309,13 @@ class LogWriter:
             "UPDATE conversation SET id = NULL, deleted_id = id, deleted_at = ? WHERE key = ?",
             (microseconds(self.clock()), log.key.conversation),
         )
+        # Files that no other conversation uses are missing from now on.
+        self.db.execute(
+            f"UPDATE file SET touched_at = {DELETED} WHERE id IN (SELECT file FROM file_use {_HERE}) AND NOT EXISTS ("
+            "SELECT 1 FROM file_use u JOIN conversation c ON c.key = u.conversation "
+            "WHERE u.file = file.id AND c.id IS NOT NULL)",
+            log.key[:2],
+        )
         add_act(self.db, scope.tenant, act)
         self.forget()
 
@@ -323,6 +334,11 @@ class LogWriter:
             raise AlreadyExists
         self.db.execute(
             "UPDATE conversation SET id = deleted_id, deleted_id = NULL, deleted_at = NULL WHERE key = ?", found[:1]
+        )
+        self.db.execute(
+            f"UPDATE file SET touched_at = ? WHERE touched_at = {DELETED} "
+            f"AND id IN (SELECT file FROM file_use {_HERE})",
+            (microseconds(self.clock()), keys[0], found[0]),
         )
         add_act(self.db, scope.tenant, act)
         self.forget()

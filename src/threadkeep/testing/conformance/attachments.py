@@ -233,7 +233,11 @@ class TestAttachments:
             assert await store.files.used_bytes("acme", *nobody) == 0
         await store.delete(ADA, "one")
         assert await store.files.used_bytes("acme", "ada", "one") == 0
+        assert await files.read(ADA, saved.file) == PNG
         await store.delete(ADA, "two")
+        for verb in (files.find, files.read, files.delete):
+            with pytest.raises(FileNotFound):
+                await verb(ADA, saved.file)
         assert await files.remove_unused() == 0
         await store.restore(ADA, "two")
         await store.purge(timedelta(0))
@@ -241,8 +245,23 @@ class TestAttachments:
         assert await files.read(ADA, saved.file) == PNG
         await store.delete(ADA, "two")
         await store.purge(timedelta(0))
+        with pytest.raises(FileNotFound):
+            await files.find(ADA, saved.file)
         assert await files.remove_unused() == 1
         assert await files.usage("acme") == NOTHING
+
+    async def test_a_file_of_a_deleted_conversation_is_back_when_it_is_uploaded_again(
+        self, store: Store, clock: FakeClock
+    ) -> None:
+        files = self._files(store, clock)
+        await new(store, name="c")
+        saved = await files.save(ADA, "a.png", "", PNG)
+        await _send(store, "c", saved)
+        await store.delete(ADA, "c")
+        assert (await files.receive(ADA, "a.png", "", _in_pieces(PNG)))[0].id == saved.file
+        await store.purge(timedelta(0))
+        assert await files.remove_unused() == 0
+        assert await files.read(ADA, saved.file) == PNG
 
     async def test_the_content_stays_as_long_as_one_user_has_it(self, store: Store, clock: FakeClock) -> None:
         files = self._files(store, clock)

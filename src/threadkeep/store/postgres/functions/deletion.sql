@@ -29,6 +29,12 @@ BEGIN
     -- Without this row nothing is appended or indexed.
     DELETE FROM threadkeep.behind b WHERE b.tenant = p_tenant AND b.owner = p_owner AND b.conversation = hidden;
     INSERT INTO threadkeep.removal (tenant, conversation, deleted_at) VALUES (p_tenant, hidden, p_now);
+    -- Files that no other conversation uses are missing from now on.
+    UPDATE threadkeep.file f SET touched_at = 'epoch' FROM threadkeep.file_use h
+    WHERE h.tenant = p_tenant AND h.conversation = hidden AND f.tenant = p_tenant AND f.id = h.file AND NOT EXISTS (
+        SELECT FROM threadkeep.file_use u JOIN threadkeep.conversation c ON c.tenant = u.tenant AND c.key = u.conversation
+        WHERE u.tenant = p_tenant AND u.file = f.id AND c.id IS NOT NULL
+    );
     PERFORM threadkeep.add_act(p_tenant, p_act);
 END $$;
 
@@ -55,6 +61,9 @@ BEGIN
         RAISE serialization_failure;
     END IF;
     DELETE FROM threadkeep.removal r WHERE r.tenant = p_tenant AND r.conversation = restored;
+    UPDATE threadkeep.file f SET touched_at = threadkeep.moment() FROM threadkeep.file_use u
+    WHERE u.tenant = p_tenant AND u.conversation = restored AND f.tenant = p_tenant AND f.id = u.file
+        AND f.touched_at = 'epoch';
     SELECT * INTO now FROM threadkeep.conversation_now c WHERE c.tenant = p_tenant AND c.key = restored;
     IF EXISTS (
         SELECT FROM threadkeep.conversation c WHERE c.tenant = p_tenant AND c.key = restored AND c.indexed < now.last

@@ -35,7 +35,7 @@ BEGIN
     RETURN FOUND;
 END $$;
 
--- Files with what their blobs tell.
+-- Files with what their blobs tell. One that is asked for by its id is missing if all its conversations were deleted.
 CREATE FUNCTION threadkeep.file_rows(p_tenant integer, p_owner integer, p_id text, p_after text, p_limit integer)
 RETURNS TABLE (
     user_name text, id text, name text, media_type text, size bigint, sha256 text, blob text, chunk integer,
@@ -48,7 +48,7 @@ BEGIN
     FROM threadkeep.file f
     JOIN threadkeep.file_blob b ON b.tenant = f.tenant AND b.id = f.blob
     JOIN threadkeep.person p ON p.tenant = f.tenant AND p.key = f.owner
-    WHERE f.tenant = p_tenant AND (p_owner IS NULL OR f.owner = p_owner) AND (p_id IS NULL OR f.id = p_id)
+    WHERE f.tenant = p_tenant AND (p_owner IS NULL OR f.owner = p_owner) AND (p_id IS NULL OR f.id = p_id AND f.touched_at > 'epoch')
         AND f.id > p_after
     ORDER BY f.id LIMIT p_limit;
 END $$;

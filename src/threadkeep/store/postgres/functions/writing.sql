@@ -151,6 +151,9 @@ BEGIN
     END IF;
     IF p_uses IS NOT NULL THEN
         INSERT INTO threadkeep.file_use SELECT * FROM unnest(p_uses) ON CONFLICT DO NOTHING;
+        -- The last conversation that used one may have been deleted since it was looked up.
+        UPDATE threadkeep.file f SET touched_at = threadkeep.moment() FROM unnest(p_uses) n
+        WHERE f.tenant = p_tenant AND f.id = n.file AND f.touched_at = 'epoch';
     END IF;
     IF p_acts IS NOT NULL THEN
         FOREACH act SLICE 1 IN ARRAY p_acts LOOP
