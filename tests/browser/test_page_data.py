@@ -53,7 +53,7 @@ async def test_whoever_deletes_everything_is_asked_twice_and_gets_a_receipt(page
     await expect(page.get_by_test_id("receipt")).to_contain_text('"conversations": 1')
     await page.route("**/v1/import", lambda route: route.fulfill(status=401, json={"code": "not_authenticated"}))
     async with page.expect_response("**/v1/import"):  # the page learns that the login is over
-        await page.get_by_label("Import").set_input_files([{"name": "a", "mimeType": "", "buffer": b"{}"}])
+        await page.get_by_label("Import").set_input_files({"name": "a", "mimeType": "", "buffer": b"{}"})
     await expect(page.get_by_test_id("receipt")).to_be_visible()
     await page.get_by_role("button", name="Close and leave").click()
     await expect(page.get_by_label("Your key")).to_be_visible()
