@@ -69,6 +69,11 @@ async def test_no_text_of_the_page_is_outside_of_the_catalogue(
     await person.page.get_by_test_id("open-settings").click()
     await look("settings")
     await person.page.keyboard.press("Escape")
+    for dialog in ("administration", "your-data"):
+        await person.page.locator(".foot button").nth(("administration", "your-data").index(dialog)).click()
+        await expect(person.page.get_by_test_id(dialog)).to_contain_text("⟦")
+        await look(dialog)
+        await person.page.keyboard.press("Escape")
     await person.open(conversation)
     await expect(person.answers).to_have_count(3)
     await look("conversation")
