@@ -37,7 +37,7 @@ CLOSENESS = 0.5
 SAID_BY = 0.2
 DATED = 0.2
 """How much it counts that the question names who said something, or the month or day on which it was said."""
-IN_VIEW = 0.9
+IN_VIEW = 0.7
 """What has less than this share of the score of a message in full view is not recalled: the question is about that."""
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
