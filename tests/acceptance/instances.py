@@ -33,9 +33,8 @@ from threadkeep.testing.stores import whole_log
 ANSWERED_WITHIN = 5.0
 SILENT_FOR = 20.0
 """A stream says something every 15 seconds; one that does not is left for another instance."""
-LEASE = {"THREADKEEP_LEASE_SECONDS": "5"}
-LONGEST_FREEZE = 10.0
-"""Longer than a lease: a turn is taken up while its owner still believes that it is his."""
+LONGEST_FREEZE = 20.0
+"""Longer than a lease of 10 seconds: a turn is taken up while its owner still believes that it is his."""
 CUT = 0.1
 """How many of the requests have some connection cut."""
 AT_ONCE = (1, 1, 1, 2, 5)
@@ -83,7 +82,7 @@ class Instances:
         # A database allows 100 connections by default, those of killed servers among them for a while.
         url = f"{store}{'&' if '?' in store else '?'}pool_size=10"
         self.servers = [
-            Server(folder / str(number), "--store", url, pace=0.01, variables=LEASE) for number in range(count)
+            Server(folder / str(number), "--store", url, pace=0.01) for number in range(count)
         ]
         self.kills = self.freezes = 0
 
