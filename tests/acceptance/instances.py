@@ -81,9 +81,7 @@ class Instances:
         self._chance = random.Random(seed)
         # A database allows 100 connections by default, those of killed servers among them for a while.
         url = f"{store}{'&' if '?' in store else '?'}pool_size=10"
-        self.servers = [
-            Server(folder / str(number), "--store", url, pace=0.01) for number in range(count)
-        ]
+        self.servers = [Server(folder / str(number), "--store", url, pace=0.01) for number in range(count)]
         self.kills = self.freezes = 0
 
     async def run(self, *, conversations: int, seconds: float) -> list[Talk]:
