@@ -63,11 +63,11 @@ async def play(person: Person) -> None:
     page, trial = person.page, person.page.get_by_test_id("trial")
     await page.get_by_test_id("trial-card").get_by_role("button").click()
     text = page.get_by_test_id("answer-text").first
-    await expect(text).to_contain_text("I can")
+    await expect(text).to_contain_text("scripted")
     await page.get_by_role("button", name="Reload now").click()
     await expect(trial.get_by_role("listitem").first).to_have_attribute("data-done", "true")
     before = len(await text.inner_text())
-    while len(await text.inner_text()) < before + 40:
+    while len(await text.inner_text()) < before + 40 and await page.get_by_test_id("stop").count():
         await page.wait_for_timeout(100)
     await page.get_by_role("button", name="Stop the server now").click()
     await expect(page.get_by_test_id("status")).to_contain_text("reconnecting")
