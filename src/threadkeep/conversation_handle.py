@@ -77,8 +77,9 @@ class ConversationHandle:
         conversation; `StaleVersion` if the version is not the expected one."""
         if not fields:
             raise InvalidValue("There is nothing to change.")
-        ModelOptions.of(fields.get("metadata") or {})
-        return await self._store.update(self.scope, self.id, Update(**fields), expected_version=expected_version)
+        update = Update(**fields)
+        ModelOptions.of(update.metadata or {})
+        return await self._store.update(self.scope, self.id, update, expected_version=expected_version)
 
     async def delete(self) -> None:
         """Delete the conversation; for half a minute it can be restored. `LegalHold` if it is held."""

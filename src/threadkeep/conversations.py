@@ -93,8 +93,9 @@ class Conversations:
         self, *, scope: Scope = LOCAL, key: IdempotencyKey | None = None, **fields: Any
     ) -> ConversationHandle:
         """Create a conversation; `fields` are those of `NewConversation`: assistant, title, system, model, id..."""
-        ModelOptions.of(fields.get("metadata") or {})
-        created = await self._store.create(scope, NewConversation(**fields), key=key)
+        new = NewConversation(**fields)
+        ModelOptions.of(new.metadata)
+        created = await self._store.create(scope, new, key=key)
         value = created.conversation
         log_use(value.id, "reused" if created.replayed else "created")
         return ConversationHandle(self._runner, scope, value.id, value, replayed=created.replayed)
