@@ -2,7 +2,8 @@
 
 Run it with `python -m bench.train_expansion [folder]`. Measured is how many of the words that people put into a
 question of TREC CAsT when they rewrite it are among the five that are chosen. The year 2019 is fitted on, in
-five parts by conversation, each measured with what fits the others; 2020 is only measured.
+five parts by conversation, each measured with what fits the others; 2020 is not fitted on, but was looked at while the
+signs were chosen.
 """
 
 import argparse
