@@ -150,14 +150,15 @@ async def test_an_image_that_a_tool_made_is_shown_in_the_answer_at_once_and_late
 
 
 async def test_a_model_that_can_see_gets_the_very_image(page: Page, serve: Serve) -> None:
-    async with openai_server(answers.says("A red square.")) as provider:
+    # The server may ask which models there are before somebody asks one of them.
+    async with openai_server(*[answers.says("A red square.")] * 3) as provider:
         known = {"OPENAI_API_KEY": "sk-of-the-test", "OPENAI_BASE_URL": provider.url}
         person = Person(page, serve("--model", "openai:gpt-4o", variables=known).url)
         await person.open()
         await attach(page, RED)
         await person.say("What is this?")
         await expect(person.answers.last).to_contain_text("A red square.")
-    asked = provider.requests[0]["messages"][-1]["content"]
+    asked = next(one for one in provider.requests if "messages" in one)["messages"][-1]["content"]
     seen = next(part["image_url"]["url"] for part in asked if part["type"] == "image_url")
     assert base64.b64decode(seen.partition("base64,")[2]) == RED["buffer"]
 
