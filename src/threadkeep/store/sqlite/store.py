@@ -33,11 +33,12 @@ from threadkeep.store.sqlite.keyring import SqliteKeyRing
 from threadkeep.store.sqlite.log import SqliteLog
 from threadkeep.store.sqlite.maintenance import HealthCheck, Maintenance
 from threadkeep.store.sqlite.reader import Reader
+from threadkeep.store.sqlite.removal import LoggedUses, Remover
 from threadkeep.store.sqlite.schema import apply
 from threadkeep.store.sqlite.scrub import scrub
 from threadkeep.store.sqlite.wal import check_end, check_pair, flush
 from threadkeep.store.sqlite.writer import Writer
-from threadkeep.store.sqlite.writing import LoggedUses, LogWriter
+from threadkeep.store.sqlite.writing import LogWriter
 from threadkeep.store.sqlite_file import Database, connect, translating_sqlite_errors
 from threadkeep.store.sqlite_files import SqliteFiles
 from threadkeep.store.values import Created, HitPage, Related, Statistics
@@ -55,6 +56,7 @@ class SqliteStore(EmbeddedStore):
         self._path = path
         connection = _open(path)
         self._log = LogWriter(Reader(connection), clock)
+        self._remover = Remover(self._log)
         self.writer = Writer(connection, self._log.begin, self._log.forget)
         self._reader = Reader(connect(path))
         self._searcher = Reader(connect(path))
@@ -109,21 +111,21 @@ class SqliteStore(EmbeddedStore):
 
     async def delete(self, scope: Scope, conversation: str, *, expected_entries: int | None = None) -> None:
         act = self._act(scope, conversation, "deleted")
-        await self._run(lambda: self._log.hide(scope, conversation, expected_entries, act))
+        await self._run(lambda: self._remover.hide(scope, conversation, expected_entries, act))
 
     async def restore(self, scope: Scope, conversation: str) -> Conversation:
         act = self._act(scope, conversation, "restored")
-        return await self._run(lambda: self._log.restore(scope, conversation, act))
+        return await self._run(lambda: self._remover.restore(scope, conversation, act))
 
     async def purge(self, kept_for: timedelta, *, owner: Scope | None = None) -> int:
         moment = self._clock() - kept_for
-        while await self._run(lambda: self._log.purge(moment, owner)):
+        while await self._run(lambda: self._remover.purge(moment, owner)):
             pass
-        emptied = await self._run(self._log.emptied)
+        emptied = await self._run(self._remover.emptied)
         if not emptied and owner is None:
             return 0
         await self._scrub()
-        return await self._run(lambda: self._log.remove_emptied(emptied))
+        return await self._run(lambda: self._remover.remove_emptied(emptied))
 
     async def _scrub(self) -> None:
         steps = scrub(self._path)

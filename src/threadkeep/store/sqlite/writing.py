@@ -1,43 +1,35 @@
-"""Writing to the log in SQLite: the end of a log as the rules want it, the commit of a record, and deletion.
+"""Writing to the log in SQLite: the end of a log as the rules want it, and the commit of a record.
 
-Every function here runs inside a transaction of the writer: all or nothing. A deleted conversation has lost its id, by
-which everybody looks for it, and keeps all its rows until it is purged.
+Every function here runs inside a transaction of the writer: all or nothing.
 """
 
 import json
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
 from threadkeep.conversation.clock import Clock
-from threadkeep.conversation.conversation import Conversation, NewConversation
+from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.entry import Entry, Status, Update
 from threadkeep.conversation.idempotency import IdempotencyKey
-from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnChange
-from threadkeep.errors import AlreadyExists, ConversationNotFound
-from threadkeep.store.audit import Row as AuditRow
+from threadkeep.errors import AlreadyExists
 from threadkeep.store.codec import STATE, Row, encode_id, microseconds
 from threadkeep.store.file_tables import attached_files
 from threadkeep.store.record import Chunk, DraftEnd, EntryPlace, KeyUse, OpenTurn, Record, Replay, Tip, place_entries
-from threadkeep.store.rules import Verb, check_entries, entries_of, finishes, key_use, version_after
-from threadkeep.store.sqlite import index
+from threadkeep.store.rules import Verb, entries_of, finishes, key_use, version_after
 from threadkeep.store.sqlite.audit import add_act
 from threadkeep.store.sqlite.checksums import CONVERSATION, ENTRY, SETTINGS, checksum, entry_checksum
 from threadkeep.store.sqlite.log import ConversationKey, SqliteLog
 from threadkeep.store.sqlite.reader import Reader
-from threadkeep.store.sqlite_file import Database
 from threadkeep.store.sqlite_files import DELETED
 from threadkeep.store.values import Created
 
 T = TypeVar("T")
 REMEMBERED = 10_000
-STEP = 200
-"""How many entries, and how many keys, one step of a purge removes."""
-_EMPTIED = "purged"
-_HERE = "WHERE tenant = ? AND conversation = ?"
+HERE = "WHERE tenant = ? AND conversation = ?"
 _INSERT = (
     f"INSERT INTO entry (tenant, conversation, {ENTRY}, crc, messages) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -206,8 +198,8 @@ class LogWriter:
             self._keep_chunk(end, record.chunk, record)
         elif end.draft and finishes(record, end.draft):
             end.draft = None
-            self.db.execute(f"DELETE FROM chunk {_HERE}", end.log.key[:2])
-            self.db.execute(f"DELETE FROM draft {_HERE}", end.log.key[:2])
+            self.db.execute(f"DELETE FROM chunk {HERE}", end.log.key[:2])
+            self.db.execute(f"DELETE FROM draft {HERE}", end.log.key[:2])
         if record.key is not None:
             self._keep_key(end.log.key, record.key, last + 1, placed.tip.last)
         self.added += len(placed.entries)
@@ -255,7 +247,7 @@ class LogWriter:
 
     def _index_title(self, key: ConversationKey) -> None:
         """Index the words of the title that a conversation has now."""
-        self.db.execute(f"DELETE FROM title_word {_HERE}", key[:2])
+        self.db.execute(f"DELETE FROM title_word {HERE}", key[:2])
         self.db.execute(
             "INSERT INTO title_word SELECT c.tenant, c.key, w.value, c.user "
             "FROM conversation c, json_each(title_words(c.title)) w WHERE c.key = ?",
@@ -273,7 +265,7 @@ class LogWriter:
     def _keep_turn(self, end: SqliteEnd, turn: OpenTurn) -> None:
         if not turn.state.is_open:
             del end.open_turns[turn.number]
-            self.db.execute(f"DELETE FROM turn {_HERE} AND number = ?", (*end.log.key[:2], turn.number))
+            self.db.execute(f"DELETE FROM turn {HERE} AND number = ?", (*end.log.key[:2], turn.number))
             return
         end.open_turns[turn.number] = turn
         until = None if turn.until is None else microseconds(turn.until)
@@ -298,142 +290,6 @@ class LogWriter:
     def _keep_key(self, key: ConversationKey, use: KeyUse, first: int, last: int) -> None:
         columns = (key.tenant, bytes.fromhex(use.name), bytes.fromhex(use.digest), key.conversation, first, last)
         self.db.execute("INSERT OR REPLACE INTO key VALUES (?, ?, ?, ?, ?, ?, ?)", (*columns, checksum(*columns)))
-
-    # Deletion
-
-    def hide(self, scope: Scope, conversation: str, expected_entries: int | None, act: AuditRow) -> None:
-        """Take the id away."""
-        log = self.reader.log(scope, conversation)
-        check_entries(log.tip, expected_entries)
-        self.db.execute(
-            "UPDATE conversation SET id = NULL, deleted_id = id, deleted_at = ? WHERE key = ?",
-            (microseconds(self.clock()), log.key.conversation),
-        )
-        # Files that no other conversation uses are missing from now on.
-        self.db.execute(
-            f"UPDATE file SET touched_at = {DELETED} WHERE id IN (SELECT file FROM file_use {_HERE}) AND NOT EXISTS ("
-            "SELECT 1 FROM file_use u JOIN conversation c ON c.key = u.conversation "
-            "WHERE u.file = file.id AND c.id IS NOT NULL)",
-            log.key[:2],
-        )
-        add_act(self.db, scope.tenant, act)
-        self.forget()
-
-    def restore(self, scope: Scope, conversation: str, act: AuditRow) -> Conversation:
-        """Give the id back."""
-        check_id(conversation)
-        keys, id = self.reader.scope(scope) or (0, 0), encode_id(conversation)
-        found = self.db.row(
-            "SELECT key, version FROM conversation WHERE tenant = ? AND deleted_id = ? AND user = ? "
-            "ORDER BY key DESC LIMIT 1",
-            (keys[0], id, keys[1]),
-        )
-        if found is None:
-            raise ConversationNotFound
-        if self.db.value("SELECT 1 FROM conversation WHERE tenant = ? AND id = ?", (keys[0], id)):
-            raise AlreadyExists
-        self.db.execute(
-            "UPDATE conversation SET id = deleted_id, deleted_id = NULL, deleted_at = NULL WHERE key = ?", found[:1]
-        )
-        self.db.execute(
-            f"UPDATE file SET touched_at = ? WHERE touched_at = {DELETED} "
-            f"AND id IN (SELECT file FROM file_use {_HERE})",
-            (microseconds(self.clock()), keys[0], found[0]),
-        )
-        add_act(self.db, scope.tenant, act)
-        self.forget()
-        key = ConversationKey(keys[0], found[0], conversation, found[1])
-        return self.reader.log_at(scope, key).conversation
-
-    def purge(self, moment: datetime, owner: Scope | None = None) -> bool:
-        """Take one step: remove a part of what was deleted first, up to that moment; return whether more may be left.
-
-        A row without content stays until all that was left behind is overwritten: so nobody forgets to do that.
-        """
-        keys = (None, None) if owner is None else self.reader.scope(owner) or (0, 0)
-        found = self.db.row(
-            f"SELECT tenant, key FROM conversation WHERE deleted_at <= ?1 AND status <> '{_EMPTIED}' "
-            "AND (?2 IS NULL OR (tenant, user) = (?2, ?3)) ORDER BY deleted_at LIMIT 1",
-            (microseconds(moment), *keys),
-        )
-        if found is None:
-            if owner is not None:
-                self._forget_name(*keys)
-            return False
-        if self._remove_entries(found) or self._remove_keys(found):
-            self.db.execute("UPDATE conversation SET deleted_id = NULL WHERE key = ?", found[1:])
-            return True
-        for table in ("jump", "turn", "draft", "chunk", "title_word", "file_use"):
-            self.db.execute(f"DELETE FROM {table} {_HERE}", found)
-        self.db.execute(
-            f"UPDATE conversation SET deleted_id = NULL, status = '{_EMPTIED}', assistant = NULL, title = NULL, "
-            "model = NULL, metadata = NULL, system = NULL WHERE key = ?",
-            found[1:],
-        )
-        self._forget_name(*self.db.row("SELECT tenant, user FROM conversation WHERE key = ?", found[1:]))
-        return True
-
-    def _forget_name(self, tenant: int | None, user: int | None) -> None:
-        """Put a pseudonym in the place of a name of whom nothing is left. Who comes back has the same key again, which
-        others may remember."""
-        name = self.db.value("SELECT name FROM user WHERE key = ?", (user,))
-        if (
-            name is None
-            or name.startswith("~")
-            or self.db.value(
-                "SELECT 1 FROM conversation WHERE tenant = ?1 AND user = ?2 AND id IS NOT NULL UNION ALL "
-                f"SELECT 1 FROM conversation WHERE deleted_at >= 0 AND status <> '{_EMPTIED}' AND user = ?2 LIMIT 1",
-                (tenant, user),
-            )
-        ):
-            return
-        self.db.execute("UPDATE user SET name = ? WHERE key = ?", (self.reader.pseudonym(tenant, name), user))
-        self.forget()
-
-    def emptied(self) -> list[tuple[int]]:
-        """Return the conversations of which nothing is left but a row."""
-        return self.db.rows(f"SELECT key FROM conversation WHERE deleted_at >= 0 AND status = '{_EMPTIED}'")
-
-    def remove_emptied(self, keys: Sequence[tuple[int]]) -> int:
-        """Remove the rows; return how many nobody else has removed."""
-        before = self.db.total_changes()
-        self.db.executemany("DELETE FROM conversation WHERE key = ?", keys)
-        return self.db.total_changes() - before
-
-    def _remove_entries(self, here: tuple[int, int]) -> bool:
-        """Remove the first entries, their words and jumps; return whether more may be left."""
-        rows = self.db.rows(f"SELECT position, seq FROM entry {_HERE} ORDER BY seq LIMIT {STEP}", here)
-        positions = [row[:1] for row in rows]
-        user = self.db.value("SELECT user FROM conversation WHERE key = ?", here[1:])
-        index.remove(self.reader, user, here, (position for (position,) in positions))
-        self.db.executemany("DELETE FROM entry WHERE position = ?", positions)
-        if rows:
-            self.db.execute(f"DELETE FROM jump {_HERE} AND first <= ?", (*here, rows[-1][1]))
-        # Positions at the end of the table are given again, and must be indexed again then.
-        self.db.execute("UPDATE caught_up SET position = min(position, (SELECT coalesce(max(position), 0) FROM entry))")
-        return len(rows) == STEP
-
-    def _remove_keys(self, here: tuple[int, int]) -> bool:
-        """Remove some idempotency keys; return whether more may be left."""
-        rows = self.db.rows(f"SELECT tenant, name FROM key {_HERE} LIMIT {STEP}", here)
-        self.db.executemany("DELETE FROM key WHERE tenant = ? AND name = ?", rows)
-        return len(rows) == STEP
-
-
-class LoggedUses:
-    """Which files conversations use, as was noted with their entries."""
-
-    def live(self, db: Database, tenant: str, conversation: str | None) -> Iterable[str]:
-        id = None if conversation is None else encode_id(conversation)
-        sql = (
-            "SELECT DISTINCT u.file FROM file_use u JOIN conversation c ON c.key = u.conversation "
-            "WHERE c.tenant = (SELECT key FROM tenant WHERE name = ?1) AND c.id IS NOT NULL "
-            "AND (?2 IS NULL OR c.id = ?2)"
-        )
-        return [file for (file,) in db.rows(sql, (tenant, id))]
-
-    def kept_elsewhere(self, tenant: str) -> Set[str]:
-        return frozenset()
 
 
 def _json(value: object) -> str:

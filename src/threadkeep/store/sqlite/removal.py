@@ -1,0 +1,171 @@
+"""Taking conversations out of the log in SQLite: hidden first, restored for a while, then removed step by step.
+
+Every function here runs inside a transaction of the writer: all or nothing. A deleted conversation has lost its id, by
+which everybody looks for it, and keeps all its rows until it is purged.
+"""
+
+from collections.abc import Iterable, Sequence, Set
+from datetime import datetime
+
+from threadkeep.conversation.conversation import Conversation
+from threadkeep.conversation.ids import check_id
+from threadkeep.conversation.scope import Scope
+from threadkeep.errors import AlreadyExists, ConversationNotFound
+from threadkeep.store.audit import Row as AuditRow
+from threadkeep.store.codec import encode_id, microseconds
+from threadkeep.store.rules import check_entries
+from threadkeep.store.sqlite import index
+from threadkeep.store.sqlite.audit import add_act
+from threadkeep.store.sqlite.log import ConversationKey
+from threadkeep.store.sqlite.writing import HERE, LogWriter
+from threadkeep.store.sqlite_file import Database
+from threadkeep.store.sqlite_files import DELETED
+
+STEP = 200
+"""How many entries, and how many keys, one step of a purge removes."""
+_EMPTIED = "purged"
+
+
+class Remover:
+    """Hides, restores and removes what a `LogWriter` wrote."""
+
+    def __init__(self, log: LogWriter) -> None:
+        self._log = log
+        self._reader = log.reader
+        self._db = log.db
+        self._clock = log.clock
+
+    def hide(self, scope: Scope, conversation: str, expected_entries: int | None, act: AuditRow) -> None:
+        """Take the id away."""
+        log = self._reader.log(scope, conversation)
+        check_entries(log.tip, expected_entries)
+        self._db.execute(
+            "UPDATE conversation SET id = NULL, deleted_id = id, deleted_at = ? WHERE key = ?",
+            (microseconds(self._clock()), log.key.conversation),
+        )
+        # Files that no other conversation uses are missing from now on.
+        self._db.execute(
+            f"UPDATE file SET touched_at = {DELETED} WHERE id IN (SELECT file FROM file_use {HERE}) AND NOT EXISTS ("
+            "SELECT 1 FROM file_use u JOIN conversation c ON c.key = u.conversation "
+            "WHERE u.file = file.id AND c.id IS NOT NULL)",
+            log.key[:2],
+        )
+        add_act(self._db, scope.tenant, act)
+        self._log.forget()
+
+    def restore(self, scope: Scope, conversation: str, act: AuditRow) -> Conversation:
+        """Give the id back."""
+        check_id(conversation)
+        keys, id = self._reader.scope(scope) or (0, 0), encode_id(conversation)
+        found = self._db.row(
+            "SELECT key, version FROM conversation WHERE tenant = ? AND deleted_id = ? AND user = ? "
+            "ORDER BY key DESC LIMIT 1",
+            (keys[0], id, keys[1]),
+        )
+        if found is None:
+            raise ConversationNotFound
+        if self._db.value("SELECT 1 FROM conversation WHERE tenant = ? AND id = ?", (keys[0], id)):
+            raise AlreadyExists
+        self._db.execute(
+            "UPDATE conversation SET id = deleted_id, deleted_id = NULL, deleted_at = NULL WHERE key = ?", found[:1]
+        )
+        self._db.execute(
+            f"UPDATE file SET touched_at = ? WHERE touched_at = {DELETED} AND id IN (SELECT file FROM file_use {HERE})",
+            (microseconds(self._clock()), keys[0], found[0]),
+        )
+        add_act(self._db, scope.tenant, act)
+        self._log.forget()
+        key = ConversationKey(keys[0], found[0], conversation, found[1])
+        return self._reader.log_at(scope, key).conversation
+
+    def purge(self, moment: datetime, owner: Scope | None = None) -> bool:
+        """Take one step: remove a part of what was deleted first, up to that moment; return whether more may be left.
+
+        A row without content stays until all that was left behind is overwritten: so nobody forgets to do that.
+        """
+        keys = (None, None) if owner is None else self._reader.scope(owner) or (0, 0)
+        found = self._db.row(
+            f"SELECT tenant, key FROM conversation WHERE deleted_at <= ?1 AND status <> '{_EMPTIED}' "
+            "AND (?2 IS NULL OR (tenant, user) = (?2, ?3)) ORDER BY deleted_at LIMIT 1",
+            (microseconds(moment), *keys),
+        )
+        if found is None:
+            if owner is not None:
+                self._forget_name(*keys)
+            return False
+        if self._remove_entries(found) or self._remove_keys(found):
+            self._db.execute("UPDATE conversation SET deleted_id = NULL WHERE key = ?", found[1:])
+            return True
+        for table in ("jump", "turn", "draft", "chunk", "title_word", "file_use"):
+            self._db.execute(f"DELETE FROM {table} {HERE}", found)
+        self._db.execute(
+            f"UPDATE conversation SET deleted_id = NULL, status = '{_EMPTIED}', assistant = NULL, title = NULL, "
+            "model = NULL, metadata = NULL, system = NULL WHERE key = ?",
+            found[1:],
+        )
+        self._forget_name(*self._db.row("SELECT tenant, user FROM conversation WHERE key = ?", found[1:]))
+        return True
+
+    def _forget_name(self, tenant: int | None, user: int | None) -> None:
+        """Put a pseudonym in the place of a name of whom nothing is left. Who comes back has the same key again, which
+        others may remember."""
+        name = self._db.value("SELECT name FROM user WHERE key = ?", (user,))
+        if (
+            name is None
+            or name.startswith("~")
+            or self._db.value(
+                "SELECT 1 FROM conversation WHERE tenant = ?1 AND user = ?2 AND id IS NOT NULL UNION ALL "
+                f"SELECT 1 FROM conversation WHERE deleted_at >= 0 AND status <> '{_EMPTIED}' AND user = ?2 LIMIT 1",
+                (tenant, user),
+            )
+        ):
+            return
+        self._db.execute("UPDATE user SET name = ? WHERE key = ?", (self._reader.pseudonym(tenant, name), user))
+        self._log.forget()
+
+    def emptied(self) -> list[tuple[int]]:
+        """Return the conversations of which nothing is left but a row."""
+        return self._db.rows(f"SELECT key FROM conversation WHERE deleted_at >= 0 AND status = '{_EMPTIED}'")
+
+    def remove_emptied(self, keys: Sequence[tuple[int]]) -> int:
+        """Remove the rows; return how many nobody else has removed."""
+        before = self._db.total_changes()
+        self._db.executemany("DELETE FROM conversation WHERE key = ?", keys)
+        return self._db.total_changes() - before
+
+    def _remove_entries(self, here: tuple[int, int]) -> bool:
+        """Remove the first entries, their words and jumps; return whether more may be left."""
+        rows = self._db.rows(f"SELECT position, seq FROM entry {HERE} ORDER BY seq LIMIT {STEP}", here)
+        positions = [row[:1] for row in rows]
+        user = self._db.value("SELECT user FROM conversation WHERE key = ?", here[1:])
+        index.remove(self._reader, user, here, (position for (position,) in positions))
+        self._db.executemany("DELETE FROM entry WHERE position = ?", positions)
+        if rows:
+            self._db.execute(f"DELETE FROM jump {HERE} AND first <= ?", (*here, rows[-1][1]))
+        # Positions at the end of the table are given again, and must be indexed again then.
+        self._db.execute(
+            "UPDATE caught_up SET position = min(position, (SELECT coalesce(max(position), 0) FROM entry))"
+        )
+        return len(rows) == STEP
+
+    def _remove_keys(self, here: tuple[int, int]) -> bool:
+        """Remove some idempotency keys; return whether more may be left."""
+        rows = self._db.rows(f"SELECT tenant, name FROM key {HERE} LIMIT {STEP}", here)
+        self._db.executemany("DELETE FROM key WHERE tenant = ? AND name = ?", rows)
+        return len(rows) == STEP
+
+
+class LoggedUses:
+    """Which files conversations use, as was noted with their entries."""
+
+    def live(self, db: Database, tenant: str, conversation: str | None) -> Iterable[str]:
+        id = None if conversation is None else encode_id(conversation)
+        sql = (
+            "SELECT DISTINCT u.file FROM file_use u JOIN conversation c ON c.key = u.conversation "
+            "WHERE c.tenant = (SELECT key FROM tenant WHERE name = ?1) AND c.id IS NOT NULL "
+            "AND (?2 IS NULL OR c.id = ?2)"
+        )
+        return [file for (file,) in db.rows(sql, (tenant, id))]
+
+    def kept_elsewhere(self, tenant: str) -> Set[str]:
+        return frozenset()
