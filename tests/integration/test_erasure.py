@@ -74,18 +74,18 @@ async def test_only_an_administrator_erases_others_and_nobody_who_is_held() -> N
         ]
 
 
+async def _filled(url: str) -> None:
+    store = await open_store(url)
+    await new(store, ADA, f"the {CANARY}", "an answer")
+    await new(store, BOB, f"the {KEPT}", "an answer")
+    await store.close()
+
+
 def test_the_command_tells_what_would_go_and_erases_when_told_to(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     url = f"sqlite:///{tmp_path / 'threadkeep.db'}"
-
-    async def fill() -> None:
-        store = await open_store(url)
-        await new(store, ADA, f"the {CANARY}", "an answer")
-        await new(store, BOB, f"the {KEPT}", "an answer")
-        await store.close()
-
-    asyncio.run(fill())
+    asyncio.run(_filled(url))
     asked = ["erase", "--tenant", "acme", "--user", "ada", "--store", url]
     assert main(asked) == 1
     assert "1 conversation(s) with 2 entries" in capsys.readouterr().err
@@ -96,3 +96,11 @@ def test_the_command_tells_what_would_go_and_erases_when_told_to(
     assert len(receipt["signature"]) == 64
     assert _words_in(tmp_path) == {KEPT}
     assert main([*asked, "--yes"]) == 0
+
+
+def test_a_tenant_that_is_not_there_is_refused_and_not_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    url = f"sqlite:///{tmp_path / 'threadkeep.db'}"
+    asyncio.run(_filled(url))
+    for _ in range(2):
+        assert main(["erase", "--tenant", "acmee", "--user", "ada", "--yes", "--store", url]) == 1
+        assert capsys.readouterr().err == "threadkeep: There is no tenant acmee.\n"

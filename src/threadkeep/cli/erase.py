@@ -5,6 +5,7 @@ import asyncio
 import sys
 
 from threadkeep.cli.api_keys import add_store_flag, checked_settings
+from threadkeep.cli.retention import known_tenants
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.runtime import open_unanswered
 
@@ -24,6 +25,7 @@ def run_erase(arguments: argparse.Namespace) -> int:
 async def _erase(arguments: argparse.Namespace, scope: Scope) -> int:
     settings = checked_settings(arguments.store)
     async with await open_unanswered(settings.store, settings.retention, settings.files) as conversations:
+        await known_tenants(conversations, scope.tenant)
         if not arguments.yes:
             stored, files, keys = await conversations.erasure.preview(scope)
             print(

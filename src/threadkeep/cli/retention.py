@@ -43,7 +43,7 @@ def run_retention(arguments: argparse.Namespace) -> int:
 
 
 async def _retain(conversations: Conversations, arguments: argparse.Namespace, now: datetime | None) -> int:
-    tenants = await _tenants(conversations, arguments.tenant)
+    tenants = await known_tenants(conversations, arguments.tenant)
     if arguments.action == "preview" or arguments.dry_run:
         planned = [each for tenant in tenants async for each in conversations.retention.preview(tenant, now)]
         _show(arguments, _PLANNED, [_planned_row(each) for each in planned], "Nothing is due.")
@@ -100,11 +100,11 @@ async def _hold(conversations: Conversations, arguments: argparse.Namespace) -> 
         _show(arguments, _HELD, [_hold_row(tenant, added)], "")
         return 0
     if arguments.action == "list":
-        tenants = await _tenants(conversations, arguments.tenant)
+        tenants = await known_tenants(conversations, arguments.tenant)
         found = [_hold_row(tenant, hold) for tenant in tenants for hold in await holds.list(tenant)]
         _show(arguments, _HELD, found, "Nothing is held.")
         return 0
-    for tenant in await _tenants(conversations, None):
+    for tenant in await known_tenants(conversations, None):
         if any(hold.id == arguments.id for hold in await holds.list(tenant)):
             await holds.remove(tenant, arguments.id)
             print(f"removed {arguments.id}")
@@ -126,7 +126,7 @@ async def _on_store(arguments: argparse.Namespace, work: Callable[[Conversations
         await conversations.close()
 
 
-async def _tenants(conversations: Conversations, tenant: str | None) -> Sequence[str]:
+async def known_tenants(conversations: Conversations, tenant: str | None) -> Sequence[str]:
     """Return all tenants, or the one that is named; looking for one that is not there must not make it."""
     known = await conversations.tenants()
     if tenant is not None and check_id(tenant) not in known:
