@@ -51,7 +51,7 @@ def add_export_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tenant", default=LOCAL.tenant, help=f"whose conversations (default: {LOCAL.tenant})")
     parser.add_argument("--user", help="of this user only")
     parser.add_argument("--conversation", metavar="ID", help="this one only")
-    parser.add_argument("--format", type=Format, choices=list(Format), default=Format.JSONL, help="default: jsonl")
+    parser.add_argument("--format", type=Format, choices=list(Format), help="default: zip for FILE.zip, else jsonl")
     parser.add_argument("file", type=Path, nargs="?", metavar="FILE", help="what to write (default: standard output)")
 
 
@@ -65,15 +65,17 @@ async def _export(arguments: argparse.Namespace) -> int:
     if arguments.conversation and user is None:
         raise InvalidValue("Name the user of the conversation with --user.")
     selection = Selection(arguments.tenant, user, arguments.conversation)
+    is_zip = arguments.file is not None and arguments.file.suffix.lower() == ".zip"
+    form = arguments.format or (Format.ZIP if is_zip else Format.JSONL)
     async with opened_store(arguments.store) as store:
-        act = act_now(utc_now, EXPORTED, selection.concerned, format=arguments.format.value)
+        act = act_now(utc_now, EXPORTED, selection.concerned, format=form.value)
         await store.audit.append(arguments.tenant, act)
         total = (await store.statistics(arguments.tenant, user=user)).entries
-        if arguments.format is Format.JSONL and arguments.file is not None:
+        if form is Format.JSONL and arguments.file is not None:
             return await _export_lines(store, selection, arguments, total)
         with _writing(arguments.file) as file, Progress(total, sys.stderr) as progress:
             shown = partial(progress.show, remark="exported")
-            match arguments.format:
+            match form:
                 case Format.JSONL:
                     await _write(export_lines(store, selection, shown, attachments=_files(store)), file)
                 case Format.FINETUNE:
@@ -157,7 +159,7 @@ def _told(report: Report) -> int:
         print(f"threadkeep: {problem.place}: {problem.code}: {' '.join(problem.detail.split())}", file=sys.stderr)
     print(
         f"Imported: {report.added} conversation(s) with {report.entries} entries, "
-        f"{report.unchanged} were there already, {report.failed} failed"
+        f"{report.unchanged} had nothing new, {report.failed} failed"
     )
     return 1 if report.failed else 0
 

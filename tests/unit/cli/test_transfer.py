@@ -47,14 +47,14 @@ def filled(tmp_path: Path) -> str:
 def test_an_export_of_an_import_is_the_same_file(
     chosen: str, filled: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    first, second, other = tmp_path / "first", tmp_path / "second", f"files:///{tmp_path}/folder"
-    assert main(["export", "--store", filled, "--format", chosen, str(first)]) == 0
+    first, second, other = tmp_path / f"first.{chosen}", tmp_path / "second", f"files:///{tmp_path}/folder"
+    assert main(["export", "--store", filled, str(first)]) == 0
     assert main(["import", "--store", other, str(first)]) == 0
-    assert capsys.readouterr().out == "Imported: 2 conversation(s) with 703 entries, 0 were there already, 0 failed\n"
+    assert capsys.readouterr().out == "Imported: 2 conversation(s) with 703 entries, 0 had nothing new, 0 failed\n"
     assert main(["export", "--store", other, "--format", chosen, str(second)]) == 0
     assert first.read_bytes() == second.read_bytes()
     assert main(["import", "--store", other, str(first)]) == 0
-    assert capsys.readouterr().out == "Imported: 0 conversation(s) with 0 entries, 2 were there already, 0 failed\n"
+    assert capsys.readouterr().out == "Imported: 0 conversation(s) with 0 entries, 2 had nothing new, 0 failed\n"
     assert not list(tmp_path.glob("*.partial"))
     assert first.stat().st_mode & 0o077 == 0
 
@@ -178,7 +178,7 @@ def test_problems_are_one_line_each_and_the_exit_status_tells(
     )
     assert main(["import", "--store", store, str(bad)]) == 1
     told = capsys.readouterr()
-    assert told.out == "Imported: 1 conversation(s) with 1 entries, 0 were there already, 1 failed\n"
+    assert told.out == "Imported: 1 conversation(s) with 1 entries, 0 had nothing new, 1 failed\n"
     (line,) = told.err.splitlines()
     assert line.startswith("threadkeep: bad.json, element 1: invalid_import: The role 'martian' is none of")
 
