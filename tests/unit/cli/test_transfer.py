@@ -108,7 +108,7 @@ def test_a_copy_has_everything_and_the_keys_and_goes_on_where_it_was(
     assert (
         capsys.readouterr()
         .out.splitlines()[-1]
-        .startswith("Imported: 2 conversation(s) with 703 entries, 1 were there")
+        .startswith("Imported: 2 conversation(s) with 703 entries, 1 had nothing new")
     )
     assert asyncio.run(_whole(target)) == asyncio.run(_whole(filled))
     assert main(["keys", "list", "--store", target]) == 0
