@@ -65,8 +65,9 @@ class Server:
     def _told(self, process: subprocess.Popen[str]) -> str:
         """Return the line that says where it is; one that neither says it nor ends is not waited for without end."""
         assert process.stdout is not None
-        is_told, _, _ = select.select([process.stdout], [], [], PATIENCE)
-        line = process.stdout.readline() if is_told else ""
+        ready = select.poll()
+        ready.register(process.stdout, select.POLLIN)
+        line = process.stdout.readline() if ready.poll(PATIENCE * 1000) else ""
         if not line.startswith("Threadkeep serves"):
             self.kill()
             raise AssertionError(f"the server did not start: {self.log}")

@@ -6,7 +6,7 @@
 CREATE FUNCTION threadkeep.hide(
     p_tenant integer, p_owner integer, p_id bytea, p_now timestamptz, p_last integer, p_act text[], OUT refused text
 ) LANGUAGE plpgsql AS $$
-DECLARE hidden bigint;
+DECLARE hidden bigint; files text[];
 BEGIN
     PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
     IF p_last IS NOT NULL THEN
@@ -30,11 +30,12 @@ BEGIN
     DELETE FROM threadkeep.behind b WHERE b.tenant = p_tenant AND b.owner = p_owner AND b.conversation = hidden;
     INSERT INTO threadkeep.removal (tenant, conversation, deleted_at) VALUES (p_tenant, hidden, p_now);
     -- Files that no other conversation uses are missing from now on.
-    UPDATE threadkeep.file f SET touched_at = 'epoch' FROM threadkeep.file_use h
-    WHERE h.tenant = p_tenant AND h.conversation = hidden AND f.tenant = p_tenant AND f.id = h.file AND NOT EXISTS (
+    SELECT array_agg(h.file) INTO files FROM threadkeep.file_use h
+    WHERE h.tenant = p_tenant AND h.conversation = hidden AND NOT EXISTS (
         SELECT FROM threadkeep.file_use u JOIN threadkeep.conversation c ON c.tenant = u.tenant AND c.key = u.conversation
-        WHERE u.tenant = p_tenant AND u.file = f.id AND c.id IS NOT NULL
+        WHERE u.tenant = p_tenant AND u.file = h.file AND c.tenant = p_tenant AND c.id IS NOT NULL
     );
+    UPDATE threadkeep.file f SET touched_at = 'epoch' WHERE f.tenant = p_tenant AND f.id = ANY(files);
     PERFORM threadkeep.add_act(p_tenant, p_act);
 END $$;
 
@@ -42,7 +43,7 @@ END $$;
 CREATE FUNCTION threadkeep.restore(
     p_tenant integer, p_owner integer, p_id bytea, p_act text[], OUT refused text, OUT now threadkeep.conversation_now
 ) LANGUAGE plpgsql AS $$
-DECLARE restored bigint;
+DECLARE restored bigint; files text[];
 BEGIN
     PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
     SELECT c.key INTO restored FROM threadkeep.conversation c
@@ -61,9 +62,10 @@ BEGIN
         RAISE serialization_failure;
     END IF;
     DELETE FROM threadkeep.removal r WHERE r.tenant = p_tenant AND r.conversation = restored;
-    UPDATE threadkeep.file f SET touched_at = threadkeep.moment() FROM threadkeep.file_use u
-    WHERE u.tenant = p_tenant AND u.conversation = restored AND f.tenant = p_tenant AND f.id = u.file
-        AND f.touched_at = 'epoch';
+    SELECT array_agg(u.file) INTO files FROM threadkeep.file_use u
+    WHERE u.tenant = p_tenant AND u.conversation = restored;
+    UPDATE threadkeep.file f SET touched_at = threadkeep.moment()
+    WHERE f.tenant = p_tenant AND f.id = ANY(files) AND f.touched_at = 'epoch';
     SELECT * INTO now FROM threadkeep.conversation_now c WHERE c.tenant = p_tenant AND c.key = restored;
     IF EXISTS (
         SELECT FROM threadkeep.conversation c WHERE c.tenant = p_tenant AND c.key = restored AND c.indexed < now.last
