@@ -9,7 +9,7 @@ import pytest
 from tests.backends import url_of
 
 
-@pytest.mark.parametrize(("backend", "count"), [("sqlite", 100), ("postgresql", 100), ("files", 20)])
+@pytest.mark.parametrize(("backend", "count"), [("sqlite", 50), ("postgresql", 50), ("files", 20)])
 def test_a_writer_killed_at_any_moment_loses_nothing_and_doubles_nothing(
     backend: str, count: int, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
