@@ -30,6 +30,9 @@ def serve_again(serve: Callable[[], int], pause: float = PAUSE) -> int:
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         if status != -signal.SIGKILL:
             return status
+        # Nobody is there to pass a signal on to.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         print(f"The server was killed. It comes back in {pause:g} s.", flush=True)
         time.sleep(pause)
 

@@ -22,12 +22,12 @@ def serve():
         time.sleep(600)
     return 7
 
-sys.exit(serve_again(serve, pause=0))
+sys.exit(serve_again(serve, pause=float(sys.argv[2])))
 """
 
 
-def start(folder: Path, how: str) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-c", SERVED, how]
+def start(folder: Path, how: str, pause: int = 0) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-c", SERVED, how, str(pause)]
     return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
 
 
@@ -49,3 +49,14 @@ def test_a_server_ends_with_its_supervisor(tmp_path: Path, number: signal.Signal
     # Its output has an end when the child has ended, too, which would write to it for ten minutes.
     process.communicate(timeout=60)
     assert process.returncode != 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_can_be_stopped_while_its_server_is_away(tmp_path: Path, number: signal.Signals) -> None:
+    process = start(tmp_path, "wait", pause=600)
+    assert process.stdout is not None
+    while not process.stdout.readline().startswith("The server was killed."):
+        pass
+    process.send_signal(number)
+    assert process.communicate(timeout=60)[0] == ""
+    assert process.returncode == -number
