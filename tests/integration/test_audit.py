@@ -1,5 +1,6 @@
 """The audit log from outside: `GET /v1/audit`, `threadkeep audit`, and whatever is done to its table or file."""
 
+import asyncio
 import json
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -15,6 +16,7 @@ from tests.integration.serving import assert_problem, serving
 from tests.postgres_server import PostgresServer, Urls
 from threadkeep.cli.main import main
 from threadkeep.conversation.api_key import KeyRole
+from threadkeep.conversation.clock import utc_now
 from threadkeep.runtime import open_store
 from threadkeep.store.audit import Act, Head
 from threadkeep.testing.clock import FakeClock
@@ -107,6 +109,26 @@ async def _filled(url: str, clock: FakeClock, count: int = 12, tenant: str = "ac
 
 def _audit(store: str, *arguments: str) -> int:
     return main(["audit", *arguments, "--tenant", "acme", "--store", store])
+
+
+def test_a_line_shows_the_beginning_of_a_long_detail_and_json_all_of_it(
+    store: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    long = [f"setting_{number}" for number in range(60)]
+
+    async def fill() -> None:
+        opened = await open_store(store)
+        act = Act(at=utc_now(), action="settings.changed", object="settings:server", actor="system")
+        await opened.audit.append("acme", act.model_copy(update={"details": {"changed": long}}))
+        await opened.close()
+
+    asyncio.run(fill())
+    assert _audit(store, "list") == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert 'changed=["setting_0"' in line
+    assert len(line) < 250
+    assert _audit(store, "list", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["act"]["details"] == {"changed": long}
 
 
 def test_what_is_done_at_the_command_line_is_on_record_and_listed(

@@ -20,6 +20,10 @@ from threadkeep.conversation.scope import LOCAL
 from threadkeep.errors import InvalidValue
 from threadkeep.store.audit import Audited, Head, Wanted, signature
 from threadkeep.store.base import Store
+from threadkeep.text.excerpt import head
+
+LONGEST_DETAIL = 100
+"""How many characters a line shows of each detail; `--json` has all of them."""
 
 
 def add_audit_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,7 +71,7 @@ async def _list(arguments: argparse.Namespace) -> int:
 
 def _line(record: Audited) -> str:
     act = record.act
-    details = " ".join(f"{name}={json.dumps(value)}" for name, value in act.details.items())
+    details = " ".join(f"{name}={head(json.dumps(value), LONGEST_DETAIL)}" for name, value in act.details.items())
     fields = (str(record.seq), f"{act.at:%Y-%m-%d %H:%M:%S}", act.actor, act.action, act.object)
     return "  ".join(text for text in (*fields, details, act.address, act.request) if text)
 

@@ -11,6 +11,8 @@ import { Button } from "./actions.js";
 import { Dialog } from "./dialog.js";
 import { date, rich, t } from "../language.js";
 
+const LONGEST_DETAIL = 200;
+
 /** @type {Record<string, { label: TextKey, path: string, Part: any }>} */
 const PARTS = {
   usage: { label: "usage", path: "/v1/admin/usage", Part: Usage },
@@ -114,8 +116,11 @@ function heldThing({ reason, conversation, user, by, at }) {
   return t("heldThing", { reason, what: conversation ?? user ?? t("everything"), by, at: moment(at) });
 }
 
+/** @param {string} text */
+const cut = (text) => (text.length > LONGEST_DETAIL ? `${text.slice(0, LONGEST_DETAIL)}…` : text);
+
 function Audit({ answer: { data, names } }) {
   const who = (actor) => names[actor] ?? actor;
-  const rows = data.map((act) => [moment(act.at), who(act.actor), act.action, act.object, jsonOf(act.details, 0)]);
+  const rows = data.map((act) => [moment(act.at), who(act.actor), act.action, act.object, cut(jsonOf(act.details, 0))]);
   return table(["time", "who", "did", "with", "details"], rows, t("nothingOnRecord"));
 }
