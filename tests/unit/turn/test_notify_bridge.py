@@ -85,6 +85,7 @@ async def joined(cable: Cable, *processes: Process) -> AsyncIterator[None]:
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing waits longer than it must."""
     monkeypatch.setattr(notify_bridge, "GATHER", 0)
+    monkeypatch.setattr(notify_bridge, "QUIET", 0.1)
     monkeypatch.setattr(background, "FIRST_PAUSE", 0)
 
 
