@@ -5,6 +5,11 @@ from playwright.async_api import expect
 from tests.browser.person import Api, Person
 
 WISH = "I want a skill that turns meeting notes into action items"
+WIDER = """(steps) => steps.filter((step) => {
+    const name = step.querySelector(".tk-step-name");
+    const isCut = getComputedStyle(name).overflow === "hidden";
+    return !isCut && name.getBoundingClientRect().width > step.getBoundingClientRect().width;
+}).map((step) => step.innerText)"""
 
 
 async def test_the_state_is_shown_as_steps_that_go_on_with_the_conversation(person: Person, api: Api) -> None:
@@ -26,6 +31,9 @@ async def test_the_state_is_shown_as_steps_that_go_on_with_the_conversation(pers
     await expect(steps).to_contain_text("step 7 of 7")
     await expect(steps.locator("[data-is=done]")).to_have_count(7)
     assert (await api.read(id))["state"]["state"] == "completed"
+    for width in (390, 768, 844, 1024, 1280, 1920):
+        await person.page.set_viewport_size({"width": width, "height": 700})
+        assert await steps.get_by_role("listitem").evaluate_all(WIDER) == [], width
 
 
 async def test_other_conversations_have_no_steps(person: Person, api: Api) -> None:

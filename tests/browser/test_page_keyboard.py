@@ -255,6 +255,15 @@ async def test_a_menu_is_walked_with_arrows_and_gives_the_focus_back(person: Per
     await keys.press("Escape")
     await expect(items).to_have_count(0)
     await expect(more).to_be_focused()
+    for key, focused in (
+        ("Tab", person.page.get_by_test_id("messages")),
+        ("Shift+Tab", person.page.get_by_test_id("branches")),
+    ):
+        await more.press("Enter")
+        await keys.press("End")
+        await keys.press(key)
+        await expect(items).to_have_count(0)
+        await expect(focused).to_be_focused()
 
 
 async def test_a_conversation_is_deleted_and_brought_back_without_a_mouse(person: Person, api: Api) -> None:

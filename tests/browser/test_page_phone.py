@@ -101,6 +101,7 @@ async def test_what_a_conversation_offers_can_be_tapped(phone: Person, api: Api)
     for name in ("Open the list", "Branches", "More", "New conversation"):
         await expect(phone.page.locator("header.top").get_by_role("button", name=name)).to_be_in_viewport(ratio=1)
     await expect(phone.page.get_by_test_id("status")).to_be_in_viewport()
+    await expect(phone.page.get_by_test_id("assistant")).to_be_in_viewport(ratio=1)
     await phone.page.get_by_test_id("more").tap()
     for item in await phone.page.get_by_role("menuitem").all():
         await expect(item).to_be_in_viewport(ratio=1)

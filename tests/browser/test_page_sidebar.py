@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from playwright.async_api import Route, expect
 
+from tests.browser.axe import find_nothing
 from tests.browser.conftest import NewContext
 from tests.browser.person import AT_ONCE, Api, Person
 from tests.browser.server import PATIENCE, Server
@@ -207,6 +208,7 @@ async def test_every_entry_of_every_menu_can_be_reached(
         await expect(items).to_have_count(0)
 
     await page.get_by_test_id("more").click()
+    await find_nothing(page, "the menu", "scrollable-region-focusable")
     await all_in_view(10)
     if width < 768:
         await page.get_by_role("button", name="Open the list").click()

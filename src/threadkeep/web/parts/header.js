@@ -18,8 +18,10 @@ export function Header({ conversation }) {
   return html`<header class="top">
     <${IconButton} name="menu" label=${t("openList")} class="only-narrow" aria-expanded=${isSidebarOpen.value}
       onClick=${() => (isSidebarOpen.value = true)} />
-    ${about ? html`<${Title} conversation=${conversation} />` : html`<span class="title" />`}
-    ${about && assistants.value.length > 1 && html`<span class="assistant muted" data-testid="assistant">${nameOf(assistantNamed(about.assistant))}</span>`}
+    <div class="heading">
+      ${about && html`<${Title} conversation=${conversation} />`}
+      ${about && assistants.value.length > 1 && html`<span class="assistant muted" data-testid="assistant">${nameOf(assistantNamed(about.assistant))}</span>`}
+    </div>
     ${conversation && conversation.phase.value !== "gone" && html`<${Status} conversation=${conversation} />`}
     ${conversation?.readers.value > 1 && html`<${Presence} readers=${conversation.readers.value} />`}
     ${about && html`<${Model} about=${about} />`}

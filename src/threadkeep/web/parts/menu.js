@@ -44,8 +44,10 @@ function Sheet({ label, items, box, close }) {
     if (to === undefined && event.key !== "Escape" && event.key !== "Tab") return;
     event.stopPropagation();
     if (event.key !== "Tab") event.preventDefault();
-    if (to === undefined) close(event.key === "Escape");
-    else
+    if (to === undefined) {
+      sheet.current.hidePopover(); // Tab goes on from the button, not into entries that are about to be gone
+      close();
+    } else
       all()
         .at(to % all().length)
         ?.focus();
@@ -76,11 +78,11 @@ function entry(item, close) {
   const inside = html`${item.icon && html`<${Icon} name=${item.icon} />`}<span>${item.label}</span>`;
   const kind = item.kind ?? "";
   if (item.href) {
-    return html`<a role="menuitem" tabindex="-1" class=${kind} href=${item.href} download onClick=${() => close()}>${inside}</a>`;
+    return html`<a role="menuitem" class=${kind} href=${item.href} download onClick=${() => close()}>${inside}</a>`;
   }
   const onClick = () => {
     close();
     item.run();
   };
-  return html`<button type="button" role="menuitem" tabindex="-1" class=${kind} onClick=${onClick}>${inside}</button>`;
+  return html`<button type="button" role="menuitem" class=${kind} onClick=${onClick}>${inside}</button>`;
 }
