@@ -71,7 +71,7 @@ async def test_an_administrator_sees_usage_rules_holds_and_the_audit(person: Per
     corner = page.get_by_test_id("administration")
     await expect(corner.get_by_role("columnheader", name="Conversations")).to_be_visible()
     await find_nothing(page, "usage")
-    await corner.get_by_role("button", name="Keeping").click()
+    await corner.get_by_role("button", name="Retention").click()
     await expect(corner).to_contain_text("Nothing is due.")
     await corner.get_by_role("button", name="Holds").click()
     await corner.get_by_label("Reason").fill("case 17")

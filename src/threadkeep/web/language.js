@@ -70,12 +70,39 @@ export const t = (key, values = {}) => parts(key, values).join("");
  */
 export const rich = (key, values) => parts(key, values);
 
+// Problems that somebody at the page can do the same about as about another one.
+const SAME_AS = {
+  invalid_id: "invalid_value",
+  invalid_period: "invalid_value",
+  invalid_request: "invalid_value",
+  invalid_text: "invalid_value",
+  hold_on_nobody: "not_found",
+  key_not_found: "not_found",
+  body_too_large: "content_too_large",
+  too_many_values: "content_too_large",
+  unsafe_archive: "invalid_import",
+  request_timeout: "upload_mismatch",
+  too_many_connections: "rate_limited",
+  out_of_memory: "rate_limited",
+  pause_unsupported: "model_error",
+  script_timeout: "model_timeout",
+  index_unusable: "retrieval_failed",
+  wrong_embeddings: "retrieval_failed",
+  embedding_failed: "retrieval_failed",
+  package_missing: "retrieval_failed",
+  store_corrupt: "store_error",
+  store_denied: "store_error",
+  store_not_migrated: "store_error",
+  store_too_new: "store_error",
+  spool_full: "store_unavailable",
+};
+
 /**
  * What became of a request, by the stable code of the server; its own words are English.
  * @param {{ code?: string, detail?: string }} problem
  */
 export function problemText({ code = "", detail = "" }) {
-  const key = /** @type {TextKey} */ (`problem_${code}`);
+  const key = /** @type {TextKey} */ (`problem_${SAME_AS[code] ?? code}`);
   if (present.language === "en" && detail) return detail;
   return Object.hasOwn(english, key) ? t(key) : detail;
 }

@@ -6,7 +6,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { test } from "node:test";
 
-import { LANGUAGES } from "../../../src/threadkeep/web/language.js";
+import { LANGUAGES, problemText } from "../../../src/threadkeep/web/language.js";
 import english from "../../../src/threadkeep/web/texts/en.js";
 
 const { Parser } = createRequire(import.meta.url)("internal/deps/acorn/acorn/dist/acorn");
@@ -30,6 +30,23 @@ const INTERNAL = new Set([
 ]);
 const SENTENCE = /^[A-Z][a-z]+(?:[ .,:!?…]|$)|^[a-z]+ [a-z]+(?: [a-z]+)*[ .…]?$|[a-z]{2} [a-z]+[.!?…]$/;
 const SELECTS = /^(?:querySelector|querySelectorAll|closest|matches)$/;
+
+// What only a program meets that asks for what the page never asks for, or asks in another way.
+const NEVER_HERE = new Set(
+  `already_exists draft_mismatch file_in_use foreign_host foreign_origin head_too_large illegal_transition invalid_cursor
+  invalid_http invalid_limit invalid_parent invalid_part invalid_store_url lease_lost method_not_allowed
+  range_not_satisfiable retention_deletes_active too_deep unknown_role unsupported_media_type`.split(/\s+/),
+);
+
+test("every problem that somebody at the page can meet is told in every language", () => {
+  const page = readFileSync(new URL("../../../docs/reference/http-api.md", WEB), "utf8");
+  const codes = [...page.matchAll(/^\| \d{3} \| `(\w+)` \|/gm)].map(([, code]) => code);
+  assert.ok(codes.length > 90);
+  assert.deepEqual(
+    codes.filter((code) => !problemText({ code })),
+    codes.filter((code) => NEVER_HERE.has(code)),
+  );
+});
 
 test("every language has every text, with the same places for values", async () => {
   const holes = (text) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort();

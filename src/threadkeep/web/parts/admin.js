@@ -2,6 +2,7 @@
 // and who did what.
 
 import { del, get, post } from "../api.js";
+import { sizeOf } from "../files.js";
 import { complain } from "../notices.js";
 import { html, useEffect, useState } from "../preact.js";
 import { SortedTable } from "../render/sorted.js";
@@ -43,12 +44,12 @@ export function Administration() {
 
 /** @type {(labels: TextKey[], rows: any[][], empty?: string) => any} */
 const table = (labels, rows, empty) =>
-  html`<${SortedTable} columns=${labels.map((name) => ({ name, label: t(name) }))} rows=${rows} empty=${empty} />`;
+  html`<${SortedTable} columns=${labels.map((name) => ({ name, label: t(name), draw: name === "size" ? sizeOf : undefined }))} rows=${rows} empty=${empty} />`;
 const moment = (text) => date(new Date(text), { dateStyle: "short", timeStyle: "medium" });
 
 function Usage({ answer: { tenant, users } }) {
   const rows = [tenant, ...users].map((one) => [one.user ?? t("all"), one.conversations, one.entries, one.bytes]);
-  return table(["user", "conversations", "entries", "bytes"], rows);
+  return table(["user", "conversations", "entries", "size"], rows);
 }
 
 function Keeping({ answer: { data, has_more: hasMore } }) {
