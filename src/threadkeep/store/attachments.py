@@ -132,7 +132,7 @@ class Attachments:
     async def begin(self, scope: Scope, name: str, media_type: str = "", *, size: int | None = None) -> Upload:
         """Begin an upload that may be resumed; `size` is how large it will be, if that is known."""
         check_file_name(name)
-        await self._check_room(scope, size or 0)
+        await self._check_coming(scope, size or 0)
         upload = Upload(self._ids(), name, media_type[:255], 0, self._chunks.size)
         await self._tables.begin(scope, upload, self._clock())
         return upload
@@ -163,11 +163,12 @@ class Attachments:
                     number += 1
         finally:
             if number * upload.chunk + len(buffer) > upload.size:
-                upload = await self._put(scope, upload, number, bytes(buffer))
+                upload = await self._put(scope, upload, number, bytes(buffer[: upload.chunk]))
         return upload
 
     async def _put(self, scope: Scope, upload: Upload, number: int, data: bytes) -> Upload:
         """Keep a chunk, the last one of an upload so far."""
+        await self._check_coming(scope, len(data))
         await self._chunks.put(scope.tenant, upload.id, number, data)
         size = number * upload.chunk + len(data)
         if not await self._tables.grow(scope, upload.id, upload.size, size, self._clock()):
@@ -177,17 +178,23 @@ class Attachments:
     async def complete(self, scope: Scope, id: str) -> tuple[StoredFile, bool]:
         """Make an upload a file; return it, and whether it is new."""
         upload, digest = await self.upload(scope, id), hashlib.sha256()
-        for number in range(-(-upload.size // upload.chunk)):
-            digest.update(await self._chunks.get(scope.tenant, id, number) or b"")
+        for start in range(0, upload.size, upload.chunk):
+            data = await self._chunks.get(scope.tenant, id, start // upload.chunk) or b""
+            if len(data) != min(upload.chunk, upload.size - start):
+                # A request that had been given up for lost wrote over what came after it.
+                await self.give_up(scope, id)
+                raise UploadMismatch("Two requests wrote at once; begin again.")
+            digest.update(data)
         return await self._finish(scope, upload, digest.hexdigest())
 
     async def _finish(self, scope: Scope, upload: Upload, sha256: str) -> tuple[StoredFile, bool]:
         if not upload.size:
             raise EmptyFile
-        await self._check_room(scope, 0)
+        id = file_id(scope, sha256, upload.name)
+        if await self._tables.find(scope, id) is None:
+            await self._check_room(scope)
         head = await self._chunks.get(scope.tenant, upload.id, 0) or b""
         now, kind = self._clock(), media_type(head, upload.name)
-        id = file_id(scope, sha256, upload.name)
         size, chunk = upload.size, upload.chunk
         file = StoredFile(scope.user, id, upload.name, kind, size, sha256, upload.id, chunk, now, now)
         found = await self._tables.finish(scope, file)
@@ -197,12 +204,17 @@ class Attachments:
             await self._sweep(scope.tenant)
         return found
 
-    async def _check_room(self, scope: Scope, size: int) -> None:
-        """Refuse what is more than a file, a user or a tenant may have."""
+    async def _check_coming(self, scope: Scope, size: int) -> None:
+        """Refuse what is more than a file may have, or a user or a tenant with one file too many on its way: only its
+        bytes will tell whether that is a new one or another try of one that is there."""
         if 0 < self.limits.file < size:
             raise FileTooLarge(f"A file has at most {self.limits.file} bytes.")
+        await self._check_room(scope, size, self.limits.file or max(self.limits.user, self.limits.tenant))
+
+    async def _check_room(self, scope: Scope, coming: int = 0, spare: int = 0) -> None:
+        """Refuse what is more than a user or a tenant may have."""
         for limit, user in ((self.limits.user, scope.user), (self.limits.tenant, None)):
-            if limit and (await self._tables.usage(scope.tenant, user)).bytes + size > limit:
+            if limit and (await self._tables.usage(scope.tenant, user)).bytes + coming > limit + spare:
                 raise StorageFull("Too many files are stored; delete some conversations that have files.")
 
     # Removing
@@ -217,6 +229,7 @@ class Attachments:
         """Remove a file that no message uses; `FileInUse` if one does."""
         await self.stored(scope, file)
         if not await self._tables.drop(scope.tenant, [file], self._clock() + TOUCHED_FOR):
+            await self.stored(scope, file)  # unless somebody else was faster
             raise FileInUse
         await self._sweep(scope.tenant)
 

@@ -21,7 +21,7 @@ STEP = 16
 """How many chunks are removed in one transaction."""
 DELETED = 0
 """When a file was touched whose conversations were all deleted: it is missing until one is restored."""
-_SCHEMA = "0012_files.sql"
+_SCHEMA = {"file_blob": "0012_files.sql", "file_total": "0013_file_totals.sql"}
 _FILE = (
     "SELECT f.user, f.id, f.name, f.media_type, b.size, b.sha256, f.blob, b.chunk, f.created_at, f.touched_at "
     "FROM file f JOIN file_blob b ON b.id = f.blob"
@@ -41,10 +41,11 @@ class Run(Protocol):
 
 
 def make_tables(database: Database) -> None:
-    """Make the tables in a database of their own, unless they are there."""
-    if not database.value("SELECT 1 FROM sqlite_schema WHERE name = 'file_blob'"):
-        migrations = files("threadkeep.store.sqlite").joinpath("migrations")
-        database.execute(migrations.joinpath(_SCHEMA).read_text(encoding="utf-8"))
+    """Make the tables that are missing in a database of their own."""
+    migrations = files("threadkeep.store.sqlite").joinpath("migrations")
+    for table, name in _SCHEMA.items():
+        if not database.value("SELECT 1 FROM sqlite_schema WHERE name = ?", (table,)):
+            database.execute(migrations.joinpath(name).read_text(encoding="utf-8"))
 
 
 def in_transaction(database: Database, work: Callable[[Database], T]) -> T:
@@ -180,7 +181,8 @@ class SqliteFiles(FileTables):
             await self._run(lambda db: db.executemany(sql, rows))
 
     async def files(self, tenant: str, user: str | None, after: str, limit: int) -> list[StoredFile]:
-        sql = f"{_FILE} WHERE f.tenant = ?1 AND (?2 IS NULL OR f.user = ?2) AND f.id > ?3 ORDER BY f.id LIMIT ?4"
+        whose = "" if user is None else "AND f.user = ?2"
+        sql = f"{_FILE} WHERE f.tenant = ?1 {whose} AND f.id > ?3 ORDER BY f.id LIMIT ?4"
         rows = await self._run(lambda db: db.rows(sql, (tenant, user, after, limit)), writes=False)
         return [_file(row) for row in rows]
 
@@ -211,19 +213,9 @@ class SqliteFiles(FileTables):
         return await self._run(remove)
 
     async def usage(self, tenant: str, user: str | None = None) -> FileUsage:
-        def look(db: Database) -> FileUsage:
-            where, whose = ("tenant = ? AND user = ?", (tenant, user)) if user else ("tenant = ?", (tenant,))
-            count = db.value(f"SELECT count(*) FROM file WHERE {where}", whose)
-            if user is None:
-                return FileUsage(
-                    count, db.value("SELECT coalesce(sum(size), 0) FROM file_blob WHERE tenant = ?", whose)
-                )
-            named = "SELECT coalesce(sum(b.size), 0) FROM file f JOIN file_blob b ON b.id = f.blob "
-            kept = db.value(f"{named} WHERE f.tenant = ? AND f.user = ?", whose)
-            coming = "SELECT coalesce(sum(size), 0) FROM file_blob WHERE tenant = ? AND user = ? AND sha256 IS NULL"
-            return FileUsage(count, kept + db.value(coming, whose))
-
-        return await self._run(look, writes=False)
+        sql = "SELECT files, bytes FROM file_total WHERE tenant = ? AND user = ?"
+        row = await self._run(lambda db: db.row(sql, (tenant, user or "")), writes=False)
+        return FileUsage(*row) if row else FileUsage(0, 0)
 
     async def used_bytes(self, tenant: str, user: str | None = None, conversation: str | None = None) -> int:
         def look(db: Database) -> int:
@@ -237,7 +229,7 @@ class SqliteFiles(FileTables):
         return await self._run(look, writes=False)
 
     async def tenants(self) -> tuple[str, ...]:
-        sql = "SELECT DISTINCT tenant FROM file_blob ORDER BY tenant"
+        sql = "SELECT tenant FROM file_total WHERE user = '' ORDER BY tenant"
         return tuple(name for (name,) in await self._run(lambda db: db.rows(sql), writes=False))
 
     # Blobs

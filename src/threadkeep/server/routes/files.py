@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from threadkeep.conversation.parts import Kind, attachment_kind
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversations import Conversations
-from threadkeep.errors import ContentTooLarge, InvalidValue, UploadMismatch
+from threadkeep.errors import ContentTooLarge, InvalidValue, StorageFull, ThreadkeepError, UploadMismatch
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import room_for_export, room_to_write
 from threadkeep.server.middleware.body_size import CLOSE
@@ -93,7 +93,7 @@ def file_routes(conversations: Conversations) -> APIRouter:
                 return _made(*await files.receive(who.scope, name, kind, request.stream(), size=size))
             begun = await files.begin(who.scope, name, kind)
             begun = await files.append(who.scope, begun.id, 0, request.stream())
-        except ContentTooLarge as error:
+        except (ContentTooLarge, StorageFull) as error:
             return _closing(error)
         headers = {"Location": f"/v1/uploads/{begun.id}", **_progress(begun.size)}
         return JSONResponse(ShownUpload(id=begun.id, offset=begun.size).model_dump(), 201, headers)
@@ -115,6 +115,8 @@ def file_routes(conversations: Conversations) -> APIRouter:
                 return _made(*await files.complete(who.scope, upload))
         except ContentTooLarge as error:
             await files.give_up(who.scope, upload)
+            return _closing(error)
+        except StorageFull as error:
             return _closing(error)
         except UploadMismatch as error:
             return await _mismatch(files, who.scope, upload, error)
@@ -175,7 +177,7 @@ def _made(file: StoredFile, is_new: bool) -> Response:
     return JSONResponse(ShownFile.of(file).model_dump(mode="json"), 201 if is_new else 200, headers)
 
 
-def _closing(error: ContentTooLarge) -> Response:
+def _closing(error: ThreadkeepError) -> Response:
     """Return a refusal; the rest of the body is never read, so the connection cannot be used again."""
     answer = problem_of(error)
     answer.headers.update(CLOSE)

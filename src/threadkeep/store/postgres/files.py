@@ -61,14 +61,14 @@ class PostgresFiles(FileTables):
         return int((await self._pool.one("file_drop_uploads", *keys, None, before))["dropped"])
 
     async def find(self, scope: Scope, id: str) -> StoredFile | None:
-        rows = await self._pool.call("file_rows", *await self._db.scope(scope) or _NOBODY, id, "", 1)
+        rows = await self._pool.call("file_find", *await self._db.scope(scope) or _NOBODY, id)
         return StoredFile(*rows[0]) if rows else None
 
     async def touch(self, scope: Scope, id: str, at: datetime) -> None:
         await self._pool.call("file_touch", *await self._db.scope(scope) or _NOBODY, id, at)
 
     async def files(self, tenant: str, user: str | None, after: str, limit: int) -> list[StoredFile]:
-        rows = await self._pool.call("file_rows", *await self._whose(tenant, user), None, after, limit)
+        rows = await self._pool.call("file_rows", *await self._whose(tenant, user), after, limit)
         return [StoredFile(*row) for row in rows]
 
     async def unused(self, tenant: str, before: datetime, limit: int) -> list[str]:
@@ -79,7 +79,8 @@ class PostgresFiles(FileTables):
         return int(row["removed"])
 
     async def usage(self, tenant: str, user: str | None = None) -> FileUsage:
-        return FileUsage(*await self._pool.one("file_usage", *await self._whose(tenant, user)))
+        rows = await self._pool.call("file_usage", *await self._whose(tenant, user))
+        return FileUsage(*rows[0]) if rows else FileUsage(0, 0)
 
     async def used_bytes(self, tenant: str, user: str | None = None, conversation: str | None = None) -> int:
         id = None if conversation is None else encode_id(conversation)

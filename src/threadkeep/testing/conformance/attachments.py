@@ -177,6 +177,54 @@ class TestAttachments:
             assert await files.usage("acme", "ada") == FileUsage(1, len(PNG))
         assert (await self._files(store, clock, user=len(PNG) + 1).save(BOB, "b.txt", "", b"other")).size == 5
 
+    async def test_what_is_there_is_uploaded_again_where_no_more_fits(self, store: Store, clock: FakeClock) -> None:
+        files = self._files(store, clock, file=len(PNG), user=len(PNG), tenant=len(PNG))
+        saved = await files.save(ADA, "a.png", "", PNG)
+        assert await files.save(ADA, "a.png", "", PNG) == saved
+        upload = await files.begin(ADA, "a.png", size=len(PNG))
+        await files.append(ADA, upload.id, 0, _in_pieces(PNG))
+        more = await files.begin(ADA, "b.png")
+        # What is on its way counts.
+        with pytest.raises(StorageFull):
+            await files.append(ADA, more.id, 0, _in_pieces(b"x"))
+        assert (await files.complete(ADA, upload.id))[0].id == saved.file
+        assert await files.usage("acme", "ada") == FileUsage(1, len(PNG))
+
+    async def test_totals_are_what_files_add_up_to_whatever_happens_at_once(
+        self, store: Store, clock: FakeClock
+    ) -> None:
+        files = self._files(store, clock)
+
+        async def work(who: Scope, number: int) -> None:
+            name, data = f"{number % 3}", bytes([65 + number % 4]) * (number % 5 + 1)
+            saved = await files.save(who, name, "", data)
+            upload = await files.begin(who, name)
+            await files.append(who, upload.id, 0, _in_pieces(data, 2))
+            if number % 2:
+                await files.give_up(who, upload.id)
+            if number % 3 == 0:
+                await files.delete(who, saved.file)
+            if number == 7:
+                await files.erase(who)
+
+        for number in range(0, 12, 4):
+            works = (work(who, number + each) for who in (ADA, BOB, EVE) for each in range(4))
+            done = await asyncio.gather(*works, return_exceptions=True)
+            # Somebody else may have been faster to remove it.
+            assert all(isinstance(error, FileNotFound | UploadNotFound | UploadMismatch | None) for error in done), done
+        clock.advance(LONGER / 2)
+        last = await files.save(ADA, "last", "", PNG)
+        clock.advance(LONGER / 2)
+        await files.remove_unused()
+        assert [file.id async for file in files.files("acme")] == [last.file]
+        for tenant in ("acme", EVE.tenant):
+            left = [file async for file in files.files(tenant)]
+            blobs = {file.blob: file.size for file in left}
+            assert await files.usage(tenant) == FileUsage(len(left), sum(blobs.values()))
+            for user in ("ada", "bob", "eve"):
+                sizes = [file.size for file in left if file.user == user]
+                assert await files.usage(tenant, user) == FileUsage(len(sizes), sum(sizes))
+
     async def test_a_file_that_a_message_uses_stays_and_others_go_after_a_day(
         self, store: Store, clock: FakeClock
     ) -> None:

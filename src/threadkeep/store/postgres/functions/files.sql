@@ -1,4 +1,13 @@
--- Attachments: see store/file_tables.py for what each function promises.
+-- Attachments: see store/file_tables.py for what each function promises. Totals are changed last, that of the tenant after
+-- those of users, so that nobody who holds one waits for another who does.
+
+-- Add to the total of a user, or (0) of the tenant.
+CREATE FUNCTION threadkeep.file_count(p_tenant integer, p_owner integer, p_files bigint, p_bytes bigint)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO threadkeep.file_total AS t (tenant, owner, files, bytes) VALUES (p_tenant, p_owner, p_files, p_bytes)
+    ON CONFLICT (tenant, owner) DO UPDATE SET files = t.files + excluded.files, bytes = t.bytes + excluded.bytes;
+END $$;
 
 CREATE FUNCTION threadkeep.file_begin(
     p_tenant integer, p_owner integer, p_user text, p_id text, p_name text, p_media_type text, p_chunk integer,
@@ -27,16 +36,23 @@ END $$;
 CREATE FUNCTION threadkeep.file_grow(
     p_tenant integer, p_owner integer, p_id text, p_offset bigint, p_size bigint, p_now timestamptz
 ) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE before bigint;
 BEGIN
     PERFORM threadkeep.work_for(p_tenant);
-    UPDATE threadkeep.file_blob b SET size = p_size, touched_at = p_now
+    SELECT b.size INTO before FROM threadkeep.file_blob b
     WHERE b.tenant = p_tenant AND b.owner = p_owner AND b.id = p_id AND b.sha256 IS NULL
-        AND b.size IN (p_offset, p_size);
-    RETURN FOUND;
+        AND b.size IN (p_offset, p_size) FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    UPDATE threadkeep.file_blob b SET size = p_size, touched_at = p_now WHERE b.tenant = p_tenant AND b.id = p_id;
+    PERFORM threadkeep.file_count(p_tenant, p_owner, 0, p_size - before);
+    PERFORM threadkeep.file_count(p_tenant, 0, 0, p_size - before);
+    RETURN true;
 END $$;
 
--- Files with what their blobs tell. One that is asked for by its id is missing if all its conversations were deleted.
-CREATE FUNCTION threadkeep.file_rows(p_tenant integer, p_owner integer, p_id text, p_after text, p_limit integer)
+-- A file with what its blob tells; missing if all its conversations were deleted.
+CREATE FUNCTION threadkeep.file_find(p_tenant integer, p_owner integer, p_id text)
 RETURNS TABLE (
     user_name text, id text, name text, media_type text, size bigint, sha256 text, blob text, chunk integer,
     created_at timestamptz, touched_at timestamptz
@@ -48,9 +64,32 @@ BEGIN
     FROM threadkeep.file f
     JOIN threadkeep.file_blob b ON b.tenant = f.tenant AND b.id = f.blob
     JOIN threadkeep.person p ON p.tenant = f.tenant AND p.key = f.owner
-    WHERE f.tenant = p_tenant AND (p_owner IS NULL OR f.owner = p_owner) AND (p_id IS NULL OR f.id = p_id AND f.touched_at > 'epoch')
-        AND f.id > p_after
-    ORDER BY f.id LIMIT p_limit;
+    WHERE f.tenant = p_tenant AND f.id = p_id AND f.owner = p_owner AND f.touched_at <> 'epoch';
+END $$;
+
+-- Each of the two is in the order of an index.
+CREATE FUNCTION threadkeep.file_rows(p_tenant integer, p_owner integer, p_after text, p_limit integer)
+RETURNS TABLE (
+    user_name text, id text, name text, media_type text, size bigint, sha256 text, blob text, chunk integer,
+    created_at timestamptz, touched_at timestamptz
+) LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    PERFORM threadkeep.work_for(p_tenant);
+    IF p_owner IS NULL THEN
+        RETURN QUERY
+        SELECT p.name, f.id, f.name, f.media_type, b.size, b.sha256, f.blob, b.chunk, f.created_at, f.touched_at
+        FROM threadkeep.file f
+        JOIN threadkeep.file_blob b ON b.tenant = f.tenant AND b.id = f.blob
+        JOIN threadkeep.person p ON p.tenant = f.tenant AND p.key = f.owner
+        WHERE f.tenant = p_tenant AND f.id > p_after ORDER BY f.id LIMIT p_limit;
+    ELSE
+        RETURN QUERY
+        SELECT p.name, f.id, f.name, f.media_type, b.size, b.sha256, f.blob, b.chunk, f.created_at, f.touched_at
+        FROM threadkeep.file f
+        JOIN threadkeep.file_blob b ON b.tenant = f.tenant AND b.id = f.blob
+        JOIN threadkeep.person p ON p.tenant = f.tenant AND p.key = f.owner
+        WHERE f.tenant = p_tenant AND f.owner = p_owner AND f.id > p_after ORDER BY f.id LIMIT p_limit;
+    END IF;
 END $$;
 
 -- Whoever drops the blob with this digest meanwhile is waited for.
@@ -58,10 +97,10 @@ CREATE FUNCTION threadkeep.file_finish(
     p_tenant integer, p_owner integer, p_upload text, p_file text, p_name text, p_media_type text, p_sha256 text,
     p_now timestamptz, OUT is_there boolean, OUT is_new boolean
 ) LANGUAGE plpgsql AS $$
-DECLARE same text;
+DECLARE same text; uploaded bigint;
 BEGIN
     PERFORM threadkeep.work_for(p_tenant);
-    PERFORM FROM threadkeep.file_blob b
+    SELECT b.size INTO uploaded FROM threadkeep.file_blob b
     WHERE b.tenant = p_tenant AND b.owner = p_owner AND b.id = p_upload AND b.sha256 IS NULL FOR UPDATE;
     is_there := FOUND;
     IF NOT is_there THEN
@@ -76,6 +115,10 @@ BEGIN
     IF is_new THEN
         INSERT INTO threadkeep.file (tenant, owner, created_at, touched_at, id, name, media_type, blob)
         VALUES (p_tenant, p_owner, p_now, p_now, p_file, p_name, p_media_type, coalesce(same, p_upload));
+        PERFORM threadkeep.file_count(p_tenant, p_owner, 1, 0);
+        PERFORM threadkeep.file_count(p_tenant, 0, 1, 0);
+    ELSE
+        PERFORM threadkeep.file_count(p_tenant, p_owner, 0, -uploaded);
     END IF;
 END $$;
 
@@ -83,12 +126,20 @@ END $$;
 CREATE FUNCTION threadkeep.file_drop_uploads(
     p_tenant integer, p_owner integer, p_id text, p_before timestamptz, OUT dropped bigint
 ) LANGUAGE plpgsql AS $$
+DECLARE upload record;
 BEGIN
     PERFORM threadkeep.work_for(p_tenant);
-    UPDATE threadkeep.file_blob b SET owner = NULL
-    WHERE b.tenant = p_tenant AND b.sha256 IS NULL AND b.owner IS NOT NULL AND (p_owner IS NULL OR b.owner = p_owner)
-        AND (p_id IS NULL OR b.id = p_id) AND (p_before IS NULL OR b.touched_at < p_before);
-    GET DIAGNOSTICS dropped = ROW_COUNT;
+    dropped := 0;
+    FOR upload IN
+        SELECT b.id, b.owner, b.size FROM threadkeep.file_blob b
+        WHERE b.tenant = p_tenant AND b.sha256 IS NULL AND b.owner IS NOT NULL AND (p_owner IS NULL OR b.owner = p_owner)
+            AND (p_id IS NULL OR b.id = p_id) AND (p_before IS NULL OR b.touched_at < p_before)
+        ORDER BY b.owner FOR UPDATE
+    LOOP
+        UPDATE threadkeep.file_blob b SET owner = NULL WHERE b.tenant = p_tenant AND b.id = upload.id;
+        PERFORM threadkeep.file_count(p_tenant, upload.owner, 0, -upload.size);
+        dropped := dropped + 1;
+    END LOOP;
 END $$;
 
 CREATE FUNCTION threadkeep.file_touch(p_tenant integer, p_owner integer, p_id text, p_now timestamptz)
@@ -111,21 +162,28 @@ END $$;
 -- Blobs are locked in one order before files are looked at: whoever adds a file to one has done so, or sees that it is gone.
 CREATE FUNCTION threadkeep.file_drop(p_tenant integer, p_ids text[], p_before timestamptz, OUT removed bigint)
 LANGUAGE plpgsql AS $$
-DECLARE blobs text[];
+DECLARE blobs text[]; gone record;
 BEGIN
     PERFORM threadkeep.work_for(p_tenant);
     SELECT array_agg(DISTINCT f.blob ORDER BY f.blob) INTO blobs
     FROM threadkeep.file f WHERE f.tenant = p_tenant AND f.id = ANY (p_ids);
     PERFORM FROM threadkeep.file_blob b WHERE b.tenant = p_tenant AND b.id = ANY (blobs) ORDER BY b.id FOR UPDATE;
-    DELETE FROM threadkeep.file f
-    WHERE f.tenant = p_tenant AND f.id = ANY (p_ids) AND (p_before IS NULL OR f.touched_at < p_before AND NOT EXISTS (
-        SELECT FROM threadkeep.file_use u WHERE u.tenant = p_tenant AND u.file = f.id
-    ));
-    GET DIAGNOSTICS removed = ROW_COUNT;
+    removed := 0;
+    FOR gone IN
+        DELETE FROM threadkeep.file f
+        WHERE f.tenant = p_tenant AND f.id = ANY (p_ids) AND (p_before IS NULL OR f.touched_at < p_before AND NOT EXISTS (
+            SELECT FROM threadkeep.file_use u WHERE u.tenant = p_tenant AND u.file = f.id
+        )) RETURNING f.owner, f.blob
+    LOOP
+        PERFORM threadkeep.file_count(p_tenant, gone.owner, -1, -b.size) FROM threadkeep.file_blob b
+        WHERE b.tenant = p_tenant AND b.id = gone.blob;
+        removed := removed + 1;
+    END LOOP;
     UPDATE threadkeep.file_blob b SET sha256 = NULL
     WHERE b.tenant = p_tenant AND b.id = ANY (blobs) AND NOT EXISTS (
         SELECT FROM threadkeep.file f WHERE f.tenant = p_tenant AND f.blob = b.id
     );
+    PERFORM threadkeep.file_count(p_tenant, 0, -removed, 0);
 END $$;
 
 CREATE FUNCTION threadkeep.file_dropped(p_tenant integer, p_limit integer)
@@ -137,29 +195,22 @@ BEGIN
 END $$;
 
 CREATE FUNCTION threadkeep.file_forget(p_tenant integer, p_blob text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE freed bigint;
 BEGIN
     PERFORM threadkeep.work_for(p_tenant);
     DELETE FROM threadkeep.file_blob b
-    WHERE b.tenant = p_tenant AND b.id = p_blob AND b.sha256 IS NULL AND b.owner IS NULL;
+    WHERE b.tenant = p_tenant AND b.id = p_blob AND b.sha256 IS NULL AND b.owner IS NULL RETURNING b.size INTO freed;
+    IF FOUND THEN
+        PERFORM threadkeep.file_count(p_tenant, 0, 0, -freed);
+    END IF;
 END $$;
 
-CREATE FUNCTION threadkeep.file_usage(p_tenant integer, p_owner integer, OUT files bigint, OUT bytes bigint)
-LANGUAGE plpgsql STABLE AS $$
+CREATE FUNCTION threadkeep.file_usage(p_tenant integer, p_owner integer)
+RETURNS TABLE (files bigint, bytes bigint) LANGUAGE plpgsql STABLE AS $$
 BEGIN
     PERFORM threadkeep.work_for(p_tenant);
-    SELECT count(*) INTO files FROM threadkeep.file f
-    WHERE f.tenant = p_tenant AND (p_owner IS NULL OR f.owner = p_owner);
-    IF p_owner IS NULL THEN
-        SELECT coalesce(sum(b.size), 0) INTO bytes FROM threadkeep.file_blob b WHERE b.tenant = p_tenant;
-        RETURN;
-    END IF;
-    SELECT coalesce(sum(b.size), 0) INTO bytes FROM (
-        SELECT b.size FROM threadkeep.file f JOIN threadkeep.file_blob b ON b.tenant = f.tenant AND b.id = f.blob
-        WHERE f.tenant = p_tenant AND f.owner = p_owner
-        UNION ALL
-        SELECT b.size FROM threadkeep.file_blob b
-        WHERE b.tenant = p_tenant AND b.owner = p_owner AND b.sha256 IS NULL
-    ) b;
+    RETURN QUERY SELECT t.files, t.bytes FROM threadkeep.file_total t
+    WHERE t.tenant = p_tenant AND t.owner = coalesce(p_owner, 0);
 END $$;
 
 CREATE FUNCTION threadkeep.file_used_bytes(p_tenant integer, p_owner integer, p_id bytea, OUT bytes bigint)
