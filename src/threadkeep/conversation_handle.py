@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Literal
 
 from threadkeep.conversation.conversation import Conversation
@@ -17,6 +18,7 @@ from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message, Role, ToolCall
 from threadkeep.conversation.parts import split_text
 from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.share import Share
 from threadkeep.conversation.state import State
 from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import BusyPolicy, Turn, TurnState
@@ -26,6 +28,7 @@ from threadkeep.llm.base import ModelOptions
 from threadkeep.retention.holds import delete_unless_held
 from threadkeep.store.base import MAX_LIMIT, ROOT, WALKED
 from threadkeep.store.paging import backwards, check_position, newest_messages
+from threadkeep.store.shares import add_share, end_shares, good_shares
 from threadkeep.store.values import Append, Begun, LogPage
 from threadkeep.transfer.files import image_uris
 from threadkeep.turn.attached import Attachable, attached
@@ -99,6 +102,23 @@ class ConversationHandle:
     async def choose_head(self, head: int, *, expected_version: int | None = None) -> Conversation:
         """Go on from another entry (0: the beginning) with the next message."""
         return await self._store.choose_head(self.scope, self.id, head, expected_version=expected_version)
+
+    # Links
+
+    @checked
+    async def share(self, head: int | None = None, *, lasts: timedelta | None = None) -> tuple[str, Share]:
+        """Make a link by which anybody can read the branch up to the entry `head` (none: all that is there now), for so
+        long (none: until it is taken back). Return its token, for the only time, and the link."""
+        return await add_share(self._store, self._runner.deps.clock, (self.scope, self.id), head, lasts)
+
+    async def shares(self) -> tuple[Share, ...]:
+        """Return the links that work, oldest first."""
+        return await good_shares(self._store, self._runner.deps.clock, (self.scope, self.id))
+
+    @checked
+    async def unshare(self, id: str | None = None) -> None:
+        """Take a link back, or all of them; `ShareNotFound` if there is none with this id. It stops working at once."""
+        await end_shares(self._store, self._runner.deps.clock, (self.scope, self.id), id)
 
     # Turns
 

@@ -17,6 +17,7 @@ from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.parts import Attachment
 from threadkeep.conversation.scope import LOCAL, Scope
+from threadkeep.conversation.share import Share
 from threadkeep.conversation.value import checked
 from threadkeep.conversation_handle import ConversationHandle, log_use
 from threadkeep.errors import InvalidValue, ModelError
@@ -42,6 +43,7 @@ from threadkeep.store.audit import AuditLog, act_now
 from threadkeep.store.base import Store
 from threadkeep.store.file_tables import FileUsage
 from threadkeep.store.keyring import KeyRing
+from threadkeep.store.shares import find_share
 from threadkeep.store.values import ConversationPage, HitPage, ListFilter, Order, Outage, Statistics
 from threadkeep.tools.mcp.servers import McpServers
 from threadkeep.tools.registry import Registry
@@ -133,6 +135,12 @@ class Conversations:
         """Return a page of the user's messages and titles that hold every word of `text`, best or newest first.
         `threadkeep.text.query` tells what else may stand in `text`."""
         return await self._store.search(scope, text, conversation=conversation, order=order, limit=limit, after=after)
+
+    async def shared(self, token: str) -> tuple[ConversationHandle, Share]:
+        """Return the conversation that a link leads to, to be read up to the link's end; `ShareNotFound` if the link is
+        unknown, was taken back or has ended, or if the conversation is not there any more."""
+        found, share = await find_share(self._store, self._deps.clock, token)
+        return ConversationHandle(self._runner, found.scope, found.id, found), share
 
     @contextmanager
     def list_changes(self, scope: Scope) -> Iterator[Callable[[float], Awaitable[bool]]]:

@@ -13,7 +13,7 @@ own exceptions never leave `store/`.
     │   └── InvalidImport (UnknownFormat, ImportDamaged, ImportTooLarge, UnsafeArchive)
     ├── NotFound                 missing, or somebody else's: the answer is the same
     │   └── ConversationNotFound, EntryNotFound, TurnNotFound, KeyNotFound, HoldNotFound, FileNotFound,
-    │       UploadNotFound
+    │       UploadNotFound, ShareNotFound
     ├── Conflict                 right in itself, but the world moved on
     │   └── AlreadyExists, StaleHead, StaleVersion, KeyReused, ConversationBusy, LeaseLost, DraftMismatch,
     │       ImportConflict, LegalHold, FileInUse, UploadMismatch
@@ -173,6 +173,10 @@ class EntryNotFound(NotFound, code="entry_not_found"):
 
 class TurnNotFound(NotFound, code="turn_not_found"):
     """There is no such open turn in this conversation."""
+
+
+class ShareNotFound(NotFound, code="share_not_found"):
+    """There is no such link, or it works no longer."""
 
 
 class KeyNotFound(NotFound, code="key_not_found"):

@@ -181,6 +181,11 @@ class Settings(BaseModel):
         description="whether the page has a button that kills this server, which then starts again: to see what is "
         "left; only without authentication",
     )
+    share: bool | None = Field(
+        default=None,
+        description="whether people may make links by which anybody can read a conversation; else only without "
+        "authentication, where whoever reaches this server reads everything anyway",
+    )
     log_content: bool = Field(default=False, description="whether the log may hold what people and models say")
     session_timeout: float = Field(
         default=1800,
@@ -297,6 +302,11 @@ class Settings(BaseModel):
     def may_be_killed(self) -> bool:
         """Whether whoever sits at this machine may kill the server from its page."""
         return self.killable and self.auth == "none"
+
+    @property
+    def may_share(self) -> bool:
+        """Whether there are share links."""
+        return self.auth == "none" if self.share is None else self.share
 
     @property
     def store_without_secrets(self) -> str:

@@ -40,6 +40,7 @@ CODES = {
     "entry_not_found": "EntryNotFound",
     "turn_not_found": "TurnNotFound",
     "key_not_found": "KeyNotFound",
+    "share_not_found": "ShareNotFound",
     "hold_not_found": "HoldNotFound",
     "file_not_found": "FileNotFound",
     "upload_not_found": "UploadNotFound",

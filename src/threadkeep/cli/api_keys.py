@@ -31,7 +31,7 @@ def add_keys_arguments(parser: argparse.ArgumentParser) -> None:
         default=KeyRole.USER.value,
         help="an admin sees whose conversations there are in the tenant (default: user)",
     )
-    create.add_argument("--expires", type=_duration, metavar="TIME", help="when it ends by itself, such as 90d or 12h")
+    create.add_argument("--expires", type=duration, metavar="TIME", help="when it ends by itself, such as 90d or 12h")
     listing = new_action(actions, "list", "list keys, without the secrets")
     listing.add_argument("--tenant", help="of this tenant only")
     revoke = new_action(actions, "revoke", "make a key useless")
@@ -44,7 +44,8 @@ def add_store_flag(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--store", metavar="URL", help="where conversations are kept (default: the one that is set)")
 
 
-def _duration(text: str) -> timedelta:
+def duration(text: str) -> timedelta:
+    """Return a time that was written as 90d, 12h or 30m."""
     try:
         return period(text)
     except InvalidPeriod:

@@ -146,6 +146,11 @@ def add_setting_flags(parser: argparse.ArgumentParser) -> None:
         help="let the page kill this server, which starts again, to see what is left",
     )
     parser.add_argument(
+        "--share",
+        action=argparse.BooleanOptionalAction,
+        help="let people make links by which anybody can read a conversation (default: only without authentication)",
+    )
+    parser.add_argument(
         "--model", help="the model that answers, such as openai:gpt-5 (default: what is found, or demo)"
     )
 

@@ -21,6 +21,7 @@ COMMANDS = {
     "search": "find messages and titles",
     "keys": "make, list and revoke API keys",
     "logins": "list the browsers that are signed in, and sign them out",
+    "share": "make, list and take back the links by which anybody can read a conversation",
     "audit": "list who did what, sign the end of that list, and verify that nothing of it was changed",
     "migrate": "bring a store's schema up to date",
     "export": "write conversations to a file",

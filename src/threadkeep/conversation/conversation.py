@@ -5,6 +5,7 @@ from pydantic import Field
 from threadkeep.conversation.entry import Status
 from threadkeep.conversation.ids import Id
 from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.share import Share
 from threadkeep.conversation.value import JsonObject, Moment, Text, Value
 
 
@@ -20,8 +21,9 @@ class NewConversation(Value):
 
 
 class Conversation(Value):
-    """A stored conversation. `head` is the entry that the next message continues; `entries` counts the whole log. It
-    may be `incomplete` while the database is away: then it is what one instance knows of it."""
+    """A stored conversation. `head` is the entry that the next message continues; `entries` counts the whole log;
+    `shares` are its links, which lists leave out. It may be `incomplete` while the database is away: then it is what
+    one instance knows of it."""
 
     scope: Scope
     id: str
@@ -32,6 +34,7 @@ class Conversation(Value):
     metadata: JsonObject = Field(default_factory=dict)
     status: Status = Status.ACTIVE
     archived: bool = False
+    shares: tuple[Share, ...] = ()
     version: int = 1
     head: int | None = None
     entries: int = 0

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from threadkeep.conversation.ids import Id
 from threadkeep.conversation.message import Message
+from threadkeep.conversation.share import MOST_SHARES, Share
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import TurnChange
 from threadkeep.conversation.value import JsonObject, Moment, Text, Value
@@ -42,7 +43,8 @@ class Approval(Value):
 
 
 class Update(Value):
-    """What was changed about the conversation as a whole. A field that is not set was not changed."""
+    """What was changed about the conversation as a whole. A field that is not set was not changed. `shares` are all
+    links that it has from now on."""
 
     kind: Literal["update"] = "update"
     title: Text | None = Field(default=None, max_length=500)
@@ -51,6 +53,9 @@ class Update(Value):
     archived: bool | None = None
     model: Text | None = Field(default=None, max_length=200)
     assistant: Id | None = None
+    shares: tuple[Share, ...] | None = Field(
+        default=None, max_length=MOST_SHARES, exclude_if=lambda shares: shares is None
+    )
 
 
 class HeadChoice(Value):
@@ -79,3 +84,9 @@ class Entry(Value):
     def continues_branch(self) -> bool:
         """Whether this entry is part of a branch, not a remark."""
         return isinstance(self.body, PathBody)
+
+    def without_links(self) -> "Entry":
+        """Return this entry as it leaves a store and comes into one: links stay where they were made."""
+        if not isinstance(self.body, Update) or self.body.shares is None:
+            return self
+        return self.model_copy(update={"body": self.body.model_copy(update={"shares": None})})

@@ -61,7 +61,7 @@ def to_json(what: Happening) -> Named:
         case TurnQueued() | TurnStarted() | TurnWaiting() | TurnEnded():
             return _turn(what)
         case ConversationUpdated():
-            said = what.update.model_dump(mode="json", exclude={"kind"}, exclude_none=True)
+            said = what.update.model_dump(mode="json", exclude={"kind", "shares"}, exclude_none=True)
             return "conversation.updated", {**said, "seq": what.seq}
         case HeadChosen():
             return "conversation.updated", {"head": what.head, "seq": what.seq}

@@ -43,7 +43,7 @@ class ExportedConversation(Value):
     @classmethod
     def of(cls, conversation: Conversation) -> Self:
         """Return a conversation without whose it is."""
-        return cls.model_validate(conversation.model_dump(exclude={"scope", "incomplete"}))
+        return cls.model_validate(conversation.model_dump(exclude={"scope", "incomplete", "shares"}))
 
 
 def _check_free_form(body: object) -> object:
@@ -64,7 +64,8 @@ class ExportedEntry(Value):
 
     @classmethod
     def of(cls, entry: Entry) -> Self:
-        """Return an entry without the name of its conversation."""
+        """Return an entry without the name of its conversation and without links."""
+        entry = entry.without_links()
         return cls.trusted(
             seq=entry.seq, parent=entry.parent, turn=entry.turn, created_at=entry.created_at, body=entry.body
         )

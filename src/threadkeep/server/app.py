@@ -45,6 +45,7 @@ from threadkeep.server.routes.login import login_routes
 from threadkeep.server.routes.messages import message_routes
 from threadkeep.server.routes.retention import retention_routes
 from threadkeep.server.routes.search import search_routes
+from threadkeep.server.routes.shares import share_routes
 from threadkeep.server.routes.transfer import transfer_routes
 from threadkeep.server.routes.trial import trial_routes
 from threadkeep.server.routes.users import user_routes
@@ -107,7 +108,8 @@ def create_app(conversations: Conversations, settings: Settings, metrics: Server
     metrics.watch(
         "threadkeep_mcp_ready", "Whether the tools of an MCP server can be called.", conversations.mcp.ready, "server"
     )
-    files = PageFiles(root_path=settings.root_path, killable=settings.may_be_killed)
+    offered = {"killable": settings.may_be_killed, "share": settings.may_share}
+    files = PageFiles(root_path=settings.root_path, told=[name for name, is_on in offered.items() if is_on])
     answer_with_problems(app, lambda request: unknown_page(files, request))
     record_denials(app, refusals)
     app.include_router(health_routes(conversations, ready_in_outage=settings.ready_in_outage))
@@ -133,6 +135,8 @@ def create_app(conversations: Conversations, settings: Settings, metrics: Server
     app.include_router(user_routes(conversations, settings.audit_key), dependencies=[Depends(within_rate)])
     for dialect in dialect_routes(conversations, settings):
         app.include_router(dialect, dependencies=[Depends(within_rate)])
+    if settings.may_share:
+        app.include_router(share_routes(conversations, settings.root_path))
     if settings.may_be_killed:
         app.include_router(trial_routes())
     app.include_router(page_routes(files))

@@ -11,7 +11,7 @@ import hashlib
 import json
 import mimetypes
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from posixpath import dirname, join, normpath
@@ -95,12 +95,12 @@ class Packed:
 
 
 class PageFiles:
-    """The folder of the page; also the application that serves it by path."""
+    """The folder of the page; also the application that serves it by path. `told` is what the page may offer."""
 
-    def __init__(self, folder: Path = WEB, root_path: str = "", *, killable: bool = False) -> None:
+    def __init__(self, folder: Path = WEB, root_path: str = "", told: Iterable[str] = ()) -> None:
         self._folder = folder.resolve()
         self._root_path = root_path
-        self._told = f'data-root="{root_path}"{" data-killable" if killable else ""}'
+        self._told = " ".join([f'data-root="{root_path}"', *(f"data-{name}" for name in told)])
         self._read: dict[Path | str, tuple[object, Packed]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -2,6 +2,7 @@
 checked by their own types.
 """
 
+from datetime import timedelta
 from typing import Annotated, Any
 
 from pydantic import (
@@ -17,6 +18,7 @@ from pydantic import (
     WrapValidator,
 )
 
+from threadkeep.conversation.clock import period
 from threadkeep.conversation.entry import Status
 from threadkeep.conversation.ids import Id, check_id
 from threadkeep.conversation.parts import MAX_PARTS
@@ -31,6 +33,11 @@ Seq = Annotated[
 # The bounds stand before the check of the text: so they are bounds of a string, and not of anything that has a length.
 Title = Annotated[str, Field(max_length=500, examples=["Holidays"]), BeforeValidator(check_text)]
 ModelName = Annotated[str, Field(min_length=1, max_length=200, examples=["demo"]), BeforeValidator(check_text)]
+Lasts = Annotated[
+    timedelta | None,
+    BeforeValidator(lambda text: None if text is None else period(text), json_schema_input_type=str | None),
+    Field(examples=["90d"], description="How long: `90d`, `12h`; none is until it is revoked."),
+]
 Reason = Annotated[str, Field(max_length=2000), BeforeValidator(check_text)]
 
 

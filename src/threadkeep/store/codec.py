@@ -17,6 +17,7 @@ from zstandard import ZstdCompressionDict, ZstdCompressor, ZstdDecompressor, Zst
 from threadkeep.conversation.entry import Approval, Body, HeadChoice, Summary, Update
 from threadkeep.conversation.message import Message, MessageStatus, Role, Usage
 from threadkeep.conversation.parts import stored_part
+from threadkeep.conversation.share import Share
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import TurnChange
 from threadkeep.errors import InvalidInput, StoreCorrupt
@@ -189,6 +190,18 @@ def _decode(row: Row) -> Body:
         started_at=bare["started_at"],
     )
     return message if known else Message.model_validate(message.__dict__ | parts)
+
+
+_SHARES: TypeAdapter[tuple[Share, ...]] = TypeAdapter(tuple[Share, ...])
+
+
+def encode_shares(shares: tuple[Share, ...] | None) -> str | None:
+    """Return the links of a conversation as a column holds them."""
+    return None if shares is None else _SHARES.dump_json(shares).decode()
+
+
+def decode_shares(column: str | None) -> tuple[Share, ...]:
+    return _SHARES.validate_json(column) if column else ()
 
 
 def found_text(row: Row) -> str:

@@ -86,6 +86,8 @@ class RuledStore(Store):
         at: datetime | None = None,
     ) -> Conversation:
         act = None if change.status is None else self._act(scope, conversation, "status", status=change.status)
+        if change.shares is not None:
+            act = self._act(scope, conversation, "shares", links=[share.id for share in change.shares])
         verb = Verb(lambda end: self._rules.update(end, change, expected_version, expected_entries, at), act=act)
         await self._write(scope, conversation, verb)
         return await self.get(scope, conversation)
@@ -148,7 +150,7 @@ class RuledStore(Store):
         """Refuse entries that differ from those that are stored."""
         while entries:
             here = (await self.log(scope, conversation, Cursor(seq=entries[0].seq - 1), limit=WALKED)).entries
-            if any(mine != theirs for mine, theirs in zip(here, entries, strict=False)):
+            if any(mine.without_links() != theirs.without_links() for mine, theirs in zip(here, entries, strict=False)):
                 raise ImportConflict
             entries = entries[len(here) :]
 

@@ -129,13 +129,15 @@ class LogPage:
 
 class ListFilter(Value):
     """Which conversations a list shows; what is not set does not matter. Metadata must have these values, where a text,
-    a whole number or true and false are compared as text; a title must hold these words, the last as a beginning."""
+    a whole number or true and false are compared as text; a title must hold these words, the last as a beginning;
+    `shared` are those that have links, whether these still work or not."""
 
     assistant: str | None = None
     status: Status | None = None
     archived: bool | None = None
     metadata: dict[str, str] = Field(default_factory=dict, max_length=8)
     title: Text | None = None
+    shared: bool | None = None
 
     def title_terms(self) -> Terms:
         """Return the words of the title that are asked for; `InvalidSearch` if there is a title without any."""
@@ -149,7 +151,8 @@ class ListFilter(Value):
     def accepts(self, conversation: Conversation) -> bool:
         """Whether a conversation, with its metadata, is shown."""
         asked = ((self.assistant, conversation.assistant), (self.status, conversation.status))
-        if any(wanted not in (None, found) for wanted, found in (*asked, (self.archived, conversation.archived))):
+        flags = ((self.archived, conversation.archived), (self.shared, bool(conversation.shares)))
+        if any(wanted not in (None, found) for wanted, found in (*asked, *flags)):
             return False
         if self.title is not None and not self.title_terms().fits(words(conversation.title or "")):
             return False

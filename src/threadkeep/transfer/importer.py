@@ -134,7 +134,7 @@ async def _steps(entries: AsyncIterator[Entry]) -> AsyncIterator[tuple[Entry, ..
     group: list[Entry] = []
     characters, yielded = 0, False
     async for entry in entries:
-        group.append(entry)
+        group.append(entry.without_links())  # a file must not open a conversation to whoever wrote it
         characters += len(getattr(entry.body, "content", "")) + (500 if isinstance(entry.body, TurnChange) else 0)
         if len(group) >= STEP_ENTRIES or characters >= STEP_CHARACTERS:
             yield tuple(group)

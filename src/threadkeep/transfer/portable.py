@@ -39,7 +39,7 @@ class Header(ExportedConversation):
         """Return the header of a stored conversation, with as much of its scope as is asked for."""
         whose = {"tenant": conversation.scope.tenant} if tenant else {}
         whose |= {"user": conversation.scope.user} if user else {}
-        return cls.model_validate(conversation.model_dump(exclude={"scope", "incomplete"}) | whose)
+        return cls.model_validate(conversation.model_dump(exclude={"scope", "incomplete", "shares"}) | whose)
 
     def to_json(self) -> str:
         """Return the header as one line of JSON."""
@@ -95,7 +95,7 @@ class LogCheck:
             case TurnChange():
                 self._turn(entry, entry.body)
             case Update():
-                self._set |= entry.body.model_dump(exclude={"kind"}, exclude_none=True)
+                self._set |= entry.body.model_dump(exclude={"kind", "shares"}, exclude_none=True)
         self.changes += isinstance(entry.body, StateChange | Update | HeadChoice)
         self._on_branch.append(entry.continues_branch)
         self.tip = self.tip.after(entry)

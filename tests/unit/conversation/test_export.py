@@ -16,6 +16,7 @@ from threadkeep.conversation.export import Export, ExportedEntry, export_text, p
 from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall, ToolResult, Usage
 from threadkeep.conversation.parts import Attachment, Part, Reasoning
 from threadkeep.conversation.scope import LOCAL
+from threadkeep.conversation.share import Share
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.errors import InvalidInput, InvalidValue
@@ -94,7 +95,7 @@ async def test_every_entry_of_every_branch_comes_back_as_it_was() -> None:
     assert export.entries == tuple(ExportedEntry.of(entry) for entry in _entries())
     assert export.heads == (6, 8)
     conversation = export.conversation.model_dump()
-    assert conversation == _conversation(_entries()).model_dump(exclude={"scope", "incomplete"})
+    assert conversation == _conversation(_entries()).model_dump(exclude={"scope", "incomplete", "shares"})
     assert (export.format, export.version, export.exported_at) == ("threadkeep.conversation", 1, AT)
 
 
@@ -111,6 +112,7 @@ async def test_whose_it_was_is_not_told() -> None:
     assert set(json.loads(await _exported(()))["conversation"]) == set(Conversation.model_fields) - {
         "scope",
         "incomplete",
+        "shares",
     }
 
 
@@ -187,3 +189,11 @@ async def test_a_document_that_was_cut_off_is_refused() -> None:
 
 def test_an_export_is_a_frozen_value() -> None:
     assert Export.model_config["frozen"]
+
+
+async def test_links_stay_where_they_were_made() -> None:
+    share = Share(id="s", digest=b"secret hash", head=1, created_at=AT)
+    update, last = Update(title="Trip", shares=(share,)), len(LOG) + 1
+    text = await _exported((*_entries(), Entry(conversation="c", seq=last, parent=6, created_at=AT, body=update)))
+    assert "shares" not in text
+    assert parse_export(text).entries[-1].body == Update(title="Trip")

@@ -58,23 +58,36 @@ class HtmlWriter:
 
     def begin(self) -> str:
         conversation = self._conversation
-        title = safe(conversation.title or UNTITLED)
+        title = conversation.title or UNTITLED
         by = f" with the assistant {safe(conversation.assistant)}" if conversation.assistant else ""
         about = f"Conversation {safe(conversation.id)}{by}, begun {_moment(conversation.created_at)}."
-        head = (
-            f'<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="{escape(_RULES)}">\n'
-            '<meta name="referrer" content="no-referrer">\n<meta name="viewport" content="width=device-width">\n'
-            f"<title>{title}</title>\n<style>{STYLE}</style>"
-        )
-        body = f'<h1 dir="auto">{title}</h1>\n<p class="note">{about}</p>'
-        return f'<!doctype html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n{body}'
+        return _opening(title, about)
 
     def write(self, entry: Entry, images: Mapping[str, str] = NO_IMAGES) -> str:
         """Return a message, or nothing for an entry that is none; `images` are `data:` URIs by the ids of files."""
         return f"\n{_article(entry.body, entry.created_at, images)}" if isinstance(entry.body, Message) else ""
 
     def end(self) -> str:
-        return "\n</body>\n</html>\n"
+        return _END
+
+
+_END = "\n</body>\n</html>\n"
+
+
+def notice(title: str, text: str) -> str:
+    """Return a page that says something, where there is no conversation to show."""
+    return _opening(title, safe(text)) + _END
+
+
+def _opening(title: str, about: str) -> str:
+    title = safe(title)
+    head = (
+        f'<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="{escape(_RULES)}">\n'
+        '<meta name="referrer" content="no-referrer">\n<meta name="viewport" content="width=device-width">\n'
+        f"<title>{title}</title>\n<style>{STYLE}</style>"
+    )
+    body = f'<h1 dir="auto">{title}</h1>\n<p class="note">{about}</p>'
+    return f'<!doctype html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n{body}'
 
 
 def _article(message: Message, at: datetime, images: Mapping[str, str]) -> str:

@@ -6,6 +6,7 @@ what they saw last. A request that still waits for its answer is told to come ag
 
 import asyncio
 import logging
+import re
 import time
 from collections import defaultdict
 from collections.abc import Callable, Coroutine
@@ -215,11 +216,15 @@ class RecordRequests(HttpMiddleware):
                 tell(record)
 
 
+_SECRET = re.compile(r"^(.*?/s/).+")
+"""The address of a shared conversation, which whoever reads a log must not learn."""
+
+
 def _record(scope: Scope, status: int, seconds: float) -> RequestRecord:
     identity: Identity | None = scope.get(IDENTITY)
     return RequestRecord(
         method=scope["method"],
-        path=scope["path"],
+        path=_SECRET.sub(r"\1...", scope["path"]),
         route=_route(scope),
         status=status,
         seconds=seconds,

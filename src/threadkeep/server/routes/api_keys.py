@@ -1,32 +1,26 @@
 """For administrators, of their own tenant: the API keys that let people and programs in. A secret is shown once."""
 
-from datetime import timedelta
 from typing import Annotated, Any, Self
 
 from fastapi import APIRouter, Path, Response
-from pydantic import BeforeValidator, Field
 
 from threadkeep.conversation.api_key import ApiKey, KeyRole
-from threadkeep.conversation.clock import period
 from threadkeep.conversation.ids import Id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.value import Moment
 from threadkeep.conversations import Conversations
 from threadkeep.server.identity.guards import Admin
-from threadkeep.server.requests import Body
+from threadkeep.server.requests import Body, Lasts
 from threadkeep.server.responses import Shown
 from threadkeep.store.api_keys import create_key, revoke_key
 
 
 class NewKey(Body):
-    """Whom a key is for, what the holder may do, and for how long: `90d`, `12h`; none is until it is revoked."""
+    """Whom a key is for, what the holder may do, and for how long."""
 
     user: Id
     role: KeyRole = KeyRole.USER
-    expires: Annotated[
-        timedelta | None,
-        BeforeValidator(lambda text: None if text is None else period(text), json_schema_input_type=str | None),
-    ] = Field(default=None, examples=["90d"])
+    expires: Lasts = None
 
 
 class ShownKey(Shown):

@@ -45,6 +45,7 @@ def list_filter(
     status: Status | None = None,
     assistant: str | None = None,
     archived: bool | None = None,
+    shared: bool | None = None,
     metadata: Annotated[tuple[str, ...], Query(max_length=8, description="key=value; several must all hold.")] = (),
     title: Annotated[str | None, Query(max_length=500, description="Words of it; the last may be a beginning.")] = None,
 ) -> ListFilter:
@@ -53,7 +54,8 @@ def list_filter(
     if not all(key and sign for key, sign, _ in pairs):
         raise InvalidValue("Metadata are asked for as key=value.")
     wanted = {key: value for key, _, value in pairs}
-    return ListFilter(status=status, assistant=assistant, archived=archived, metadata=wanted, title=title)
+    flags = {"archived": archived, "shared": shared}
+    return ListFilter(status=status, assistant=assistant, metadata=wanted, title=title, **flags)
 
 
 def conversation_routes(conversations: Conversations) -> APIRouter:

@@ -65,15 +65,16 @@ def export_routes(conversations: Conversations) -> APIRouter:
         if end is not None:
             await handle.newest(limit=1, head=end)  # or it is not found, which no stream could say
         writer = MarkdownWriter(conversation) if chosen is Format.MARKDOWN else HtmlWriter(conversation)
-        text = _written(writer, handle, end)
+        text = written(writer, handle, end)
         return StreamingResponse(text, media_type=_TYPES[chosen], headers=headers)
 
     return router
 
 
-async def _written(
+async def written(
     writer: MarkdownWriter | HtmlWriter, handle: ConversationHandle, head: int | None
 ) -> AsyncIterator[str]:
+    """Yield a branch as a file, message by message."""
     yield writer.begin()
     async for entry in handle.branch(head):
         # To draw a long message takes a while.

@@ -15,6 +15,7 @@ from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry, Status, Summary, Update
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.share import Share
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.tree import Jump, Run, Tree
 from threadkeep.conversation.turn import Turn, TurnChange, TurnState
@@ -82,6 +83,7 @@ class Ledger(ConversationLog):
         self.created_with = opening.key.name if opening.key else None
         self.created_at = self.updated_at = opening.at
         self.status, self.archived, self.version = Status.ACTIVE, False, 1
+        self.shares: tuple[Share, ...] = ()
         new = self.opening.new
         self.assistant, self.title, self.model, self.metadata = new.assistant, new.title, new.model, new.metadata
         self.entries: list[Entry] = []
@@ -147,6 +149,7 @@ class Ledger(ConversationLog):
         self.metadata = self.metadata if change.metadata is None else change.metadata
         self.status = self.status if change.status is None else change.status
         self.archived = self.archived if change.archived is None else change.archived
+        self.shares = self.shares if change.shares is None else change.shares
 
     def _turn(self, turn: OpenTurn) -> None:
         if turn.state.is_open:
@@ -181,6 +184,7 @@ class Ledger(ConversationLog):
             metadata=self.metadata,
             status=self.status,
             archived=self.archived,
+            shares=self.shares,
             version=self.version,
             head=self.tip.head or None,
             entries=self.tip.last,

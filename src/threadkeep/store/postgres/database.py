@@ -13,7 +13,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Jump, Tree
 from threadkeep.conversation.turn import Turn, TurnState
 from threadkeep.errors import AlreadyExists, ConversationBusy, ConversationNotFound, EntryNotFound, InvalidCursor
-from threadkeep.store.codec import STATE, Packer, Row, decode, decode_id, decode_text, encode_id
+from threadkeep.store.codec import STATE, Packer, Row, decode, decode_id, decode_shares, decode_text, encode_id
 from threadkeep.store.postgres.jsonb import dump_text, load, load_text, restore
 from threadkeep.store.postgres.pool import Pool
 
@@ -172,6 +172,7 @@ def to_conversation(scope: Scope, row: Columns, *, is_listed: bool = False) -> C
         metadata={} if is_listed or not row["metadata"] else load(row["metadata"]),
         status=Status(row["status"]),
         archived=row["archived"],
+        shares=() if is_listed else decode_shares(row["shares"]),
         version=row["version"],
         head=row["head"] or None,
         entries=row["last"],

@@ -12,7 +12,7 @@ from threadkeep.conversation.entry import Entry, Status, Update
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnChange
 from threadkeep.errors import ConversationNotFound, KeyReused, StoreCorrupt
-from threadkeep.store.codec import STATE, TURN, Row, decode, decode_id, encode_id
+from threadkeep.store.codec import STATE, TURN, Row, decode, decode_id, encode_id, encode_shares
 from threadkeep.store.file_tables import attached_files
 from threadkeep.store.postgres.database import Columns, Place, Translator, turn_columns
 from threadkeep.store.postgres.jsonb import dump, escape, load_text
@@ -179,7 +179,7 @@ def _add_change(commit: Commit, record: Record) -> None:
         return
     change = Update()
     for update in updates:
-        change = change.model_copy(update=update.model_dump(exclude_none=True))
+        change = change.model_copy(update={name: value for name, value in update if value is not None})
     commit.end = commit.end._replace(version=version, status=change.status or commit.end.status)
     commit.add(
         "changes",
@@ -193,6 +193,7 @@ def _add_change(commit: Commit, record: Record) -> None:
             escaped(change.model),
             change.assistant,
             None if change.title is None else sorted(words(change.title)),
+            encode_shares(change.shares),
         ),
     )
 

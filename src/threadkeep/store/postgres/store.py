@@ -270,7 +270,14 @@ def _filter(asked: ListQuery) -> tuple[Any, ...]:
     where, title = asked.where, asked.title
     metadata = {escape(key): escape(value) for key, value in where.metadata.items()}
     words = (title.required, [title.prefix] if title.prefix else []) if title else (None, None)
-    return where.assistant, where.status, where.archived, json.dumps(metadata) if metadata else None, *words
+    return (
+        where.assistant,
+        where.status,
+        where.archived,
+        json.dumps(metadata) if metadata else None,
+        *words,
+        where.shared,
+    )
 
 
 def _before(activity: int, key: int) -> tuple[datetime, int]:

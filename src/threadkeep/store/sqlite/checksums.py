@@ -18,12 +18,17 @@ ENTRY = "seq, parent, kind, turn, created_at, id, tokens, head, newest, content,
 CONVERSATION = (
     "key, tenant, user, coalesce(id, deleted_id), version, created_at, status, archived, assistant, title, model"
 )
-SETTINGS = "metadata, system"
+SETTINGS = "metadata, system, shares"
 """What may be large, and lists leave out; it has a checksum of its own, with the key."""
 
 
 def checksum(*columns: Any) -> int:
     return _signed(crc32(repr(columns).encode()))
+
+
+def settings_checksum(*columns: Any) -> int:
+    """Return the checksum of a key and the columns in `SETTINGS`, the last only where it is set."""
+    return checksum(*(columns[:-1] if columns[-1] is None else columns))
 
 
 def entry_checksum(*columns: Any) -> int:
@@ -61,6 +66,7 @@ def entry_checksum(*columns: Any) -> int:
 def register(database: Database) -> None:
     """Let SQL on this connection compute checksums."""
     database.create_scalar_function("checksum", checksum, deterministic=True)
+    database.create_scalar_function("settings_checksum", settings_checksum, 4, deterministic=True)
     database.create_scalar_function("entry_checksum", entry_checksum, 13, deterministic=True)
 
 

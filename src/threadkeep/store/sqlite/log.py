@@ -16,10 +16,10 @@ from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.tree import Jump, Run, Tree
 from threadkeep.conversation.turn import Turn, TurnState
 from threadkeep.errors import EntryNotFound, StoreCorrupt
-from threadkeep.store.codec import STATE, SUMMARY, Packer, Row, decode, decode_id, decode_text, moment
+from threadkeep.store.codec import STATE, SUMMARY, Packer, Row, decode, decode_id, decode_shares, decode_text, moment
 from threadkeep.store.embedded import ConversationLog
 from threadkeep.store.record import DraftEnd, OpenTurn, Tip
-from threadkeep.store.sqlite.checksums import CONVERSATION, ENTRY, SETTINGS, checksum, entry_checksum
+from threadkeep.store.sqlite.checksums import CONVERSATION, ENTRY, SETTINGS, checksum, entry_checksum, settings_checksum
 from threadkeep.store.sqlite_file import Database
 from threadkeep.store.values import Draft
 
@@ -28,7 +28,7 @@ _COLUMNS = f"SELECT {ENTRY}, crc FROM entry"
 _ENTRY = f"{_COLUMNS} {_HERE}"
 _JUMP = f'SELECT first, parent, "left", beside, crc FROM jump {_HERE}'
 _KINDS: dict[type, int] = {StateChange: STATE, Summary: SUMMARY}
-LISTED = f"SELECT {CONVERSATION}, crc, entries, updated_at, NULL, NULL, NULL FROM conversation c"
+LISTED = f"SELECT {CONVERSATION}, crc, entries, updated_at, NULL, NULL, NULL, NULL FROM conversation c"
 _WHOLE = f"SELECT {CONVERSATION}, crc, entries, updated_at, {SETTINGS}, settings_crc FROM conversation c"
 
 
@@ -72,9 +72,12 @@ class SqliteLog(ConversationLog):
         return self.to_conversation(self.db.row(f"{_WHOLE} WHERE c.key = ?", self._keys[1:]))
 
     def to_conversation(self, row: Sequence[Any]) -> Conversation:
-        *columns, crc, _, updated, metadata, system, settings_crc = row
+        *columns, crc, _, updated, metadata, system, shares, settings_crc = row
         key, _, _, _, version, created, status, archived, assistant, title, model = columns
-        if crc != checksum(*columns) or settings_crc not in (None, checksum(key, metadata, system)):
+        if crc != checksum(*columns) or settings_crc not in (
+            None,
+            settings_checksum(key, metadata, system, shares),
+        ):
             raise StoreCorrupt("A conversation is damaged.")
         tip = self.tip
         if tip.last:
@@ -90,6 +93,7 @@ class SqliteLog(ConversationLog):
             metadata=json.loads(metadata) if metadata else {},
             status=Status(status),
             archived=bool(archived),
+            shares=decode_shares(shares),
             version=version,
             head=tip.head or None,
             entries=tip.last,

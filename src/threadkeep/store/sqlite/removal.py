@@ -100,7 +100,7 @@ class Remover:
             self._db.execute(f"DELETE FROM {table} {HERE}", found)
         self._db.execute(
             f"UPDATE conversation SET deleted_id = NULL, status = '{_EMPTIED}', assistant = NULL, title = NULL, "
-            "model = NULL, metadata = NULL, system = NULL WHERE key = ?",
+            "model = NULL, metadata = NULL, system = NULL, shares = NULL WHERE key = ?",
             found[1:],
         )
         self._forget_name(*self._db.row("SELECT tenant, user FROM conversation WHERE key = ?", found[1:]))

@@ -16,7 +16,7 @@ from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnChange
 from threadkeep.errors import AlreadyExists
-from threadkeep.store.codec import STATE, Row, encode_id, microseconds
+from threadkeep.store.codec import STATE, Row, encode_id, encode_shares, microseconds
 from threadkeep.store.file_tables import attached_files
 from threadkeep.store.record import Chunk, DraftEnd, EntryPlace, KeyUse, OpenTurn, Record, Replay, Tip, place_entries
 from threadkeep.store.rules import Verb, entries_of, finishes, key_use, version_after
@@ -230,7 +230,7 @@ class LogWriter:
             self.db.execute(
                 "UPDATE conversation SET title = coalesce(?, title), metadata = coalesce(?, metadata), "
                 "status = coalesce(?, status), archived = coalesce(?, archived), model = coalesce(?, model), "
-                "assistant = coalesce(?, assistant) WHERE key = ?",
+                "assistant = coalesce(?, assistant), shares = nullif(coalesce(?, shares), '[]') WHERE key = ?",
                 (
                     change.title,
                     None if change.metadata is None else _json(change.metadata),
@@ -238,6 +238,7 @@ class LogWriter:
                     change.archived,
                     change.model,
                     change.assistant,
+                    encode_shares(change.shares),
                     end.log.key.conversation,
                 ),
             )
@@ -257,8 +258,8 @@ class LogWriter:
     def _seal(self, key: ConversationKey) -> None:
         """Keep the checksum of a conversation that was changed."""
         self.db.execute(
-            f"UPDATE conversation SET crc = checksum({CONVERSATION}), settings_crc = checksum(key, {SETTINGS}) "
-            "WHERE key = ?",
+            f"UPDATE conversation SET crc = checksum({CONVERSATION}), "
+            f"settings_crc = settings_checksum(key, {SETTINGS}) WHERE key = ?",
             key[1:2],
         )
 

@@ -182,11 +182,12 @@ END $$;
 -- Whether a filter lets a conversation through.
 CREATE FUNCTION threadkeep.is_listed(
     p_tenant integer, p_key bigint, p_assistant text, p_status text, p_archived boolean, p_metadata jsonb,
-    p_where threadkeep.list_filter
+    p_shares text, p_where threadkeep.list_filter
 ) RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT (p_where.assistant IS NULL OR p_assistant = p_where.assistant)
         AND (p_where.status IS NULL OR p_status = p_where.status)
         AND (p_where.archived IS NULL OR p_archived = p_where.archived)
+        AND (p_where.shared IS NULL OR p_where.shared = (p_shares IS NOT NULL))
         AND (p_where.metadata IS NULL OR threadkeep.has_metadata(p_metadata, p_where.metadata))
         AND (p_where.words IS NULL OR threadkeep.is_titled(p_tenant, p_key, p_where.words, p_where.prefixes))
 $$;

@@ -114,7 +114,8 @@ BEGIN
         UPDATE threadkeep.conversation c SET
             version = n.version, title = coalesce(n.title, c.title), metadata = coalesce(n.metadata, c.metadata),
             status = coalesce(n.status, c.status), archived = coalesce(n.archived, c.archived),
-            model = coalesce(n.model, c.model), assistant = coalesce(n.assistant, c.assistant)
+            model = coalesce(n.model, c.model), assistant = coalesce(n.assistant, c.assistant),
+            shares = nullif(coalesce(n.shares, c.shares), '[]')
         FROM unnest(p_changes) n WHERE c.tenant = p_tenant AND c.key = n.conversation;
         IF EXISTS (SELECT FROM unnest(p_changes) n WHERE n.title IS NOT NULL) THEN
             DELETE FROM threadkeep.title_word t USING unnest(p_changes) n

@@ -1,0 +1,129 @@
+"""Share links: made, listed and taken back by whoever owns the conversation, and read by whoever has one.
+
+What a link shows is the HTML export of its branch, with the images inside: one page without scripts, under a policy
+that lets nothing run and nothing load. Its address holds a secret, so it stands in no log.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Self
+
+from fastapi import APIRouter, Depends, Path, Request, Response
+from pydantic import Field
+from starlette.responses import HTMLResponse, StreamingResponse
+
+from threadkeep.conversation.cursor import MAX_SEQ
+from threadkeep.conversation.share import Share
+from threadkeep.conversation.value import Moment
+from threadkeep.conversations import Conversations
+from threadkeep.errors import RateLimited, ShareNotFound
+from threadkeep.server.export.document import POLICY, HtmlWriter, notice
+from threadkeep.server.identity.api_keys import WrongKeyLimiter
+from threadkeep.server.identity.guards import Who
+from threadkeep.server.limits import within_rate
+from threadkeep.server.requests import Body, ConversationId, Lasts
+from threadkeep.server.responses import Shown
+from threadkeep.server.routes.export import written
+
+MOST_READERS = 100
+"""How many readers of links are answered at a time: drawing a long conversation takes a while."""
+HEADERS = {"Content-Security-Policy": POLICY, "X-Robots-Tag": "noindex, nofollow"}
+GONE = "This link leads nowhere. It may have been taken back, it may have ended, or a part of it is missing."
+
+
+class NewShare(Body):
+    """What a link shows ends with the entry `head`; left out, with the newest one of the current branch."""
+
+    head: Annotated[int, Field(strict=True, ge=1, le=MAX_SEQ)] | None = None
+    expires: Lasts = None
+
+
+class ShownShare(Shown):
+    """A link without its secret."""
+
+    id: str
+    head: int
+    created_at: Moment
+    expires_at: Moment | None
+
+    @classmethod
+    def of(cls, share: Share, **more: Any) -> Self:
+        """Return a link in this shape."""
+        return cls(**share.model_dump(exclude={"digest"}), **more)
+
+
+class CreatedShare(ShownShare):
+    """A link and, this once, its path on this server."""
+
+    path: str
+
+
+class ShareList(Shown):
+    """The links of a conversation that work, oldest first."""
+
+    data: list[ShownShare]
+
+
+def share_routes(conversations: Conversations, root_path: str) -> APIRouter:
+    router = APIRouter(tags=["sharing"])
+    counted, owned = [Depends(within_rate)], "/v1/conversations/{id}/shares"
+
+    @router.post(owned, status_code=201, dependencies=counted, summary="Make a link that anybody can read by")
+    async def share(who: Who, id: ConversationId, body: NewShare | None = None) -> CreatedShare:
+        wanted = body or NewShare()
+        token, made = await conversations.at(who.scope, id).share(wanted.head, lasts=wanted.expires)
+        return CreatedShare.of(made, path=f"{root_path}/s/{token}")
+
+    @router.get(owned, dependencies=counted, summary="The links of a conversation, without their secrets")
+    async def listing(who: Who, id: ConversationId) -> ShareList:
+        return ShareList(data=[ShownShare.of(share) for share in await conversations.at(who.scope, id).shares()])
+
+    @router.delete(owned, status_code=204, dependencies=counted, response_class=Response, summary="Take all links back")
+    async def unshare_all(who: Who, id: ConversationId) -> None:
+        await conversations.at(who.scope, id).unshare()
+
+    @router.delete(
+        f"{owned}/{{share}}",
+        status_code=204,
+        dependencies=counted,
+        response_class=Response,
+        summary="Take a link back",
+    )
+    async def unshare(who: Who, id: ConversationId, share: Annotated[str, Path(max_length=128)]) -> None:
+        await conversations.at(who.scope, id).unshare(share)
+
+    router.include_router(_public_route(conversations))
+    return router
+
+
+def _public_route(conversations: Conversations) -> APIRouter:
+    router, wrong, readers = APIRouter(), WrongKeyLimiter(), 0
+
+    async def room_for_reader() -> AsyncIterator[None]:
+        nonlocal readers
+        if readers >= MOST_READERS:
+            raise RateLimited("Too many read shared conversations at the moment.")
+        readers += 1
+        try:
+            yield
+        finally:
+            readers -= 1
+
+    @router.get(
+        "/s/{token}",
+        dependencies=[Depends(room_for_reader)],
+        response_class=HTMLResponse,
+        summary="Read what a link shows, without signing in",
+    )
+    async def read(request: Request, token: str) -> Response:
+        wrong.check(request.scope)
+        try:
+            handle, share = await conversations.shared(token)
+        except ShareNotFound:
+            wrong.note(request.scope)
+            if "text/html" not in request.headers.get("accept", ""):
+                raise
+            return HTMLResponse(notice("Nothing here", GONE), 404, HEADERS)
+        text = written(HtmlWriter(handle.value), handle, share.head)
+        return StreamingResponse(text, media_type="text/html", headers=HEADERS)
+
+    return router
