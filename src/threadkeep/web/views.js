@@ -10,7 +10,7 @@ import { markSeen } from "./unread.js";
 export const isSidebarOpen = signal(false); // on a phone, where it covers the conversation
 /** @type {Signal<"shortcuts" | "tree" | "settings" | "data" | "administration" | "image" | null>} */
 export const dialog = signal(null);
-/** @type {Signal<{ images: FilePart[], at: number }>} */
+/** @type {Signal<{ images: Pick<FilePart, "file" | "name">[], at: number }>} */
 export const viewed = signal({ images: [], at: 0 }); // what the dialog "image" shows
 export const isLeaving = signal(false); // everything was deleted, the login too, and the receipt is being read
 export const query = signal(""); // what is searched for

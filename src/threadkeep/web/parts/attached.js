@@ -16,15 +16,11 @@ export function Files({ parts }) {
   const images = files.filter(({ type, file }) => type === "image" && !broken.includes(file));
   const sounds = files.filter(({ type }) => type === "audio");
   const others = files.filter((part) => !images.includes(part) && !sounds.includes(part));
-  const show = (at) => {
-    viewed.value = { images, at };
-    dialog.value = "image";
-  };
   return html`<div class="files" data-testid="files">
     ${images.map(
       (part, at) =>
         html`<button type="button" class="picture" key=${at} title=${nameOf(part)}
-        aria-label=${t("showFullSize", { name: nameOf(part) })} onClick=${() => show(at)}>
+        aria-label=${t("showFullSize", { name: nameOf(part) })} onClick=${() => showFull(images, at)}>
         <img src=${addressOf(part)} alt=${nameOf(part)} loading="lazy" decoding="async"
           onError=${() => setBroken((all) => [...all, part.file])} />
       </button>`,
@@ -37,6 +33,23 @@ export function Files({ parts }) {
         ${part.size !== undefined && html`<small>${sizeOf(part.size)}</small>`}</a>`,
     )}
   </div>`;
+}
+
+function showFull(images, at) {
+  viewed.value = { images, at };
+  dialog.value = "image";
+}
+
+/** Shows full size what was pressed, if it is an image that the Markdown of a message drew. */
+export function showDrawn({ target }) {
+  const pressed = target.closest(".tk-image > .picture");
+  if (!pressed) return;
+  const drawn = [...pressed.closest("article").querySelectorAll(".tk-image > .picture")];
+  const images = drawn.map(({ firstChild: { alt, src } }) => ({
+    file: src.slice(src.lastIndexOf("/") + 1),
+    name: alt,
+  }));
+  showFull(images, drawn.indexOf(pressed));
 }
 
 /** An image as large as the window allows; with the arrow keys, the others of its message. */

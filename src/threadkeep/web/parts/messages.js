@@ -7,6 +7,7 @@ import { go, route } from "../router.js";
 import { Scrolling } from "../scrolling.js";
 import { Button } from "./actions.js";
 import { Answer } from "./answer.js";
+import { showDrawn } from "./attached.js";
 import { Icon } from "./icon.js";
 import { Pending, pendingOf } from "./pending.js";
 import { Said } from "./said.js";
@@ -29,7 +30,7 @@ export function Messages({ conversation }) {
   };
   return html`<div class="messages">
     <div class="scroll" ref=${box} tabindex="0" role="log" aria-live="off" aria-label=${t("messages")} data-testid="messages">
-      <div class="column"><${List} conversation=${conversation} onDrawn=${drawn} onSend=${toEnd} /></div>
+      <div class="column" onClick=${showDrawn}><${List} conversation=${conversation} onDrawn=${drawn} onSend=${toEnd} /></div>
     </div>
     ${
       isAway &&

@@ -4,8 +4,8 @@
 import { copyButton } from "./copy.js";
 import { diagramButton } from "./diagram.js";
 import { dressNotes } from "./footnotes.js";
+import { dressImage } from "./images.js";
 import { AWAY, safeUrl } from "./links.js";
-import { dressImage } from "./remote.js";
 import { rowsOf, tableTools } from "./tabular.js";
 import { t } from "../language.js";
 

@@ -1,5 +1,5 @@
 // Brings nodes that are on the page into the shape of new ones by changing as little as possible, so that a selection,
-// a scroll position and the focus survive while an answer grows.
+// a scroll position, the focus and images that were loaded survive while an answer grows.
 
 /** Make the children of `shown` equal to those of `wanted`, whose nodes are used up. */
 export function morph(shown, wanted) {
@@ -8,9 +8,11 @@ export function morph(shown, wanted) {
   next.forEach((node, at) => {
     const now = shown.childNodes[at];
     if (!now) shown.append(node);
-    else if (!now.isEqualNode(node)) become(now, node);
+    else if (!now.isEqualNode(node) && !isSameImage(now, node)) become(now, node);
   });
 }
+
+const isSameImage = (now, node) => Boolean(now.dataset?.image) && now.dataset.image === node.dataset?.image;
 
 function become(now, node) {
   if (now.nodeType === Node.TEXT_NODE && node.nodeType === Node.TEXT_NODE) {

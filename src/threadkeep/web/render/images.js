@@ -1,16 +1,47 @@
-// An image that an answer refers to, at an address elsewhere. Nothing is asked of that address before somebody wants to see it:
-// whoever serves the image learns by that that the answer is read. The policy of the page lets no foreign image in at all;
-// it is shown in a frame whose policy allows images and nothing else, without a script, a referrer or (in Chromium) cookies.
+// Images that a text refers to. A file of ours is shown at once. Of an address elsewhere nothing is asked before somebody wants
+// to see it: whoever serves the image learns by that that the answer is read. The policy of the page lets no foreign image in
+// at all; it is shown in a frame whose policy allows images and nothing else, without a script, a referrer or (in Chromium)
+// cookies.
 
 import { t } from "../language.js";
 import { ROOT } from "../router.js";
+import { ownFile } from "./links.js";
 
 const LARGEST = 480;
+/** @type {Set<string>} */
+const wanted = new Set(); // addresses elsewhere that somebody has asked for: drawn anew, their images are there again
 
-/** Put a button beside the link to an image, which shows it in place. */
+/** Show the image in place of its link, or put a button beside the link, which shows it. */
 export function dressImage(link) {
   const box = document.createElement("span");
-  box.className = "tk-remote";
+  box.className = "tk-image";
+  box.dataset.image = link.href; // `morph.js` lets it be: what was loaded stays while the text grows
+  link.replaceWith(box);
+  if (ownFile(link.href)) box.append(picture(link));
+  else {
+    box.append(link, showButton());
+    if (wanted.has(link.href)) show(box);
+  }
+}
+
+/** Return an image of ours, which `parts/attached.js` shows full size; what is none is a link to the file. */
+function picture(link) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "picture";
+  button.title = link.textContent;
+  button.ariaLabel = t("showFullSize", { name: link.textContent });
+  const image = document.createElement("img");
+  image.loading = "lazy";
+  image.decoding = "async";
+  image.alt = link.textContent;
+  image.addEventListener("error", () => button.replaceWith(link));
+  image.src = link.href;
+  button.append(image);
+  return button;
+}
+
+function showButton() {
   const button = document.createElement("button");
   button.type = "button";
   button.className = "tk-copy";
@@ -18,12 +49,12 @@ export function dressImage(link) {
   button.title = t("showImageHint");
   // What is on the page may have been changed since: the link is looked for when it is needed.
   button.addEventListener("click", () => show(/** @type {HTMLElement} */ (button.parentElement)));
-  link.replaceWith(box);
-  box.append(link, button);
+  return button;
 }
 
 function show(box) {
   const link = box.querySelector("a");
+  wanted.add(link.href);
   const button = box.querySelector("button");
   const frame = document.createElement("iframe");
   frame.title = link.textContent;
