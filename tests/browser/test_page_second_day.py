@@ -12,6 +12,12 @@ from tests.browser.waiting import until
 
 PACE = 0.01
 LONG = "hold never and tell me everything that there is to know about the history of the lighthouse"
+PRINT = """() => {
+    window.print = () => {
+        const images = [...document.querySelectorAll(".column img")].map((image) => image.naturalWidth);
+        window.printed = [document.querySelectorAll(".said, .answer").length, images];
+    };
+}"""
 
 
 async def test_a_conversation_has_a_name_at_once_and_says_who_answers(person: Person, api: Api) -> None:
@@ -98,11 +104,12 @@ async def test_who_hears_the_page_is_told_of_the_connection_and_of_what_waits(pe
 
 async def test_a_conversation_is_printed_whole(person: Person, api: Api) -> None:
     page = person.page
-    id = await api.begin(*(f"Say {number}." for number in range(60)), title="To be printed")
+    id = await api.begin("paint something", *(f"Say {number}." for number in range(59)), title="To be printed")
     await person.open(id)
-    await page.evaluate("window.print = () => (window.printed = document.querySelectorAll('.said, .answer').length)")
+    await page.evaluate(PRINT)
     await person.more("Print")
-    await until(page, "() => window.printed === 120")
+    await until(page, "() => window.printed")
+    assert await page.evaluate("window.printed") == [120, [120]]  # the one image is as wide as it is
     await page.emulate_media(media="print")
     await expect(page.get_by_role("navigation", name="Conversations")).to_be_hidden()
     await expect(person.field).to_be_hidden()

@@ -7,6 +7,7 @@ and arguments that are an object. What was wrong with a call is told in `flaws`,
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from time import monotonic
 from typing import Any
 
@@ -37,6 +38,10 @@ class _Thought:
     texts: list[str] = field(default_factory=list)
     payload: dict[str, Any] | None = None
     is_of_call: bool = False
+
+    @property
+    def duration(self) -> float:
+        return round(self.ended - self.began, 3)
 
 
 @dataclass
@@ -104,6 +109,12 @@ class Answer:
         """Return what was thought, as parts of the message with these calls."""
         return tuple(_part(thought, model, calls) for thought in self._thoughts)
 
+    def timed(self, written: tuple[Reasoning, ...]) -> tuple[Reasoning, ...]:
+        """Return what was written down of an answer that broke off with how long each piece took: a provider signs
+        only what is whole."""
+        taken = [thought.duration for thought in self._thoughts if thought.texts]
+        return tuple(part.model_copy(update={"duration": time}) for part, time in zip_longest(written, taken) if part)
+
     def calls(self, new_id: IdSource) -> tuple[ToolCall, ...]:
         """Return the tool calls in order, each with an id of its own."""
         calls: dict[str, ToolCall] = {}
@@ -124,7 +135,7 @@ def _part(thought: _Thought, model: str, calls: tuple[ToolCall, ...]) -> Reasoni
     return Reasoning(
         text=text,
         at=thought.at,
-        duration=round(thought.ended - thought.began, 3) if text else None,
+        duration=thought.duration if text else None,
         model=model,
         # What was changed is not what the provider has signed, nor is a call that is left out.
         payload=thought.payload if text == whole and (call or not thought.is_of_call) else None,

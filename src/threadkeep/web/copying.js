@@ -32,11 +32,19 @@ export async function printAll(conversation) {
     await conversation.loadAll();
     do await new Promise((resolve) => setTimeout(resolve, 100));
     while (document.querySelector("[aria-busy=true]"));
+    await imagesThere();
     print();
     if (conversation.messages.value.length > MOST) await conversation.look();
   } catch (error) {
     complain(error);
   }
+}
+
+// Loads the images that were not in view.
+async function imagesThere() {
+  const images = [...document.querySelectorAll(".column img")].map((image) => /** @type {HTMLImageElement} */ (image));
+  for (const image of images) image.loading = "eager";
+  await Promise.all(images.map((image) => image.decode().catch(() => {}))); // one that cannot be shown is not waited for
 }
 
 export const copyCurl = (conversation) => copying(async () => curl(await saidIn(conversation)));

@@ -2,7 +2,7 @@
 // that closing the tab loses nothing. They are sent in pieces: one that broke off goes on where it was, and the server gives
 // the same file the same id, however often it comes.
 
-import { Problem, Unreachable, answer, newKey } from "./api.js";
+import { Problem, Unreachable, answer, del, newKey } from "./api.js";
 import { number, t } from "./language.js";
 import { signal } from "./preact.js";
 import { ROOT } from "./router.js";
@@ -24,8 +24,15 @@ export const canAttach = () => Number.isInteger(me.value?.max_file_bytes);
 
 /** @param {{ file: string }} part */
 export const addressOf = ({ file }) => `${ROOT}/v1/files/${encodeURIComponent(file)}`;
+const LONGEST_NAME = 255;
+const UNSEEN = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu; // among them what turns the direction around
+
+// The name of a file for people: nothing in it can make it look like another one.
 /** @param {{ name?: string }} file */
-export const nameOf = ({ name }) => name || t("unnamedFile");
+export function nameOf({ name }) {
+  const seen = (name || t("unnamedFile")).slice(0, LONGEST_NAME).replace(UNSEEN, "\ufffd");
+  return name && name.length > LONGEST_NAME ? `${seen}…` : seen;
+}
 
 /** @param {number} size */
 export function sizeOf(size) {
@@ -43,12 +50,12 @@ export function sizeOf(size) {
  * What somebody attached, as the page keeps it; each says what is wrong with it, if something is.
  * @param {File[]} files
  * @param {Attached[]} before what is attached already
- * @returns {{ all: Attached[], bytes: Promise<unknown> }}
+ * @returns {{ all: Attached[], added: Attached[], bytes: Promise<unknown> }}
  */
 export function taken(files, before) {
   const added = files.map((file) => ({ key: newKey(), name: file.name, media_type: file.type, size: file.size }));
   const bytes = Promise.all(files.map((file, at) => hold(added[at].key, file)));
-  return { all: checked([...before, ...added]), bytes };
+  return { all: checked([...before, ...added]), added, bytes };
 }
 
 /**
@@ -112,6 +119,8 @@ export async function forget(list) {
   for (const { key } of list ?? []) {
     running.get(key)?.stop.abort();
     held.delete(key);
+    const path = kept(`upload.${key}`, "");
+    if (path) del(path).catch(() => {}); // or the server forgets it after a day
     drop(`upload.${key}`);
     await (await cache())?.delete(placeOf(key));
   }
@@ -160,6 +169,7 @@ export function uploaded(one) {
 async function send({ key, name, media_type }, stop) {
   const blob = await bytesOf(key);
   if (!blob) throw new Problem(404, { code: "file_lost", detail: t("fileLost", { name }) }, 0);
+  await readable(blob);
   let { path, offset } = await begun(key, stop);
   for (;;) {
     progress.value = { ...progress.value, [key]: offset / blob.size };
@@ -177,6 +187,15 @@ async function send({ key, name, media_type }, stop) {
       keep(`upload.${key}`, path);
     }
     offset = end;
+  }
+}
+
+// A folder that was dropped, and a file that is gone from its disk, cannot be read; a request would only seem to fail.
+async function readable(blob) {
+  try {
+    await blob.slice(0, 1).arrayBuffer();
+  } catch {
+    throw new Problem(404, { code: "file_unreadable", detail: t("fileUnreadable") }, 0);
   }
 }
 

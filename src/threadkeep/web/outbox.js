@@ -109,7 +109,8 @@ export function discard(item) {
  * @param {Partial<OutboxItem>} [change]
  */
 export function release(item, change = {}) {
-  write({ ...item, state: "waiting", problem: undefined, ...change });
+  const attached = item.attached?.map((one) => ({ ...one, refusal: undefined, problem: undefined }));
+  write({ ...item, attached, state: "waiting", problem: undefined, ...change });
   flush();
 }
 
@@ -189,7 +190,12 @@ function isToldAgain(item) {
 async function sendFiles(item) {
   if (!item.attached) return [];
   const attached = [];
-  for (const one of item.attached) attached.push({ ...one, part: await uploaded(one) });
+  for (const one of item.attached) {
+    const part = await uploaded(one).catch((error) => {
+      throw Object.assign(error, { file: one.key });
+    });
+    attached.push({ ...one, part });
+  }
   if (items.value.some(({ key }) => key === item.key)) write({ ...item, attached });
   return attached.map(({ part }) => part);
 }
@@ -209,7 +215,10 @@ function refuse(item, error) {
   const state = error.code === "stale_head" ? "stale" : "refused";
   // The message may have been moved to its new conversation meanwhile.
   const present = items.value.find((other) => other.key === item.key) ?? item;
-  write({ ...present, state, problem: error.message, head: error.head });
+  const attached = present.attached?.map((one) =>
+    one.key === error.file ? { ...one, refusal: error.message, problem: error.message } : one,
+  );
+  write({ ...present, attached, state, problem: error.message, head: error.head });
 }
 
 function pause(error) {

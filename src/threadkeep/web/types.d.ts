@@ -187,6 +187,8 @@ interface Attached {
   /** Why it cannot be sent, and if so, what the server said. */
   problem?: string;
   refusal?: string;
+  /** Whether the server may say something else later. */
+  mayPass?: boolean;
   /** The server had it and has it no more. */
   isAgain?: boolean;
 }

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from threadkeep.conversation.ids import IdSource
 from threadkeep.conversation.message import Usage
+from threadkeep.conversation.parts import Reasoning
 from threadkeep.llm.answer import Answer
 from threadkeep.llm.base import CallPart, Delta, Reasoned, Stopped, Text, Used
 
@@ -58,6 +59,16 @@ def test_pieces_of_reasoning_have_their_places_payloads_and_durations() -> None:
         {"at": 2, "model": "m", "payload": {"id": "b"}, "call": "c2"},
         {"at": 2, "model": "m", "payload": {"signature": "c"}, "call": "c1"},
     ]
+
+
+def test_what_was_written_of_an_answer_that_broke_off_tells_how_long_it_took() -> None:
+    seconds = iter((0.0, 1.5, 2.0, 4.0))
+    made = Answer(seconds=lambda: next(seconds))
+    for delta in (Reasoned(text="One"), Text("so"), Reasoned(payload={"redacted": "x"}), Reasoned(text="two")):
+        made.add(delta)
+    written = (Reasoning(text="One"), Reasoning(text="tw", at=2), Reasoning(text="of another", at=2))
+    assert [part.duration for part in made.timed(written)] == [1.5, 0.0, None]
+    assert made.timed(()) == ()
 
 
 def test_reasoning_that_cannot_be_kept_as_it_came_is_not_sent_back() -> None:

@@ -138,8 +138,7 @@ async def _ask_once(active: ActiveTurn, request: Request, context: Context, clos
     # Where no tools were offered, a call is none.
     calls = answer.calls(deps.ids) if whole and request.tools else ()
     blocks = (*_blocks_of_tools(active), *call.output.blocks) if whole and not calls else ()
-    if whole:
-        thoughts = answer.reasoning(active.model.name, calls)
+    thoughts = answer.reasoning(active.model.name, calls) if whole else answer.timed(thoughts)
     if not (stream or whole or stopped or error):
         error = ModelUnavailable(BROKE_OFF)
     message = Message(

@@ -79,16 +79,16 @@ export function Viewer() {
 
 /**
  * Files that were attached and are not in a stored message yet.
- * @param {{ list: Attached[] | undefined, onRemove?: (one: Attached) => void }} props
+ * @param {{ list: Attached[] | undefined, onRemove?: (one: Attached) => void, onRetry?: (one: Attached) => void }} props
  */
-export function Attached({ list, onRemove }) {
+export function Attached({ list, onRemove, onRetry }) {
   if (!list?.length) return null;
   return html`<ul class="attached" aria-label=${t("attachedFiles")} data-testid="attached">
-    ${list.map((one) => html`<${Chip} key=${one.key} one=${one} onRemove=${onRemove} />`)}
+    ${list.map((one) => html`<${Chip} key=${one.key} one=${one} onRemove=${onRemove} onRetry=${onRetry} />`)}
   </ul>`;
 }
 
-function Chip({ one, onRemove }) {
+function Chip({ one, onRemove, onRetry }) {
   const share = progress.value[one.key];
   const state = one.problem ? "wrong" : one.part ? "there" : share === undefined ? "waiting" : "sending";
   const percent = number(share ?? 0, { style: "percent" });
@@ -101,10 +101,24 @@ function Chip({ one, onRemove }) {
   return html`<li class="chip" data-state=${state}>
     <${Thumb} one=${one} />
     <span class="name" dir="auto" title=${nameOf(one)}>${nameOf(one)}</span>
-    <small class=${state === "wrong" ? "danger" : "muted"} role=${state === "wrong" ? "alert" : undefined}>${told}</small>
+    <small class=${state === "wrong" ? "danger" : "muted"}>${told}${
+      onRetry &&
+      one.mayPass &&
+      html` <button type="button" class="link" onClick=${() => onRetry(one)}>${t("tryAgain")}</button>`
+    }</small>
     ${state === "sending" && html`<progress max="1" value=${share} aria-label=${nameOf(one)} />`}
-    ${onRemove && html`<${IconButton} name="close" label=${t("removeFile", { name: nameOf(one) })} onClick=${() => onRemove(one)} />`}
+    ${onRemove && html`<${IconButton} name="close" label=${t("removeFile", { name: nameOf(one) })} onClick=${(event) => remove(event, () => onRemove(one))} />`}
   </li>`;
+}
+
+// Whoever removes one file after the other with the keyboard stays among them; after the last one, writing goes on.
+function remove({ currentTarget }, run) {
+  const chip = currentTarget.closest("li");
+  const next = (chip.nextElementSibling ?? chip.previousElementSibling)?.querySelector(".icon-button");
+  const field = chip.closest("article, .composer-box").querySelector("textarea");
+  run();
+  if (next) next.focus();
+  else if (!matchMedia("(pointer: coarse)").matches) field.focus();
 }
 
 function Thumb({ one }) {

@@ -1,12 +1,13 @@
 // The field to write in. What is written is kept at once, so that nothing is lost before it is sent.
 
-import { detach, uploadAll } from "../attaching.js";
+import { detach, retry, uploadAll } from "../attaching.js";
 import { attachedTo, draftOf, keepAttached, keepDraft } from "../drafts.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../preact.js";
 import { canDictate, dictate, isListening, wanted } from "../speech.js";
 import { AttachButtons, pasteFiles, useDrop } from "./attach.js";
 import { Attached } from "./attached.js";
 import { Icon, IconButton } from "./icon.js";
+import { announce } from "../notices.js";
 import { t } from "../language.js";
 
 const LONG = 20_000; // characters of a paragraph
@@ -64,12 +65,13 @@ export function Composer({ name, onSend, onStop = null, placeholder, hint }) {
   const send = (event) => {
     event.preventDefault();
     const text = field.current.value.trim();
+    if (isWrong) announce(t("removeFirst"));
     if (isWrong || (!text && !attached.length)) return;
     onSend(text, attached);
     clear();
   };
   return html`<div class="composer-box" data-over=${isOver}>
-    <${Attached} list=${attached} onRemove=${(one) => detach(name, one)} />
+    <${Attached} list=${attached} onRemove=${(one) => detach(name, one)} onRetry=${(one) => retry(name, one)} />
     <form class="composer" onSubmit=${send}>
       <${AttachButtons} name=${name} />
       <label class="visually-hidden" for="composer">${t("message")}</label>

@@ -52,7 +52,11 @@ function stateOf(state, item) {
       <button type="button" class="link" onClick=${outbox.hurry}>${t("tryNow")}</button>
       <button type="button" class="link" onClick=${() => outbox.discard(item)}>${t("discard")}</button>`;
   }
-  return state === "waiting" ? t("sending") : null;
+  if (state !== "waiting") return null;
+  const isLong = item.attached?.some(({ part }) => !part);
+  return html`${t("sending")}${
+    isLong && html` <button type="button" class="link" onClick=${() => outbox.discard(item)}>${t("discard")}</button>`
+  }`;
 }
 
 // What can be done with a message before it is asked.
