@@ -3,6 +3,7 @@
 PYTHON ?= python3
 ARGS ?=
 COUNT ?= 20
+MESSAGES ?= 10000
 WORKERS ?= 2
 SEED ?= 1
 
@@ -50,7 +51,7 @@ bench: .venv/.test-stamp .venv/.bench-stamp ## measure stores, turns, server, ke
 	@$(BIN)/python -m bench.followups $(ARGS)
 	@$(BIN)/python -m bench.page $(ARGS)
 
-torture: .venv/.test-stamp ## kill real processes while they write (COUNT=20 SEED=1)
+torture: .venv/.test-stamp ## kill real processes while they write (COUNT=20 MESSAGES=10000 SEED=1)
 	@$(BIN)/python -m tests.acceptance.torture --count $(COUNT) --seed $(SEED)
 	@$(BIN)/python -m tests.acceptance.fuzz --requests 20000 --seed $(SEED)
 	@$(BIN)/python -m tests.acceptance.torture_turns --count $(COUNT) --seed $(SEED)
@@ -58,6 +59,7 @@ torture: .venv/.test-stamp ## kill real processes while they write (COUNT=20 SEE
 	@$(BIN)/python -m tests.acceptance.torture_files --seed $(SEED)
 	@$(BIN)/python -m tests.acceptance.torture_keeping --count $(COUNT) --seed $(SEED)
 	@$(BIN)/python -m tests.acceptance.instances --seconds 600 --seed $(SEED)
+	@$(BIN)/python -m tests.acceptance.retries --count $(MESSAGES) --seed $(SEED)
 	@$(BIN)/python -m tests.acceptance.outages --count $(COUNT) --seed $(SEED)
 	@place=$$(mktemp -d) && $(BIN)/python -m tests.acceptance.skill_player $$place; status=$$?; rm -rf $$place; exit $$status
 
