@@ -6,6 +6,8 @@ from typing import Any
 import httpx
 from httpx_sse import ServerSentEvent, aconnect_sse
 
+UNLOGGED = ("presence", "error", "conversation.spooled", "turn.retrying")
+"""Events that are in no log: they have no id of their own (the client shows the one before), and may come again."""
 ENDS = ("turn.completed", "turn.failed", "turn.cancelled", "turn.interrupted")
 
 
@@ -34,8 +36,7 @@ class Reader:
             async with aconnect_sse(client, "GET", f"{self.path}/events?after=0", headers=headers) as source:
                 assert source.response.status_code == 200, await source.response.aread()
                 async for event in source.aiter_sse():
-                    # How many readers there are is in no log, has no id of its own, and may be told again.
-                    if event.data and event.event != "presence":
+                    if event.data and event.event not in UNLOGGED:
                         self.events.append(event)
                     if self.is_done or (enough is not None and len(self.events) >= enough):
                         return

@@ -4,13 +4,16 @@ import json
 import os
 from collections.abc import Callable
 
+import httpx
 import pytest
 
 from tests.acceptance.checker import Ack, Checker
+from tests.acceptance.stream_reader import Reader
 from tests.acceptance.writer import SHARED, Writer
 from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.runtime import open_store
+from threadkeep.server.sse import encode
 from threadkeep.store.base import Store
 from threadkeep.store.values import Append
 from threadkeep.testing.samples import asked
@@ -89,3 +92,20 @@ async def test_a_conversation_that_is_gone_is_named() -> None:
     store, acks = await _written()
     await store.delete(LOCAL, "c")
     assert await _violations(store, acks) != []
+
+
+async def test_a_reader_whose_stream_ends_with_an_error_comes_back_behind_the_last_event_of_the_log() -> None:
+    error = encode("error", {"code": "store_unavailable", "detail": "The database does not answer."})
+    asked: list[str | None] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request.headers.get("last-event-id"))
+        told = [encode("turn.started", {}, "first") + error, error, encode("turn.completed", {}, "second")]
+        return httpx.Response(200, headers={"content-type": "text/event-stream"}, content=told[len(asked) - 1])
+
+    reader = Reader("/v1/conversations/c")
+    async with httpx.AsyncClient(base_url="http://server", transport=httpx.MockTransport(answer)) as client:
+        while not reader.is_done:
+            await reader.read(client)
+    assert asked == [None, "first", "first"]
+    reader.check()

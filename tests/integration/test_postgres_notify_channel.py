@@ -1,18 +1,21 @@
 """Two instances on one PostgreSQL: what one writes, readers at the other see without looking for it."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from datetime import timedelta
+from itertools import product
 
 import pytest
 import pytest_asyncio
 
 from tests.postgres_server import PostgresServer, Urls
 from tests.told import data_of, name_of
-from tests.unit.turn.processes import PATIENCE, Processes, Silent, called, hung_up, new_conversation, until
+from tests.unit.turn.processes import PATIENCE, Processes, Silent, called, hung_up, new_conversation, said_in, until
 from threadkeep import background
 from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.events import Event, MessageCompleted, TextDelta
+from threadkeep.conversation.turn import Lease
 from threadkeep.conversations import Conversations
 from threadkeep.errors import StoreUnavailable
 from threadkeep.llm.base import Model, Text
@@ -131,3 +134,74 @@ async def test_readers_at_both_instances_are_counted_together(instances: Process
                 told.append(data_of(await anext(second))["readers"])
             assert data_of(await anext(first)) == {"readers": 2}
         assert data_of(await anext(first)) == {"readers": 1}
+
+
+@pytest.mark.parametrize("is_stored", [True, False], ids=["its text is stored", "its text comes too late"])
+async def test_readers_of_a_turn_that_a_slow_owner_loses_get_every_text_once(
+    instances: Processes, is_stored: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The owner stands still in a write, before or behind its commit, while another takes the turn up and ends it."""
+    gate, is_writing, goes_on = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    model = ScriptedModel([Text("Once "), gate, Text("upon "), asyncio.Event()])
+    slow, quick = await connected(instances, model, ScriptedModel(says("a ", "time.")))
+    inside = slow._store.inside
+    write = inside.write
+
+    async def write_slowly(lease: Lease, message: str, offset: int, text: str) -> None:
+        if is_stored:
+            await write(lease, message, offset, text)
+        is_writing.set()
+        await goes_on.wait()
+        if not is_stored:
+            await write(lease, message, offset, text)
+
+    chat = await new_conversation(slow)
+    both = [chat, quick.at(chat.scope, chat.id)]
+    reading = [asyncio.create_task(_read_to_the_end(each.follow(Cursor()))) for each in both]
+    await chat.send("Tell me")
+    await said_in(both[1], "Once ")
+    monkeypatch.setattr(inside, "write", write_slowly)
+    gate.set()
+    await is_writing.wait()
+    (turn,) = await quick._store.turns(chat.scope, chat.id)
+    quick._runner.take_up(await quick._store.take(turn, "process-1", timedelta(hours=1)))
+    heard = await asyncio.gather(*reading)
+    goes_on.set()
+    await hung_up(model)
+    for events in heard:
+        said = _texts(events)
+        stored = _messages(events)
+        assert list(stored.values()) == ["Tell me", "Once upon " if is_stored else "Once ", "a time."]
+        assert said.items() <= stored.items()
+        assert len({event.cursor for event in events}) == len(events)
+        for chat, (at, event) in product(both, enumerate(events[:-1], 1)):
+            begun = _texts(events[:at])
+            whole = _texts([*events[:at], *await _read_to_the_end(chat.follow(event.cursor))])
+            assert {id: whole[id] for id in begun} == {id: stored[id] for id in begun}
+
+
+async def _read_to_the_end(events: AsyncGenerator[Event, None]) -> list[Event]:
+    """Return what is told until the turn is completed."""
+    found: list[Event] = []
+    async with asyncio.timeout(PATIENCE), aclosing(events) as stream:
+        async for event in stream:
+            found.append(event)
+            if name_of(event) == "turn.completed":
+                break
+    return found
+
+
+def _texts(events: Sequence[Event]) -> dict[str, str]:
+    """Return what came in pieces, by message."""
+    texts: dict[str, str] = {}
+    for event in events:
+        if isinstance(event.what, TextDelta):
+            texts[event.what.message] = texts.get(event.what.message, "") + event.what.text
+    return texts
+
+
+def _messages(events: Sequence[Event]) -> dict[str, str]:
+    """Return what was stored, by message."""
+    return {
+        each.what.message.id: each.what.message.content for each in events if isinstance(each.what, MessageCompleted)
+    }
