@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
@@ -86,6 +87,26 @@ async def test_calls_take_seconds_at_most_by_default() -> None:
     assert address.CONNECT_SECONDS <= 5
     assert stores.PING_SECONDS <= 2
     assert pool.CLOSE_SECONDS <= 2
+
+
+async def test_a_process_that_was_frozen_still_hears_the_answer(
+    proxy: DatabaseProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = await open_store(proxy.url())
+    name = await new(store, ADA, "hello")
+    proxy.fall_silent()
+    reading = asyncio.create_task(store.get(ADA, name))
+    await asyncio.sleep(0)
+    (link,) = store._pool._busy  # type: ignore[attr-defined]
+    looks = link.looks_left
+    monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: time.monotonic() + 600)
+    monkeypatch.setattr(pool, "monotonic", lambda: time.monotonic() + 600)
+    async with asyncio.timeout(PATIENCE):
+        while link.looks_left == looks:  # noqa: ASYNC110 - what is looked at is no event
+            await asyncio.sleep(0.01)
+    proxy.speak()
+    assert (await reading).id == name
+    await store.close()
 
 
 @pytest.mark.usefixtures("impatient")

@@ -33,7 +33,9 @@ from threadkeep.store.postgres.faults import (
 
 CALL_SECONDS = 4.0
 """How long a call may take, and how long it is made again when it meets others."""
-SLOW_SECONDS = 60.0
+LOOKS = 8
+"""How often it is looked within that time whether there is an answer."""
+SLOW_LOOKS = 15 * LOOKS
 CLOSE_SECONDS = 2.0
 ATTEMPTS = 10
 CLOSED = "The store is closed."
@@ -57,7 +59,7 @@ class _Link:
 
     def __init__(self, connection: "asyncpg.Connection[asyncpg.Record]", *, is_prepared: bool) -> None:
         self.connection = connection
-        self.until = 0.0
+        self.looks_left = 0
         self.is_silent = False
         self.is_asked = False
         self._is_prepared = is_prepared
@@ -82,8 +84,10 @@ class _Link:
         return statement
 
     def look(self) -> None:
-        """Cut the connection if it does not answer in time."""
-        if monotonic() > self.until:
+        """Cut the connection if it does not answer in time. Looks are counted, not seconds: a process that was frozen
+        has waited for nobody meanwhile."""
+        self.looks_left -= 1
+        if self.looks_left < 0:
             self.is_silent = True
             self.connection.terminate()
 
@@ -181,7 +185,7 @@ class Pool:
         """Call a function once; raises `_Cut` if the connection was cut and the call may be made again."""
         link = await self._link()
         self._busy.add(link)
-        link.until = monotonic() + (SLOW_SECONDS if verb in _SLOW else CALL_SECONDS)
+        link.looks_left = SLOW_LOOKS if verb in _SLOW else LOOKS
         if self._watch is None:
             self._look()
         try:
@@ -225,7 +229,7 @@ class Pool:
         """Cut connections that do not answer. One timer for all calls is cheaper than one for each."""
         for link in self._busy:
             link.look()
-        self._watch = asyncio.get_running_loop().call_later(CALL_SECONDS / 8, self._look) if self._busy else None
+        self._watch = asyncio.get_running_loop().call_later(CALL_SECONDS / LOOKS, self._look) if self._busy else None
 
     async def _link(self) -> _Link:
         """Return a connection that nobody uses: an idle one, a new one, or the next that is given back."""

@@ -22,7 +22,12 @@ MOST_CHARACTERS = 32 * 1024 * 1024
 """How much text is remembered of all conversations together."""
 MOST_ENTRIES = 200
 """How many entries are remembered of one conversation, the newest ones."""
+TRIMMED_AT = 4 * MOST_ENTRIES
+"""At how many the oldest are forgotten: seldom, because that takes longer than remembering."""
 ENTRY_OVERHEAD = 500
+_NOTHING: Sequence[Entry] = ()
+_WITH_ENTRIES = frozenset({Appended, Begun, LogPage})
+_OTHERS = frozenset({Conversation, Created, Lease})
 
 
 class Known:
@@ -38,18 +43,20 @@ class Known:
         self.draft: tuple[str, list[str]] = ("", [])
         self.size = 0
 
-    def add(self, entries: Sequence[Entry]) -> None:
-        if entries and entries[0].seq in self.entries and entries[-1].seq in self.entries:
-            return  # the same page again, as nearly always
+    def add(self, entries: Sequence[Entry]) -> int:
+        """Remember entries; return by how much the size of all has changed."""
+        before = self.size
         for entry in entries:
             if entry.seq not in self.entries:
                 self.entries[entry.seq] = entry
                 self.size += _size(entry)
-                self._note(entry)
-        if len(self.entries) > 2 * MOST_ENTRIES:
+                if self.lease is not None:
+                    self._note(entry)
+        if len(self.entries) > TRIMMED_AT:
             newest = sorted(self.entries)[-MOST_ENTRIES:]
             self.entries = {seq: self.entries[seq] for seq in newest}
             self.size = sum(map(_size, self.entries.values()))
+        return self.size - before
 
     def _note(self, entry: Entry) -> None:
         """Take note of the end of a message or of a turn."""
@@ -62,7 +69,8 @@ class Known:
 
 def _size(entry: Entry) -> int:
     """Return about how much room an entry takes; a turn that begins or ends holds next to nothing."""
-    is_small = isinstance(entry.body, TurnChange) and entry.body.message is None
+    body = entry.body
+    is_small = type(body) is TurnChange and body.message is None
     return ENTRY_OVERHEAD if is_small else ENTRY_OVERHEAD + characters(entry)
 
 
@@ -75,37 +83,32 @@ class Memory:
 
     def learn(self, scope: Scope, conversation: str, answer: Any) -> None:
         """Remember what the database has answered about a conversation."""
-        found: Conversation | None = None
-        entries: Sequence[Entry] = ()
-        match answer:
-            case (Entry(), *_):
-                entries = answer
-            case Conversation():
-                found = answer
-            case Created():
-                found = answer.conversation
-            case Appended() | Begun() | LogPage():
-                entries = answer.entries
-            case Lease():
-                pass
-            case _:
+        # By its exact type, because every answer passes here: matching patterns takes longer than all the rest.
+        kind, entries = type(answer), _NOTHING
+        if kind in _WITH_ENTRIES:
+            entries = answer.entries
+        elif kind is tuple:
+            if not answer or type(answer[0]) is not Entry:
                 return
+            entries = answer
+        elif kind not in _OTHERS:
+            return
         place = (scope.tenant, scope.user, conversation)
         known = self._known.get(place)
         if known is None:
             known = self._known[place] = Known()
         else:
             self._known.move_to_end(place)
-        self._size -= known.size
-        if found is not None:
-            known.conversation = found
-        lease = answer.lease if isinstance(answer, Begun) else answer
-        if isinstance(lease, Lease):
-            known.lease, known.draft = lease, ("", [])
-        known.add(entries)
-        self._size += known.size
-        while self._size > MOST_CHARACTERS and len(self._known) > 1:
-            self._size -= self._known.popitem(last=False)[1].size
+        if kind is Conversation:
+            known.conversation = answer
+        elif kind is Created:
+            known.conversation = answer.conversation
+        elif kind is Lease or (kind is Begun and answer.lease is not None):
+            known.lease, known.draft = answer if kind is Lease else answer.lease, ("", [])
+        if entries and not (entries[0].seq in known.entries and entries[-1].seq in known.entries):
+            self._size += known.add(entries)
+            while self._size > MOST_CHARACTERS and len(self._known) > 1:
+                self._size -= self._known.popitem(last=False)[1].size
 
     def note_text(self, lease: Lease, message: str, text: str) -> None:
         """Remember text of the message that a turn of ours is writing."""

@@ -22,6 +22,8 @@ OUTAGES = (StoreUnavailable, StoreFull, StoreReadOnly)
 AWAY = "The database is away."
 LOOK_EVERY = 0.5
 """Seconds between two looks whether the database is back, or a turn has ended that draining waits for."""
+TICKS = 8
+"""How often within the patience it is looked which calls are late."""
 LOOKS_UNTOLD = 120
 """After how many looks the log tells again how things are."""
 
@@ -44,8 +46,10 @@ class OutageWatch:
         self._drain = drain
         self._held = held
         self._task: asyncio.Task[None] | None = None
-        # Until when each task waits for an answer; of those that were told to stop, how often they had been before.
-        self._asked: dict[asyncio.Task[Any], float] = {}
+        # Since which tick each task waits for an answer; of those that were told to stop, how often they had been
+        # before. Ticks are counted, not seconds: a process that was frozen has waited for nobody meanwhile.
+        self._tick = 0
+        self._asked: dict[asyncio.Task[Any] | None, int] = {}
         self._late: dict[asyncio.Task[Any], int] = {}
         self._timer: asyncio.TimerHandle | None = None
         self.is_down = False
@@ -55,27 +59,24 @@ class OutageWatch:
         """Return what the database answers. One that does not answer in time is away."""
         if self.is_down:
             raise StoreUnavailable(AWAY)
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
-        if task is None:
-            raise RuntimeError("the database is asked by tasks")
         # One timer for all calls is far cheaper than one for each.
-        self._asked[task] = loop.time() + self._patience
+        self._asked[task := asyncio.current_task()] = self._tick
         if self._timer is None:
-            self._timer = loop.call_later(self._patience / 8, self._stop_late_calls)
+            self._wait_a_tick()
         try:
             return await call(*args, **kwargs)
         except OUTAGES as error:
             self.fall(error)
             raise
         except asyncio.CancelledError:
-            if task not in self._late or task.uncancel() > self._late[task]:
+            if task is None or task not in self._late or task.uncancel() > self._late[task]:
                 raise
             late = StoreUnavailable(f"The database has not answered within {self._patience:g} seconds.")
             self.fall(late)
             raise late from None
         finally:
             self._asked.pop(task, None)
-            if self._late:
+            if self._late and task is not None:
                 self._late.pop(task, None)
 
     async def ask_patiently(self, call: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:
@@ -88,13 +89,18 @@ class OutageWatch:
             self.fall(error)
             raise
 
+    def _wait_a_tick(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(self._patience / TICKS, self._stop_late_calls)
+
     def _stop_late_calls(self) -> None:
-        loop = asyncio.get_running_loop()
-        for task, until in self._asked.items():
-            if loop.time() > until and task not in self._late:
+        self._tick += 1
+        for task, since in self._asked.items():
+            if task is not None and self._tick - since > TICKS and task not in self._late:
                 self._late[task] = task.cancelling()
                 task.cancel()
-        self._timer = loop.call_later(self._patience / 8, self._stop_late_calls) if self._asked else None
+        self._timer = None
+        if self._asked:
+            self._wait_a_tick()
 
     def fall(self, why: StoreError) -> None:
         """Take note that the database is away, and look after it from now on."""

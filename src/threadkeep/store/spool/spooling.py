@@ -6,10 +6,9 @@ drained (`draining`), and from then on its verbs go there again.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any, Self, TypeVar, cast
 
 from threadkeep.conversation.clock import Clock
@@ -18,7 +17,14 @@ from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import IdSource
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, Turn, TurnState
-from threadkeep.errors import ConversationBusy, ConversationNotFound, LeaseLost, StoreError, StoreUnavailable
+from threadkeep.errors import (
+    ConversationBusy,
+    ConversationNotFound,
+    LeaseLost,
+    StoreError,
+    StoreUnavailable,
+    ThreadkeepError,
+)
 from threadkeep.store.base import Store
 from threadkeep.store.notify_channel import NotifyChannel
 from threadkeep.store.spool.copies import Copy
@@ -43,10 +49,8 @@ from threadkeep.store.values import (
     Statistics,
 )
 
-T = TypeVar("T")
 VerbT = TypeVar("VerbT", bound=Callable[..., Any])
 PING_SECONDS = 1.0
-_WRITES = frozenset({"append", "begin", "choose_head", "start", "update", "withdraw"})
 
 
 def _reads(verb: VerbT) -> VerbT:
@@ -180,12 +184,17 @@ class SpoolingStore(Store):
 
     async def _write(self, verb: str, scope: Scope, conversation: str, args: Any, kwargs: Any) -> Any:
         while True:
-            copy = self.kept.find(scope, conversation)
+            copy = self.kept.find(scope, conversation) if self.kept.copies else None
             if copy is None:
                 try:
-                    return await self._ask(verb, scope, conversation, args, kwargs)
+                    answer = await self._watch.ask(getattr(self.database, verb), scope, conversation, *args, **kwargs)
                 except OUTAGES as error:
                     copy = await self._copied(scope, conversation, error, is_sent=verb in ("begin", "append"))
+                else:
+                    self._memory.learn(scope, conversation, answer)
+                    if self.kept.copies:
+                        await self.kept.discard(scope, conversation)
+                    return answer
             elif not self._watch.is_down:
                 # What is there comes first; only a turn that runs, or another outage, leaves this one behind it here.
                 with suppress(ConversationBusy, *OUTAGES):
@@ -193,13 +202,6 @@ class SpoolingStore(Store):
             async with copy.lock:
                 if self.kept.find(scope, conversation) is copy:
                     return await self.kept.write(copy, verb, args, kwargs)
-
-    async def _ask(self, verb: str, scope: Scope, conversation: str, args: Any, kwargs: Any) -> Any:
-        answer = await self._watch.ask(getattr(self.database, verb), scope, conversation, *args, **kwargs)
-        self._memory.learn(scope, conversation, answer)
-        if verb in _WRITES and self.kept.copies:
-            await self.kept.discard(scope, conversation)
-        return answer
 
     async def _copied(self, scope: Scope, conversation: str, outage: StoreError, *, is_sent: bool = False) -> Copy:
         copy = await self.kept.copied(scope, conversation, outage, is_sent=is_sent)
@@ -255,30 +257,34 @@ class SpoolingStore(Store):
     # Turns
 
     async def append(self, scope: Scope, conversation: str, append: Append) -> Appended:
+        appended: Appended
         if append.lease is None:
-            appended: Appended = await self._write("append", scope, conversation, (append,), {})
+            appended = await self._write("append", scope, conversation, (append,), {})
             return appended
-        ask = partial(self._ask, "append", scope, conversation, (append,), {})
-        written: Appended = await self._go_on(
-            append.lease, ask, lambda copy: self.kept.write(copy, "append", (append,), {})
-        )
-        return written
-
-    async def _go_on(self, lease: Lease, ask: Callable[[], Awaitable[T]], keep: Callable[[Copy], Awaitable[T]]) -> T:
-        """Do something for a turn where it runs. One that runs here when the database goes away goes on in the spool,
-        if enough is known of its conversation."""
-        copy = self.kept.holder(lease)
+        copy = self.kept.holder(append.lease) if self.kept.copies else None
         if copy is None:
             try:
-                return await ask()
-            except LeaseLost:
-                self._memory.let_go(lease.scope, lease.conversation)
-                raise
-            except OUTAGES as outage:
-                copy = await self._copied(lease.scope, lease.conversation, outage)
-                if not copy.runs(lease.turn):
-                    raise
-        return await keep(copy)
+                appended = await self._watch.ask(self.database.append, scope, conversation, append)
+            except (LeaseLost, *OUTAGES) as error:
+                copy = await self._carried(append.lease, error)
+            else:
+                self._memory.learn(scope, conversation, appended)
+                if self.kept.copies:
+                    await self.kept.discard(scope, conversation)
+                return appended
+        appended = await self.kept.write(copy, "append", (append,), {})
+        return appended
+
+    async def _carried(self, lease: Lease, error: ThreadkeepError) -> Copy:
+        """Return where a turn that runs here goes on now that the database is away. Raises the error if it is not ours
+        any more, or too little is known of its conversation."""
+        if isinstance(error, StoreError):
+            copy = await self._copied(lease.scope, lease.conversation, error)
+            if copy.runs(lease.turn):
+                return copy
+        else:
+            self._memory.let_go(lease.scope, lease.conversation)
+        raise error
 
     async def begin(self, scope: Scope, conversation: str, begin: Begin) -> Begun:
         self._owners.add(begin.owner)
@@ -304,24 +310,30 @@ class SpoolingStore(Store):
             return lease
 
     async def extend(self, lease: Lease, lease_for: timedelta) -> None:
-        await self._go_on(
-            lease,
-            lambda: self._watch.ask(self.database.extend, lease, lease_for),
-            lambda copy: self.spool.extend(copy.into(lease), lease_for),
-        )
+        copy = self.kept.holder(lease) if self.kept.copies else None
+        if copy is None:
+            try:
+                await self._watch.ask(self.database.extend, lease, lease_for)
+            except (LeaseLost, *OUTAGES) as error:
+                copy = await self._carried(lease, error)
+            else:
+                return
+        await self.spool.extend(copy.into(lease), lease_for)
 
     async def write(self, lease: Lease, message: str, offset: int, text: str) -> None:
-        async def ask() -> None:
-            await self._watch.ask(self.database.write, lease, message, offset, text)
-            self._memory.note_text(lease, message, text)
-            if self.kept.copies:
-                await self.kept.discard(lease.scope, lease.conversation)
-
-        async def keep(copy: Copy) -> None:
-            copy.is_writing = True
-            await self.spool.write(copy.into(lease), message, offset, text)
-
-        await self._go_on(lease, ask, keep)
+        copy = self.kept.holder(lease) if self.kept.copies else None
+        if copy is None:
+            try:
+                await self._watch.ask(self.database.write, lease, message, offset, text)
+            except (LeaseLost, *OUTAGES) as error:
+                copy = await self._carried(lease, error)
+            else:
+                self._memory.note_text(lease, message, text)
+                if self.kept.copies:
+                    await self.kept.discard(lease.scope, lease.conversation)
+                return
+        copy.is_writing = True
+        await self.spool.write(copy.into(lease), message, offset, text)
 
     async def expired(self, lease_for: timedelta, *, limit: int = 100) -> tuple[Turn, ...]:
         turns: list[Turn] = []

@@ -1,6 +1,7 @@
 """The watch over a database that is away."""
 
 import asyncio
+import time
 
 import pytest
 
@@ -47,4 +48,21 @@ async def test_the_log_tells_again_and_again_how_much_is_held(
     for _ in range(outage.LOOKS_UNTOLD + 1):
         await drains.acquire()
     assert f"away since {watch.since}: 3 conversations in the spool" in caplog.text
+    await watch.close()
+
+
+async def test_a_process_that_was_frozen_does_not_take_the_database_for_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def drain() -> bool:
+        return True
+
+    watch = OutageWatch(await open_store("memory:"), 60.0, utc_now, drain, lambda: "nothing")
+    loop, answer, ticked = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
+    asking = asyncio.create_task(watch.ask(answer.wait))
+    await asyncio.sleep(0)
+    monkeypatch.setattr(loop, "time", lambda: time.monotonic() + 600)
+    loop.call_later(0, ticked.set)
+    await ticked.wait()
+    answer.set()
+    assert await asking
+    assert watch.since is None
     await watch.close()
