@@ -8,11 +8,11 @@ same turn. Ends with an error if a message is lost or doubled.
 import argparse
 import asyncio
 import random
-import sys
 import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -57,7 +57,7 @@ class Retries:
             assert len({answer["turn"]["id"] for answer in answers}) == 1, f"{content} of {id} has several turns"
             self.sent[id].append(content)
 
-    async def _post(self, path: str, body: dict[str, str], key: str) -> list[dict[str, object]]:
+    async def _post(self, path: str, body: dict[str, str], key: str) -> list[dict[str, Any]]:
         """Send something at once up to five times until an instance has answered; return all answers."""
         while True:
             if self._chance.random() < CUT:
@@ -67,7 +67,7 @@ class Retries:
             if taken := [answer for answer in answers if answer is not None]:
                 return taken
 
-    async def _once(self, path: str, body: dict[str, str], key: str) -> dict[str, object] | None:
+    async def _once(self, path: str, body: dict[str, str], key: str) -> dict[str, Any] | None:
         headers = {"Idempotency-Key": key, "Prefer": "respond-async"}
         self.requests += 1
         with suppress(httpx.TransportError):
@@ -135,4 +135,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -186,6 +186,7 @@ def _watching(open_requests: OpenRequests, guard: Guard) -> Callable[[FastAPI], 
 
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
+        asyncio.get_running_loop().set_exception_handler(tell_unheard_error)
         work = supervised("ending the streams of revoked keys", lambda: open_requests.watch(guard))
         watching = asyncio.create_task(work)
         try:
@@ -194,3 +195,11 @@ def _watching(open_requests: OpenRequests, guard: Guard) -> Callable[[FastAPI], 
             watching.cancel()
 
     return life
+
+
+def tell_unheard_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log an error that nobody waited for, unless it only says that a connection was cut: the driver of PostgreSQL
+    forgets one that is cut while connecting is given up, and whoever wanted it has been told."""
+    is_future = context["message"].startswith("Future exception was never retrieved")
+    if not (is_future and isinstance(context.get("exception"), ConnectionError)):
+        loop.default_exception_handler(context)

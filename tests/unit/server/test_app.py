@@ -14,7 +14,7 @@ from threadkeep.conversations import Conversations
 from threadkeep.errors import StoreUnavailable
 from threadkeep.runtime import open_conversations
 from threadkeep.server import health
-from threadkeep.server.app import create_app
+from threadkeep.server.app import create_app, tell_unheard_error
 from threadkeep.settings import Settings
 from threadkeep.store.base import Store
 
@@ -189,3 +189,15 @@ async def test_a_refused_request_carries_them_too(client: httpx.AsyncClient) -> 
 
 async def test_no_page_of_the_framework_loads_scripts_from_elsewhere(client: httpx.AsyncClient) -> None:
     assert {(await client.get(path)).status_code for path in ("/docs", "/redoc")} == {404}
+
+
+async def test_a_connection_that_was_cut_when_nobody_waited_for_it_any_more_is_no_error(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(tell_unheard_error)
+    for error in (ConnectionResetError("cut"), ValueError("a fault of ours")):
+        loop.create_future().set_exception(error)
+    gc.collect()
+    loop.set_exception_handler(None)
+    assert [str(record.exc_info and record.exc_info[1]) for record in caplog.records] == ["a fault of ours"]
