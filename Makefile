@@ -4,7 +4,7 @@ PYTHON ?= python3
 ARGS ?=
 COUNT ?= 20
 MESSAGES ?= 10000
-WORKERS ?= 2
+WORKERS ?= 3
 SEED ?= 1
 
 # A provider whose key is in the environment answers at once: `make run` installs its package.
