@@ -25,12 +25,29 @@ def to_markdown(conversation: Conversation, entries: Iterable[Entry]) -> str:
     return "".join([writer.begin(), *map(writer.write, entries), writer.end()])
 
 
+class BlocksOnce:
+    """Shows blocks where they stood: an answer repeats those of its tools' results, which were shown there."""
+
+    def __init__(self) -> None:
+        self._shown: list[Block] = []
+
+    def of(self, message: Message) -> tuple[Block, ...]:
+        """Return the blocks of the next message of a branch that are to be shown with it."""
+        if message.role is Role.USER:
+            self._shown.clear()
+        if message.role is not Role.TOOL:
+            return tuple(block for block in message.blocks if block not in self._shown)
+        self._shown += message.blocks
+        return message.blocks
+
+
 class MarkdownWriter:
     """Writes a branch entry by entry, so that its length does not matter."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
         self._names: dict[str, str] = {}
+        self._blocks = BlocksOnce()
 
     def begin(self) -> str:
         """Return what stands before the messages."""
@@ -42,7 +59,8 @@ class MarkdownWriter:
         if not isinstance(entry.body, Message):
             return ""
         self._names.update((call.id, call.name) for call in entry.body.tool_calls)
-        return "".join(f"\n\n{part}" for part in _message(entry.body, entry.created_at, self._names))
+        message = entry.body.model_copy(update={"blocks": self._blocks.of(entry.body)})
+        return "".join(f"\n\n{part}" for part in _message(message, entry.created_at, self._names))
 
     def end(self) -> str:
         """Return what stands behind the messages."""

@@ -146,3 +146,13 @@ def test_a_block_of_another_type_is_its_json() -> None:
 
 def test_a_change_of_state_is_not_for_readers() -> None:
     assert document(StateChange(set={"secret": 1}, depth=1)).count("\n") == 3
+
+
+def test_what_a_tool_showed_stands_there_and_not_in_the_answer_too() -> None:
+    shown, own = Narrative(text="Sunny."), Narrative(text="Cloudy.")
+    result = Message(role=Role.TOOL, content="x", blocks=(shown,), tool_result=ToolResult(tool_call_id="x"))
+    asked = Message(role=Role.USER, content="Weather?")
+    answer = Message(role=Role.ASSISTANT, content="Well:", blocks=(shown, own))
+    text = document(asked, result, answer, asked, result, answer)
+    assert [text.count(word) for word in ("Sunny.", "Cloudy.")] == [2, 2]
+    assert text.index("Sunny.") < text.index("Well:") < text.index("Cloudy.")

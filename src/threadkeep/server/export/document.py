@@ -18,7 +18,7 @@ from threadkeep.conversation.parts import Attachment, CitationPart, Part, Reason
 from threadkeep.server.export.charts import CHART_STYLE, chart_svg
 from threadkeep.server.export.text import json_text, prose, safe, verbatim
 from threadkeep.text.grids import Grid, charted, compared, field_text, ranked, series_of, tabled
-from threadkeep.text.markdown import NO_IMAGES, UNTITLED
+from threadkeep.text.markdown import NO_IMAGES, UNTITLED, BlocksOnce
 
 STYLE = """
 :root { color-scheme: light dark; }
@@ -55,6 +55,7 @@ class HtmlWriter:
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
+        self._blocks = BlocksOnce()
 
     def begin(self) -> str:
         conversation = self._conversation
@@ -65,7 +66,10 @@ class HtmlWriter:
 
     def write(self, entry: Entry, images: Mapping[str, str] = NO_IMAGES) -> str:
         """Return a message, or nothing for an entry that is none; `images` are `data:` URIs by the ids of files."""
-        return f"\n{_article(entry.body, entry.created_at, images)}" if isinstance(entry.body, Message) else ""
+        if not isinstance(entry.body, Message):
+            return ""
+        message = entry.body.model_copy(update={"blocks": self._blocks.of(entry.body)})
+        return f"\n{_article(message, entry.created_at, images)}"
 
     def end(self) -> str:
         return _END

@@ -236,3 +236,13 @@ def test_an_image_that_is_at_hand_stands_in_the_page_and_any_other_file_is_named
     assert '<img src="data:image/png;base64,cG5n" alt="a&quot;&gt;&lt;b&gt;.png">' in shown
     assert "Attached file a.pdf (application/pdf, 3 bytes)" in shown
     assert "<img" not in HtmlWriter(conversation).write(entry)
+
+
+def test_what_a_tool_showed_stands_there_and_not_in_the_answer_too() -> None:
+    shown, own = Narrative(text="Sunny."), Narrative(text="Cloudy.")
+    result = Message(role=Role.TOOL, content="x", blocks=(shown,), tool_result=ToolResult(tool_call_id="x"))
+    asked = Message(role=Role.USER, content="Weather?")
+    answer = Message(role=Role.ASSISTANT, content="Well:", blocks=(shown, own))
+    text = _page(asked, result, answer, asked, result, answer)
+    assert [text.count(word) for word in ("Sunny.", "Cloudy.")] == [2, 2]
+    assert text.index("Sunny.") < text.index("Well:") < text.index("Cloudy.")
