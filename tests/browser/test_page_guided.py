@@ -1,5 +1,7 @@
 """A guided conversation: where it stands is shown as steps, live, again after a reload, and on another device."""
 
+from zipfile import ZipFile
+
 from playwright.async_api import expect
 
 from tests.browser.person import Api, Person
@@ -31,6 +33,10 @@ async def test_the_state_is_shown_as_steps_that_go_on_with_the_conversation(pers
     await expect(steps).to_contain_text("step 7 of 7")
     await expect(steps.locator("[data-is=done]")).to_have_count(7)
     assert (await api.read(id))["state"]["state"] == "completed"
+    async with person.page.expect_download() as waiting:
+        await person.answers.last.get_by_role("link", name=".zip").click()
+    with ZipFile(await (await waiting.value).path()) as archive:
+        assert archive.namelist() == ["turn-meeting-notes/SKILL.md"]
     for width in (390, 768, 844, 1024, 1280, 1920):
         await person.page.set_viewport_size({"width": width, "height": 700})
         assert await steps.get_by_role("listitem").evaluate_all(WIDER) == [], width

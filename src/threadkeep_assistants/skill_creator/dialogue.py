@@ -99,7 +99,7 @@ class Dialogue:
     def after_saving(self, content: str) -> Reply:
         """Take up what became of saving."""
         try:
-            told = json.loads(content)
+            told = json.loads(content.partition("\n")[0])
         except ValueError:
             told = {"detail": "It is not known whether the skill was saved."}
         state, problem = self._state, told.get("problem")

@@ -7,18 +7,20 @@ is recorded beside it (`.name.owner`): nobody replaces the skill of somebody els
 import errno
 import fcntl
 import hashlib
+import io
 import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from pydantic import Field
 
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import AlreadyExists, InvalidValue, NotAllowed
-from threadkeep.tools.base import ToolContext, ToolOutcome
+from threadkeep.tools.base import ToolContext, ToolFile, ToolOutcome
 from threadkeep.tools.decorator import FunctionTool, tool
 from threadkeep.tools.outcome import canonical
 from threadkeep_assistants.skill_creator.document import MAIN, errors_in, path_error
@@ -49,9 +51,21 @@ def saving_tool(root: Path) -> FunctionTool:
             return _failed("failed", f"The skill could not be saved: {getattr(error, 'strerror', None) or error}")
         # An absolute path would tell other people how this machine is laid out.
         shown = saved if root.is_absolute() else f"{root.as_posix()}/{saved}"
-        return ToolOutcome(content=canonical({"saved_to": shown, "files": sorted(files)}))
+        archive = ToolFile(media_type="application/zip", data=zipped(name, files), name=f"{name}.zip")
+        return ToolOutcome(content=canonical({"saved_to": shown, "files": sorted(files)}), files=(archive,))
 
     return save_skill
+
+
+def zipped(name: str, files: Mapping[str, str]) -> bytes:
+    """Return a skill's folder as a ZIP, the same bytes for the same files."""
+    made = io.BytesIO()
+    with ZipFile(made, "w", ZIP_DEFLATED) as archive:
+        for path, text in sorted(files.items()):
+            about = ZipInfo(f"{name}/{path}")
+            about.external_attr = (0o755 if path.endswith(".sh") else 0o644) << 16
+            archive.writestr(about, text.encode(), ZIP_DEFLATED)
+    return made.getvalue()
 
 
 def _failed(problem: str, detail: str) -> ToolOutcome:

@@ -1,8 +1,10 @@
 """Saving: whole or not at all, never outside, tenants apart, the same again is no error."""
 
+import io
 import os
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 
@@ -11,7 +13,7 @@ from threadkeep.conversation.state import State
 from threadkeep.errors import AlreadyExists, InvalidValue, NotAllowed
 from threadkeep.tools.base import ToolContext, ToolOutcome
 from threadkeep_assistants.skill_creator.document import document, templated_body, templated_resources
-from threadkeep_assistants.skill_creator.saving import Place, save, saving_tool
+from threadkeep_assistants.skill_creator.saving import Place, save, saving_tool, zipped
 
 FILES = {"SKILL.md": "---\nname: a\n---\nBody\n", "references/a.md": "A\n", "scripts/a.sh": "#!/bin/sh\n"}
 VALUES: dict[str, Any] = {
@@ -36,6 +38,16 @@ def test_a_skill_is_saved_with_all_its_files_and_nothing_is_left_beside_it(tmp_p
     assert stored(tmp_path / saved) == FILES
     assert os.listdir(tmp_path / "local/personal/local") == ["notes"]
     assert os.access(tmp_path / saved / "scripts/a.sh", os.X_OK)
+
+
+def test_a_skill_is_a_zip_of_its_folder_the_same_for_the_same_files() -> None:
+    made = zipped("notes", FILES)
+    with ZipFile(io.BytesIO(made)) as archive:
+        assert {name: archive.read(name).decode() for name in archive.namelist()} == {
+            f"notes/{path}": text for path, text in FILES.items()
+        }
+        assert archive.getinfo("notes/scripts/a.sh").external_attr >> 16 == 0o755
+    assert zipped("notes", dict(reversed(FILES.items()))) == made
 
 
 def test_the_same_files_again_change_nothing(tmp_path: Path) -> None:
