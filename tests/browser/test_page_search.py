@@ -1,5 +1,7 @@
 """Full-text search: snippets with the words marked, and hits that open the right branch at the right message."""
 
+import re
+
 from playwright.async_api import expect
 
 from tests.browser.person import Api, Person
@@ -20,6 +22,7 @@ async def test_hits_show_the_words_that_were_found(person: Person, api: Api) -> 
     await expect(hits).to_have_count(2)
     await expect(hits.first.locator("strong")).to_have_text("Birds")
     assert {"heron", "dawn"} == set(await hits.first.locator("mark").all_inner_texts())
+    await expect(hits.first.get_by_role("link")).to_have_attribute("title", re.compile("^Birds\n.*heron"))
 
 
 async def test_a_hit_far_up_opens_there_and_is_marked(person: Person, api: Api) -> None:

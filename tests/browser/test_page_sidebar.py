@@ -190,9 +190,10 @@ async def test_every_entry_of_every_menu_can_be_reached(
 ) -> None:
     width, height = size
     ids = [await api.begin(title=f"Row {number} of {width}") for number in range(16)]
+    ids.append(await api.begin(title=f"A very long title of {width} " * 18))
     person = Person(await (await new_context(viewport={"width": width, "height": height})).new_page(), stage.url)
     page = person.page
-    await person.open(ids[0])
+    await person.open(ids[-1])
 
     async def all_in_view(count: int) -> None:
         items = page.get_by_role("menuitem")
@@ -221,7 +222,11 @@ async def test_every_entry_of_every_menu_can_be_reached(
     if width < 768:
         await page.keyboard.press("Escape")
     await person.more("Delete")
-    note, send = await person.notes.bounding_box(), await page.get_by_test_id("send").bounding_box()
+    notes = page.get_by_role("region", name="Notes")
+    note, send = await notes.bounding_box(), await page.get_by_test_id("send").bounding_box()
     assert note
     assert send
     assert note["y"] + note["height"] <= send["y"]
+    await person.notes.get_by_role("button", name="Undo").click()
+    await expect(person.notes).to_have_count(0)
+    await expect(person.field).to_be_focused()

@@ -362,6 +362,7 @@ async def test_branches_are_a_tree_of_buttons(parts: Harness) -> None:
     await parts.draw("TreeView", "tree", tree={"head": 8, "version": 1, "branches": branches})
     await expect(parts.page.locator("li li li button")).to_contain_text("(no words)")
     await expect(parts.page.locator("li li li button")).to_contain_text("branches off after “Well”")
+    await expect(parts.page.locator("li li li button")).to_have_attribute("title", "(no words)")
     await expect(parts.page.locator("[aria-current=true]")).to_contain_text("another answer to “Which one?”")
     await expect(parts.page.locator("[aria-current=true]")).to_contain_text("2020")
     await parts.page.get_by_role("button", name="first").press("Enter")

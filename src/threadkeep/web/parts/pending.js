@@ -59,14 +59,26 @@ function stateOf(state, item) {
   }`;
 }
 
+/** @type {{ turn: number, content: string } | null} */
+let moved = null; // what is being moved: it is queued anew, as another turn, and its buttons get the focus back
+
 // What can be done with a message before it is asked.
 function Queued({ conversation, entry: { turn, content, parts, at } }) {
+  const moveUp = () => {
+    moved = { turn, content };
+    conversation.moveUp(turn);
+  };
+  const first = (button) => {
+    if (!button || moved?.content !== content || moved.turn === turn) return;
+    moved = null;
+    if (document.activeElement?.matches("body, [data-testid=messages]")) button.focus();
+  };
   const edit = async () => {
     if (await conversation.withdraw(turn)) rewriteAs(conversation, content, attachedFrom(parts));
   };
   return html`
-    ${at > 0 && html`<button type="button" class="link" onClick=${() => conversation.moveUp(turn)}>${t("moveUp")}</button>`}
-    <button type="button" class="link" onClick=${edit}>${t("edit")}</button>
+    ${at > 0 && html`<button type="button" class="link" ref=${first} onClick=${moveUp}>${t("moveUp")}</button>`}
+    <button type="button" class="link" ref=${at > 0 ? undefined : first} onClick=${edit}>${t("edit")}</button>
     <button type="button" class="link" onClick=${() => conversation.withdraw(turn)}>${t("withdraw")}</button>`;
 }
 

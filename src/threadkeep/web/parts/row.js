@@ -68,6 +68,6 @@ async function leave(about) {
 
 export function LocalRow({ name, text, isOpen }) {
   return html`<li class="row" data-open=${isOpen} data-testid="unsent">
-    <a href=${addressOf(name)} aria-current=${isOpen ? "page" : undefined} dir="auto" onClick=${(event) => onLink(event, name)}>${text}</a>
+    <a href=${addressOf(name)} aria-current=${isOpen ? "page" : undefined} dir="auto" title=${text} onClick=${(event) => onLink(event, name)}>${text}</a>
   </li>`;
 }

@@ -69,8 +69,9 @@ function Hit({ hit, isFirst }) {
     isSidebarOpen.value = false;
     onLink(event, hit.conversation, { at: hit.entry });
   };
-  return html`<li class="hit" data-testid="hit"><a href=${addressOf(hit.conversation, hit.entry)} onClick=${onClick}>
-    <strong dir="auto" class=${isFirst ? "" : "visually-hidden"}>${titleOf({ id: hit.conversation, title: hit.title })}</strong>
+  const title = titleOf({ id: hit.conversation, title: hit.title });
+  return html`<li class="hit" data-testid="hit"><a href=${addressOf(hit.conversation, hit.entry)} title=${`${title}\n${hit.snippet}`} onClick=${onClick}>
+    <strong dir="auto" class=${isFirst ? "" : "visually-hidden"}>${title}</strong>
     <span dir="auto">${SPEAKERS[hit.role] && t(SPEAKERS[hit.role])}${marked(hit)}</span>
   </a></li>`;
 }

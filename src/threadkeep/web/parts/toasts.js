@@ -9,7 +9,7 @@ import { t } from "../language.js";
 export function Toasts() {
   return html`<div class="visually-hidden" role="status" aria-live="polite" data-testid="announced">${announced.value}</div>
     <div class="toasts" role="region" aria-label=${t("notes")}>
-      ${toasts.value.map((toast) => html`<${Toast} key=${toast.id} toast=${toast} />`)}
+      ${[...toasts.value].reverse().map((toast) => html`<${Toast} key=${toast.id} toast=${toast} />`)}
     </div>`;
 }
 
@@ -20,14 +20,19 @@ function Toast({ toast }) {
     const timer = setInterval(() => setLeft(secondsLeft(toast)), 500);
     return () => clearInterval(timer);
   }, [toast]);
-  const act = () => {
+  const leave = () => {
     dismiss(toast.id);
+    // Where there is no other keyboard, the field would bring up the one on the screen.
+    if (!matchMedia("(pointer: coarse)").matches) document.getElementById("composer")?.focus();
+  };
+  const act = () => {
+    leave();
     toast.action.run();
   };
   return html`<div class="toast" data-kind=${toast.kind} role=${toast.kind === "danger" ? "alert" : undefined} data-testid="toast">
-    <span dir="auto">${toast.text}</span>
+    <span dir="auto" title=${toast.text}>${toast.text}</span>
     ${toast.action && html`<${Button} label=${`${toast.action.label} (${left})`} onClick=${act} />`}
-    <${IconButton} name="close" label=${t("dismiss")} onClick=${() => dismiss(toast.id)} />
+    <${IconButton} name="close" label=${t("dismiss")} onClick=${leave} />
   </div>`;
 }
 

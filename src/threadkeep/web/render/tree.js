@@ -54,11 +54,12 @@ function Leaf({ branch, onChoose }) {
   const isCurrent = branch.is_current === true;
   const speaker = SPEAKERS.get(branch.role);
   const about = [speaker && t(speaker), timeOf(branch.updated_at), isCurrent && t("current")];
-  return html`<button type="button" aria-current=${isCurrent ? "true" : undefined} onClick=${() => onChoose?.(branch.head)}>
+  const preview = plain(branch.preview) || t("noWords");
+  return html`<button type="button" aria-current=${isCurrent ? "true" : undefined} title=${preview} onClick=${() => onChoose?.(branch.head)}>
     <span class="tk-branch-dot" aria-hidden="true" />
     <span class="tk-branch-text">
       ${isRecord(branch.parted) && html`<span class="tk-note" dir="auto">${partedFrom(branch.parted)}</span>`}
-      <span class="tk-branch-preview" dir="auto">${plain(branch.preview) || t("noWords")}</span>
+      <span class="tk-branch-preview" dir="auto">${preview}</span>
       <span class="tk-note">${about.filter(Boolean).join(" · ")}</span>
     </span>
   </button>`;
