@@ -78,6 +78,7 @@ const SAME_AS = {
   invalid_text: "invalid_value",
   hold_on_nobody: "not_found",
   key_not_found: "not_found",
+  share_not_found: "not_found",
   body_too_large: "content_too_large",
   too_many_values: "content_too_large",
   unsafe_archive: "invalid_import",
@@ -102,7 +103,8 @@ const SAME_AS = {
  * @param {{ code?: string, detail?: string }} problem
  */
 export function problemText({ code = "", detail = "" }) {
-  const key = /** @type {TextKey} */ (`problem_${SAME_AS[code] ?? code}`);
+  const own = `problem_${code}`;
+  const key = /** @type {TextKey} */ (Object.hasOwn(english, own) ? own : `problem_${SAME_AS[code]}`);
   if (present.language === "en" && detail) return detail;
   return Object.hasOwn(english, key) ? t(key) : detail;
 }
