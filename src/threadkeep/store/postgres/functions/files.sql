@@ -168,21 +168,25 @@ BEGIN
     SELECT array_agg(DISTINCT f.blob ORDER BY f.blob) INTO blobs
     FROM threadkeep.file f WHERE f.tenant = p_tenant AND f.id = ANY (p_ids);
     PERFORM FROM threadkeep.file_blob b WHERE b.tenant = p_tenant AND b.id = ANY (blobs) ORDER BY b.id FOR UPDATE;
+    -- Whoever is about to use one of these files waits, and finds it missing.
+    PERFORM FROM threadkeep.file f WHERE f.tenant = p_tenant AND f.id = ANY (p_ids) ORDER BY f.id FOR UPDATE;
     removed := 0;
     FOR gone IN
-        DELETE FROM threadkeep.file f
+        SELECT f.id, f.owner, b.size FROM threadkeep.file f
+        JOIN threadkeep.file_blob b ON b.tenant = f.tenant AND b.id = f.blob
         WHERE f.tenant = p_tenant AND f.id = ANY (p_ids) AND (p_before IS NULL OR f.touched_at < p_before AND NOT EXISTS (
             SELECT FROM threadkeep.file_use u WHERE u.tenant = p_tenant AND u.file = f.id
-        )) RETURNING f.owner, f.blob
+        )) ORDER BY f.owner
     LOOP
-        PERFORM threadkeep.file_count(p_tenant, gone.owner, -1, -b.size) FROM threadkeep.file_blob b
-        WHERE b.tenant = p_tenant AND b.id = gone.blob;
+        DELETE FROM threadkeep.file f WHERE f.tenant = p_tenant AND f.id = gone.id;
+        PERFORM threadkeep.file_count(p_tenant, gone.owner, -1, -gone.size);
         removed := removed + 1;
     END LOOP;
-    UPDATE threadkeep.file_blob b SET sha256 = NULL
+    SELECT array_agg(b.id) INTO blobs FROM threadkeep.file_blob b
     WHERE b.tenant = p_tenant AND b.id = ANY (blobs) AND NOT EXISTS (
         SELECT FROM threadkeep.file f WHERE f.tenant = p_tenant AND f.blob = b.id
     );
+    UPDATE threadkeep.file_blob b SET sha256 = NULL WHERE b.tenant = p_tenant AND b.id = ANY (blobs);
     PERFORM threadkeep.file_count(p_tenant, 0, -removed, 0);
 END $$;
 

@@ -62,7 +62,8 @@ BEGIN
     RETURN coalesce(found_seq, 0);
 END $$;
 
--- The records of many conversations of one tenant in one commit; an argument without rows is null.
+-- The records of many conversations of one tenant in one commit; an argument without rows is null. Row by row: an engine that
+-- distributes tables refuses INSERT … SELECT under row-level security, and a few rows take no longer this way.
 -- `p_places` names the conversations that get entries, `p_leases` the turns that must still be held (those of records
 -- without an entry, which no primary key protects). `p_ended` are turns that are open no more, `p_drafts` the messages that
 -- are finished, with the number of their last piece; `p_uses` are the files that entries use. A turn's `until` is the epoch plus the length of the lease.
@@ -74,87 +75,112 @@ CREATE FUNCTION threadkeep.commit(
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     here text := set_config('threadkeep.tenant', p_tenant::text, true);
+    epoch timestamptz := 'epoch';
+    now timestamptz;
+    place threadkeep.behind;
+    entry threadkeep.entry;
+    jump threadkeep.jump;
+    used threadkeep.key;
+    change threadkeep.change;
+    turn threadkeep.turn;
+    chunk threadkeep.chunk;
+    file threadkeep.file_use;
     done integer;
     act text[];
 BEGIN
     IF p_places IS NOT NULL THEN
-        -- Nobody takes these conversations for indexed, or deletes them, while their rows in `behind` are held.
-        -- One, which is what a writer alone sends, is looked up without a join.
-        IF cardinality(p_places) = 1 THEN
-            PERFORM FROM threadkeep.behind b WHERE b.tenant = p_tenant
-                AND b.owner = p_places[1].owner AND b.conversation = p_places[1].conversation FOR KEY SHARE;
-        ELSE
-            PERFORM FROM unnest(p_places) n JOIN threadkeep.behind b
-                ON b.tenant = p_tenant AND b.owner = n.owner AND b.conversation = n.conversation FOR KEY SHARE OF b;
-        END IF;
-        GET DIAGNOSTICS done = ROW_COUNT;
-        IF done < cardinality(p_places) THEN
-            PERFORM threadkeep.fall_behind(p_tenant, p_places);
-        END IF;
-        INSERT INTO threadkeep.entry SELECT * FROM unnest(p_entries);
+        FOREACH place IN ARRAY p_places LOOP
+            -- Nobody takes this conversation for indexed, or deletes it, while its row in `behind` is held.
+            PERFORM FROM threadkeep.behind b
+            WHERE b.tenant = p_tenant AND b.owner = place.owner AND b.conversation = place.conversation FOR KEY SHARE;
+            IF NOT FOUND THEN
+                PERFORM threadkeep.fall_behind(p_tenant, place.owner, place.conversation);
+            END IF;
+        END LOOP;
+        FOREACH entry IN ARRAY p_entries LOOP
+            INSERT INTO threadkeep.entry (
+                created_at, total, conversation, tenant, seq, parent, kind, turn, head, newest, tokens, id, content, parts, messages
+            ) VALUES (
+                entry.created_at, entry.total, entry.conversation, p_tenant, entry.seq, entry.parent, entry.kind, entry.turn,
+                entry.head, entry.newest, entry.tokens, entry.id, entry.content, entry.parts, entry.messages
+            );
+        END LOOP;
     END IF;
     IF p_leases IS NOT NULL THEN
-        PERFORM FROM unnest(p_leases) h JOIN threadkeep.turn t
-            ON t.tenant = p_tenant AND t.conversation = h.conversation AND t.number = h.number
-        WHERE t.state = 'running' AND t.fence = h.fence AND t.owner = h.owner AND NOT EXISTS (
-            SELECT FROM threadkeep.removal r WHERE r.tenant = p_tenant AND r.conversation = t.conversation
-        ) FOR SHARE OF t;
-        GET DIAGNOSTICS done = ROW_COUNT;
-        IF done < cardinality(p_leases) THEN
-            RAISE unique_violation USING MESSAGE = 'a lease is not the present one';
-        END IF;
+        FOREACH turn IN ARRAY p_leases LOOP
+            PERFORM FROM threadkeep.turn t
+            WHERE t.tenant = p_tenant AND t.conversation = turn.conversation AND t.number = turn.number
+              AND t.state = 'running' AND t.fence = turn.fence AND t.owner = turn.owner AND NOT EXISTS (
+                SELECT FROM threadkeep.removal r WHERE r.tenant = p_tenant AND r.conversation = turn.conversation
+            ) FOR SHARE;
+            IF NOT FOUND THEN
+                RAISE unique_violation USING MESSAGE = 'a lease is not the present one';
+            END IF;
+        END LOOP;
     END IF;
     IF p_jumps IS NOT NULL THEN
-        INSERT INTO threadkeep.jump SELECT * FROM unnest(p_jumps);
+        FOREACH jump IN ARRAY p_jumps LOOP
+            INSERT INTO threadkeep.jump (conversation, tenant, first, parent, "left", beside)
+            VALUES (jump.conversation, p_tenant, jump.first, jump.parent, jump."left", jump.beside);
+        END LOOP;
     END IF;
     IF p_keys IS NOT NULL THEN
-        PERFORM threadkeep.keep_keys(p_keys);
+        FOREACH used IN ARRAY p_keys LOOP
+            PERFORM threadkeep.keep_key(p_tenant, used);
+        END LOOP;
     END IF;
     IF p_changes IS NOT NULL THEN
-        UPDATE threadkeep.conversation c SET
-            version = n.version, title = coalesce(n.title, c.title), metadata = coalesce(n.metadata, c.metadata),
-            status = coalesce(n.status, c.status), archived = coalesce(n.archived, c.archived),
-            model = coalesce(n.model, c.model), assistant = coalesce(n.assistant, c.assistant),
-            shares = nullif(coalesce(n.shares, c.shares), '[]')
-        FROM unnest(p_changes) n WHERE c.tenant = p_tenant AND c.key = n.conversation;
-        IF EXISTS (SELECT FROM unnest(p_changes) n WHERE n.title IS NOT NULL) THEN
-            DELETE FROM threadkeep.title_word t USING unnest(p_changes) n
-            WHERE t.tenant = p_tenant AND t.conversation = n.conversation AND n.title IS NOT NULL;
-            INSERT INTO threadkeep.title_word (conversation, tenant, owner, word)
-            SELECT c.key, p_tenant, c.owner, w.word FROM unnest(p_changes) n
-            JOIN threadkeep.conversation c ON c.tenant = p_tenant AND c.key = n.conversation,
-            LATERAL unnest(n.title_words) w (word);
-        END IF;
+        FOREACH change IN ARRAY p_changes LOOP
+            PERFORM threadkeep.change(p_tenant, change);
+        END LOOP;
     END IF;
     IF p_turns IS NOT NULL THEN
-        INSERT INTO threadkeep.turn
-        SELECT n.conversation, threadkeep.moment() + (n.until - 'epoch'::timestamptz), n.tenant, n.number, n.fence,
-               n.state, n.owner, n.tenant_name, n.user_name, n.conversation_id
-        FROM unnest(p_turns) n
-        ON CONFLICT (tenant, conversation, number) DO UPDATE SET
-            until = excluded.until, fence = excluded.fence, state = excluded.state,
-            owner = excluded.owner;
+        now := threadkeep.moment();
+        FOREACH turn IN ARRAY p_turns LOOP
+            turn.until := now + (turn.until - epoch);
+            INSERT INTO threadkeep.turn (
+                conversation, until, tenant, number, fence, state, owner, tenant_name, user_name, conversation_id
+            ) VALUES (
+                turn.conversation, turn.until, p_tenant, turn.number, turn.fence, turn.state, turn.owner,
+                turn.tenant_name, turn.user_name, turn.conversation_id
+            ) ON CONFLICT (tenant, conversation, number) DO UPDATE SET
+                until = excluded.until, fence = excluded.fence, state = excluded.state, owner = excluded.owner;
+        END LOOP;
     END IF;
     IF p_ended IS NOT NULL THEN
-        DELETE FROM threadkeep.turn t USING unnest(p_ended) n
-        WHERE t.tenant = p_tenant AND t.conversation = n.conversation AND t.number = n.number;
+        FOREACH turn IN ARRAY p_ended LOOP
+            DELETE FROM threadkeep.turn t
+            WHERE t.tenant = p_tenant AND t.conversation = turn.conversation AND t.number = turn.number;
+        END LOOP;
     END IF;
     IF p_chunks IS NOT NULL THEN
-        INSERT INTO threadkeep.chunk SELECT * FROM unnest(p_chunks);
+        FOREACH chunk IN ARRAY p_chunks LOOP
+            INSERT INTO threadkeep.chunk (
+                conversation, started_at, tenant, number, turn, begins, ends, bytes, message, text
+            ) VALUES (
+                chunk.conversation, chunk.started_at, p_tenant, chunk.number, chunk.turn, chunk.begins, chunk.ends,
+                chunk.bytes, chunk.message, chunk.text
+            );
+        END LOOP;
     END IF;
     IF p_drafts IS NOT NULL THEN
-        DELETE FROM threadkeep.chunk c USING unnest(p_drafts) n
-        WHERE c.tenant = p_tenant AND c.conversation = n.conversation;
-        GET DIAGNOSTICS done = ROW_COUNT;
-        IF done <> (SELECT sum(n.number) FROM unnest(p_drafts) n) THEN
-            RAISE unique_violation USING MESSAGE = 'more was written of a message';
-        END IF;
+        FOREACH chunk IN ARRAY p_drafts LOOP
+            DELETE FROM threadkeep.chunk c WHERE c.tenant = p_tenant AND c.conversation = chunk.conversation;
+            GET DIAGNOSTICS done = ROW_COUNT;
+            IF done <> chunk.number THEN
+                RAISE unique_violation USING MESSAGE = 'more was written of a message';
+            END IF;
+        END LOOP;
     END IF;
     IF p_uses IS NOT NULL THEN
-        INSERT INTO threadkeep.file_use SELECT * FROM unnest(p_uses) ON CONFLICT DO NOTHING;
-        -- The last conversation that used one may have been deleted since it was looked up.
-        UPDATE threadkeep.file f SET touched_at = threadkeep.moment() FROM unnest(p_uses) n
-        WHERE f.tenant = p_tenant AND f.id = n.file AND f.touched_at = 'epoch';
+        now := threadkeep.moment();
+        FOREACH file IN ARRAY p_uses LOOP
+            INSERT INTO threadkeep.file_use (conversation, tenant, file) VALUES (file.conversation, p_tenant, file.file)
+            ON CONFLICT DO NOTHING;
+            -- The last conversation that used it may have been deleted since it was looked up.
+            UPDATE threadkeep.file f SET touched_at = now
+            WHERE f.tenant = p_tenant AND f.id = file.file AND f.touched_at = 'epoch';
+        END LOOP;
     END IF;
     IF p_acts IS NOT NULL THEN
         FOREACH act SLICE 1 IN ARRAY p_acts LOOP
@@ -163,44 +189,70 @@ BEGIN
     END IF;
 END $$;
 
--- Make the rows in `behind` that are missing, and hold all of them.
-CREATE FUNCTION threadkeep.fall_behind(p_tenant integer, p_places threadkeep.behind[]) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE done integer;
+-- Make the row of a conversation in `behind` and hold it.
+CREATE FUNCTION threadkeep.fall_behind(p_tenant integer, p_owner integer, p_conversation bigint)
+RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    INSERT INTO threadkeep.behind (conversation, tenant, owner)
-    SELECT n.conversation, p_tenant, n.owner FROM unnest(p_places) n WHERE EXISTS (
-        SELECT FROM threadkeep.conversation c
-        WHERE c.tenant = p_tenant AND c.key = n.conversation AND c.id IS NOT NULL FOR KEY SHARE
-    ) ON CONFLICT DO NOTHING;
-    PERFORM FROM unnest(p_places) n JOIN threadkeep.behind b
-        ON b.tenant = p_tenant AND b.owner = n.owner AND b.conversation = n.conversation FOR KEY SHARE OF b;
-    GET DIAGNOSTICS done = ROW_COUNT;
-    IF done < cardinality(p_places) THEN
+    PERFORM FROM threadkeep.conversation c
+    WHERE c.tenant = p_tenant AND c.key = p_conversation AND c.id IS NOT NULL FOR KEY SHARE;
+    IF FOUND THEN
+        INSERT INTO threadkeep.behind (conversation, tenant, owner) VALUES (p_conversation, p_tenant, p_owner)
+        ON CONFLICT DO NOTHING;
+        PERFORM FROM threadkeep.behind b
+        WHERE b.tenant = p_tenant AND b.owner = p_owner AND b.conversation = p_conversation FOR KEY SHARE;
+    END IF;
+    IF NOT FOUND THEN
         RAISE unique_violation USING MESSAGE = 'a conversation is gone';
     END IF;
 END $$;
 
--- Keep what keys made. One whose conversation was deleted is free; any other that is there was made by somebody who was faster.
-CREATE FUNCTION threadkeep.keep_keys(p_keys threadkeep.key[]) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-    made integer;
-    freed integer := 0;
+-- Change a conversation as a whole.
+CREATE FUNCTION threadkeep.change(p_tenant integer, p_change threadkeep.change) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE changed integer;
 BEGIN
-    INSERT INTO threadkeep.key SELECT * FROM unnest(p_keys) ON CONFLICT DO NOTHING;
-    GET DIAGNOSTICS made = ROW_COUNT;
-    IF made < cardinality(p_keys) THEN
-        -- In a statement of its own, which sees what was committed while the first one waited.
-        UPDATE threadkeep.key k SET conversation = n.conversation, digest = n.digest, first = n.first, last = n.last
-        FROM unnest(p_keys) n
-        WHERE k.tenant = n.tenant AND k.name = n.name AND k.conversation <> n.conversation AND NOT EXISTS (
-            SELECT FROM threadkeep.conversation c
-            WHERE c.tenant = k.tenant AND c.key = k.conversation AND c.id IS NOT NULL
-        );
-        GET DIAGNOSTICS freed = ROW_COUNT;
+    UPDATE threadkeep.conversation c SET
+        version = p_change.version, title = coalesce(p_change.title, c.title),
+        metadata = coalesce(p_change.metadata, c.metadata), status = coalesce(p_change.status, c.status),
+        archived = coalesce(p_change.archived, c.archived), model = coalesce(p_change.model, c.model),
+        assistant = coalesce(p_change.assistant, c.assistant),
+        shares = nullif(coalesce(p_change.shares, c.shares), '[]')
+    WHERE c.tenant = p_tenant AND c.key = p_change.conversation RETURNING c.owner INTO changed;
+    IF p_change.title IS NOT NULL THEN
+        DELETE FROM threadkeep.title_word t WHERE t.tenant = p_tenant AND t.conversation = p_change.conversation;
+        PERFORM threadkeep.add_title_words(p_tenant, changed, p_change.conversation, p_change.title_words);
     END IF;
-    IF made + freed < cardinality(p_keys) THEN
+END $$;
+
+CREATE FUNCTION threadkeep.add_title_words(p_tenant integer, p_owner integer, p_conversation bigint, p_words text[])
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE added text;
+BEGIN
+    FOREACH added IN ARRAY p_words LOOP
+        INSERT INTO threadkeep.title_word (conversation, tenant, owner, word)
+        VALUES (p_conversation, p_tenant, p_owner, added);
+    END LOOP;
+END $$;
+
+-- Keep what a key made. One whose conversation was deleted is free; any other that is there was used by somebody who was faster.
+CREATE FUNCTION threadkeep.keep_key(p_tenant integer, p_key threadkeep.key) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE holder bigint;
+BEGIN
+    INSERT INTO threadkeep.key (conversation, tenant, first, last, name, digest)
+    VALUES (p_key.conversation, p_tenant, p_key.first, p_key.last, p_key.name, p_key.digest) ON CONFLICT DO NOTHING;
+    IF FOUND THEN
+        RETURN;
+    END IF;
+    -- In statements of their own, which see what was committed while the first one waited.
+    SELECT k.conversation INTO holder FROM threadkeep.key k
+    WHERE k.tenant = p_tenant AND k.name = p_key.name AND k.conversation <> p_key.conversation FOR UPDATE;
+    IF NOT FOUND OR EXISTS (
+        SELECT FROM threadkeep.conversation c WHERE c.tenant = p_tenant AND c.key = holder AND c.id IS NOT NULL
+    ) THEN
         RAISE unique_violation USING MESSAGE = 'a key was used';
     END IF;
+    UPDATE threadkeep.key k
+    SET conversation = p_key.conversation, digest = p_key.digest, first = p_key.first, last = p_key.last
+    WHERE k.tenant = p_tenant AND k.name = p_key.name;
 END $$;
 
 -- One row if a tenant uses this id.
@@ -227,9 +279,8 @@ BEGIN
     ) VALUES (
         p_tenant, p_owner, p_id, p_now, p_now, p_assistant, p_title, p_model, p_metadata, p_system
     ) RETURNING c.key INTO made;
-    INSERT INTO threadkeep.title_word (conversation, tenant, owner, word)
-    SELECT made, p_tenant, p_owner, w.word FROM unnest(p_title_words) w (word);
+    PERFORM threadkeep.add_title_words(p_tenant, p_owner, made, p_title_words);
     IF p_key IS NOT NULL THEN
-        PERFORM threadkeep.keep_keys(ARRAY[ROW(made, p_tenant, 0, 0, p_key, p_digest)::threadkeep.key]);
+        PERFORM threadkeep.keep_key(p_tenant, ROW(made, p_tenant, 0, 0, p_key, p_digest)::threadkeep.key);
     END IF;
 END $$;
