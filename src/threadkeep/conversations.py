@@ -44,6 +44,7 @@ from threadkeep.store.base import Store
 from threadkeep.store.file_tables import FileUsage
 from threadkeep.store.keyring import KeyRing
 from threadkeep.store.shares import find_share
+from threadkeep.store.unreached import UnreachedTenants
 from threadkeep.store.values import ConversationPage, HitPage, ListFilter, Order, Outage, Statistics
 from threadkeep.tools.mcp.servers import McpServers
 from threadkeep.tools.registry import Registry
@@ -284,6 +285,11 @@ class Conversations:
         """What is known of an outage of the database; none if all is well."""
         return self._store.outage()
 
+    @property
+    def unreached(self) -> UnreachedTenants | None:
+        """For which tenants background work fails, because a part of the database is away; none if all is well."""
+        return self._store.unreached.state
+
     async def ping(self) -> None:
         """Return if the store can be read and written, else raise the error that a write would."""
         await self._store.ping()
@@ -307,7 +313,9 @@ class Conversations:
             _background_task("releasing idle conversations", lambda: release_idle(self._store, session_timeout)),
         ]
         if (files := self._deps.attachments) is not None:
-            self._jobs.append(_background_task("removing unused files", lambda: remove_unused_files(files)))
+            self._jobs.append(
+                _background_task("removing unused files", lambda: remove_unused_files(files, self._store.unreached))
+            )
         if obey_retention:
             self._jobs.append(_background_task("retention", lambda: obey_daily(self.retention)))
         if channel := self._store.notify_channel():

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from threadkeep.conversation.clock import Clock, utc_now
-from threadkeep.errors import StoreError
 from threadkeep.retention.run import RetentionRunner
 from threadkeep.store.attachments import Attachments
 from threadkeep.store.base import Store
+from threadkeep.store.unreached import Unreached
 from threadkeep.turn.runner import TurnRunner
 
 logger = logging.getLogger(__name__)
@@ -82,10 +82,13 @@ async def purge_deleted(
         await asyncio.sleep(max(every, PURGE_SHARE * (steady() - began - passed)))
 
 
-async def remove_unused_files(files: Attachments, every: float = FILES_EVERY) -> None:
+async def remove_unused_files(files: Attachments, unreached: Unreached, every: float = FILES_EVERY) -> None:
     """Remove files that no message has used for a day, for ever."""
     while True:
-        if removed := await files.remove_unused():
+        tenants = await files.tenants()
+        if removed := sum(
+            await unreached.each("removing unused files", zip(tenants, tenants, strict=True), files.remove_unused)
+        ):
             logger.info("removed %s file(s) that no message used", removed)
         await asyncio.sleep(every)
 
@@ -94,12 +97,11 @@ async def keep_audit(store: Store, days: float, *, every: float = AUDIT_EVERY, c
     """Give every act its place in the chain, and prune what is older than so many days (0: nothing), for ever."""
     while True:
         await asyncio.sleep(every)
-        for tenant in await store.tenants():
-            try:
-                await store.audit.head(tenant)
-                pruned = await store.audit.prune(tenant, clock() - timedelta(days=days), clock()) if days else 0
-            except StoreError as error:
-                logger.warning("the audit log of %s could not be kept: %s", tenant, error)
-                continue
-            if pruned:
+
+        async def keep(tenant: str) -> None:
+            await store.audit.head(tenant)
+            if days and (pruned := await store.audit.prune(tenant, clock() - timedelta(days=days), clock())):
                 logger.info("pruned %s record(s) of the audit log of %s", pruned, tenant)
+
+        tenants = await store.tenants()
+        await store.unreached.each("keeping the audit log", zip(tenants, tenants, strict=True), keep)

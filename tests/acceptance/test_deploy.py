@@ -176,7 +176,7 @@ def test_caddy_takes_its_example() -> None:
 
 def test_the_dashboard_and_the_alerts_ask_for_numbers_that_there_are() -> None:
     metrics = ServerMetrics()
-    for watched in ("threadkeep_running_turns", "threadkeep_open_streams", "threadkeep_mcp_ready"):
+    for watched in map("threadkeep_{}".format, ("running_turns", "open_streams", "mcp_ready", "unreached_tenants")):
         assert f'"{watched}"' in inspect.getsource(app)  # who keeps these numbers is told to metrics there
         metrics.watch(watched, "", lambda: 0)
     shown = metrics.render().decode()

@@ -107,7 +107,7 @@ async def test_a_process_that_dies_at_any_step_loses_nothing_and_leaves_nothing(
         except KilledError:
             await work(whole, store, scope)
         clock.advance(UNUSED_FOR.total_seconds() + 1)
-        await whole.remove_unused()
+        await whole.remove_unused(scope.tenant)
         (entry,) = await store.newest(scope, scope.user)
         (part,) = vars(entry.body)["parts"]
         assert await whole.read(scope, part.file) == DATA
@@ -115,6 +115,6 @@ async def test_a_process_that_dies_at_any_step_loses_nothing_and_leaves_nothing(
         await store.delete(scope, scope.user)
     assert steps > 10
     await store.purge(timedelta(0))
-    assert await whole.remove_unused() == steps
+    assert [await whole.remove_unused(tenant) for tenant in await whole.tenants()] == [1] * steps
     assert [await whole.usage(f"t{step + 1}") for step in range(steps)] == [FileUsage(0, 0)] * steps
     await store.close()

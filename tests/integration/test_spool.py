@@ -116,7 +116,11 @@ async def test_files_wait_for_the_database_and_are_refused_until_then(postgres_d
         await store.append(ADA, name, Append(bodies=(asked("Look.").model_copy(update={"parts": (saved,)}),)))
         proxy.fall_silent()
         await answer(store, name, "three", "four")
-        for refused in (files.find(ADA, saved.file), files.save(ADA, "b.txt", "", b"hello"), files.remove_unused()):
+        for refused in (
+            files.find(ADA, saved.file),
+            files.save(ADA, "b.txt", "", b"hello"),
+            files.remove_unused(ADA.tenant),
+        ):
             with pytest.raises(StoreUnavailable):
                 await refused
         proxy.speak()

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.value import Moment, Value
-from threadkeep.errors import ConversationNotFound, LegalHold
+from threadkeep.errors import ConversationNotFound, LegalHold, StoreUnavailable
 from threadkeep.retention.holds import check_not_held, delete_unless_held
 from threadkeep.store.attachments import Attachments
 from threadkeep.store.audit import USER, Wanted, act_now, signature
@@ -98,20 +98,26 @@ class Erasure:
     async def resume(self) -> None:
         """Erase whom an erasure left that was cut off. What was deleted by then is purged anyway; a hold wins. Where
         nothing else is left the record is completed: whoever comes back under that name is not erased again."""
-        for tenant in await self._store.tenants():
-            if cut_off := await self._cut_off(tenant):
-                keys = await self._store.keyring.all(tenant)
-                users = {*await self._store.users(tenant), *(key.scope.user for key in keys)}
-                if self._files is not None:
-                    users |= {file.user async for file in self._files.files(tenant)}
-                for user in users:
-                    if (person := self._store.audit.alias(tenant, f"{USER}{user}")) in cut_off:
-                        cut_off.remove(person)
-                        logger.info("an erasure in tenant %s was cut off and is done again", tenant)
-                        with suppress(LegalHold):
-                            await self.erase(Scope(tenant=tenant, user=user))
-                for person in cut_off:
-                    await self._record(tenant, COMPLETED, person, conversations=0, files=0, keys=0)
+        tenants = await self._store.tenants()
+        if len(
+            await self._store.unreached.each("finishing erasures", zip(tenants, tenants, strict=True), self._resume)
+        ) < len(tenants):
+            raise StoreUnavailable("Some tenants cannot be reached, of whom an erasure may have been cut off.")
+
+    async def _resume(self, tenant: str) -> None:
+        if cut_off := await self._cut_off(tenant):
+            keys = await self._store.keyring.all(tenant)
+            users = {*await self._store.users(tenant), *(key.scope.user for key in keys)}
+            if self._files is not None:
+                users |= {file.user async for file in self._files.files(tenant)}
+            for user in users:
+                if (person := self._store.audit.alias(tenant, f"{USER}{user}")) in cut_off:
+                    cut_off.remove(person)
+                    logger.info("an erasure in tenant %s was cut off and is done again", tenant)
+                    with suppress(LegalHold):
+                        await self.erase(Scope(tenant=tenant, user=user))
+            for person in cut_off:
+                await self._record(tenant, COMPLETED, person, conversations=0, files=0, keys=0)
 
     async def _cut_off(self, tenant: str) -> set[str]:
         """Return the pseudonyms of those whose erasure began and did not end."""

@@ -198,10 +198,11 @@ class RetentionRunner:
 
     async def run_all(self) -> Counter[str]:
         """Do what is due in every tenant that it was not done for within a day."""
-        done: Counter[str] = Counter()
-        for tenant in await self._store.tenants():
-            done += await self.run(tenant, only_if_due=True) or Counter()
-        return done
+        tenants = await self._store.tenants()
+        each = await self._store.unreached.each(
+            "retention", zip(tenants, tenants, strict=True), lambda tenant: self.run(tenant, only_if_due=True)
+        )
+        return sum((done for done in each if done), Counter[str]())
 
     async def _claim(self, tenant: str, *, only_if_due: bool = False) -> datetime | None:
         """Return until when this instance may work on a tenant, or None."""

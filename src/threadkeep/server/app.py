@@ -141,6 +141,8 @@ def create_app(conversations: Conversations, settings: Settings, metrics: Server
         app.include_router(trial_routes())
     app.include_router(page_routes(files))
     app.mount("/static", files, name="static")
+    about = "Tenants for whom background work fails, because a part of the database is away."
+    metrics.watch("threadkeep_unreached_tenants", about, lambda: getattr(conversations.unreached, "tenants", 0))
     if settings.spool_dir is not None:
         _watch_spool(metrics, conversations)
         app.add_middleware(DegradedHeader, outage=lambda: conversations.outage)

@@ -15,6 +15,7 @@ from threadkeep.conversations import Conversations
 from threadkeep.errors import Stopping, StoreUnavailable, ThreadkeepError
 from threadkeep.server.problems import problem, problem_of
 from threadkeep.server.responses import Shown
+from threadkeep.store.unreached import UnreachedTenants
 from threadkeep.store.values import Outage
 
 READY_SECONDS = 1.5
@@ -29,13 +30,23 @@ class Spooled(Shown):
     bytes: int
 
 
+class UnreachedPart(Shown):
+    """For how many tenants background work fails while it goes on for the others, since when, and what the database
+    said, which names its machine that is away."""
+
+    tenants: int
+    since: datetime
+    error: str
+
+
 class Health(Shown):
     """All is well, or the database is away (or not given everything again) since a moment: then what is sent is kept in
-    the spool. Anything else is a problem."""
+    the spool. Or a part of it is, with some of the tenants. Anything else is a problem."""
 
     status: Literal["ok", "degraded"]
     since: datetime | None = None
     spooled: Spooled | None = None
+    unreached: UnreachedPart | None = None
 
 
 def health_routes(conversations: Conversations, *, ready_in_outage: bool = True) -> APIRouter:
@@ -57,7 +68,7 @@ def health_routes(conversations: Conversations, *, ready_in_outage: bool = True)
         outage = conversations.outage
         if outage is not None and outage.is_down and not ready_in_outage:
             return problem_of(StoreUnavailable(f"The database has been away since {outage.since.isoformat()}."))
-        return _healthy(outage)
+        return _healthy(outage, conversations.unreached)
 
     return router
 
@@ -81,8 +92,11 @@ class _Asking:
         await self._asked
 
 
-def _healthy(outage: Outage | None = None) -> JSONResponse:
-    health = Health(status="ok")
-    if outage is not None:
-        health = Health(status="degraded", since=outage.since, spooled=Spooled.model_validate(outage))
+def _healthy(outage: Outage | None = None, unreached: UnreachedTenants | None = None) -> JSONResponse:
+    health = Health(
+        status="degraded" if outage or unreached else "ok",
+        since=min((each.since for each in (outage, unreached) if each), default=None),
+        spooled=Spooled.model_validate(outage) if outage else None,
+        unreached=UnreachedPart.model_validate(unreached) if unreached else None,
+    )
     return JSONResponse(health.model_dump(mode="json", exclude_none=True), headers={"Cache-Control": "no-store"})

@@ -243,15 +243,18 @@ class Attachments:
             await self._tables.scrub()
         return removed
 
-    async def remove_unused(self, unused_for: timedelta = UNUSED_FOR) -> int:
-        """Remove what no message has used for so long, and uploads that stand still; return how many files. It goes in
-        small steps, and finishes what was cut off before."""
+    async def tenants(self) -> tuple[str, ...]:
+        """Return the tenants that may have files."""
+        return await self._tables.tenants()
+
+    async def remove_unused(self, tenant: str, unused_for: timedelta = UNUSED_FOR) -> int:
+        """Remove what no message of a tenant has used for so long, and uploads that stand still; return how many files.
+        It goes in small steps, and finishes what was cut off before."""
         removed, before = 0, self._clock() - unused_for
-        for tenant in await self._tables.tenants():
-            await self._tables.drop_uploads(tenant, before)
-            while ids := await self._tables.unused(tenant, before, PAGE):
-                removed += await self._tables.drop(tenant, ids, before)
-            await self._sweep(tenant)
+        await self._tables.drop_uploads(tenant, before)
+        while ids := await self._tables.unused(tenant, before, PAGE):
+            removed += await self._tables.drop(tenant, ids, before)
+        await self._sweep(tenant)
         return removed
 
     async def _sweep(self, tenant: str) -> None:

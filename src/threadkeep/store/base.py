@@ -27,6 +27,7 @@ from threadkeep.store.audit import AuditLog
 from threadkeep.store.file_tables import FileTables
 from threadkeep.store.keyring import KeyRing
 from threadkeep.store.notify_channel import NotifyChannel
+from threadkeep.store.unreached import Unreached
 from threadkeep.store.values import (
     EVERY,
     Adopt,
@@ -66,6 +67,8 @@ class Store(ABC):
     """Who did what: see `threadkeep.store.audit`."""
     files: FileTables | None = None
     """The tables of attachments; none where a store keeps no files."""
+    unreached: Unreached
+    """Background work for each tenant, and those for whom it fails."""
 
     @abstractmethod
     async def close(self) -> None:

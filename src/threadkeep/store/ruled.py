@@ -34,6 +34,7 @@ from threadkeep.store.base import ROOT, WALKED, Store
 from threadkeep.store.checks import check_adopt, check_import
 from threadkeep.store.paging import Listing, ListQuery, Search, activity_after, check_limit, list_page, search_after
 from threadkeep.store.rules import EndMovedError, Rules, Verb
+from threadkeep.store.unreached import Unreached
 from threadkeep.store.values import (
     EVERY,
     Adopt,
@@ -63,6 +64,7 @@ class RuledStore(Store):
         self._clock = clock
         self._ids = ids
         self._rules = Rules(clock, max_bytes)
+        self.unreached = Unreached(self.ping, clock)
 
     @abstractmethod
     async def _write(self, scope: Scope, conversation: str, verb: Verb[T]) -> T:

@@ -48,6 +48,7 @@ class PublishingStore(Store):
         self.keyring = inside.keyring
         self.audit = inside.audit
         self.files = inside.files
+        self.unreached = inside.unreached
         self.bus = LocalBus()
 
     def publish(self, scope: Scope, conversation: str, *, in_list: bool = True) -> None:

@@ -167,18 +167,30 @@ class TurnRunner:
 
         A turn whose assistant is not known here is left to those who know it; if none comes, it fails here.
         """
-        taken, waited, self._unknown = 0, self._unknown, {}
-        for turn in await self.deps.store.expired(self.deps.lease_for, limit=limit):
-            if self._active_here(turn) is None and (await self._is_known(turn) or self._is_overdue(turn, waited)):
-                taken += await self._take_up(turn)
-        return taken
+        waited, self._unknown = self._unknown, {}
+
+        async def take_up(turn: Turn) -> bool:
+            is_ours = self._active_here(turn) is None and (await self._is_known(turn) or self._is_overdue(turn, waited))
+            return is_ours and await self._take_up(turn)
+
+        turns = await self.deps.store.expired(self.deps.lease_for, limit=limit)
+        found = [(turn.scope.tenant, turn) for turn in turns]
+        return sum(await self.deps.store.unreached.each("taking turns up", found, take_up))
 
     async def recover_gone(self) -> int:
         """Take up what processes left that are gone, however long their leases; return how many. For a start."""
         # Of leases that last no time at all, all have run out.
         turns = await self.deps.store.expired(timedelta(0), limit=MAX_LIMIT)
         gone = [turn for turn in turns if turn.owner is not None and self.deps.is_gone(turn.owner)]
-        return sum([await self._take_up(turn) for turn in gone if await self._is_known(turn)])
+
+        async def take_up(turn: Turn) -> bool:
+            return await self._is_known(turn) and await self._take_up(turn)
+
+        return sum(
+            await self.deps.store.unreached.each(
+                "taking turns up", [(turn.scope.tenant, turn) for turn in gone], take_up
+            )
+        )
 
     def _is_overdue(self, turn: Turn, waited: Mapping[Key, float]) -> bool:
         """Whether every other process had the time to take a turn up, by our own clock that never jumps."""

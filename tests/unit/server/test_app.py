@@ -70,6 +70,21 @@ async def test_a_store_that_does_not_answer_makes_the_server_unready_but_alive(
     assert (await client.get("/health/live")).status_code == 200
 
 
+async def test_a_part_of_the_database_that_is_away_is_told_and_the_server_stays_ready(
+    client: httpx.AsyncClient, store: Store
+) -> None:
+    async def fail(tenant: str) -> None:
+        raise StoreUnavailable("The database answered: connection to the remote node worker-2:5432 failed.")
+
+    await store.unreached.each("a job", [("one", "one"), ("other", "other")], fail)
+    answer = await client.get("/health/ready")
+    state = answer.json()
+    assert (answer.status_code, state["status"], state["unreached"]["tenants"]) == (200, "degraded", 2)
+    assert "worker-2" in state["unreached"]["error"]
+    assert state["since"] == state["unreached"]["since"]
+    assert "\nthreadkeep_unreached_tenants 2.0\n" in (await client.get("/metrics")).text
+
+
 async def test_a_store_that_hangs_is_told_in_time_and_asked_only_once(
     client: httpx.AsyncClient, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

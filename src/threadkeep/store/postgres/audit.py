@@ -2,32 +2,23 @@
 chain from whoever reads next, so that those who write do not wait for each other."""
 
 from threadkeep.store.audit import PAGE, START, AuditLog, Head, Row, Wanted, at_text, chained
+from threadkeep.store.postgres.database import Database
 from threadkeep.store.postgres.faults import MovedError
-from threadkeep.store.postgres.pool import Pool
 
 
 class PostgresAudit(AuditLog):
     """The acts in one database."""
 
-    def __init__(self, pool: Pool, secret: bytes) -> None:
+    def __init__(self, database: Database, secret: bytes) -> None:
         super().__init__(secret)
-        self._pool = pool
-        self._keys: dict[str, int] = {}
-
-    async def _key(self, tenant: str, *, make: bool = False) -> int | None:
-        if tenant not in self._keys:
-            key = (await self._pool.one("tenant_key", tenant, make))[0]
-            if key is None:
-                return None
-            self._keys[tenant] = key
-        return self._keys[tenant]
+        self._db = database
+        self._pool = database.pool
 
     async def _append(self, tenant: str, row: Row) -> None:
-        await self._pool.call("add_act", await self._key(tenant, make=True), row.columns)
+        await self._pool.call("add_act", await self._db.tenant(tenant, make=True), row.columns)
 
     async def _rows(self, tenant: str, wanted: Wanted, limit: int) -> list[Row]:
-        key = await self._key(tenant)
-        if key is None:
+        if not (key := await self._db.tenant(tenant)):
             return []
         while pending := await self._pool.call("pending_acts", key, PAGE):
             await self._chain(tenant, key, [(each["key"], Row(0, *each["act"])) for each in pending])
@@ -58,5 +49,4 @@ class PostgresAudit(AuditLog):
         return True
 
     async def _prune(self, tenant: str, through: int, head: Head, row: Row) -> bool:
-        key = await self._key(tenant, make=True)
-        return key is not None and await self._replace(key, [], through, [chained(tenant, head, row)])
+        return await self._replace(await self._db.tenant(tenant, make=True), [], through, [chained(tenant, head, row)])

@@ -1,7 +1,8 @@
 """The database as the rest of this folder uses it: calls, the keys of scopes, refusals as errors, rows as values."""
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Awaitable, Callable, Iterable
+from datetime import timedelta
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import asyncpg
 
@@ -12,10 +13,20 @@ from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Jump, Tree
 from threadkeep.conversation.turn import Turn, TurnState
-from threadkeep.errors import AlreadyExists, ConversationBusy, ConversationNotFound, EntryNotFound, InvalidCursor
+from threadkeep.errors import (
+    AlreadyExists,
+    ConversationBusy,
+    ConversationNotFound,
+    EntryNotFound,
+    InvalidCursor,
+    StoreError,
+)
 from threadkeep.store.codec import STATE, Packer, Row, decode, decode_id, decode_shares, decode_text, encode_id
 from threadkeep.store.postgres.jsonb import dump_text, load, load_text, restore
 from threadkeep.store.postgres.pool import Pool
+from threadkeep.store.unreached import Unreached
+
+T = TypeVar("T")
 
 REMEMBERED = 10_000
 REFUSALS = {
@@ -92,26 +103,46 @@ class Translator:
 class Database:
     """A pool, and the keys of tenants, users and conversations."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, unreached: Unreached) -> None:
         self.pool = pool
+        self.unreached = unreached
         self.translator = Translator()
+        self._tenants: dict[str, int] = {}
         self._scopes: dict[tuple[str, str], tuple[int, int]] = {}
         self._places: dict[tuple[str, str, str], Place] = {}
+
+    async def tenant(self, name: str, *, make: bool = False) -> int:
+        """Return the key of a tenant, which never changes; 0, which is nobody's, if there is none and none is made."""
+        key = self._tenants.get(name)
+        if key is None:
+            key = (await self.pool.one("tenant_key", name, make))[0]
+            if key is None:
+                return 0
+            if len(self._tenants) >= REMEMBERED:
+                self._tenants.clear()
+            self._tenants[name] = key
+        return key
 
     async def scope(self, scope: Scope) -> tuple[int, int] | None:
         """Return the keys of tenant and user, if they ever stored something. They never change."""
         known = self._scopes.get((scope.tenant, scope.user))
-        if known is None:
-            row = await self.pool.one("scope", scope.tenant, scope.user)
-            known = None if row["owner"] is None else self._remember(scope, row["tenant"], row["owner"])
+        if known is None and (tenant := await self.tenant(scope.tenant)):
+            owner = (await self.pool.one("find_person", tenant, scope.user))["owner"]
+            known = None if owner is None else self._remember(scope, tenant, owner)
         return known
+
+    async def whose(self, tenant: str, user: str | None) -> tuple[int, int | None]:
+        """Return the keys of a tenant and, if one is named, of a user; 0 for who never stored anything."""
+        if user is None:
+            return await self.tenant(tenant), None
+        return await self.scope(Scope(tenant=tenant, user=user)) or (0, 0)
 
     async def enter(self, scope: Scope) -> tuple[int, int]:
         """Return the keys of tenant and user, made when they first store something."""
         known = await self.scope(scope)
         if known is None:
-            row = await self.pool.one("enter", scope.tenant, scope.user)
-            known = self._remember(scope, row["tenant"], row["owner"])
+            tenant = await self.tenant(scope.tenant, make=True)
+            known = self._remember(scope, tenant, (await self.pool.one("enter_person", tenant, scope.user))["owner"])
         return known
 
     def _remember(self, scope: Scope, tenant: int, owner: int) -> tuple[int, int]:
@@ -119,6 +150,18 @@ class Database:
             self._scopes.clear()
         keys = self._scopes[scope.tenant, scope.user] = (tenant, owner)
         return keys
+
+    async def each_tenant(
+        self, job: str, work: Callable[[int], Awaitable[T]], lease_for: timedelta | None = None
+    ) -> list[T]:
+        """Do a background job for one tenant after the other for whom it has something to do."""
+        try:
+            rows = await self.pool.call("tenants", job, lease_for)
+            self.unreached.keep(job, {row["name"] for row in rows})
+        except StoreError:
+            # One of several machines may be away. If it is all of the database, this fails too.
+            rows = await self.pool.call("tenants", None, None)
+        return await self.unreached.each(job, [(row["name"], row["key"]) for row in rows], work)
 
     def release(self) -> None:
         """Remember no conversations."""

@@ -23,16 +23,6 @@ class PostgresFiles(FileTables):
         self._db = database
         self._pool = database.pool
 
-    async def _tenant(self, tenant: str) -> int:
-        """Return the key of a tenant; 0, which is nobody's, if there is none."""
-        return int((await self._pool.one("tenant_key", tenant, False))[0] or 0)
-
-    async def _whose(self, tenant: str, user: str | None) -> tuple[int, int | None]:
-        """Return the keys of a tenant and, if one is named, of a user."""
-        if user is None:
-            return await self._tenant(tenant), None
-        return await self._db.scope(Scope(tenant=tenant, user=user)) or _NOBODY
-
     async def begin(self, scope: Scope, upload: Upload, at: datetime) -> None:
         known = (upload.id, upload.name, upload.media_type, upload.chunk)
         await self._pool.call("file_begin", *await self._db.enter(scope), scope.user, *known, at)
@@ -57,7 +47,7 @@ class PostgresFiles(FileTables):
         return bool((await self._pool.one("file_drop_uploads", *keys, id, None))["dropped"])
 
     async def drop_uploads(self, tenant: str, before: datetime, user: str | None = None) -> int:
-        keys = await self._whose(tenant, user)
+        keys = await self._db.whose(tenant, user)
         return int((await self._pool.one("file_drop_uploads", *keys, None, before))["dropped"])
 
     async def find(self, scope: Scope, id: str) -> StoredFile | None:
@@ -68,42 +58,42 @@ class PostgresFiles(FileTables):
         await self._pool.call("file_touch", *await self._db.scope(scope) or _NOBODY, id, at)
 
     async def files(self, tenant: str, user: str | None, after: str, limit: int) -> list[StoredFile]:
-        rows = await self._pool.call("file_rows", *await self._whose(tenant, user), after, limit)
+        rows = await self._pool.call("file_rows", *await self._db.whose(tenant, user), after, limit)
         return [StoredFile(*row) for row in rows]
 
     async def unused(self, tenant: str, before: datetime, limit: int) -> list[str]:
-        return [row["id"] for row in await self._pool.call("file_unused", await self._tenant(tenant), before, limit)]
+        return [row["id"] for row in await self._pool.call("file_unused", await self._db.tenant(tenant), before, limit)]
 
     async def drop(self, tenant: str, ids: Sequence[str], before: datetime | None) -> int:
-        row = await self._pool.one("file_drop", await self._tenant(tenant), list(ids), before)
+        row = await self._pool.one("file_drop", await self._db.tenant(tenant), list(ids), before)
         return int(row["removed"])
 
     async def usage(self, tenant: str, user: str | None = None) -> FileUsage:
-        rows = await self._pool.call("file_usage", *await self._whose(tenant, user))
+        rows = await self._pool.call("file_usage", *await self._db.whose(tenant, user))
         return FileUsage(*rows[0]) if rows else FileUsage(0, 0)
 
     async def used_bytes(self, tenant: str, user: str | None = None, conversation: str | None = None) -> int:
         id = None if conversation is None else encode_id(conversation)
-        return int((await self._pool.one("file_used_bytes", *await self._whose(tenant, user), id))["bytes"])
+        return int((await self._pool.one("file_used_bytes", *await self._db.whose(tenant, user), id))["bytes"])
 
     async def tenants(self) -> tuple[str, ...]:
-        return tuple(row["name"] for row in await self._pool.call("tenants"))
+        return tuple(row["name"] for row in await self._pool.call("tenants", None, None))
 
     async def dropped(self, tenant: str, limit: int) -> list[str]:
-        return [row["id"] for row in await self._pool.call("file_dropped", await self._tenant(tenant), limit)]
+        return [row["id"] for row in await self._pool.call("file_dropped", await self._db.tenant(tenant), limit)]
 
     async def forget(self, tenant: str, blob: str) -> None:
-        await self._pool.call("file_forget", await self._tenant(tenant), blob)
+        await self._pool.call("file_forget", await self._db.tenant(tenant), blob)
 
     async def put(self, tenant: str, blob: str, number: int, data: bytes) -> None:
-        await self._pool.call("file_put", await self._tenant(tenant), blob, number, data)
+        await self._pool.call("file_put", await self._db.tenant(tenant), blob, number, data)
 
     async def get(self, tenant: str, blob: str, number: int) -> bytes | None:
-        rows = await self._pool.call("file_get", await self._tenant(tenant), blob, number)
+        rows = await self._pool.call("file_get", await self._db.tenant(tenant), blob, number)
         return rows[0]["data"] if rows else None
 
     async def remove(self, tenant: str, blob: str) -> None:
-        key = await self._tenant(tenant)
+        key = await self._db.tenant(tenant)
         while (await self._pool.one("file_remove", key, blob, STEP))["removed"] == STEP:
             pass
 

@@ -10,10 +10,9 @@ not: the server has fallen silent, and whoever waits is told so.
 import asyncio
 from collections import deque
 from collections.abc import Sequence
-from datetime import timedelta
 from hashlib import sha256
 from time import monotonic
-from typing import Any, Self
+from typing import Any
 
 import asyncpg
 
@@ -45,15 +44,6 @@ _ONCE = frozenset({"add_act", "add_api_key", "commit", "create_conversation", "f
 """Verbs that are refused, or do something once more, when they are called again."""
 
 
-class FromNow(timedelta):
-    """An argument: the moment that comes so much later than now, by the clock of the database that all share."""
-
-    @classmethod
-    def of(cls, time: timedelta) -> Self:
-        """Return the moment that comes after this time."""
-        return cls(time.days, time.seconds, time.microseconds)
-
-
 class _Link:
     """One connection with its prepared statements."""
 
@@ -68,12 +58,12 @@ class _Link:
     async def call(self, verb: str, arguments: Sequence[Any]) -> list[asyncpg.Record]:
         """Return the rows of an answer."""
         self.is_asked = False
-        statement = self._statements.get(verb) or await self._prepare(verb, arguments)
+        statement = self._statements.get(verb) or await self._prepare(verb, len(arguments))
         self.is_asked = True
         rows: list[asyncpg.Record] = await statement.fetch(*arguments)
         return rows
 
-    async def _prepare(self, verb: str, arguments: Sequence[Any]) -> Any:
+    async def _prepare(self, verb: str, arguments: int) -> Any:
         sql = _function_call(verb, arguments)
         if not self._is_prepared:
             # A statement without a name lives until the next one: a pooler needs to know nothing about it.
@@ -96,12 +86,9 @@ _LISTED = "key, id, version, created_at, updated_at, status, archived, assistant
 """What a list shows of a conversation: not what may be large."""
 
 
-def _function_call(verb: str, arguments: Sequence[Any]) -> str:
+def _function_call(verb: str, arguments: int) -> str:
     # The verb is a name in our own code; what comes from outside goes in the arguments.
-    places = ", ".join(
-        f"threadkeep.moment() + ${number}::interval" if isinstance(argument, FromNow) else f"${number}"
-        for number, argument in enumerate(arguments, 1)
-    )
+    places = ", ".join(f"${number}" for number in range(1, arguments + 1))
     if verb == "commit":
         # What returns nothing is called as an expression, which is cheaper than a table without rows.
         return f"SELECT threadkeep.{verb}({places})"

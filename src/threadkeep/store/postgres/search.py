@@ -88,17 +88,20 @@ class Index:
 
     async def catch_up(self, tenant: int | None = None, owner: int | None = None) -> None:
         """Index everything of one user, or of everybody, that was appended before this call."""
+        if tenant is None:
+            await self._db.each_tenant("indexing", self.catch_up)
+            return
         while await self._step(tenant, owner):
             pass
 
-    async def _step(self, tenant: int | None, owner: int | None) -> bool:
+    async def _step(self, tenant: int, owner: int | None) -> bool:
         """Index a batch and return whether there may be more."""
         rows = await self._db.pool.call("unindexed", tenant, owner, MOST_ENTRIES, MOST_BYTES)
         if not rows:
             return False
         found = [list(group) for _, group in groupby(rows, key=lambda row: row["conversation"])]
         spoken = [(row["conversation"], row["seq"], text) for row in rows if (text := self._words(row))]
-        places = [[group[0][name] for group in found] for name in ("tenant", "owner", "conversation")]
+        places = [tenant, *([group[0][name] for group in found] for name in ("owner", "conversation"))]
         upto = [group[-1]["seq"] or group[-1]["indexed"] for group in found]
         columns: list[list[Any]] = [list(column) for column in zip(*spoken, strict=True)] or [[], [], []]
         await self._db.pool.call("catch_up", *places, upto, *columns)

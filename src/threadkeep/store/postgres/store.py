@@ -27,7 +27,7 @@ from threadkeep.store.postgres.files import PostgresFiles
 from threadkeep.store.postgres.jsonb import escape
 from threadkeep.store.postgres.keyring import PostgresKeyRing
 from threadkeep.store.postgres.notify_channel import PostgresNotifyChannel
-from threadkeep.store.postgres.pool import FromNow, Pool
+from threadkeep.store.postgres.pool import Pool
 from threadkeep.store.postgres.schema import check
 from threadkeep.store.postgres.search import Index, Searcher
 from threadkeep.store.postgres.writing import Log
@@ -58,8 +58,8 @@ class PostgresStore(RuledStore):
         super().__init__(clock, ids, max_bytes)
         self._pool = pool
         self.keyring = PostgresKeyRing(pool)
-        self.audit = PostgresAudit(pool, secret)
-        self._db = Database(pool)
+        self._db = Database(pool, self.unreached)
+        self.audit = PostgresAudit(self._db, secret)
         self.files = PostgresFiles(self._db)
         self._log = Log(self._db, ids)
         self._index = Index(self._db)
@@ -119,8 +119,8 @@ class PostgresStore(RuledStore):
 
     async def _list(self, asked: ListQuery) -> Listing:
         before, scope = _before(*asked.before), asked.whose if isinstance(asked.whose, Scope) else None
-        keys = await self._db.scope(scope) if scope else tuple(await self._pool.one("scope", asked.tenant, None))
-        if keys is None or keys[0] is None:
+        keys = await self._db.scope(scope) if scope else (await self._db.tenant(asked.tenant), None)
+        if keys is None or not keys[0]:
             return Listing(())
         floor = await self._pool.call("list_floor", *keys, *before, LOOKED_AT) if asked.is_filtered else ()
         reached = (microseconds(floor[0]["updated_at"]), floor[0]["key"]) if floor else None
@@ -136,7 +136,7 @@ class PostgresStore(RuledStore):
         place = await self._db.place(scope, conversation)
         self._log.forget(place)
         act = self._act(scope, conversation, "deleted").columns
-        await self._db.ask("hide", *place, FromNow(), expected_entries, act)
+        await self._db.ask("hide", *place, expected_entries, act)
 
     async def restore(self, scope: Scope, conversation: str) -> Conversation:
         place = await self._db.place(scope, conversation)
@@ -145,17 +145,13 @@ class PostgresStore(RuledStore):
         return to_conversation(scope, (await self._db.ask("restore", *place, act))["now"])
 
     async def purge(self, kept_for: timedelta, *, owner: Scope | None = None) -> int:
-        whose = (None, None) if owner is None else await self._db.scope(owner) or (0, 0)
-        while (found := await self._pool.one("next_removal", FromNow.of(-kept_for), *whose))[
-            "conversation"
-        ] is not None:
-            first = 0
-            while (await self._pool.one("purge", *found, first, first + PURGE_STEP))["is_left"]:
-                first += PURGE_STEP
-        if owner is not None:
-            await self._pool.call("forget_person", *whose)
-        emptied = [row["conversation"] for row in await self._pool.call("emptied")]
-        if not emptied and owner is None:
+        if owner is None:
+            emptied = await self._db.each_tenant("purging", lambda tenant: self._empty(tenant, kept_for, None))
+        else:
+            tenant, person = await self._db.scope(owner) or (0, 0)
+            emptied = [await self._empty(tenant, kept_for, person)]
+            await self._pool.call("forget_person", tenant, person)
+        if owner is None and not any(conversations for _, conversations in emptied):
             return 0
         try:
             for table in REWRITTEN:
@@ -163,7 +159,15 @@ class PostgresStore(RuledStore):
         except StoreBusy:
             # Somebody uses the table without a pause: the next purge tries again.
             return 0
-        return int((await self._pool.one("forget_removals", emptied))["removed"])
+        return sum([int((await self._pool.one("forget_removals", *each))["removed"]) for each in emptied])
+
+    async def _empty(self, tenant: int, kept_for: timedelta, owner: int | None) -> tuple[int, list[int]]:
+        """Remove what a tenant, or one user, deleted that long ago; return what is to be written over, too."""
+        while (found := (await self._pool.one("next_removal", tenant, kept_for, owner))["conversation"]) is not None:
+            first = 0
+            while (await self._pool.one("purge", tenant, found, first, first + PURGE_STEP))["is_left"]:
+                first += PURGE_STEP
+        return tenant, [row["conversation"] for row in await self._pool.call("emptied", tenant)]
 
     # The log and its tree
 
@@ -231,10 +235,14 @@ class PostgresStore(RuledStore):
         return tuple(to_turn(scope, conversation, row) for row in await self._db.lines("turns", *place))
 
     async def expired(self, lease_for: timedelta, *, limit: int = 100) -> tuple[Turn, ...]:
-        rows = await self._pool.call("expired", FromNow(), FromNow.of(2 * lease_for), check_limit(limit))
+        check_limit(limit)
+        found = await self._db.each_tenant(
+            "recovery", lambda tenant: self._pool.call("expired", tenant, lease_for, limit), lease_for
+        )
+        rows = sorted((row for rows in found for row in rows), key=lambda row: row["until"] or _FAR)
         return tuple(
             to_turn(Scope(tenant=row["tenant"], user=row["user_name"]), decode_id(row["conversation"]), row)
-            for row in rows
+            for row in rows[:limit]
         )
 
     # Across conversations
@@ -249,20 +257,21 @@ class PostgresStore(RuledStore):
 
     async def statistics(self, tenant: str, *, user: str | None = None, conversation: str | None = None) -> Statistics:
         only = None if conversation is None else encode_id(conversation)
-        row = await self._pool.one("statistics", check_id(tenant), user, only)
+        row = await self._pool.one("statistics", *await self._db.whose(check_id(tenant), user), only)
         return Statistics(conversations=row["conversations"], entries=row["entries"], bytes=row["bytes"])
 
     async def users(self, tenant: str) -> tuple[str, ...]:
-        return tuple(row["name"] for row in await self._pool.call("users", check_id(tenant)))
+        return tuple(row["name"] for row in await self._pool.call("users", await self._db.tenant(check_id(tenant))))
 
     async def owner(self, tenant: str, conversation: str) -> Scope:
-        rows = await self._pool.call("owner_of", check_id(tenant), encode_id(check_id(conversation)))
+        key = await self._db.tenant(check_id(tenant))
+        rows = await self._pool.call("owner_of", key, encode_id(check_id(conversation)))
         if not rows:
             raise ConversationNotFound
         return Scope(tenant=tenant, user=rows[0]["name"])
 
     async def tenants(self) -> tuple[str, ...]:
-        return tuple(row["name"] for row in await self._pool.call("tenants"))
+        return tuple(row["name"] for row in await self._pool.call("tenants", None, None))
 
 
 def _filter(asked: ListQuery) -> tuple[Any, ...]:

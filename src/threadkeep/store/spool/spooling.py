@@ -116,6 +116,7 @@ class SpoolingStore(Store):
         self.keyring = RememberingKeyRing(database.keyring, self._watch.ask)
         self.audit = database.audit
         self.files = database.files and watched_files(database.files, self._watch.ask_patiently)
+        self.unreached = database.unreached
         self._owners: set[str] = set()
 
     @classmethod

@@ -215,7 +215,8 @@ class TestAttachments:
         clock.advance(LONGER / 2)
         last = await files.save(ADA, "last", "", PNG)
         clock.advance(LONGER / 2)
-        await files.remove_unused()
+        for tenant in await files.tenants():
+            await files.remove_unused(tenant)
         assert [file.id async for file in files.files("acme")] == [last.file]
         for tenant in ("acme", EVE.tenant):
             left = [file async for file in files.files(tenant)]
@@ -236,10 +237,10 @@ class TestAttachments:
         await _send(store, "c", used)
         with pytest.raises(FileInUse):
             await files.delete(ADA, used.file)
-        assert await files.remove_unused() == 0
+        assert await files.remove_unused(ADA.tenant) == 0
         clock.advance(LONGER)
         recent = await files.save(ADA, "d.txt", "", b"recent")
-        assert await files.remove_unused() == 1
+        assert await files.remove_unused(ADA.tenant) == 1
         assert await files.read(ADA, used.file) == PNG
         assert [file.id async for file in files.files("acme")] == sorted([used.file, recent.file])
         for gone in (unused.file, "nothing"):
@@ -255,10 +256,10 @@ class TestAttachments:
         saved = await files.save(ADA, "a.png", "", PNG)
         clock.advance(LONGER)
         await files.find(ADA, saved.file)
-        assert await files.remove_unused() == 0
+        assert await files.remove_unused(ADA.tenant) == 0
         clock.advance(LONGER)
         assert (await files.receive(ADA, "a.png", "", _in_pieces(PNG)))[1] is False
-        assert await files.remove_unused() == 0
+        assert await files.remove_unused(ADA.tenant) == 0
 
     @pytest.mark.parametrize("is_queued", [False, True])
     async def test_a_file_goes_with_the_last_conversation_that_uses_it(
@@ -286,16 +287,16 @@ class TestAttachments:
         for verb in (files.find, files.read, files.delete):
             with pytest.raises(FileNotFound):
                 await verb(ADA, saved.file)
-        assert await files.remove_unused() == 0
+        assert await files.remove_unused(ADA.tenant) == 0
         await store.restore(ADA, "two")
         await store.purge(timedelta(0))
-        assert await files.remove_unused() == 0
+        assert await files.remove_unused(ADA.tenant) == 0
         assert await files.read(ADA, saved.file) == PNG
         await store.delete(ADA, "two")
         await store.purge(timedelta(0))
         with pytest.raises(FileNotFound):
             await files.find(ADA, saved.file)
-        assert await files.remove_unused() == 1
+        assert await files.remove_unused(ADA.tenant) == 1
         assert await files.usage("acme") == NOTHING
 
     async def test_a_file_of_a_deleted_conversation_is_back_when_it_is_uploaded_again(
@@ -308,7 +309,7 @@ class TestAttachments:
         await store.delete(ADA, "c")
         assert (await files.receive(ADA, "a.png", "", _in_pieces(PNG)))[0].id == saved.file
         await store.purge(timedelta(0))
-        assert await files.remove_unused() == 0
+        assert await files.remove_unused(ADA.tenant) == 0
         assert await files.read(ADA, saved.file) == PNG
 
     async def test_the_content_stays_as_long_as_one_user_has_it(self, store: Store, clock: FakeClock) -> None:
@@ -342,5 +343,5 @@ class TestAttachments:
         with pytest.raises(FileNotFound):
             await files.find(ADA, saved.file)
         assert (await files.usage("acme")).bytes == len(LARGE)
-        await files.remove_unused()
+        await files.remove_unused(ADA.tenant)
         assert await files.usage("acme") == NOTHING

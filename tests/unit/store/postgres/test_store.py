@@ -9,7 +9,6 @@ from threadkeep.conversation.ids import new_id
 from threadkeep.errors import ConversationNotFound
 from threadkeep.store.base import MAX_BYTES
 from threadkeep.store.postgres import store as stores
-from threadkeep.store.postgres.pool import FromNow
 from threadkeep.store.postgres.store import PostgresStore
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import ADA, EVE, NO_TIME, new, running
@@ -26,10 +25,11 @@ async def test_a_purge_that_was_cut_off_is_finished_by_the_next(
         assert len((await store.search(scope, "words")).items) == 5
         await store.delete(scope, "c")
     pool = store._pool
-    found = await pool.one("next_removal", FromNow(), None, None)
-    assert (await pool.one("purge", *found, 0, 2))["is_left"]
+    tenant = await store._db.tenant(ADA.tenant)
+    found = await pool.one("next_removal", tenant, NO_TIME, None)
+    assert (await pool.one("purge", tenant, *found, 0, 2))["is_left"]
     with pytest.raises(ConversationNotFound):
         await store.restore(ADA, "c")
     assert await store.purge(NO_TIME) == 2
-    assert (await pool.one("next_removal", FromNow(), None, None))["conversation"] is None
+    assert (await pool.one("next_removal", tenant, NO_TIME, None))["conversation"] is None
     await store.close()

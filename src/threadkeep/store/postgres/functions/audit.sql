@@ -1,14 +1,5 @@
 -- The audit log: see store/audit.py, where hashes are made.
 
--- Return the key of a tenant, made if it is missing and wanted.
-CREATE FUNCTION threadkeep.tenant_key(p_name text, p_make boolean) RETURNS integer LANGUAGE plpgsql AS $$
-BEGIN
-    IF p_make THEN
-        INSERT INTO threadkeep.tenant (name) VALUES (p_name) ON CONFLICT DO NOTHING;
-    END IF;
-    RETURN (SELECT t.key FROM threadkeep.tenant t WHERE t.name = p_name);
-END $$;
-
 -- Keep an act until it gets its place in the chain.
 CREATE FUNCTION threadkeep.add_act(p_tenant integer, p_act text[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN

@@ -1,12 +1,11 @@
 -- Deleting: a hidden conversation has no `id` and keeps everything, its turns too. It had `deleted_id` and can be restored
--- until a purge begins, which takes that away. `removal` says when it was deleted; nothing there is content, so that a
--- purge sees what was deleted in all tenants.
+-- until a purge begins, which takes that away. `removal` says when it was deleted.
 
 -- Make a conversation unreachable at once, if `p_last` (null: any) is its last entry.
 CREATE FUNCTION threadkeep.hide(
-    p_tenant integer, p_owner integer, p_id bytea, p_now timestamptz, p_last integer, p_act text[], OUT refused text
+    p_tenant integer, p_owner integer, p_id bytea, p_last integer, p_act text[], OUT refused text
 ) LANGUAGE plpgsql AS $$
-DECLARE hidden bigint; files text[];
+DECLARE hidden bigint; files text[]; now timestamptz := threadkeep.moment();
 BEGIN
     PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
     IF p_last IS NOT NULL THEN
@@ -28,7 +27,7 @@ BEGIN
     END IF;
     -- Without this row nothing is appended or indexed.
     DELETE FROM threadkeep.behind b WHERE b.tenant = p_tenant AND b.owner = p_owner AND b.conversation = hidden;
-    INSERT INTO threadkeep.removal (tenant, conversation, deleted_at) VALUES (p_tenant, hidden, p_now);
+    INSERT INTO threadkeep.removal (tenant, conversation, deleted_at) VALUES (p_tenant, hidden, now);
     -- Files that no other conversation uses are missing from now on.
     SELECT array_agg(h.file) INTO files FROM threadkeep.file_use h
     WHERE h.tenant = p_tenant AND h.conversation = hidden AND NOT EXISTS (
@@ -43,7 +42,7 @@ END $$;
 CREATE FUNCTION threadkeep.restore(
     p_tenant integer, p_owner integer, p_id bytea, p_act text[], OUT refused text, OUT now threadkeep.conversation_now
 ) LANGUAGE plpgsql AS $$
-DECLARE restored bigint; files text[];
+DECLARE restored bigint; files text[]; moment timestamptz := threadkeep.moment();
 BEGIN
     PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
     SELECT c.key INTO restored FROM threadkeep.conversation c
@@ -64,7 +63,7 @@ BEGIN
     DELETE FROM threadkeep.removal r WHERE r.tenant = p_tenant AND r.conversation = restored;
     SELECT array_agg(u.file) INTO files FROM threadkeep.file_use u
     WHERE u.tenant = p_tenant AND u.conversation = restored;
-    UPDATE threadkeep.file f SET touched_at = threadkeep.moment()
+    UPDATE threadkeep.file f SET touched_at = moment
     WHERE f.tenant = p_tenant AND f.id = ANY(files) AND f.touched_at = 'epoch';
     SELECT * INTO now FROM threadkeep.conversation_now c WHERE c.tenant = p_tenant AND c.key = restored;
     IF EXISTS (
@@ -75,22 +74,22 @@ BEGIN
     PERFORM threadkeep.add_act(p_tenant, p_act);
 END $$;
 
--- Return what is to be purged next, of anybody or (unless null) of one user, after making sure that nobody can restore it; nulls if there is nothing.
-CREATE FUNCTION threadkeep.next_removal(
-    p_before timestamptz, p_tenant integer, p_owner integer, OUT tenant integer, OUT conversation bigint
-) LANGUAGE plpgsql AS $$
+-- Return what of a tenant, or (unless null) of one user, is to be purged next: what was deleted so long ago. Nobody can restore it
+-- any more. Null if there is nothing.
+CREATE FUNCTION threadkeep.next_removal(p_tenant integer, p_kept interval, p_owner integer, OUT conversation bigint)
+LANGUAGE plpgsql AS $$
+DECLARE before timestamptz := threadkeep.moment() - p_kept;
 BEGIN
+    PERFORM threadkeep.work_for(p_tenant);
     LOOP
-        PERFORM threadkeep.work_for(p_tenant);
-        SELECT r.tenant, r.conversation INTO tenant, conversation FROM threadkeep.removal r
-        WHERE r.deleted_at <= p_before AND r.deleted_at > '-infinity' AND (p_owner IS NULL OR EXISTS (
+        SELECT r.conversation INTO conversation FROM threadkeep.removal r
+        WHERE r.tenant = p_tenant AND r.deleted_at <= before AND r.deleted_at > '-infinity' AND (p_owner IS NULL OR EXISTS (
             SELECT FROM threadkeep.conversation c
-            WHERE c.tenant = p_tenant AND c.owner = p_owner AND c.tenant = r.tenant AND c.key = r.conversation
+            WHERE c.tenant = p_tenant AND c.owner = p_owner AND c.key = r.conversation
         )) ORDER BY r.deleted_at LIMIT 1;
         EXIT WHEN NOT FOUND;
-        PERFORM threadkeep.work_for(tenant);
         UPDATE threadkeep.conversation c SET deleted_id = NULL
-        WHERE c.tenant = next_removal.tenant AND c.key = next_removal.conversation AND c.id IS NULL;
+        WHERE c.tenant = p_tenant AND c.key = next_removal.conversation AND c.id IS NULL;
         -- Otherwise it was restored or purged since we looked.
         EXIT WHEN FOUND;
     END LOOP;
@@ -129,18 +128,36 @@ BEGIN
     END IF;
 END $$;
 
--- Return the conversations of which nothing is left but what lies in the unused room of pages.
-CREATE FUNCTION threadkeep.emptied() RETURNS TABLE (conversation bigint) LANGUAGE plpgsql STABLE AS $$
+-- Return a tenant's conversations of which nothing is left but what lies in the unused room of pages.
+CREATE FUNCTION threadkeep.emptied(p_tenant integer) RETURNS TABLE (conversation bigint) LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    RETURN QUERY SELECT r.conversation FROM threadkeep.removal r WHERE r.deleted_at = '-infinity';
+    RETURN QUERY SELECT r.conversation FROM threadkeep.removal r
+    WHERE r.tenant = p_tenant AND r.deleted_at = '-infinity';
+END $$;
+
+-- Forget removals that are complete; return how many nobody else has forgotten.
+CREATE FUNCTION threadkeep.forget_removals(p_tenant integer, p_conversations bigint[], OUT removed bigint)
+LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM threadkeep.removal r
+    WHERE r.tenant = p_tenant AND r.conversation = ANY (p_conversations) AND r.deleted_at = '-infinity';
+    GET DIAGNOSTICS removed = ROW_COUNT;
 END $$;
 
 -- Write a table with content anew, and its indexes, unless it is larger than `p_most` bytes: PostgreSQL overwrites no row
 -- that was removed, and the index of words keeps every word for ever. Others wait meanwhile, but nobody for one who waits.
+-- Not one that Citus distributes, of which only the empty shell would be written anew, nor where an engine knows no CLUSTER.
 CREATE FUNCTION threadkeep.rewrite(p_table text, p_most bigint, OUT is_rewritten boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '500ms' AS $$
+DECLARE
+    written regclass := format('threadkeep.%I', p_table);
+    is_shell boolean := false;
 BEGIN
-    is_rewritten := pg_total_relation_size(format('threadkeep.%I', p_table)::regclass) <= p_most;
+    IF to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL THEN
+        EXECUTE 'SELECT EXISTS (SELECT FROM pg_catalog.pg_dist_partition d WHERE d.logicalrelid = $1)'
+        INTO is_shell USING written;
+    END IF;
+    is_rewritten := NOT is_shell AND pg_total_relation_size(written) <= p_most;
     IF NOT is_rewritten THEN
         RETURN;
     ELSIF p_table = 'word' THEN
@@ -150,11 +167,7 @@ BEGIN
     ELSE
         EXECUTE format('CLUSTER threadkeep.%I USING %I', p_table, p_table || '_pkey');
     END IF;
-END $$;
-
--- Forget removals that are complete; return how many nobody else has forgotten.
-CREATE FUNCTION threadkeep.forget_removals(p_conversations bigint[], OUT removed bigint) LANGUAGE plpgsql AS $$
-BEGIN
-    DELETE FROM threadkeep.removal r WHERE r.conversation = ANY (p_conversations) AND r.deleted_at = '-infinity';
-    GET DIAGNOSTICS removed = ROW_COUNT;
+EXCEPTION
+    WHEN feature_not_supported THEN
+        is_rewritten := false;
 END $$;

@@ -122,21 +122,19 @@ BEGIN
 END $$;
 
 -- Whose a conversation of a tenant is; no row if there is none.
-CREATE FUNCTION threadkeep.owner_of(p_tenant text, p_id bytea) RETURNS TABLE (name text) LANGUAGE plpgsql STABLE AS $$
-DECLARE here integer;
+CREATE FUNCTION threadkeep.owner_of(p_tenant integer, p_id bytea) RETURNS TABLE (name text) LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    SELECT s.tenant INTO here FROM threadkeep.scope(p_tenant, NULL) s;
+    PERFORM threadkeep.work_for(p_tenant);
     RETURN QUERY SELECT p.name FROM threadkeep.conversation c
-    JOIN threadkeep.person p ON p.tenant = c.tenant AND p.key = c.owner WHERE c.tenant = here AND c.id = p_id;
+    JOIN threadkeep.person p ON p.tenant = c.tenant AND p.key = c.owner WHERE c.tenant = p_tenant AND c.id = p_id;
 END $$;
 
-CREATE FUNCTION threadkeep.users(p_tenant text) RETURNS TABLE (name text) LANGUAGE plpgsql STABLE AS $$
-DECLARE here integer;
+CREATE FUNCTION threadkeep.users(p_tenant integer) RETURNS TABLE (name text) LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    SELECT s.tenant INTO here FROM threadkeep.scope(p_tenant, NULL) s;
+    PERFORM threadkeep.work_for(p_tenant);
     RETURN QUERY SELECT p.name FROM threadkeep.person p
-    WHERE p.tenant = here AND EXISTS (
-        SELECT FROM threadkeep.conversation c WHERE c.tenant = here AND c.owner = p.key AND c.id IS NOT NULL
+    WHERE p.tenant = p_tenant AND EXISTS (
+        SELECT FROM threadkeep.conversation c WHERE c.tenant = p_tenant AND c.owner = p.key AND c.id IS NOT NULL
     ) ORDER BY p.name;
 END $$;
 
@@ -434,14 +432,13 @@ BEGIN
 END $$;
 
 CREATE FUNCTION threadkeep.statistics(
-    p_tenant text, p_user text, p_id bytea, OUT conversations bigint, OUT entries bigint, OUT bytes bigint
+    p_tenant integer, p_owner integer, p_id bytea, OUT conversations bigint, OUT entries bigint, OUT bytes bigint
 ) LANGUAGE plpgsql STABLE AS $$
-DECLARE here record;
 BEGIN
-    SELECT * INTO here FROM threadkeep.scope(p_tenant, p_user);
+    PERFORM threadkeep.work_for(p_tenant);
     SELECT count(*), coalesce(sum(c.last), 0), coalesce(sum(c.total), 0) INTO conversations, entries, bytes
     FROM threadkeep.conversation_now c
-    WHERE c.tenant = here.tenant AND (p_user IS NULL OR c.owner = here.owner) AND (p_id IS NULL OR c.id = p_id);
+    WHERE c.tenant = p_tenant AND (p_owner IS NULL OR c.owner = p_owner) AND (p_id IS NULL OR c.id = p_id);
 END $$;
 
 CREATE FUNCTION threadkeep.turns(p_tenant integer, p_owner integer, p_id bytea)
@@ -461,23 +458,27 @@ BEGIN
     WHERE t.tenant = p_tenant AND t.conversation = found_key ORDER BY t.number;
 END $$;
 
-CREATE FUNCTION threadkeep.expired(p_now timestamptz, p_latest timestamptz, p_limit integer)
+-- The turns of a tenant that nobody sees to, where leases last `p_lease`.
+CREATE FUNCTION threadkeep.expired(p_tenant integer, p_lease interval, p_limit integer)
 RETURNS TABLE (
     tenant text, user_name text, conversation bytea, number integer, state text, owner text, fence integer,
     until timestamptz
 ) LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    now timestamptz := threadkeep.moment();
+    latest timestamptz := now + 2 * p_lease;
 BEGIN
     RETURN QUERY
     SELECT t.tenant_name, t.user_name, t.conversation_id, t.number, t.state, t.owner, t.fence, t.until
     FROM threadkeep.turn t
-    WHERE (t.state = 'running' AND (t.until < p_now OR t.until > p_latest)
+    WHERE t.tenant = p_tenant AND (t.state = 'running' AND (t.until < now OR t.until > latest)
        OR t.state = 'queued' AND NOT EXISTS (
            SELECT FROM threadkeep.turn o
-           WHERE o.tenant = t.tenant AND o.conversation = t.conversation
+           WHERE o.tenant = p_tenant AND o.conversation = t.conversation
              AND (o.state <> 'queued' OR o.number < t.number)
        ))
       AND NOT EXISTS (
-           SELECT FROM threadkeep.removal r WHERE r.tenant = t.tenant AND r.conversation = t.conversation
+           SELECT FROM threadkeep.removal r WHERE r.tenant = p_tenant AND r.conversation = t.conversation
        )
     ORDER BY t.until NULLS LAST LIMIT p_limit;
 END $$;

@@ -1,41 +1,42 @@
 -- Words for search follow the log: appends only note that a conversation is behind, and the words of its messages are
 -- indexed in batches, by whoever comes first, and always before a search of that user.
 
--- Messages that are not indexed yet, of one user or of everybody (null): conversation by conversation, oldest entry first, up to
+-- Messages that are not indexed yet, of one user or of a whole tenant (null): conversation by conversation, oldest entry first, up to
 -- `p_limit` entries and about `p_bytes` bytes of each. Remarks come without content: they tell how far the log was read.
 -- `indexed` and `last` say how far the conversation was indexed and how far its log goes. One that has nothing left comes
 -- as one line without a `seq`.
 CREATE FUNCTION threadkeep.unindexed(p_tenant integer, p_owner integer, p_limit integer, p_bytes bigint)
 RETURNS TABLE (
-    tenant integer, owner integer, conversation bigint, indexed integer,
+    owner integer, conversation bigint, indexed integer,
     last integer, seq integer, kind smallint, content bytea, parts jsonb
 ) LANGUAGE plpgsql STABLE AS $$
 DECLARE
+    least_owner integer := coalesce(p_owner, 0);
+    most_owner integer := coalesce(p_owner, 2147483647);
     late record;
     here record;
     read integer;
 BEGIN
+    PERFORM threadkeep.work_for(p_tenant);
     FOR late IN
-        SELECT b.tenant, b.owner, b.conversation FROM threadkeep.behind b
-        WHERE (b.tenant, b.owner) >= (coalesce(p_tenant, 0), coalesce(p_owner, 0))
-          AND (b.tenant, b.owner) <= (coalesce(p_tenant, 2147483647), coalesce(p_owner, 2147483647))
-        ORDER BY b.tenant, b.owner, b.conversation LIMIT p_limit
+        SELECT b.owner, b.conversation FROM threadkeep.behind b
+        WHERE b.tenant = p_tenant AND b.owner BETWEEN least_owner AND most_owner
+        ORDER BY b.owner, b.conversation LIMIT p_limit
     LOOP
-        PERFORM set_config('threadkeep.tenant', late.tenant::text, true);
         SELECT c.indexed, n.last, coalesce(e.total, 0) AS total INTO here FROM threadkeep.conversation c
         JOIN threadkeep.conversation_now n ON n.tenant = c.tenant AND n.key = c.key
         LEFT JOIN threadkeep.entry e ON e.tenant = c.tenant AND e.conversation = c.key AND e.seq = c.indexed
-        WHERE c.tenant = late.tenant AND c.key = late.conversation;
+        WHERE c.tenant = p_tenant AND c.key = late.conversation;
         RETURN QUERY
-        SELECT late.tenant, late.owner, late.conversation, here.indexed, here.last, e.seq, e.kind,
+        SELECT late.owner, late.conversation, here.indexed, here.last, e.seq, e.kind,
                CASE WHEN e.kind < 8 THEN e.content END, CASE WHEN e.kind < 8 THEN e.parts END
         FROM threadkeep.entry e
-        WHERE e.tenant = late.tenant AND e.conversation = late.conversation AND e.seq > here.indexed
+        WHERE e.tenant = p_tenant AND e.conversation = late.conversation AND e.seq > here.indexed
           AND (e.total <= here.total + p_bytes OR e.seq = here.indexed + 1)
         ORDER BY e.seq LIMIT p_limit;
         GET DIAGNOSTICS read = ROW_COUNT;
         IF read = 0 THEN
-            RETURN QUERY SELECT late.tenant, late.owner, late.conversation, here.indexed, here.last,
+            RETURN QUERY SELECT late.owner, late.conversation, here.indexed, here.last,
                                 NULL::integer, NULL::smallint, NULL::bytea, NULL::jsonb;
         END IF;
         p_limit := p_limit - greatest(read, 1);
@@ -52,6 +53,7 @@ CREATE FUNCTION threadkeep.index_words(
 DECLARE
     done integer;
     newest timestamptz;
+    said record;
 BEGIN
     PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
     -- The row is held, so that nobody can delete the conversation in between, or index the same entries.
@@ -60,12 +62,15 @@ BEGIN
     IF NOT FOUND THEN
         RETURN;
     END IF;
-    INSERT INTO threadkeep.word (tenant, conversation, seq, created_at, words)
-    SELECT p_tenant, p_conversation, e.seq, e.created_at,
-           concat(said.words, ' ¤u', p_owner, ' ¤c', p_conversation)
-    FROM unnest(p_seqs, p_words) said (seq, words)
-    JOIN threadkeep.entry e ON e.tenant = p_tenant AND e.conversation = p_conversation AND e.seq = said.seq
-    WHERE e.seq > done ORDER BY e.seq;
+    FOR said IN
+        SELECT e.seq, e.created_at, concat(s.words, ' ¤u', p_owner, ' ¤c', p_conversation) AS words
+        FROM unnest(p_seqs, p_words) s (seq, words)
+        JOIN threadkeep.entry e ON e.tenant = p_tenant AND e.conversation = p_conversation AND e.seq = s.seq
+        WHERE e.seq > done ORDER BY e.seq
+    LOOP
+        INSERT INTO threadkeep.word (tenant, conversation, seq, created_at, words)
+        VALUES (p_tenant, p_conversation, said.seq, said.created_at, said.words);
+    END LOOP;
     SELECT e.created_at INTO newest FROM threadkeep.entry e
     WHERE e.tenant = p_tenant AND e.conversation = p_conversation AND e.seq = p_upto;
     IF FOUND THEN
@@ -74,10 +79,10 @@ BEGIN
     END IF;
 END $$;
 
--- The same for many conversations in one commit; `p_of` says for each element of `p_words` which conversation it belongs to.
+-- The same for many conversations of a tenant in one commit; `p_of` says which of them each element of `p_words` belongs to.
 -- Conversations come in one order, so that two who index never wait for each other.
 CREATE FUNCTION threadkeep.catch_up(
-    p_tenants integer[], p_owners integer[], p_conversations bigint[],
+    p_tenant integer, p_owners integer[], p_conversations bigint[],
     p_upto integer[], p_of bigint[], p_seqs integer[], p_words text[]
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -88,30 +93,29 @@ BEGIN
         SELECT array_agg(w.seq ORDER BY w.seq), array_agg(w.words ORDER BY w.seq) INTO seqs, words
         FROM unnest(p_of, p_seqs, p_words) w (conversation, seq, words) WHERE w.conversation = p_conversations[i];
         PERFORM threadkeep.index_words(
-            p_tenants[i], p_owners[i], p_conversations[i], p_upto[i], seqs, words
+            p_tenant, p_owners[i], p_conversations[i], p_upto[i], seqs, words
         );
     END LOOP;
 END $$;
 
 -- Take off the list of those behind what is indexed to its end. Only while nobody writes to a conversation is it certain
 -- that there is no more; otherwise the next round will see. By itself, because writers wait for it.
-CREATE FUNCTION threadkeep.caught_up(p_tenants integer[], p_owners integer[], p_conversations bigint[])
+CREATE FUNCTION threadkeep.caught_up(p_tenant integer, p_owners integer[], p_conversations bigint[])
 RETURNS void LANGUAGE plpgsql AS $$
-DECLARE here text;
 BEGIN
+    PERFORM threadkeep.work_for(p_tenant);
     FOR i IN 1 .. cardinality(p_conversations) LOOP
-        here := set_config('threadkeep.tenant', p_tenants[i]::text, true);
         PERFORM FROM threadkeep.behind b
-        WHERE b.tenant = p_tenants[i] AND b.owner = p_owners[i] AND b.conversation = p_conversations[i]
+        WHERE b.tenant = p_tenant AND b.owner = p_owners[i] AND b.conversation = p_conversations[i]
         FOR UPDATE SKIP LOCKED;
         CONTINUE WHEN NOT FOUND;
         CONTINUE WHEN EXISTS (
             SELECT FROM threadkeep.conversation c
             JOIN threadkeep.entry e ON e.tenant = c.tenant AND e.conversation = c.key AND e.seq > c.indexed
-            WHERE c.tenant = p_tenants[i] AND c.key = p_conversations[i]
+            WHERE c.tenant = p_tenant AND c.key = p_conversations[i]
         );
         DELETE FROM threadkeep.behind b
-        WHERE b.tenant = p_tenants[i] AND b.owner = p_owners[i] AND b.conversation = p_conversations[i];
+        WHERE b.tenant = p_tenant AND b.owner = p_owners[i] AND b.conversation = p_conversations[i];
     END LOOP;
 END $$;
 
@@ -145,13 +149,15 @@ END $$;
 -- Remove words of a conversation, at most so many messages' at once; return whether any were left to remove.
 CREATE FUNCTION threadkeep.forget_words(p_tenant integer, p_conversation bigint, p_limit integer) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+DECLARE gone tid[];
 BEGIN
-    DELETE FROM threadkeep.word w WHERE w.tenant = p_tenant AND w.ctid = ANY (ARRAY(
-        SELECT found.ctid FROM threadkeep.word found
-        WHERE array_to_tsvector(string_to_array(found.words, ' ')) @@ quote_literal('¤c' || p_conversation)::tsquery
-          AND found.tenant = p_tenant AND found.tenant = threadkeep.present_tenant()
-          AND found.conversation = p_conversation LIMIT p_limit
-    ));
+    gone := ARRAY(
+        SELECT w.ctid FROM threadkeep.word w
+        WHERE array_to_tsvector(string_to_array(w.words, ' ')) @@ quote_literal('¤c' || p_conversation)::tsquery
+          AND w.tenant = p_tenant AND w.tenant = threadkeep.present_tenant() AND w.conversation = p_conversation
+        LIMIT p_limit
+    );
+    DELETE FROM threadkeep.word w WHERE w.tenant = p_tenant AND w.conversation = p_conversation AND w.ctid = ANY (gone);
     RETURN FOUND;
 END $$;
 

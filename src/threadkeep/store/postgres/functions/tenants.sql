@@ -10,23 +10,20 @@ BEGIN
     PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
 END $$;
 
--- Return the keys of a tenant and a user, null where they never stored anything.
-CREATE FUNCTION threadkeep.scope(p_tenant text, p_user text, OUT tenant integer, OUT owner integer)
-LANGUAGE plpgsql STABLE AS $$
+-- Return the key of a tenant, made if it is missing and wanted.
+CREATE FUNCTION threadkeep.tenant_key(p_name text, p_make boolean) RETURNS integer LANGUAGE plpgsql AS $$
 BEGIN
-    SELECT t.key INTO tenant FROM threadkeep.tenant t WHERE t.name = p_tenant;
-    PERFORM threadkeep.work_for(tenant);
-    SELECT p.key INTO owner FROM threadkeep.person p WHERE p.tenant = scope.tenant AND p.name = p_user;
+    IF p_make THEN
+        INSERT INTO threadkeep.tenant (name) VALUES (p_name) ON CONFLICT DO NOTHING;
+    END IF;
+    RETURN (SELECT t.key FROM threadkeep.tenant t WHERE t.name = p_name);
 END $$;
 
--- Return the keys of a tenant and a user, made where they are missing.
-CREATE FUNCTION threadkeep.enter(p_tenant text, p_user text, OUT tenant integer, OUT owner integer)
-LANGUAGE plpgsql AS $$
+-- Return the key of a user, null if it never stored anything.
+CREATE FUNCTION threadkeep.find_person(p_tenant integer, p_user text, OUT owner integer) LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    INSERT INTO threadkeep.tenant (name) VALUES (p_tenant) ON CONFLICT DO NOTHING;
-    SELECT t.key INTO tenant FROM threadkeep.tenant t WHERE t.name = p_tenant;
-    PERFORM threadkeep.work_for(tenant);
-    owner := threadkeep.enter_person(tenant, p_user);
+    PERFORM threadkeep.work_for(p_tenant);
+    SELECT p.key INTO owner FROM threadkeep.person p WHERE p.tenant = p_tenant AND p.name = p_user;
 END $$;
 
 -- What stands for the name of whom nothing is stored any more; no id begins with a tilde.
@@ -38,6 +35,7 @@ $$;
 CREATE FUNCTION threadkeep.enter_person(p_tenant integer, p_user text, OUT owner integer) LANGUAGE plpgsql AS $$
 DECLARE unnamed text := threadkeep.pseudonym(p_tenant, p_user);
 BEGIN
+    PERFORM threadkeep.work_for(p_tenant);
     SELECT p.key INTO owner FROM threadkeep.person p
     WHERE p.tenant = p_tenant AND p.name IN (p_user, unnamed) FOR UPDATE;
     IF FOUND THEN
@@ -50,10 +48,11 @@ END $$;
 
 -- Put the pseudonym in the place of a name of whom nothing is left.
 CREATE FUNCTION threadkeep.forget_person(p_tenant integer, p_owner integer) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE known text;
 BEGIN
     PERFORM threadkeep.work_for(p_tenant);
     -- In a statement of its own: the next one sees what those have committed who held this row.
-    PERFORM FROM threadkeep.person p WHERE p.tenant = p_tenant AND p.key = p_owner FOR UPDATE;
+    SELECT p.name INTO known FROM threadkeep.person p WHERE p.tenant = p_tenant AND p.key = p_owner FOR UPDATE;
     IF EXISTS (
         SELECT FROM threadkeep.conversation c WHERE c.tenant = p_tenant AND c.owner = p_owner AND c.id IS NOT NULL
     ) OR EXISTS (
@@ -66,13 +65,34 @@ BEGIN
     ) THEN
         RETURN;
     END IF;
-    UPDATE threadkeep.person p SET name = threadkeep.pseudonym(p_tenant, p.name)
-    WHERE p.tenant = p_tenant AND p.key = p_owner AND NOT starts_with(p.name, '~');
+    IF NOT starts_with(known, '~') THEN
+        known := threadkeep.pseudonym(p_tenant, known);
+        UPDATE threadkeep.person p SET name = known WHERE p.tenant = p_tenant AND p.key = p_owner;
+    END IF;
 END $$;
 
-CREATE FUNCTION threadkeep.tenants() RETURNS TABLE (name text) LANGUAGE sql STABLE AS $$
-    SELECT t.name FROM threadkeep.tenant t ORDER BY t.name
-$$;
+-- Return all tenants, or those for whom a background job has something to do. Only that looks at all tenants at once, to spare
+-- asking each: where it cannot be answered, because one of several machines is away, each is asked.
+CREATE FUNCTION threadkeep.tenants(p_job text, p_lease interval)
+RETURNS TABLE (key integer, name text) LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    now timestamptz := threadkeep.moment();
+    latest timestamptz := now + 2 * p_lease;
+    found_keys integer[];
+BEGIN
+    IF p_job = 'recovery' THEN
+        found_keys := ARRAY(
+            SELECT DISTINCT t.tenant FROM threadkeep.turn t
+            WHERE t.state = 'queued' OR t.state = 'running' AND (t.until < now OR t.until > latest)
+        );
+    ELSIF p_job = 'indexing' THEN
+        found_keys := ARRAY(SELECT DISTINCT b.tenant FROM threadkeep.behind b);
+    ELSIF p_job = 'purging' THEN
+        found_keys := ARRAY(SELECT DISTINCT r.tenant FROM threadkeep.removal r);
+    END IF;
+    RETURN QUERY SELECT t.key, t.name FROM threadkeep.tenant t
+    WHERE p_job IS NULL OR t.key = ANY (found_keys) ORDER BY t.name;
+END $$;
 
 CREATE FUNCTION threadkeep.ping() RETURNS void LANGUAGE sql AS $$
     UPDATE threadkeep.pulse SET at = now()

@@ -1,0 +1,81 @@
+"""Background work for one tenant after the other. Where tenants live on several machines of a database, one that is
+away stops the work for its own tenants and for nobody else's; health and metrics tell of them."""
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Set
+from datetime import datetime, timedelta
+from typing import NamedTuple, TypeVar
+
+from threadkeep.conversation.clock import Clock
+from threadkeep.errors import StoreError
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+ItemT = TypeVar("ItemT")
+AGAIN_AFTER = timedelta(seconds=10)
+"""After what time a job that failed for a tenant is tried again; what is away may let each try wait for seconds."""
+
+
+class UnreachedTenants(NamedTuple):
+    """For how many tenants background work fails, since when, and what the database said last."""
+
+    tenants: int
+    since: datetime
+    error: str
+
+
+class _Failure(NamedTuple):
+    since: datetime
+    last: datetime
+    error: str
+
+
+class Unreached:
+    """Which jobs failed for which tenants when they were tried last. `ping` raises if the whole store is away."""
+
+    def __init__(self, ping: Callable[[], Awaitable[None]], clock: Clock) -> None:
+        self._ping = ping
+        self._clock = clock
+        self._failures: dict[tuple[str, str], _Failure] = {}
+
+    @property
+    def state(self) -> UnreachedTenants | None:
+        """What to tell of it; none if all is well."""
+        if not self._failures:
+            return None
+        failures = self._failures.values()
+        tenants = {tenant for _, tenant in self._failures}
+        last = max(failures, key=lambda each: each.last)
+        return UnreachedTenants(len(tenants), min(each.since for each in failures), last.error)
+
+    async def each(
+        self, job: str, items: Iterable[tuple[str, ItemT]], work: Callable[[ItemT], Awaitable[T]]
+    ) -> list[T]:
+        """Do a job for each item, which belongs to the tenant named with it; return what came of it. One whose part of
+        the store does not answer is left out, and tried again some time later."""
+        done = []
+        for tenant, item in items:
+            failure = self._failures.get((job, tenant))
+            if failure is not None and self._clock() < failure.last + AGAIN_AFTER:
+                continue
+            try:
+                done.append(await work(item))
+            except StoreError as error:
+                await self._ping()
+                self._fail(job, tenant, error)
+            else:
+                if self._failures.pop((job, tenant), None):
+                    logger.info("%s goes on for the tenant %s", job, tenant)
+        return done
+
+    def _fail(self, job: str, tenant: str, error: StoreError) -> None:
+        now = self._clock()
+        since = self._failures[job, tenant].since if (job, tenant) in self._failures else now
+        if since == now:
+            logger.warning("%s fails for the tenant %s and goes on for the others: %s", job, tenant, error)
+        self._failures[job, tenant] = _Failure(since, now, str(error))
+
+    def keep(self, job: str, tenants: Set[str]) -> None:
+        """Forget where a job failed, but for these tenants: for all others it has nothing to do."""
+        self._failures = {key: each for key, each in self._failures.items() if key[0] != job or key[1] in tenants}

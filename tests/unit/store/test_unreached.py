@@ -1,0 +1,73 @@
+"""Background work for one tenant after the other: who is left out, when it is tried again, what is told."""
+
+import logging
+
+import pytest
+
+from threadkeep.errors import StoreError, StoreFull, StoreUnavailable
+from threadkeep.store.unreached import AGAIN_AFTER, Unreached, UnreachedTenants
+from threadkeep.testing.clock import FakeClock
+
+
+class Database:
+    """Tenants, some of whom cannot be reached, or all."""
+
+    def __init__(self) -> None:
+        self.away: dict[str, StoreError] = {}
+        self.is_down = False
+        self.asked: list[str] = []
+
+    async def ping(self) -> None:
+        if self.is_down:
+            raise StoreUnavailable("All of it is away.")
+
+    async def work(self, tenant: str) -> str:
+        self.asked.append(tenant)
+        if tenant in self.away:
+            raise self.away[tenant]
+        return tenant.upper()
+
+
+TENANTS = [(name, name) for name in ("a", "b", "c")]
+
+
+async def test_a_tenant_that_cannot_be_reached_is_left_out_and_told_of_once(caplog: pytest.LogCaptureFixture) -> None:
+    database, clock = Database(), FakeClock()
+    unreached = Unreached(database.ping, clock)
+    began = clock()
+    database.away["b"] = StoreUnavailable("worker-2 is away.")
+    for _ in range(3):
+        assert await unreached.each("a job", TENANTS, database.work) == ["A", "C"]
+        clock.advance(AGAIN_AFTER.total_seconds())
+    assert unreached.state == UnreachedTenants(1, began, "worker-2 is away.")
+    assert database.asked.count("b") == 3
+    assert [record.levelno for record in caplog.records] == [logging.WARNING]
+    database.away.clear()
+    assert await unreached.each("a job", TENANTS, database.work) == ["A", "B", "C"]
+    assert unreached.state is None
+
+
+async def test_one_that_failed_is_not_tried_again_at_once_but_by_another_job() -> None:
+    database, clock = Database(), FakeClock()
+    unreached = Unreached(database.ping, clock)
+    database.away = {"a": StoreFull(), "b": StoreUnavailable("worker-2 is away.")}
+    for _ in range(2):
+        assert await unreached.each("a job", TENANTS, database.work) == ["C"]
+    assert database.asked == ["a", "b", "c", "c"]
+    await unreached.each("another", TENANTS, database.work)
+    assert database.asked[4:] == ["a", "b", "c"]
+    assert unreached.state is not None
+    assert unreached.state.tenants == 2
+    unreached.keep("a job", {"b"})
+    unreached.keep("another", set())
+    assert unreached.state == UnreachedTenants(1, clock(), "worker-2 is away.")
+
+
+async def test_a_database_that_is_away_as_a_whole_is_nobodys_failure_in_particular() -> None:
+    database = Database()
+    unreached = Unreached(database.ping, FakeClock())
+    database.away, database.is_down = {"a": StoreUnavailable()}, True
+    with pytest.raises(StoreUnavailable, match="All of it"):
+        await unreached.each("a job", TENANTS, database.work)
+    assert database.asked == ["a"]
+    assert unreached.state is None
