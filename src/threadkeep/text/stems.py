@@ -69,23 +69,42 @@ def _inflected(word: str, language: str) -> list[str]:
     return [start + end for start in dict.fromkeys((base, word)) for end in ("", *endings)]
 
 
+# Verbs and a few nouns whose forms share no ending, with the nouns that are made of them.
+_IRREGULAR = """be was were been|begin began begun|break broke broken|bring brought|build built|buy bought|catch caught
+choose chose chosen choice|come came|cut|do did done|draw drew drawn|drink drank drunk|drive drove driven|eat ate eaten
+fall fell fallen|feel felt|fight fought|find found|fly flew flown flight|forget forgot forgotten|get got gotten
+give gave given gift|go went gone|grow grew grown growth|hear heard|hide hid hidden|hold held|keep kept|know knew known
+leave left|lend lent|lose lost loss|make made|mean meant|meet met|pay paid|ride rode ridden|rise rose risen|run ran
+say said|see saw seen|sell sold sale|send sent|shoot shot|sing sang sung song|sleep slept|speak spoke spoken speech
+spend spent|steal stole stolen|swim swam swum|take took taken|teach taught|tell told|think thought|throw threw thrown
+wake woke woken|wear wore worn|win won winner|write wrote written|child children|person people|man men|woman women
+foot feet|tooth teeth|wife wives|life lives|die died death|marry married marriage|born birth"""
+_FAMILIES = {word: family for family in map(str.split, _IRREGULAR.replace("\n", "|").split("|")) for word in family}
+_SUFFIXES = (("ing", 3), ("ied", 3), ("ed", 3), ("er", 3), ("ation", 4), ("ion", 4), ("ment", 4), ("al", 4))
+"""Endings that English verbs and the nouns made of them have, and how many letters must be left."""
+
+
 def _english(word: str) -> list[str]:
     if len(word) < 3 or not word.isalpha():
         return [word]
-    bases = [word, stem(word)]
-    ending = next((end for end in ("ing", "ied", "ed", "ers", "er") if word.endswith(end)), "")
-    base = word[: len(word) - len(ending)]
-    if ending and len(base) >= 3:
-        bases += [base + "y"] if ending == "ied" else [base, base + "e"]
-        bases += [base[:-1]] if base[-1] == base[-2] else []
-    return [form for base in dict.fromkeys(bases) for form in _english_forms(base)]
+    bases, whole = list[str](), stem(word)
+    for ending, least in _SUFFIXES:
+        if least <= len(base := whole.removesuffix(ending)) < len(whole):
+            bases = [base + "y"] if ending == "ied" else [base, base + "e"]
+            bases += [base[:-1]] if base[-1] == base[-2] else []
+            break
+    family = next((_FAMILIES[base] for base in (word, whole, *bases) if base in _FAMILIES), [])
+    found = [form for base in [*(bases or [whole]), *family[:1]] for form in _english_forms(base)]
+    return [word, whole, whole + "s", *found, *family]
 
 
 def _english_forms(base: str) -> list[str]:
     if base.endswith("e"):
-        return [base, base + "s", base + "d", base[:-1] + "ing", base + "r", base + "rs"]
+        nouns = [base[:-1] + "ion", base[:-1] + "al", base + "ment"]
+        return [base, base + "s", base + "d", base[:-1] + "ing", base + "r", base + "rs", *nouns]
     if base.endswith("y"):
         return [base, base + "s", base[:-1] + "ies", base[:-1] + "ied", base + "ing", base[:-1] + "ier"]
     doubled = base + base[-1] if len(base) <= 5 and base[-1] not in "aeiouwxys" else base
     endings = ("ed", "ing", "er", "ers") if len(base) > 3 else ("ed", "ing")
-    return [base, base + "s", base + "es", *(start + end for start in {base, doubled} for end in endings)]
+    nouns = [base + "ion", base + "ment"] if len(base) > 3 else []
+    return [base, base + "s", base + "es", *(start + end for start in {base, doubled} for end in endings), *nouns]
