@@ -25,6 +25,7 @@ from threadkeep.llm.choice import Choice, choose_model
 from threadkeep.llm.offered import OfferedModels
 from threadkeep.retention.rules import Retention
 from threadkeep.retrieval.embeddings import bundled_embeddings
+from threadkeep.retrieval.word_vectors import WordVectors
 from threadkeep.settings import Settings
 from threadkeep.store.attachments import Attachments, FileLimits
 from threadkeep.store.base import MAX_BYTES, Store
@@ -152,7 +153,6 @@ async def list_spool(folder: Path) -> list[Copy]:
 
 async def drain_spool(url: str, spool: SpoolSettings) -> int:
     """Write what a spool holds to its database, and return how many conversations; StoreUnavailable if it is away."""
-    await (await open_store(url)).close()  # one that is away is named as the reason, and not waited for
     store = await open_spooling_store(url, spool)
     try:
         return await store.drain()
@@ -243,7 +243,7 @@ async def open_conversations(
         count=hosting.count,
         admission=hosting.admission,
         observers=hosting.observers,
-        closeness=embeddings.closeness if (embeddings := bundled_embeddings()) else None,
+        meaning=WordVectors(embeddings) if (embeddings := bundled_embeddings()) else None,
     )
     runner, chosen = TurnRunner(deps, after_turn), replace(choice, offered=offered)
     conversations = Conversations(runner, known, chosen, servers, hosting.retention)

@@ -4,7 +4,6 @@ The search is the store's, by the forms of the words of the question; here the f
 marked as earlier and dated. They stand with the question, so that the beginning of the context stays the same bytes.
 """
 
-import re
 from collections.abc import Sequence, Set
 from dataclasses import replace
 from fnmatch import fnmatch
@@ -19,6 +18,7 @@ from threadkeep.context.shortening import masked
 from threadkeep.context.window import room_for_said, room_left_for_recall
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
+from threadkeep.text.dates import named_dates
 from threadkeep.text.excerpt import around
 from threadkeep.text.search import NEIGHBOURS
 from threadkeep.text.words import content_words, words_in_order
@@ -37,27 +37,22 @@ CLOSENESS = 0.5
 SAID_BY = 0.2
 DATED = 0.2
 """How much it counts that the question names who said something, or the month or day on which it was said."""
-IN_VIEW = 0.7
-"""What has less than this share of the score of a message in full view is not recalled: the question is about that."""
-_MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
-_DATE = re.compile(
-    rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? )?(?<=\S )(?P<month>{'|'.join(_MONTHS)})\b"
-    r"(?: (?P<of>\d{1,2})(?!\d)(?:st|nd|rd|th)?)?(?:,? (?P<year>\d{4}))?|\b(?P<iso>\d{4}-\d\d(?:-\d\d)?)\b"
-)
+CLEAR = 1.0
+"""From which score on something is clearly about the question: it has its words, or most of them and the meaning."""
+BESIDE_BEST = 0.6
+"""What has less than this share of the best score is then left out."""
 
 
 def ranked(
-    related: Sequence[tuple[Entry, float]], question: str, closeness: Sequence[float], shown_from: int
+    related: Sequence[tuple[Entry, float]], question: str, closeness: Sequence[float], kept_from: int = 0
 ) -> tuple[Entry, ...]:
-    """Return related entries, the best first, without those that are outdone by one in full view.
+    """Return related entries, the best first.
 
-    `closeness` tells of the first of them how near in meaning they are; what has a seq of `shown_from` or more is in
-    full view.
+    `closeness` tells of the first of them how near in meaning they are. Where the request goes on as the last one did,
+    what has a seq of `kept_from` or more is in full view, and the rest is in a provider's cache: then only what is
+    clearly about the question, and more so than all that is in view, is worth a change.
     """
-    asked, dates = set(words_in_order(question)), _dates(question)
+    asked, dates = set(words_in_order(question)), named_dates(question)
     score = {entry.seq: points + _bonus(entry, asked, dates) for entry, points in related}
     for (entry, _), near in zip(related, closeness, strict=False):
         points = CLOSENESS * max(0.0, near)
@@ -65,9 +60,13 @@ def ranked(
         for distance, share in NEIGHBOURS:
             if (beside := entry.seq + distance) in score:
                 score[beside] += share * points
-    floor = IN_VIEW * max((points for seq, points in score.items() if seq >= shown_from), default=0.0)
-    best = sorted((entry for entry, _ in related), key=lambda entry: score[entry.seq], reverse=True)
-    return tuple(entry for entry in best if score[entry.seq] >= floor)
+    best = tuple(sorted((entry for entry, _ in related), key=lambda entry: score[entry.seq], reverse=True))
+    if not kept_from or not best:
+        return best
+    highest = score[best[0].seq]
+    if best[0].seq >= kept_from or highest < CLEAR:
+        return ()
+    return tuple(entry for entry in best if score[entry.seq] >= BESIDE_BEST * highest)
 
 
 def _bonus(entry: Entry, asked: Set[str], dates: Sequence[str]) -> float:
@@ -77,18 +76,6 @@ def _bonus(entry: Entry, asked: Set[str], dates: Sequence[str]) -> float:
     is_named = bool(colon) and not asked.isdisjoint(words_in_order(speaker))
     is_dated = any(fnmatch(f"{entry.created_at:%Y-%m-%d}", date) for date in dates)
     return SAID_BY * is_named + DATED * is_dated
-
-
-def _dates(question: str) -> list[str]:
-    """Return the dates that a question names, as patterns of a date: "*-05-07" for the 7th of May."""
-    found = []
-    for match in _DATE.finditer(question):
-        month = match["month"] and f"{_MONTHS.index(match['month']) + 1:02}"
-        day = match["day"] or match["of"]
-        found.append(
-            f"{match['iso']}*" if match["iso"] else f"{match['year'] or '*'}-{month}-{day.zfill(2) if day else '*'}"
-        )
-    return found
 
 
 def recall(working: Working) -> Working:
@@ -128,10 +115,12 @@ def _lost(entries: Sequence[Entry], working: Working) -> list[Line]:
 def pick(lines: Sequence[Line], room: int, count: Counter, words: Sequence[str]) -> tuple[list[tuple[Line, str]], int]:
     """Return the first lines that fit into the room, with the text that tells each, and the room that they leave."""
     chosen, days = list[tuple[Line, str]](), set[str]()
+    # All of them are told in one message, a line each.
+    empty = count(own("size", "")) - 1
     for line in lines:
         speaker = "tool result" if line.message.role is Role.TOOL else line.message.role
         text = f"({speaker}) {around(_text(line), words, MAX_CHARACTERS)}"
-        cost = count(own("size", text)) + DATE * (_day(line) not in days)
+        cost = count(own("size", text)) - empty + DATE * (_day(line) not in days)
         if cost <= room:
             room -= cost
             chosen.append((line, text))

@@ -108,19 +108,12 @@ class WordLlamaEmbeddings(Embeddings):
         return await asyncio.to_thread(self._embed, [text[:MAX_CHARACTERS] for text in texts])
 
     def _embed(self, texts: list[str]) -> list[Vector]:
-        vectors: list[Vector] = self._loaded().embed(texts, batch_size=BATCH).tolist()
+        vectors: list[Vector] = self.model.embed(texts, batch_size=BATCH).tolist()
         return vectors
 
-    async def closeness(self, text: str, others: Sequence[str]) -> list[float]:
-        """Return how near each of some texts is to one of them all, from -1 to 1; none of them may be blank."""
-        return await asyncio.to_thread(self._closeness, [text, *others])
-
-    def _closeness(self, texts: list[str]) -> list[float]:
-        vectors = self._loaded().embed(texts, norm=True, batch_size=BATCH)
-        found: list[float] = (vectors[1:] @ vectors[0]).tolist()
-        return found
-
-    def _loaded(self) -> "WordLlamaInference":
+    @property
+    def model(self) -> "WordLlamaInference":
+        """The model itself, loaded with the first use."""
         with self._loading:
             self._model = self._model or _load()
         return self._model

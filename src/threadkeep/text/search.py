@@ -113,11 +113,12 @@ def relate(found: Sequence[Sequence[int]], before: int, limit: int) -> dict[int,
     """Return the entries that have most to do with some words, and how much, the best first, given for each word the
     newest entries that hold it.
 
-    A word that few entries hold says more than one that many do. What stands around a hit counts too: the neighbours
-    of an entry that fits, and the passages in which the words come together. Of equals the newer entry comes first.
+    A word that few entries hold says more than one that many do, and what was never said is missing everywhere: an
+    entry that holds all words has a score of 1. What stands around a hit counts too: the neighbours of an entry that
+    fits, and the passages in which the words come together. Of equals the newer entry comes first.
     """
     size = max((seqs[0] for seqs in found if seqs), default=0)
-    held = [(seqs, math.log(1 + _reach(seqs, size) / len(seqs))) for seqs in found if seqs]
+    held = [(seqs, math.log(1 + _reach(seqs, size) / max(1, len(seqs)))) for seqs in found]
     total = sum(weight for _, weight in held)
     score: dict[int, float] = {}
     passages: dict[int, int] = {}

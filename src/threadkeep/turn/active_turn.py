@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
@@ -23,6 +23,7 @@ from threadkeep.conversion.converter import Converter
 from threadkeep.errors import LeaseLost
 from threadkeep.llm.base import Model, ModelOptions
 from threadkeep.llm.loading import Loader
+from threadkeep.retrieval.word_vectors import WordVectors
 from threadkeep.store.attachments import Attachments
 from threadkeep.store.audit import Act, act_now
 from threadkeep.store.base import MAX_LIMIT, Store
@@ -48,8 +49,8 @@ class EngineDeps:
     is how long a model may say nothing, `tool_timeout` how long a call may take whose tool does not say; `pauses` are
     the waits before a model is asked again, in seconds; their number is the number of further attempts; `count` counts
     the tokens that are stored with each message; `loader` is what models are loaded by; `attachments` is where files
-    are kept, none where they are not; `converter` reads them and makes images smaller for models; `closeness` tells how
-    near in meaning texts are to a question, where that is known."""
+    are kept, none where they are not; `converter` reads them and makes images smaller for models; `meaning` tells what
+    is near in meaning to a question, where that is known."""
 
     store: PublishingStore
     assistant_of: Callable[[Conversation], Assistant]
@@ -69,7 +70,7 @@ class EngineDeps:
     loader: Loader = field(default_factory=Loader)
     attachments: Attachments | None = None
     converter: Converter = field(default_factory=Converter)
-    closeness: Callable[[str, Sequence[str]], Awaitable[Sequence[float]]] | None = None
+    meaning: WordVectors | None = None
 
     async def load_model(self, name: str | None, assistant: Assistant) -> None:
         """Have the model at hand that answers for an assistant where a conversation has chosen this name, or none."""

@@ -19,7 +19,6 @@ from threadkeep.errors import (
     InvalidPart,
     InvalidValue,
     LimitReached,
-    StoreError,
     TooManyParts,
 )
 from threadkeep.llm.base import FileReader
@@ -91,19 +90,13 @@ async def kept(deps: EngineDeps, scope: Scope, files: tuple[ToolFile, ...]) -> t
 
 
 def file_reader(deps: EngineDeps, scope: Scope) -> FileReader | None:
-    """Return what reads the files of a scope for a model: an image in a sane size, one that is too large never; in an
-    outage those that are known here."""
+    """Return what reads the files of a scope for a model: an image in a sane size, one that is too large never."""
     attachments = deps.attachments
     if attachments is None:
         return None
 
     async def read(part: Attachment) -> bytes:
-        try:
-            data = await attachments.read(scope, part.file)
-        except StoreError:
-            if deps.store.outage() is None:
-                raise
-            raise FileNotFound from None  # the turn goes on in the spool, without it
+        data = await attachments.read(scope, part.file)
         if part.type == "image":
             data = await deps.converter.image(part.file, data)
             if len(data) > LARGEST_IMAGE:

@@ -14,11 +14,12 @@ from threadkeep.conversation.parts import Attachment
 
 LOG = entries(*(user(text) for text in ("Ada: a boat", *["so"] * 9, "Bob: a boat", *["so"] * 9, "a boat")))
 BOATS = LOG[0], LOG[10], LOG[20]
-NOWHERE = 1000
 
 
-def order(question: str, *closeness: float, shown_from: int = NOWHERE, log: tuple[Entry, ...] = BOATS) -> list[int]:
-    return [entry.seq for entry in ranked([(entry, 1.0) for entry in log], question, closeness, shown_from)]
+def order(
+    question: str, *closeness: float, kept_from: int = 0, log: tuple[Entry, ...] = BOATS, points: float = 1.0
+) -> list[int]:
+    return [entry.seq for entry in ranked([(entry, points) for entry in log], question, closeness, kept_from)]
 
 
 def test_of_equals_the_order_stays() -> None:
@@ -37,10 +38,16 @@ def test_a_part_of_the_closeness_goes_to_the_neighbours() -> None:
     assert order("Whose boat?", 0.0, 0.0, 1.0, log=(LOG[0], LOG[19], LOG[20])) == [21, 20, 1]
 
 
-def test_what_is_outdone_by_a_message_in_view_is_not_recalled() -> None:
-    assert order("Whose boat?", 0.0, 0.0, 1.0, shown_from=21) == [21]
-    assert order("Whose boat?", 0.9, 0.0, 0.9, shown_from=21) == [1, 21]
-    assert order("Whose boat?", 0.9, 0.9, 0.0, shown_from=21) == [1, 11, 21]
+def test_where_the_last_request_goes_on_only_what_is_clearly_asked_for_is_recalled() -> None:
+    assert order("Whose boat?", 0.9, 0.0, 0.8, kept_from=21) == [1, 21, 11]
+    assert order("Whose boat?", 1.0, -1.0, 0.9, kept_from=21, points=0.9) == [1, 21, 11]
+    assert order("Whose boat?", 1.0, -1.0, 0.9, kept_from=21, points=0.6) == [1, 21]
+    assert order("Whose boat?", 1.0, -1.0, 0.9, kept_from=21, points=0.4) == []
+
+
+def test_what_is_outdone_by_a_message_in_view_is_then_not_recalled() -> None:
+    assert order("Whose boat?", 0.9, 0.0, 1.0, kept_from=21) == []
+    assert order("Whose boat?", 0.9, 0.0, 1.0) == [21, 1, 11]
 
 
 @pytest.mark.parametrize(
@@ -52,6 +59,14 @@ def test_what_is_outdone_by_a_message_in_view_is_not_recalled() -> None:
         "on 7 May 2023",
         "2023-05-07?",
         "2023-05",
+        "Was war im Mai 2023?",
+        "le 7 mai",
+        "el 7 de mayo de 2023",
+        "что было 7 мая",
+        "2023年5月7日のこと",
+        "5월 7일에",
+        "في مايو 2023",
+        "मई में",
     ],
 )
 def test_what_was_said_at_a_named_time_comes_first(question: str) -> None:

@@ -112,8 +112,3 @@ async def test_without_the_package_the_line_that_installs_it_is_told(monkeypatch
     monkeypatch.setattr(module, "find_spec", lambda _name: None)
     with pytest.raises(PackageMissing, match=r"pip install 'threadkeep\[retrieval\]'"):
         await WordLlamaEmbeddings().embed(["a"])
-
-
-async def test_closeness_is_the_cosine_with_the_first_text() -> None:
-    near, far, itself = await WordLlamaEmbeddings().closeness("a boat", ["a ship", "tax law", "a boat"])
-    assert far < near < itself == pytest.approx(1.0, abs=1e-4)

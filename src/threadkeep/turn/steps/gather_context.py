@@ -10,6 +10,7 @@ from threadkeep.context.base import Context, Cut, Material, Policy, Window, cut_
 from threadkeep.context.marks import own
 from threadkeep.context.recall import ranked
 from threadkeep.context.tokens import calibration
+from threadkeep.context.window import MOST_RECALLED
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
 from threadkeep.retrieval.base import Passage
@@ -24,8 +25,8 @@ SPARE = 10
 """How many entries more than the newest messages are read at once: state changes, and the rest of a turn."""
 ANSWER_SHARE = 4
 """A quarter of a model's window is left for its answer."""
-RELATED = 250
-"""How many related messages are looked at: those of other branches do not count, and the room decides how many fit."""
+RELATED = (60, 250)
+"""How many related messages are looked at, at least and at most: twice as many as probably fit into the room."""
 MOST_WORDS = 12
 """How many words of a question, the longest, are looked for: a long one would cost more than it finds."""
 COMPARED = 60
@@ -73,7 +74,8 @@ async def gather_context(
         # Once a turn, so that its further calls begin with the same bytes.
         if active.recalled is None:
             earlier = await _earlier(active, entries) if context.cut != cut else ()
-            active.recalled = await _recall(active, entries, context.cut, found), earlier
+            kept_from = max(cut.first, cut.masked) if context.cut == cut else 0
+            active.recalled = await _recall(active, entries, kept_from, found), earlier
         recalled, earlier = active.recalled
         material = replace(material, recalled=recalled, earlier=earlier, cut=context.cut)
         context = run(active.assistant.processors, material)
@@ -198,8 +200,10 @@ async def _where_it_stands(active: ActiveTurn) -> tuple[str, ...]:
     return (f"{standing} {machine.instructions.get(here, '')}".strip(),)
 
 
-async def _recall(active: ActiveTurn, entries: tuple[Entry, ...], cut: Cut, found: Found | None) -> tuple[Entry, ...]:
-    """Return messages of this branch that have to do with the question, the best first."""
+async def _recall(
+    active: ActiveTurn, entries: tuple[Entry, ...], kept_from: int, found: Found | None
+) -> tuple[Entry, ...]:
+    """Return messages of this branch that have to do with the question, the best first (see `ranked`)."""
     messages = [(entry.seq, entry.body) for entry in entries if isinstance(entry.body, Message)]
     asked = max((place for place, (_, message) in enumerate(messages) if message.role is Role.USER), default=None)
     if asked is None:
@@ -208,13 +212,18 @@ async def _recall(active: ActiveTurn, entries: tuple[Entry, ...], cut: Cut, foun
     text = _looked_for(question.content, history, found)
     words = sorted(content_forms(text), key=lambda forms: -len(forms[0]))[:MOST_WORDS]
     lease, deps = active.lease, active.deps
-    related = await deps.store.related(lease.scope, lease.conversation, words, before=seq, limit=RELATED)
+    if deps.meaning and (near := await deps.meaning.near([forms[0] for forms in words])):
+        words.append(near)
+    sizes = [deps.count(message) for _, message in messages]
+    # Where most messages are short, the room is filled by the long ones all the same.
+    usual = sum(size * size for size in sizes) / sum(sizes)
+    limit = min(max(RELATED[0], int(2 * min(_room(active), MOST_RECALLED) / usual)), RELATED[1])
+    related = await deps.store.related(lease.scope, lease.conversation, words, before=seq, limit=limit)
     runs = (await deps.store.tree(lease.scope, lease.conversation)).path(active.head) if related else ()
     own = [each for each in related if any(run.first <= each.entry.seq <= run.last for run in runs)]
     texts = [searchable(each.entry.body)[:COMPARED_CHARACTERS].strip() or "-" for each in own[:COMPARED]]
-    closeness = await deps.closeness(text, texts) if deps.closeness and texts else ()
-    # Words that were taken from what is in view say nothing about whether the question is about that.
-    return ranked(own, text, closeness, max(cut.first, cut.masked) if text == question.content else seq)
+    closeness = await deps.meaning.closeness(text, texts) if deps.meaning and texts else ()
+    return ranked(own, text, closeness, kept_from)
 
 
 def _looked_for(question: str, history: Sequence[Message], found: Found | None) -> str:
