@@ -1,79 +1,51 @@
 """How much of what a question is about reaches the model, once the conversation is longer than the model's room.
 
-Run it with `python -m bench.recall [--quick] [folder]`. Conversations are joined into one long one, and each question
-is asked at its end, through the engine, so that what it is about lies far back. The folder holds public data, which is
-not shipped (`../shared/data/followups` by default); where it is missing, only generated facts are asked for. Nobody
-has marked the evidence in these data, so it is derived, which the docstring of each set tells.
+Run it with `python -m bench.recall [--quick] [folder]`. Each question is asked at the end of a long conversation
+(`sets.py`), through the engine, so that what it is about lies far back. The folder holds public data, which is not
+shipped (`../shared/data/followups` by default); where it is missing, only what is made up is asked for.
 """
 
 import argparse
 import asyncio
-import json
 import math
-import random
 import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Sequence
-from datetime import timedelta
-from itertools import pairwise, product
+from datetime import UTC, datetime
+from itertools import count, pairwise
 from pathlib import Path
 from statistics import mean, median
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from bench.followups import SHARED
+from bench.recall.sets import Case, Set, generated_set, passages_set, personal_set, rewrites_set, stems
 from bench.report import Report
 from bench.texts import turns
 from threadkeep.context.base import Policy, Window
 from threadkeep.context.tokens import count_tokens
+from threadkeep.conversation.conversation import NewConversation
+from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role, Usage
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.llm.base import Delta, Model, Request, Stopped, Text, Used
 from threadkeep.retrieval.embeddings import WordLlamaEmbeddings, unit
 from threadkeep.runtime import open_conversations, open_store
-from threadkeep.store.values import Append
-from threadkeep.text.stems import stem
-from threadkeep.text.stop_words import STOP_WORDS
-from threadkeep.text.words import words_in_order
+from threadkeep.store.values import Append, Import
+from threadkeep.text.words import content_words, words_in_order
 from threadkeep.turn.assistant import Assistant
 
-_VERBS = (
-    ("painting", "painted"),
-    ("planning", "planned"),
-    ("selling", "sold"),
-    ("repairing", "repaired"),
-    ("copying", "copied"),
-)
-_THINGS = ("boat", "garden", "violin", "camera", "bicycle", "kitchen")
-_PLACES = ("Bergen", "Lisbon", "Kyoto", "Quito", "Tartu", "Cork")
-_MONTHS = ("January", "March", "May", "July", "October")
 BATCH = 500
 REPLAYED = 150
 WARM = 20
 """How many turns are held again, and how many of them fill the window before anything is measured."""
 LONG = 100_000
+MOST_CASES = 90
+"""How many questions of a set are asked."""
 SHOWN = 80
 """By how many of its first characters a message is recognised in a context."""
-
-
-class Case(NamedTuple):
-    """A question, and which messages of the joined conversation it is about."""
-
-    question: str
-    evidence: tuple[str, ...]
-
-
-class Set(NamedTuple):
-    """A joined conversation and the questions asked at its end."""
-
-    name: str
-    log: tuple[Message, ...]
-    cases: tuple[Case, ...]
-    budgets: tuple[int, ...]
-    """How much room the model has. The conversations differ in length, so what is a small room does too."""
 
 
 class Recorder(Model):
@@ -95,73 +67,6 @@ class Recorder(Model):
         yield Stopped("stop")
 
 
-def passages_set(folder: Path) -> Set:
-    """MTRAG-UN: a question is about the two messages of its conversation that are nearest to its gold passages.
-
-    A question of fewer than two words that say something is left out: nothing tells which conversation it belongs to.
-    """
-    rows = _read(folder / "mtragun_dev_queries.jsonl")
-    texts = {row["id"]: row["text"] for row in _read(folder / "mtragun_dev_passages.jsonl")}
-    longest = {row["conv"]: row for row in sorted(rows, key=lambda row: len(row["history"]))}
-    cases = []
-    for row in rows:
-        if len(row["history"]) >= 4 and len(_stems(row["q"])) >= 2:
-            gold = Counter(_stems(" ".join(texts[id] for id in row["gold"] if id in texts)))
-            said = [text for _, text in row["history"]]
-            nearest = sorted(said, key=lambda text: -_cosine(Counter(_stems(text)), gold))[:2]
-            cases.append(Case(row["q"], tuple(nearest)))
-    return Set("MTRAG-UN", _joined([row["history"] for row in longest.values()]), tuple(cases), (2_000, 4_000, 8_000))
-
-
-def rewrites_set(folder: Path) -> Set:
-    """CAsT: a human rewrite is about the earlier turns that first said the words which the human put in."""
-    rows = _read(folder / "cast_2019_2020.jsonl")
-    longest = {(row["ds"], row["conv"]): row for row in sorted(rows, key=lambda row: len(row["history"]))}
-    cases = []
-    for row in rows:
-        new = _stems(row["rw"]).keys() - _stems(row["q"]).keys()
-        said = [text for role, text in row["history"] if role == "user"]
-        first = [next((text for text in said if word in _stems(text)), None) for word in new]
-        if evidence := tuple(dict.fromkeys(text for text in first if text)):
-            cases.append(Case(row["rw"], evidence))
-    return Set(
-        "CAsT, human rewrites", _joined([row["history"] for row in longest.values()]), tuple(cases), (500, 1_000, 2_000)
-    )
-
-
-def generated_set() -> Set:
-    """Facts told in between chat text, with a reply; asked for in other forms of their words. Made up, by rule."""
-    dice, source = random.Random(4), turns(seed=4)
-    log, cases = list[Message](), list[Case]()
-    for (verb, past), thing, place in dice.sample(list(product(_VERBS, _THINGS, _PLACES)), 60):
-        told = f"By the way, we {past} the {thing} in {place}, on a day in {dice.choice(_MONTHS)}."
-        reply = f"Noted. That sounds like something to remember, number {len(cases)}."
-        for _ in range(dice.randint(10, 30)):
-            log += next(source)
-        log += (Message(role=Role.USER, content=told), Message(role=Role.ASSISTANT, content=reply))
-        cases.append(Case(f"Who helped with {verb} {thing}s in {place}?", (told, reply)))
-    log += [message for _ in range(100) for message in next(source)]
-    return Set("generated facts", tuple(log), tuple(cases), (2_000, 4_000, 8_000))
-
-
-def _joined(histories: Sequence[Sequence[Sequence[str]]]) -> tuple[Message, ...]:
-    shuffled = random.Random(3).sample(list(histories), len(histories))
-    return tuple(Message(role=Role(role), content=text) for history in shuffled for role, text in history)
-
-
-def _stems(text: str) -> Counter[str]:
-    return Counter(stem(word) for word in words_in_order(text) if word not in STOP_WORDS)
-
-
-def _cosine(one: Counter[str], other: Counter[str]) -> float:
-    both = sum(one[word] * other[word] for word in one.keys() & other.keys())
-    return both / (math.hypot(*one.values()) * math.hypot(*other.values()) or 1)
-
-
-def _read(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-
-
 def share_seen(case: Case, texts: Sequence[str]) -> float:
     """Return how much of the evidence stands in what a model was shown."""
     shown = " ".join(" ".join(texts).split())
@@ -169,22 +74,27 @@ def share_seen(case: Case, texts: Sequence[str]) -> float:
 
 
 async def engine(data: Set, budget: int, *, recall: bool) -> tuple[float, float, float]:
-    """Ask through the engine; return the share of evidence shown, of the room used, and the milliseconds of a turn."""
+    """Ask through the engine; return the share of evidence shown, of the room used, and the milliseconds of a turn.
+
+    Each question is a branch of its own behind the same log.
+    """
     model, shares, used, times = Recorder(budget), [], [], []
     assistant = Assistant(name="bench", policy=Policy(window=Window.FULL, recall=recall))
-    store = await open_store("memory:")
+    store, days = await open_store("memory:"), data.times or (datetime(2023, 1, 1, tzinfo=UTC),) * len(data.log)
+    entries = tuple(
+        Entry(conversation="bench", seq=seq, parent=seq - 1 or None, created_at=at, body=message)
+        for seq, at, message in zip(count(1), days, data.log, strict=False)
+    )
+    new = NewConversation(id="bench", title="bench", assistant="bench")
+    await store.import_entries(LOCAL, Import(new=new, created_at=days[0], entries=entries, version=1))
     async with await open_conversations(store, [assistant], model=model) as conversations:
+        chat = await conversations.get("bench")
         for case in data.cases:
-            chat = await conversations.create(title="bench")
-            for start in range(0, len(data.log), BATCH):
-                await store.append(LOCAL, chat.id, Append(bodies=data.log[start : start + BATCH]))
             started = time.perf_counter()
-            await (await chat.send(case.question)).answer()
+            await (await chat.send(case.question, parent=len(entries))).answer()
             times.append(time.perf_counter() - started)
             shares.append(share_seen(case, [message.content for message in model.seen]))
             used.append(sum(map(count_tokens, model.seen)) / budget)
-            await store.delete(LOCAL, chat.id)
-            await store.purge(timedelta(0))
     return mean(shares), mean(used), mean(times) * 1000
 
 
@@ -244,7 +154,7 @@ class Rival:
         """Return the best texts that fit."""
         chosen = []
         for place in sorted(range(len(scores)), key=lambda place: -scores[place]):
-            if self._sizes[place] <= budget:
+            if scores[place] >= 0 and self._sizes[place] <= budget:
                 budget -= self._sizes[place]
                 chosen.append(self._texts[place])
         return chosen
@@ -254,9 +164,19 @@ class Rival:
         cases = zip(data.cases, scored, strict=True)
         return mean(share_seen(case, self.filled(scores, budget)) for case, scores in cases)
 
+    def by_keywords(self, data: Set) -> list[list[float]]:
+        """Return which texts hold a word of the question as it is, the newest first."""
+        held = [set(words_in_order(text)) for text in self._texts]
+        asked = [set(content_words(case.question)) for case in data.cases]
+        return [[place if words & text else -1.0 for place, text in enumerate(held)] for words in asked]
+
+    def by_evidence(self, data: Set) -> list[list[float]]:
+        """Return the evidence first: no way of choosing messages can show more."""
+        return [[float(text in case.evidence) for text in self._texts] for case in data.cases]
+
     def by_words(self, data: Set) -> list[list[float]]:
         """Return how near texts are by BM25 over plural-less words."""
-        texts = [_stems(text) for text in self._texts]
+        texts = [stems(text) for text in self._texts]
         held = Counter(word for text in texts for word in text)
         average = mean(text.total() for text in texts)
         rarity = {word: math.log(1 + (len(texts) - count + 0.5) / (count + 0.5)) for word, count in held.items()}
@@ -268,7 +188,7 @@ class Rival:
                 )
                 for text in texts
             ]
-            for asked in (_stems(case.question).keys() for case in data.cases)
+            for asked in (stems(case.question).keys() for case in data.cases)
         ]
 
     async def by_vectors(self, data: Set) -> list[list[float]]:
@@ -285,7 +205,12 @@ class Rival:
 async def compare(report: Report, data: Set) -> None:
     """Show every way at every budget."""
     rival, budgets = Rival(data.log), data.budgets
-    scores = {"BM25 alone": rival.by_words(data), "vectors alone": await rival.by_vectors(data)}
+    scores = {
+        "a list of keywords, newest first": rival.by_keywords(data),
+        "BM25 alone": rival.by_words(data),
+        "vectors alone": await rival.by_vectors(data),
+        "the evidence first: the most that is possible": rival.by_evidence(data),
+    }
     rows = [
         [name, *(f"{rival.share(data, found, budget):.3f}" for budget in budgets)] for name, found in scores.items()
     ]
@@ -294,9 +219,6 @@ async def compare(report: Report, data: Set) -> None:
     rows = [["the window alone", *window], *rows, ["ours", *(f"{ours[budget][0]:.3f}" for budget in budgets)]]
     rows += [["ours: share of the room used", *(f"{ours[budget][1]:.2f}" for budget in budgets)]]
     rows += [["ours: milliseconds a turn", *(f"{ours[budget][2]:.1f}" for budget in budgets)]]
-    shares = [f"{await cached(data, budget, recall=True):.2f}" for budget in budgets]
-    alone = [f"{await cached(data, budget, recall=False):.2f}" for budget in budgets]
-    rows += [["ours: unchanged beginning of a request", *shares], ["the same without recall", *alone]]
     size = sum(map(count_tokens, data.log))
     title = (
         f"{data.name}: {len(data.cases)} questions after {len(data.log):,} messages ({size:,} tokens), evidence shown"
@@ -307,22 +229,39 @@ async def compare(report: Report, data: Set) -> None:
     )
 
 
+async def compare_caches(report: Report, data: Set) -> None:
+    """Show how much of a request a provider has in its cache when the conversation is held turn by turn."""
+    bars = {2_000: 0.75, 8_000: 0.9}
+    shares = {budget: await cached(data, budget, recall=True) for budget in bars}
+    alone = [f"{await cached(data, budget, recall=False):.2f}" for budget in bars]
+    rows = [["ours", *(f"{share:.2f}" for share in shares.values())], ["without recall", *alone]]
+    title = f"{data.name}, held again: unchanged beginning of a request"
+    report.table(title, ["", *(f"{budget:,} tokens" for budget in bars)], rows)
+    for budget, bar in bars.items():
+        report.bar(f"unchanged beginning with {budget:,} tokens", shares[budget], at_least=bar)
+
+
 async def main() -> None:
     """Run everything that there is data for."""
     parser = argparse.ArgumentParser(description="How much of what a question is about reaches the model.")
     parser.add_argument("folder", nargs="?", type=Path, default=SHARED, help="public data, see the docs")
     parser.add_argument("--quick", action="store_true", help="a sixth of the questions")
+    parser.add_argument("--tuning", action="store_true", help="the half that settings are chosen on")
     chosen = parser.parse_args()
     report = Report(sys.stdout)
-    report.title("Recall, without a model")
-    sets = [generated_set()]
+    report.title("Recall, without a model" + chosen.tuning * " (the half that settings are chosen on)")
+    names = ("Nadia", "Tom") if chosen.tuning else ("Mira", "Jonas")
+    sets = [generated_set(), *(personal_set(names, size, tuning=chosen.tuning) for size in (500, 2_500, 6_000))]
     if (chosen.folder / "mtragun_dev_queries.jsonl").is_file():
-        sets += [passages_set(chosen.folder), rewrites_set(chosen.folder)]
+        passages = passages_set(chosen.folder, tuning=chosen.tuning)
+        sets += [passages, rewrites_set(chosen.folder, tuning=chosen.tuning)]
+        await compare_caches(report, passages)
     else:
-        report.note(f"{chosen.folder} has no public data to measure on: only generated facts were asked for")
+        report.note(f"{chosen.folder} has no public data to measure on: only what is made up was asked for")
+    await compare_caches(report, sets[1])
     for data in sets:
-        some = data._replace(cases=data.cases[::6]) if chosen.quick else data
-        await compare(report, some)
+        step = 6 if chosen.quick else -(-len(data.cases) // MOST_CASES)
+        await compare(report, data._replace(cases=data.cases[::step]))
     with TemporaryDirectory() as place:
         took = await processor_time(generated_set(), Path(place))
     report.bar(f"milliseconds of processor time in {LONG:,} messages on SQLite, median", took, at_most=25)
