@@ -274,13 +274,23 @@ async def test_whoever_waits_long_is_asked_once_and_told_when_the_answer_is_read
         Object.defineProperty(document, "hidden", { get: () => window.isHidden ?? false });
     """)
     person = Person(await context.new_page(), stage.url)
+    await person.page.clock.install()
     await person.open(await api.begin(title="Slow"))
     await person.write("hold notification")
+    mark = person.row("Slow").get_by_role("img", name="An answer is being written")
+    await expect(mark).to_be_visible()
+    await person.page.clock.fast_forward(16_000)
     await person.notes.get_by_role("button", name="Notify me").click()
     await person.page.evaluate("window.isHidden = true")
     (stage.folder / "notification").touch()
     await until(person.page, "() => window.told.length > 0")
     assert await person.page.evaluate("window.told") == [["Slow", "The answer is ready."]]
+    await person.page.evaluate("Notification.permission = 'default'")
+    await person.write("hold never")
+    await expect(mark).to_be_visible()
+    await person.page.clock.fast_forward(16_000)
+    await expect(person.notes).to_have_count(0)
+    await person.page.get_by_test_id("stop").click()
     manifest = (await api.client.get("/static/app.webmanifest")).json()
     for icon in manifest["icons"]:
         (await api.client.get(f"/static/{icon['src']}")).raise_for_status()

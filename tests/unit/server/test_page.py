@@ -4,6 +4,7 @@ import base64
 import gzip
 import hashlib
 import json
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -212,3 +213,18 @@ def test_the_policy_of_the_frame_for_diagrams_names_its_script() -> None:
     script = document.partition("<script>")[2].partition("</script>")[0]
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     assert f"'sha256-{digest}'" in OWN_HEADERS["diagram.html"]["Content-Security-Policy"]
+
+
+async def test_the_first_view_stays_small_and_without_what_is_loaded_later() -> None:
+    files = PageFiles(WEB)
+    app = FastAPI()
+    app.include_router(page_routes(files))
+    app.mount("/static", files)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=URL) as client:
+        first = await client.get("/")
+        paths = ["/", "/static/icons.svg", *re.findall(r'(?:src|href)="(/static/[^"]+)"', first.text)]
+        answers = [await client.get(path, headers={"Accept-Encoding": "gzip"}) for path in paths]
+    assert (
+        sum(int(answer.raise_for_status().headers["content-length"]) for answer in answers) <= 150_000
+    )  # and some for what the server says, of 160
+    assert not any(word in answer.text for answer in answers for word in ("KaTeX parse error", "mermaid.initialize"))
