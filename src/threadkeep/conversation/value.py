@@ -18,21 +18,14 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Value(BaseModel):
-    """A frozen value that crosses folders."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class Adoptable(BaseModel):
+    """A model that can be built from what was checked before."""
 
     _names: ClassVar[set[str]]
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         cls._names = set(cls.model_fields)
-
-    @classmethod
-    def trusted(cls, **fields: Any) -> Self:
-        """Build a value from all of its fields, checked before."""
-        return cls.adopt(fields)
 
     @classmethod
     def adopt(cls, fields: dict[str, Any]) -> Self:
@@ -44,6 +37,17 @@ class Value(BaseModel):
         _set_extra(value, None)
         _set_private(value, None)
         return value
+
+
+class Value(Adoptable):
+    """A frozen value that crosses folders."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @classmethod
+    def trusted(cls, **fields: Any) -> Self:
+        """Build a value from all of its fields, checked before."""
+        return cls.adopt(fields)
 
 
 _new: Any = object.__new__

@@ -4,16 +4,17 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self, TypedDict
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import ConfigDict, Field, JsonValue
 
 from threadkeep.conversation.blocks import AnyBlock
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
-from threadkeep.conversation.event_json import message_json
+from threadkeep.conversation.event_json import UNSEEN
 from threadkeep.conversation.message import Message, ToolCall, ToolResult, Usage
-from threadkeep.conversation.parts import AnyPart
+from threadkeep.conversation.parts import AnyPart, Part
 from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import Failure, Turn, TurnChange, TurnState
+from threadkeep.conversation.value import Adoptable
 from threadkeep.conversation_handle import ConversationHandle
 
 
@@ -26,7 +27,7 @@ ShownBlocks = Annotated[list[AnyBlock], Field(json_schema_extra=_any_of)]
 ShownParts = Annotated[list[AnyPart], Field(json_schema_extra=_any_of, exclude_if=lambda parts: not parts)]
 
 
-class Shown(BaseModel):
+class Shown(Adoptable):
     """An answer."""
 
     model_config = ConfigDict(frozen=True, from_attributes=True)
@@ -78,7 +79,7 @@ class ShownContent(Shown):
     id: str
     role: str
     content: str
-    parts: ShownParts = []
+    parts: ShownParts = Field(default_factory=list)
     blocks: ShownBlocks
     tool_calls: list[ToolCall]
     tool_result: ToolResult | None
@@ -89,6 +90,25 @@ class ShownContent(Shown):
     model: str | None
     started_at: datetime | None
 
+    @classmethod
+    def around(cls, message: Message, **place: Any) -> Self:
+        """Return a message as clients see it. It was checked when it was made; another check would be half the time
+        that a conversation takes to open."""
+        held = {**message.__dict__, **place}
+        fields = {name: held[name] for name in cls.model_fields}  # in their order, in which they are written
+        for name in ("blocks", "tool_calls", "tool_trace"):
+            fields[name] = list(fields[name])
+        fields["parts"] = [_seen(part) for part in message.parts]
+        return cls.adopt(fields)
+
+
+def _seen(part: Part) -> Part:
+    """Return a part without what clients do not get of it."""
+    held = part.__dict__
+    if not (part.model_extra or held.get("extract") or held.get("payload")):
+        return part
+    return part.model_validate(part.model_dump(exclude=UNSEEN))
+
 
 class ShownMessage(ShownContent, ShownPlace):
     """A message with its place in the tree."""
@@ -98,8 +118,7 @@ class ShownMessage(ShownContent, ShownPlace):
         if not isinstance(entry.body, Message):
             raise TypeError("not a message")
         place = {"seq": entry.seq, "parent": entry.parent, "turn": entry.turn, "created_at": entry.created_at}
-        siblings = list(tree.siblings(entry.seq, entry.parent or 0))
-        return cls.model_validate({**message_json(entry.body), **place, "siblings": siblings})
+        return cls.around(entry.body, **place, siblings=list(tree.siblings(entry.seq, entry.parent or 0)))
 
 
 class ShownTurn(Shown):
@@ -112,7 +131,7 @@ class ShownTurn(Shown):
     failure: Failure | None = None
     detail: str | None = None
     message: ShownContent | None = None
-    calls: list[str] = []
+    calls: list[str] = Field(default_factory=list)
     spooled: bool = False
 
     @classmethod
@@ -122,7 +141,7 @@ class ShownTurn(Shown):
             opening = (await conversation.entry(turn.number)).body
             queued = opening.message if isinstance(opening, TurnChange) else None
         calls = [call.id for call in await conversation.waiting_calls(turn)]
-        message = ShownContent.model_validate(message_json(queued)) if queued else None
+        message = ShownContent.around(queued) if queued else None
         return cls(id=turn.number, state=turn.state, message=message, calls=calls, spooled=conversation.is_spooled)
 
 

@@ -230,15 +230,17 @@ def _known_parts(parts: dict[str, Any]) -> dict[str, Any] | None:
     """Return the parts of a message as values; None if there are blocks, or anything that is not as we write it."""
     found = dict(_BARE)
     for name, value in parts.items():
+        if name == "parts":
+            stored = [stored_part(item) for item in value if type(item) is dict]
+            if len(stored) != len(value) or any(part is None for part in stored):
+                return None
+            found[name] = tuple(stored)
+            continue
         match name, value:
             case "tool_trace", [*items] if all(type(item) is dict for item in items):
                 found[name] = tuple(items)
             case "usage", {"input_tokens": int(), "output_tokens": int(), "cached_tokens": int(), **rest} if not rest:
                 found[name] = Usage.trusted(**value)
-            case "parts", [*items] if all(type(item) is dict for item in items):
-                if None in (stored := [stored_part(item) for item in items]):
-                    return None
-                found[name] = tuple(stored)
             case "model", str():
                 found[name] = value
             case "started_at", str():
