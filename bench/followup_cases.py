@@ -51,12 +51,30 @@ def own_judged() -> list[Judged]:
 
 
 def judged_in(language: str) -> list[Judged]:
-    """Return questions in a language, half of them follow-ups, after two messages about cameras. They are ours."""
+    """Return questions in a language, half of them follow-ups. They are ours."""
     rows = [row for row in _read(OWN / "languages.jsonl") if row["language"] == language]
     return [
         Judged(row["question"], (Message(role=Role.ASSISTANT, content=row["before"]),), row["needs_context"])
         for row in rows
     ]
+
+
+def translated() -> dict[str, tuple[list[Case], list[Document]]]:
+    """Return the same small conversations and passages in each language; of the kind "switch" are changes of topic."""
+    found = {}
+    for row in _read(OWN / "translated.jsonl"):
+        name = row["language"]
+        cases = [
+            Case(
+                each["question"],
+                _messages(list(zip(("user", "assistant"), each["history"], strict=True))),
+                frozenset({f"{name}/{each['gold']}"}),
+                "switch" if each["switches"] else "follow-up",
+            )
+            for each in row["cases"]
+        ]
+        found[name] = cases, [Document(id=f"{name}/{key}", text=text) for key, text in row["passages"].items()]
+    return found
 
 
 def languages() -> list[str]:

@@ -134,14 +134,17 @@ async def supervised(name: str, work: Callable[[], Awaitable[None]]) -> None:
 
     Only cancelling the task that runs this ends it; a cancellation that comes out of the work itself is an error like
     any other. Work that ran for longer than the longest pause has recovered: its next failure has a short pause again.
+    An error of ours that comes again and again, as in an outage, is told once.
     """
-    pause = FIRST_PAUSE
+    pause, told = FIRST_PAUSE, ""
     while True:
         began = time.monotonic()
         try:
             await work()
         except ThreadkeepError as error:
-            logger.warning("%s failed and is tried again in %g s: %s", name, pause, error)
+            level = logging.DEBUG if told == str(error) else logging.WARNING
+            logger.log(level, "%s failed and is tried again in %g s: %s", name, pause, error)
+            told = str(error)
         except (Exception, asyncio.CancelledError) as error:
             if isinstance(error, asyncio.CancelledError) and is_being_cancelled():
                 raise
@@ -149,7 +152,7 @@ async def supervised(name: str, work: Callable[[], Awaitable[None]]) -> None:
         else:
             return
         if time.monotonic() - began > LONGEST_PAUSE:
-            pause = FIRST_PAUSE
+            pause, told = FIRST_PAUSE, ""
         await asyncio.sleep(pause)
         pause = min(2 * pause, LONGEST_PAUSE)
 

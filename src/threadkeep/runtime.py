@@ -153,6 +153,7 @@ async def list_spool(folder: Path) -> list[Copy]:
 
 async def drain_spool(url: str, spool: SpoolSettings) -> int:
     """Write what a spool holds to its database, and return how many conversations; StoreUnavailable if it is away."""
+    await (await open_store(url)).close()  # one that is away is named as the reason, and not waited for
     store = await open_spooling_store(url, spool)
     try:
         return await store.drain()

@@ -1,6 +1,7 @@
 """Real servers whose PostgreSQL is stopped, frozen, full, read-only or failing over, or behind a network that is
 silent, slow, half-open or resets, while people write; killed during outage and drain:
-`python -m tests.acceptance.outages --count 20 --seed 7`.
+`python -m tests.acceptance.outages --count 20 --seed 7`. Where disks can be mounted (`unshare --mount`, as root), that
+of the tables and that of the write-ahead log are really full; the second ends PostgreSQL.
 
 Whatever was acknowledged is in the database in the end, once, and the spool is empty within ten seconds after the
 return; the suite, on a busy machine, waits longer. Ends with an error if a promise was broken.
@@ -10,19 +11,24 @@ import argparse
 import asyncio
 import os
 import random
+import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+import asyncpg
 import httpx
 
 from tests.database_proxy import DatabaseProxy, before
+from tests.integration.full_postgres import put_tables_on, small_disk
 from tests.postgres_server import PostgresServer, Urls
 from tests.standby import replicated
 from threadkeep.conversation.message import Message, Role
@@ -132,6 +138,7 @@ class Writers:
         self._is_over = True
 
 
+REAL_DISKS = ("full disk", "full log")
 KINDS = ("stopped", "frozen", "cut", "silent", "half-open", "slow", "resetting", "full", "read-only", "failover")
 Call = Callable[[], None]
 Happening = Callable[[Instance, Writers, Call], Awaitable[None]]
@@ -212,6 +219,47 @@ class Faults:
         )
 
 
+class Disk:
+    """A real disk that gets full: of the tables, or of the write-ahead log, which PostgreSQL does not survive."""
+
+    def __init__(self, kind: str, server: PostgresServer, urls: Urls, disk: Path) -> None:
+        self._server = server
+        self._ballast = disk / "ballast"
+        self.is_log = kind == "full log"
+        if not self.is_log:
+            put_tables_on(disk, server, urls)
+            return
+        ((data,),) = server.fetch("SHOW data_directory")
+        server.stop()
+        subprocess.run(["cp", "--archive", f"{data}/pg_wal", disk / "log"], check=True)
+        shutil.rmtree(f"{data}/pg_wal")
+        Path(data, "pg_wal").symlink_to(disk / "log")
+        server.restart()
+
+    def fill(self) -> None:
+        with suppress(OSError), self._ballast.open("wb", buffering=0) as ballast:
+            while True:
+                ballast.write(bytes(4096))
+        if self.is_log:
+            # Every switch needs a new file of 16 MB.
+            with suppress(asyncpg.PostgresError, OSError):
+                while True:
+                    self._server.execute("SELECT pg_logical_emit_message(true, '', ''), pg_switch_wal()")
+
+    def empty(self) -> None:
+        self._ballast.unlink()
+        if self.is_log:
+            self._server.restart()
+
+
+async def play_full_disk(fault: Fault, folder: Path) -> Outcome:
+    """Fill a disk of the database while people write, and make room again."""
+    with PostgresServer.start(durable=False) as server, small_disk(server, "256m") as mounted:
+        urls = server.fresh_database()
+        disk = Disk(fault.kind, server, urls, mounted)
+        return await _campaign([(disk.fill, disk.empty, fault)], urls.server, urls.server, folder)
+
+
 async def play(faults: Sequence[Fault], folder: Path) -> Outcome:
     """Take a database away in these ways, one after the other, while people write."""
     with PostgresServer.start(durable=False) as server:
@@ -244,7 +292,9 @@ async def _campaign(steps: Sequence[tuple[Call, Call, Fault]], url: str, ends_at
                 spooled = writers.spooled
                 goes()
                 await asyncio.gather(writers.more(), asyncio.sleep(fault.lasts))
-                assert writers.spooled > spooled, fault
+                async with asyncio.timeout(PATIENCE):
+                    while writers.spooled == spooled:  # a disk that is full may have room in pages that are there
+                        await writers.more(1)
                 await fault.happens(instance, writers, returns)
                 drained_in.append(await _drained(instance))
             await writers.more(1)
@@ -282,27 +332,40 @@ async def _check(url: str, writers: Writers) -> None:
     await store.close()
 
 
+def _can_mount() -> bool:
+    with tempfile.TemporaryDirectory() as folder:
+        is_mounted = subprocess.run(["mount", "-t", "tmpfs", "tmpfs", folder], check=False, capture_output=True)
+        if is_mounted.returncode == 0:
+            subprocess.run(["umount", folder], check=True)
+        return is_mounted.returncode == 0
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--kind", choices=(*KINDS, *REAL_DISKS), action="append", help="only this; may be repeated")
     arguments = parser.parse_args()
     chance = random.Random(arguments.seed)
+    kinds = arguments.kind or [*KINDS, *(REAL_DISKS if _can_mount() else ())]
+    if "full disk" not in kinds and not arguments.kind:
+        print("No disk can be mounted here: a full one is only played, by a trigger.", flush=True)
     for number in range(arguments.count):
         happens = chance.choice([nothing_else, killed_in_outage, killed_in_drain])
         lasts = chance.choice([0.05, 1.0, 5.0, 20.0, 60.0])
-        kind = chance.choice(KINDS)
+        fault = Fault(chance.choice(kinds), happens, lasts)
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            played = (
-                play_failover(happens, folder, lasts)
-                if kind == "failover"
-                else play([Fault(kind, happens, lasts)], folder)
-            )
+            if fault.kind == "failover":
+                played = play_failover(happens, folder, lasts)
+            elif fault.kind in REAL_DISKS:
+                played = play_full_disk(fault, folder)
+            else:
+                played = play([fault], folder)
             count, drained_in = asyncio.run(played)
-        assert drained_in < DRAINED_WITHIN, f"the spool took {drained_in:.1f} s to be empty"
-        story = f"{kind} for {lasts:g} s, {happens.__name__}: {count} messages, each there once"
+        story = f"{fault.kind} for {lasts:g} s, {happens.__name__}: {count} messages, each there once"
         print(f"{number}: {story}, drained in {drained_in:.1f} s", flush=True)
+        assert drained_in < DRAINED_WITHIN, f"the spool took {drained_in:.1f} s to be empty"
 
 
 if __name__ == "__main__":

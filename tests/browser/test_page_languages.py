@@ -96,7 +96,10 @@ async def test_no_text_of_the_page_is_outside_of_the_catalogue(
     assert json.dumps(left, ensure_ascii=False) == "{}"
 
 
-async def test_the_browser_says_the_language_and_the_settings_another(new_context: NewContext, stage: Server) -> None:
+async def test_the_browser_says_the_language_and_the_settings_another(
+    new_context: NewContext, stage: Server, api: Api
+) -> None:
+    await api.begin(title="In English")
     context = await new_context(locale="de-AT", service_workers="block")
     person = Person(await context.new_page(), stage.url)
     await person.open()
@@ -109,6 +112,7 @@ async def test_the_browser_says_the_language_and_the_settings_another(new_contex
     sidebar = await person.page.get_by_role("navigation").bounding_box()
     assert sidebar is not None
     assert sidebar["x"] > 600, "the list is not at the right"
+    await expect(person.page.get_by_text("In English")).to_have_css("text-align", "right")
     await find_nothing(person.page, "the first screen in Arabic")
 
 

@@ -8,13 +8,15 @@ from tests.browser.waiting import patiently
 
 
 async def test_an_answer_gets_a_thumb_and_a_comment_that_are_stored(person: Person, api: Api) -> None:
-    id = await api.begin("Say one.", metadata={"mine": 1})
+    id = await api.begin("Say one.", "Write in Markdown", metadata={"mine": 1})
     await person.open(id)
-    answer = person.answers.last
+    answer = person.answers.first
     good = answer.get_by_role("button", name="Good answer")
     bad = answer.get_by_role("button", name="Bad answer")
+    await person.page.set_viewport_size({"width": 900, "height": 330})
     await good.click()
     await expect(good).to_have_attribute("aria-pressed", "true")
+    await expect(answer.get_by_role("button", name="Save")).to_be_in_viewport(ratio=1)
     await bad.click()
     await expect(bad).to_have_attribute("aria-pressed", "true")
     await expect(good).to_have_attribute("aria-pressed", "false")
@@ -23,7 +25,7 @@ async def test_an_answer_gets_a_thumb_and_a_comment_that_are_stored(person: Pers
     await answer.get_by_role("button", name="Save").click()
     await expect(answer.get_by_role("button", name="Your comment")).to_be_visible()
     stored = await api.read(id)
-    entry = str(stored["messages"][-1]["seq"])
+    entry = str(stored["messages"][1]["seq"])
     assert stored["metadata"] == {"mine": 1, "feedback": {entry: {"rating": "down", "comment": "Too short."}}}
 
     await person.page.reload()

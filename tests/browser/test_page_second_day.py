@@ -233,7 +233,7 @@ async def test_conversations_are_pinned_filed_filtered_and_found_by_title(
     await page.get_by_test_id("filter").select_option(label="Completed")
     await expect(person.rows.locator("a > span")).to_have_text(["Done with it"])
     await page.get_by_test_id("filter").select_option(label="Abandoned")
-    await expect(page.get_by_text("No conversations yet.")).to_be_visible()
+    await expect(page.get_by_text("Nothing was found.")).to_be_visible()
 
 
 async def test_an_unknown_address_has_a_page_that_says_so(person: Person, api: Api) -> None:

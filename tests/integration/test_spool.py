@@ -17,20 +17,32 @@ from threadkeep.conversation.api_key import ApiKey, KeyRole, digest_of, new_secr
 from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.events import TurnEnded
 from threadkeep.conversation.message import Message
+from threadkeep.conversation.parts import Attachment
 from threadkeep.conversation.turn import TurnState
-from threadkeep.errors import InvalidCursor, InvalidValue, LeaseLost, SpoolFull, StoreBusy, StoreUnavailable
-from threadkeep.runtime import SpoolSettings, migrate, open_spooling_store, open_store
+from threadkeep.errors import (
+    FileNotFound,
+    InvalidCursor,
+    InvalidValue,
+    LeaseLost,
+    SpoolFull,
+    StoreBusy,
+    StoreUnavailable,
+)
+from threadkeep.runtime import Hosting, SpoolSettings, migrate, open_conversations, open_spooling_store, open_store
 from threadkeep.store.attachments import Attachments
 from threadkeep.store.base import Store
 from threadkeep.store.spool.spooling import SpoolingStore
 from threadkeep.store.values import Append, Begin
 from threadkeep.testing.samples import ADA, MINUTE, NO_TIME, answered, asked, key, new, run, settle, texts_of
+from threadkeep.testing.scripted_model import ScriptedModel, says
 from threadkeep.testing.stores import whole_log
 from threadkeep.turn.follow import follow
 from threadkeep.turn.local_bus import LocalBus
 
 PATIENCE = 30
+PNG = b"\x89PNG\r\n\x1a\n and so on"
 
 
 @asynccontextmanager
@@ -108,7 +120,13 @@ async def test_what_others_wrote_meanwhile_stays_beside_it_as_a_branch(postgres_
     await other.close()
 
 
-async def test_files_wait_for_the_database_and_are_refused_until_then(postgres_database: Urls, tmp_path: Path) -> None:
+async def test_files_seen_lately_can_be_read_in_an_outage_and_others_wait_for_the_database(
+    postgres_database: Urls, tmp_path: Path
+) -> None:
+    elsewhere = await open_store(postgres_database.server)
+    assert elsewhere.files is not None
+    unseen = await Attachments(elsewhere.files).save(ADA, "c.txt", "", b"unseen")
+    await elsewhere.close()
     async with before(postgres_database.server) as proxy, spooling(proxy.url(), tmp_path) as store:
         assert store.files is not None
         files, name = Attachments(store.files), await new(store, ADA, "one", "two")
@@ -116,8 +134,9 @@ async def test_files_wait_for_the_database_and_are_refused_until_then(postgres_d
         await store.append(ADA, name, Append(bodies=(asked("Look.").model_copy(update={"parts": (saved,)}),)))
         proxy.fall_silent()
         await answer(store, name, "three", "four")
+        assert await files.read(ADA, saved.file) == b"hello"
         for refused in (
-            files.find(ADA, saved.file),
+            files.find(ADA, unseen.file),
             files.save(ADA, "b.txt", "", b"hello"),
             files.remove_unused(ADA.tenant),
         ):
@@ -125,9 +144,37 @@ async def test_files_wait_for_the_database_and_are_refused_until_then(postgres_d
                 await refused
         proxy.speak()
         await until_well(store)
-        assert await files.read(ADA, saved.file) == b"hello"
+        assert await files.read(ADA, unseen.file) == b"unseen"
         assert await store.files.used_bytes("acme", "ada", name) == 5
         assert (await files.save(ADA, "b.txt", "", b"hello")).size == 5
+        await files.erase(ADA)
+        proxy.fall_silent()
+        with pytest.raises(StoreUnavailable):
+            await files.read(ADA, saved.file)
+        proxy.speak()
+
+
+async def test_a_turn_of_an_outage_goes_on_without_the_files_that_are_not_known_here(
+    postgres_database: Urls, tmp_path: Path
+) -> None:
+    async with await open_conversations(postgres_database.server, model=ScriptedModel(says("A cat."))) as elsewhere:
+        begun = await elsewhere.create()
+        await (await begun.send("Who is it?", attach=[("cat.png", PNG)])).outcome()
+    model, limits = ScriptedModel(says("Still a cat.")), SpoolSettings(folder=tmp_path, patience=1.0)
+    async with before(postgres_database.server) as proxy:
+        hosting = Hosting(spool=limits)
+        async with await open_conversations(proxy.url(), model=model, hosting=hosting) as conversations:
+            chat = await conversations.get(begun.id)
+            (question, _) = await chat.messages()
+            proxy.fall_silent()
+            assert isinstance((await (await chat.send("And now?")).outcome()).end, TurnEnded)
+            (request,) = model.requests
+            (part,) = question.parts
+            assert isinstance(part, Attachment)
+            assert request.read_file is not None
+            with pytest.raises(FileNotFound):
+                await request.read_file(part)
+            proxy.speak()
 
 
 async def test_a_cursor_of_an_outage_is_good_until_its_number_means_another_entry(

@@ -105,6 +105,19 @@ async def test_work_is_run_again_after_every_kind_of_failure_and_each_is_logged(
     assert all(record.getMessage().startswith("counting failed") for record in caplog.records)
 
 
+async def test_an_error_of_ours_that_comes_again_and_again_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    done = asyncio.Event()
+
+    async def work() -> None:
+        done.set()
+
+    failures = [StoreUnavailable("cut"), *[StoreUnavailable("away")] * 3, StoreUnavailable("cut")]
+    await asyncio.wait_for(supervised("telling", failing(work, [*failures])), 10)
+    assert done.is_set()
+    told = [record.getMessage().rpartition(": ")[2] for record in caplog.records if record.levelname == "WARNING"]
+    assert told == ["cut", "away", "cut"]
+
+
 async def test_whoever_cancels_the_task_ends_it() -> None:
     task = asyncio.create_task(supervised("waiting", lambda: asyncio.sleep(3600)))
     await asyncio.sleep(0)

@@ -12,7 +12,8 @@ from threadkeep.runtime import SpoolSettings, drain_spool, list_spool, spool_set
 
 
 def add_spool_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=["list", "drain"], help="show what is in the spool, or write it to its store")
+    about = "show what waits, also while a server uses the spool, or write it to the store, as a server does by itself"
+    parser.add_argument("action", choices=["list", "drain"], help=about)
     parser.add_argument("--spool", metavar="FOLDER", help="the spool (default: the one that is set)")
     parser.add_argument("--store", metavar="URL", help="the store that it belongs to (default: the one that is set)")
 
@@ -28,7 +29,8 @@ def run_spool(arguments: argparse.Namespace) -> int:
 async def _list(spool: SpoolSettings) -> int:
     held = await list_spool(spool.folder)
     for copy in held:
-        what = "new" if copy.is_new else f"{copy.last - copy.base} entries"
+        count = copy.last - copy.base
+        what = f"{count} {'entry' if count == 1 else 'entries'}{', begun in the outage' if copy.is_new else ''}"
         print(f"{copy.scope.tenant} {copy.scope.user} {copy.id} {what}")
     if not held:
         print(f"{spool.folder} is empty")

@@ -1,32 +1,42 @@
 """Expansion: which words of a conversation make its newest question stand alone.
 
-A word counts by where it was said (a person's question more than an answer, the newest more than the older ones, those
-that open the conversation or the topic more again) and by how rare it is among the documents. The numbers were measured
-with `bench/followups.py`; `bench/train_expansion.py` fits what an opening counts to the words that people put in.
+A word counts by cheap signs: was it said in the first question, in the newest, in the one that opened the topic, in the
+newest answer, how often, is it written as a name; and by how rare it is among the documents. What each sign counts was
+fitted by `bench/train_expansion.py` to the words that people put in when they rewrite a question, and to those that
+find what answers it; `bench/followups.py` measures the result.
 """
 
+import math
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from threadkeep.conversation.message import Message, Role
 from threadkeep.text.stems import stem
-from threadkeep.text.stop_words import STOP_WORDS
-from threadkeep.text.words import searchable, words_in_order
+from threadkeep.text.stop_words import BY_LANGUAGE, STOP_WORDS, language_of
+from threadkeep.text.words import DENSE, SPOKEN, query_terms, searchable
 
 TURNS = 6
 """How many of the newest questions, with their answers, words are taken from."""
 MOST_CHARACTERS = 4_000
 """How much of one message is looked at."""
 MOST_CANDIDATES = 200
-USER_DECAY = 0.6
-ANSWER_SHARE = 0.3
 ANSWER_DECAY = 0.5
-FIRST = 0.5
-OPENING = 0.4
-"""How much more a word counts that the first question has, or the newest one that stood alone: they name the topic."""
+WEIGHTS: Mapping[str, float] = {
+    "first": 1.03,
+    "newest": 0.48,
+    "opening": 0.89,
+    "in_answer": 0.60,
+    "repeated": 0.49,
+    "only_answered": 0.61,
+    "name": 0.65,
+}
+"""What each sign adds to the logarithm of how much a word counts. `first` and `opening` name the topic."""
+RARITY_WEIGHT = 0.57
+"""How much more a rare word counts than its rarity says."""
 ONE_TOPIC = 12
-"""In how many questions the first one still names it."""
+"""In how many questions the first one still names the topic."""
 UNKNOWN_RARITY = 0.5
 """How rare a word is taken to be, where the documents cannot be asked."""
 RARE = 0.4
@@ -36,9 +46,21 @@ _SAYING_NOTHING = """don doesn didn isn aren wasn won couldn shouldn ve ll re on
 hello hi want need show give find get make use used using good best really much many way thing things lot bit
 s t d m"""
 _SMALL = frozenset(_SAYING_NOTHING.split())
-_SPOKEN = re.compile(r"[^\W_]+")
+_KANA = re.compile("[\u3040-\u30ff]")
+_HANGUL = re.compile("[\uac00-\ud7af]")
+# In Japanese what names something is written in Katakana or Han; endings and particles are neither.
+_JAPANESE_NAMES = re.compile("[\u30a1-\u30fa\u30fc]{2,}|[\u3400-\u9fff]+")
+_KOREAN_PARTICLES = tuple("은는이가을를에의도로와과")
 
 Candidates = Mapping[str, float]
+
+
+@dataclass(slots=True)
+class Said:
+    """A word that was said, as it was written, with the signs of how much it matters."""
+
+    written: str
+    signs: dict[str, float] = field(default_factory=lambda: dict.fromkeys(WEIGHTS, 0.0))
 
 
 def candidates(
@@ -49,31 +71,41 @@ def candidates(
     Words of the question, and excluded ones (as stems), are left out. `opening` is the place of the question that
     opened the topic.
     """
-    weights: dict[str, float] = {}
-    written: dict[str, str] = {}
-    left_out = {*content_stems(question), *excluded}
-    extra, age = _openings(history, opening), 0
+    weights = {
+        word.written: math.exp(sum(WEIGHTS[sign] * value for sign, value in word.signs.items()))
+        for key, word in said_before(history, opening).items()
+        if key not in content_stems(question) and key not in excluded
+    }
+    return {word: weights[word] for word in sorted(weights, key=lambda word: -weights[word])[:MOST_CANDIDATES]}
+
+
+def said_before(history: Sequence[Message], opening: int | None = None) -> dict[str, Said]:
+    """Return the words of the newest turns and of those that name the topic, by stem, with their signs."""
+    found: dict[str, Said] = {}
+    asked = [place for place, message in enumerate(history) if message.role is Role.USER]
+    first = asked[0] if asked and len(asked) <= ONE_TOPIC else None
+    age = 0
     for place in reversed(range(len(history))):
         message = history[place]
-        if age >= TURNS and place not in extra:
-            continue
-        share = USER_DECAY**age if message.role is Role.USER else ANSWER_SHARE * ANSWER_DECAY**age
-        share += extra[place]
-        if message.role in (Role.USER, Role.ASSISTANT):
-            for key, word in _content_words(searchable(message)[:MOST_CHARACTERS]).items():
-                if key not in left_out:
-                    weights[key] = weights.get(key, 0.0) + share
-                    written.setdefault(key, word)
+        if message.role in (Role.USER, Role.ASSISTANT) and (age < TURNS or place in (first, opening)):
+            signs = {"first": place == first, "opening": place == opening, "newest": not age}
+            _take(found, message, age, [name for name, shown in signs.items() if shown])
         age += message.role is Role.USER
-    best = sorted(weights, key=lambda key: -weights[key])[:MOST_CANDIDATES]
-    return {written[key]: weights[key] for key in best}
+    return found
 
 
-def _openings(history: Sequence[Message], opening: int | None) -> Counter[int]:
-    """Return how much more the questions count that name the topic, by their places."""
-    asked = [place for place, message in enumerate(history) if message.role is Role.USER]
-    first = {asked[0]: FIRST} if asked and len(asked) <= ONE_TOPIC else {}
-    return Counter(first) + Counter({} if opening is None else {opening: OPENING})
+def _take(found: dict[str, Said], message: Message, age: int, asked: Sequence[str]) -> None:
+    """Put the words of a message in, with the signs that it gives: those of a question, or those of an answer."""
+    for key, (written, count, is_name) in _counted(searchable(message)[:MOST_CHARACTERS]).items():
+        is_new = key not in found
+        signs = found.setdefault(key, Said(written)).signs
+        signs["name"] = max(signs["name"], is_name)
+        if message.role is Role.USER:
+            signs |= dict.fromkeys(asked, 1.0) | {"only_answered": 0.0}
+        else:
+            signs["only_answered"] = float(is_new or signs["only_answered"])
+            signs["in_answer"] = max(signs["in_answer"], ANSWER_DECAY**age)
+            signs["repeated"] = math.log1p(math.expm1(signs["repeated"]) + count)
 
 
 def content_stems(text: str) -> frozenset[str]:
@@ -83,8 +115,9 @@ def content_stems(text: str) -> frozenset[str]:
 
 def choose(words: Candidates, rarity: Mapping[str, float], limit: int) -> tuple[str, ...]:
     """Return the words that say most, the best first. A word that no document has would find nothing."""
-    worth = {word: weight * rarity.get(word, UNKNOWN_RARITY) for word, weight in words.items()}
-    known = [word for word in words if rarity.get(word, UNKNOWN_RARITY) < 1.0 and worth[word] > 0]
+    rare = {word: rarity.get(word, UNKNOWN_RARITY) for word in words}
+    worth = {word: weight * rare[word] * math.exp(RARITY_WEIGHT * rare[word]) for word, weight in words.items()}
+    known = [word for word in words if rare[word] < 1.0 and worth[word] > 0]
     return tuple(sorted(known, key=lambda word: -worth[word])[:limit])
 
 
@@ -100,11 +133,33 @@ def shared_words(question: str, history: Sequence[Message]) -> dict[str, Role]:
 
 
 def _content_words(text: str) -> dict[str, str]:
-    """Return stems with the words that they stand for, as they were written; dense scripts by pairs of signs."""
-    found: dict[str, str] = {}
-    for written in _SPOKEN.findall(text):
-        parts = words_in_order(written)
+    """Return the stems of the words that say something, with the words that they stand for, as they were written."""
+    return {key: written for key, (written, _, _) in _counted(text).items()}
+
+
+def _counted(text: str) -> dict[str, tuple[str, int, bool]]:
+    """Return the same, with how often each stands there, and whether it is written as a name in a sentence."""
+    spoken = SPOKEN.findall(text.replace("_", " "))
+    stop_words = STOP_WORDS | _SMALL | BY_LANGUAGE[language_of({word.lower() for word in spoken})]
+    is_japanese = _KANA.search(text) is not None
+    written: dict[str, str] = {}
+    counts, names = Counter[str](), set[str]()
+    for place, spelled in enumerate(spoken):
+        parts = _parts(spelled, is_japanese)
         for word in parts:
-            if word not in STOP_WORDS and word not in _SMALL and (len(word) > 1 or not word.isascii()):
-                found.setdefault(stem(word), written if len(parts) == 1 else word)
-    return found
+            if word not in stop_words and (len(word) > 1 or not word.isascii()):
+                key = stem(word)
+                written.setdefault(key, spelled if len(parts) == 1 and not DENSE.search(spelled) else word)
+                counts[key] += 1
+                if place and spelled[:1].isupper():
+                    names.add(key)
+    return {key: (word, counts[key], key in names) for key, word in written.items()}
+
+
+def _parts(spelled: str, is_japanese: bool) -> list[str]:
+    """Return the words in something written without spaces; pairs of signs where nothing tells them apart."""
+    if is_japanese:
+        return _JAPANESE_NAMES.findall(spelled) + [part for part in DENSE.sub(" ", spelled).lower().split() if part]
+    if _HANGUL.search(spelled):
+        return [spelled[:-1] if len(spelled) > 2 and spelled.endswith(_KOREAN_PARTICLES) else spelled]
+    return query_terms(spelled)

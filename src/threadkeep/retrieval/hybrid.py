@@ -21,7 +21,8 @@ from threadkeep.retrieval.sqlite.reading import Listed
 from threadkeep.retrieval.sqlite.writing import Prepared
 from threadkeep.store.sqlite_file import Database
 from threadkeep.text.excerpt import split
-from threadkeep.text.words import MAX_QUERY_CHARACTERS
+from threadkeep.text.stop_words import language_of
+from threadkeep.text.words import MAX_QUERY_CHARACTERS, index_terms, words_in_order
 
 T = TypeVar("T")
 
@@ -92,10 +93,12 @@ class HybridIndex(Retriever):
 
     async def search(self, query: Query, *, limit: int = 5) -> list[Passage]:
         check_query(query, limit)
-        terms = reading.weighted_terms(query.text, query.words)
-        if not terms:
+        own, around = index_terms([query.text]), index_terms(query.words)
+        if not own and not around:
             return []
-        wanted = reading.Wanted(terms, await self._direction(query), self._embeddings.unrelated, query.where)
+        language = language_of(words_in_order(query.text[:MAX_QUERY_CHARACTERS]), query.words)
+        vector, unrelated = await self._direction(query), self._embeddings.unrelated
+        wanted = reading.Wanted(own, around, language, vector, unrelated, query.where)
         return await self._reader.do(lambda database: _search(database, wanted, limit))
 
     async def rarity(self, words: Iterable[str]) -> Mapping[str, float]:

@@ -22,8 +22,6 @@ NEWEST = 24
 COMMON = 0.15
 """A word that is less rare than this says nothing about the topic, even if a person said it."""
 
-COMPARED = 3
-"""How many of the best passages are compared: those of the question alone, and those of the conversation's words."""
 UNKNOWN = 0.3
 """Where the documents cannot be asked: rare enough if a person said it, not if an answer did."""
 
@@ -88,7 +86,6 @@ class WordsRewriter(Rewriter):
         fitting = [word for word, speaker in shared.items() if bars[speaker] < rarity.get(word, UNKNOWN) < 1.0]
         if fitting:
             return f'"{max(fitting, key=lambda word: rarity.get(word, UNKNOWN))}"'
-        alone = await self._retriever.search(Query(text=question), limit=COMPARED)
-        around = await self._retriever.search(Query(text=" ".join(words)), limit=COMPARED) if alone and words else []
-        both = {passage.id for passage in alone} & {passage.id for passage in around}
-        return "what was found before" if both else None
+        alone = await self._retriever.search(Query(text=question), limit=1)
+        around = await self._retriever.search(Query(text=" ".join(words)), limit=1) if alone and words else []
+        return "what was found before" if around and around[0].id == alone[0].id else None

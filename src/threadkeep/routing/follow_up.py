@@ -22,10 +22,12 @@ WEIGHTS: Mapping[str, float] = {
     "names_a_place": 4.0,
     "nothing_specific": 2.5,
     "begins_as_follow_up": 2.0,
+    "may_point": 1.5,
     "one_specific": 1.0,
     "definite": 0.9,
     "fragment": 1.2,
     "bare_which": 1.5,
+    "leaves_open": 1.2,
     "goes_on": 0.6,
     "bare_general": 0.4,
     "known_word": -0.35,
@@ -40,10 +42,12 @@ _WHY = {
     "names_a_place": "it names a place in something shown before",
     "nothing_specific": "it names nothing by itself",
     "begins_as_follow_up": "it begins as a continuation",
+    "may_point": "it may point back",
     "one_specific": "it names little by itself",
     "definite": "it speaks of something as known",
     "fragment": "it is no whole sentence",
     "bare_which": "it asks which, and does not say of what",
+    "leaves_open": "it asks whether something is so, and leaves open of what",
     "goes_on": "it compares with something said before",
     "bare_general": "it leaves open what it belongs to",
 }
@@ -76,14 +80,15 @@ def follow_up(question: str, history: Sequence[Message]) -> FollowUp:
         return FollowUp(needs_context=False, why="it is a courtesy")
     known = stems(texts)
     shared = tuple(wording.written[at] for at in wording.specific if stem(wording.words[at]) in known)
-    if (judged := languages.needs_context(question, texts)) is not None:
-        return FollowUp(needs_context=judged[0], why=judged[1], shared=shared or _shared_pairs(question, texts))
-    if not _LATIN.search(question):
+    signs = languages.signs_in(question, texts)
+    if signs is not None:
+        shared = shared or _shared_pairs(question, texts)
+    elif not _LATIN.search(question):
         return _in_another_script(question, texts)
     asked = [text for message, text in zip(messages, texts, strict=True) if message.role is Role.USER]
-    signs = list(wording.signs(stems(asked)))
-    if BIAS + sum(WEIGHTS[sign] for sign in signs) > 0:
-        strongest = max(signs, key=lambda sign: WEIGHTS[sign])
+    shown = list(signs or wording.signs(stems(asked)))
+    if BIAS + sum(WEIGHTS[sign] for sign in shown) > 0:
+        strongest = max(shown, key=lambda sign: WEIGHTS[sign])
         return FollowUp(needs_context=True, why=_WHY[strongest], shared=shared)
     why = "it names what it is about" if shared else "it stands alone, with words that are new here"
     return FollowUp(needs_context=False, why=why, shared=shared)

@@ -19,6 +19,7 @@ from threadkeep.errors import (
     InvalidPart,
     InvalidValue,
     LimitReached,
+    StoreError,
     TooManyParts,
 )
 from threadkeep.llm.base import FileReader
@@ -90,13 +91,19 @@ async def kept(deps: EngineDeps, scope: Scope, files: tuple[ToolFile, ...]) -> t
 
 
 def file_reader(deps: EngineDeps, scope: Scope) -> FileReader | None:
-    """Return what reads the files of a scope for a model: an image in a sane size, one that is too large never."""
+    """Return what reads the files of a scope for a model: an image in a sane size, one that is too large never; in an
+    outage those that are known here."""
     attachments = deps.attachments
     if attachments is None:
         return None
 
     async def read(part: Attachment) -> bytes:
-        data = await attachments.read(scope, part.file)
+        try:
+            data = await attachments.read(scope, part.file)
+        except StoreError:
+            if deps.store.outage() is None:
+                raise
+            raise FileNotFound from None  # the turn goes on in the spool, without it
         if part.type == "image":
             data = await deps.converter.image(part.file, data)
             if len(data) > LARGEST_IMAGE:

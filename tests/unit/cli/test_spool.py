@@ -36,6 +36,7 @@ def test_a_spool_is_listed_and_drained_by_hand(
     assert capsys.readouterr().out == f"acme ada {name} 2 entries\n"
     nowhere = "postgresql://nobody@127.0.0.1:1/nothing"
     assert main(["spool", "drain", *spool, "--store", nowhere]) == 1
+    assert capsys.readouterr().err.startswith("threadkeep: The database cannot be reached")
     assert main(["spool", "drain", *spool, "--store", postgres_database.server]) == 0
     assert capsys.readouterr().out == "1 conversation(s) are in the database now\n"
     assert main(["spool", "list", *spool]) == 0

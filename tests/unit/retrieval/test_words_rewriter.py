@@ -23,7 +23,7 @@ def no(question: str, history: Sequence[Message]) -> tuple[bool, str]:
 async def test_rare_words_are_looked_for_beside_the_question() -> None:
     rewrite = await WordsRewriter(StrictRetriever(RARITY)).rewrite("How do they compare?", HISTORY)
     assert (rewrite.text, rewrite.by) == ("How do they compare?", "words")
-    assert rewrite.words == ("500", "phones", "Samsung", "Pixel", "Galaxy")
+    assert rewrite.words == ("Samsung", "Pixel", "Galaxy", "500", "phones")
 
 
 async def test_a_position_is_put_into_the_question_and_the_rest_of_the_list_is_not_looked_for() -> None:

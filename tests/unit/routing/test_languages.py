@@ -1,10 +1,17 @@
 """Follow-ups in other languages: what a question points at, and whether it names something itself."""
 
+import json
+from pathlib import Path
+from statistics import mean
+
 import pytest
 
 from threadkeep.conversation.message import Message, Role
 from threadkeep.routing.follow_up import follow_up
-from threadkeep.routing.languages import needs_context
+from threadkeep.routing.languages import signs_in
+
+ROOT = Path(__file__).parents[3]
+CASES = [json.loads(line) for line in (ROOT / "bench/followups/languages.jsonl").read_text("utf-8").splitlines()]
 
 
 def judged(question: str, before: str) -> bool:
@@ -31,17 +38,44 @@ def test_a_follow_up_and_a_question_that_stands_alone_are_told_apart(
     assert not judged(stands_alone, before)
 
 
+@pytest.mark.parametrize("language", sorted({case["language"] for case in CASES}))
+def test_the_questions_of_a_language_are_told_apart(language: str) -> None:
+    some = [case for case in CASES if case["language"] == language]
+    right = {case["question"]: judged(case["question"], case["before"]) == case["needs_context"] for case in some}
+    halves = [[right[case["question"]] for case in some if case["needs_context"] is needs] for needs in (True, False)]
+    assert min(map(len, halves)) >= 20
+    assert mean(map(mean, halves)) >= 0.8
+
+
+@pytest.mark.parametrize(
+    ("before", "goes_on", "stands_alone"),
+    [
+        ("Il treno parte alle otto.", "Conviene prenotarlo prima?", "È vero che i gatti vedono al buio?"),
+        ("La vacuna se pone en otoño.", "¿Dónde me la puedo poner?", "¿Cómo funciona la fotosíntesis?"),
+        ("Le musée ouvre à neuf heures.", "On peut y manger ?", "Pourquoi les feuilles tombent-elles en automne ?"),
+        ("Das Telefon ist neu.", "Gibt es ihn auch mit Kabel?", "Wie kocht man ein Ei, damit es weich bleibt?"),
+        ("ペンギンは魚を食べます。", "クジラは？", "ほうれん草に含まれるビタミンは？"),
+        ("تقع البتراء في الأردن.", "من بناها؟", "لماذا لون السماء أزرق؟"),
+    ],
+)
+def test_what_a_verb_carries_and_what_a_question_names_itself_are_seen(
+    before: str, goes_on: str, stands_alone: str
+) -> None:
+    assert judged(goes_on, before)
+    assert not judged(stands_alone, before)
+
+
 def test_what_was_said_before_decides_between_languages_that_share_a_word() -> None:
-    assert needs_context("Quanto custa?", ["A Sony A7 é uma boa câmara."]) == (True, "it names nothing by itself")
-    assert needs_context("Quanto costa?", ["La Sony A7 è una buona fotocamera."]) == (
-        True,
-        "it names nothing by itself",
-    )
+    for question, before in (
+        ("Quanto custa?", "A Sony A7 é uma boa câmara."),
+        ("Quanto costa?", "La Sony A7 è buona."),
+    ):
+        assert "nothing_specific" in list(signs_in(question, [before]) or ())
 
 
 def test_english_and_unknown_languages_are_judged_elsewhere() -> None:
-    assert needs_context("How much does it weigh?", ["The camera is good."]) is None
-    assert needs_context("ราคาเท่าไหร่", ["กล้องดี"]) is None
+    assert signs_in("How much does it weigh?", ["The camera is good."]) is None
+    assert signs_in("ราคาเท่าไหร่", ["กล้องดี"]) is None
 
 
 @pytest.mark.parametrize("question", ["", "？", "的", "は", "그", "و", "\x00 это"])

@@ -107,7 +107,7 @@ def _reasoning_block(part: Reasoning) -> dict[str, Any] | None:
 
 def _attachment_block(part: Attachment, data: bytes | None) -> dict[str, Any]:
     if data is None:
-        told = f"[Threadkeep: attached {part.label}, which cannot be shown any more]"
+        told = f"[Threadkeep: attached {part.label}, which cannot be shown now]"
         return {"type": "text", "text": f"{told}\n{part.extract}" if part.extract else told}
     # OpenAI knows recordings by the ends of file names, and takes them from the type.
     kind = {"audio/mpeg": "audio/mp3", "audio/x-wav": "audio/wav"}.get(part.media_type, part.media_type)

@@ -11,7 +11,8 @@ from threadkeep.errors import InvalidValue, WrongEmbeddings
 from threadkeep.retrieval.base import Document, Filter, Passage, Scalar
 from threadkeep.retrieval.embeddings import Vector, packed
 from threadkeep.store.sqlite_file import Database
-from threadkeep.text.words import index_terms, words_in_order
+from threadkeep.text.stems import forms
+from threadkeep.text.words import query_terms
 
 CANDIDATES = 200
 """How many passages each side brings in."""
@@ -39,9 +40,11 @@ class Condition(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """A query, ready: words with how much each counts, the vector and how near is near enough, and the filters."""
+    """A query, ready: its own words and those around it, the vector and how near is near enough, and the filters."""
 
-    terms: Sequence[tuple[str, int]]
+    own: Sequence[str]
+    around: Sequence[str]
+    language: str
     vector: Vector | None
     unrelated: float
     where: Sequence[Filter]
@@ -56,12 +59,6 @@ class Listed(NamedTuple):
     characters: int
 
 
-def weighted_terms(text: str, words: Iterable[str]) -> list[tuple[str, int]]:
-    """Return the words to look for; those of the question itself count twice those of the conversation around it."""
-    own = index_terms([text])
-    return [*((term, 2) for term in own), *((term, 1) for term in index_terms(words) if term not in own)]
-
-
 def search(database: Database, wanted: Wanted, limit: int) -> list[Passage]:
     """Return the best passages, the best first. Both sides see only what the filters leave."""
     fitting = condition(wanted.where)
@@ -70,10 +67,11 @@ def search(database: Database, wanted: Wanted, limit: int) -> list[Passage]:
 
 
 def _by_words(database: Database, wanted: Wanted, fitting: Condition) -> dict[int, float]:
-    if not wanted.terms:
+    terms = weighted_terms(database, wanted)
+    if not terms:
         return {}
     # A word that stands twice in the query counts twice in BM25. Words hold letters and digits only.
-    query = " OR ".join(f'"{term}"' for term, weight in wanted.terms for _ in range(weight))
+    query = " OR ".join(f'"{term}"' for term, weight in terms for _ in range(weight))
     # The plus keeps SQLite from asking the full-text index once for each passage that fits.
     among = f"AND +word.rowid IN (SELECT key FROM passage WHERE {fitting.sql})" if wanted.where else ""
     rows = database.execute(
@@ -82,6 +80,28 @@ def _by_words(database: Database, wanted: Wanted, fitting: Condition) -> dict[in
         (query, *fitting.bindings, CANDIDATES),
     )
     return dict(rows)
+
+
+def weighted_terms(database: Database, wanted: Wanted) -> list[tuple[str, int]]:
+    """Return the words to look for that the index has, with how much each counts.
+
+    Those of the question count twice those around it; and all that a short question says as much as all of these.
+    """
+    own = [forms for term in wanted.own if (forms := _held(database, term, wanted.language))]
+    around = [
+        forms for term in wanted.around if term not in wanted.own and (forms := _held(database, term, wanted.language))
+    ]
+    share = max(2, math.ceil(len(around) / max(1, len(own))))
+    return [*((form, share) for each in own for form in each), *((form, 1) for each in around for form in each)]
+
+
+def _held(database: Database, term: str, language: str) -> list[str]:
+    """Return the forms of a word that the index has. Words in ASCII are indexed by their English stems already."""
+    if term.isascii():
+        return [term]
+    spelled = forms(term, language)
+    places = ",".join("?" * len(spelled))
+    return [row[0] for row in database.rows(f"SELECT term FROM vocabulary WHERE term IN ({places})", spelled)]
 
 
 def _by_vector(database: Database, wanted: Wanted, fitting: Condition) -> dict[int, float]:
@@ -115,7 +135,7 @@ def rarity(database: Database, words: Iterable[str]) -> dict[str, float]:
 
 
 def _rarity(database: Database, stem: apsw.FTS5Tokenizer, word: str, total: int) -> float:
-    text = " ".join(words_in_order(word)).encode()
+    text = " ".join(query_terms(word)).encode()
     stems = stem(text, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False)
     counts = [database.value("SELECT doc FROM vocabulary WHERE term = ?", (each,)) or 0 for each in stems]
     return 1 - math.log1p(min(counts)) / math.log1p(total) if counts else 0.0

@@ -22,11 +22,12 @@ from threadkeep.text.markdown import NO_IMAGES, UNTITLED, BlocksOnce
 
 STYLE = """
 :root { color-scheme: light dark; }
+html { background: Canvas; color: CanvasText; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 48rem; margin: 2rem auto; padding: 0 1rem; }
 article { margin: 1rem 0; padding: .75rem 1rem; border: 1px solid #8886; border-radius: .5rem; }
 article.user { background: #8882; }
 h2 { font-size: .85rem; margin: 0 0 .5rem; }
-time, .note { color: #767676; font-weight: normal; }
+time, .note { color: #767676; color: light-dark(#595959, #ababab); font-weight: normal; }
 .text { overflow-wrap: anywhere; }
 .text :is(p, li, h3, h4, h5, h6, blockquote) { unicode-bidi: plaintext; }
 .text > :first-child { margin-top: 0; } .text > :last-child { margin-bottom: 0; }
@@ -75,7 +76,7 @@ class HtmlWriter:
         return _END
 
 
-_END = "\n</body>\n</html>\n"
+_END = "\n</main>\n</body>\n</html>\n"
 
 
 def notice(title: str, text: str) -> str:
@@ -91,7 +92,7 @@ def _opening(title: str, about: str) -> str:
         f"<title>{title}</title>\n<style>{STYLE}</style>"
     )
     body = f'<h1 dir="auto">{title}</h1>\n<p class="note">{about}</p>'
-    return f'<!doctype html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n{body}'
+    return f'<!doctype html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n<main>\n{body}'
 
 
 def _article(message: Message, at: datetime, images: Mapping[str, str]) -> str:

@@ -142,7 +142,9 @@ class Database:
         known = await self.scope(scope)
         if known is None:
             tenant = await self.tenant(scope.tenant, make=True)
-            known = self._remember(scope, tenant, (await self.pool.one("enter_person", tenant, scope.user))["owner"])
+            drawn = (await self.pool.one("draw_key"))[0]
+            entered = await self.pool.one("enter_person", tenant, scope.user, drawn)
+            known = self._remember(scope, tenant, entered["owner"])
         return known
 
     def _remember(self, scope: Scope, tenant: int, owner: int) -> tuple[int, int]:

@@ -6,6 +6,7 @@ While it is away nobody waits for it: what asks is told so at once.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextvars import Context
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -113,7 +114,9 @@ class OutageWatch:
         """Have everything drained that is in the spool, as soon as the database answers."""
         self.since = self.since or self._clock()
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(supervised("draining the spool", self._until_all_is_well))
+            work = supervised("draining the spool", self._until_all_is_well)
+            # On nobody's behalf: what it logs has nothing to do with the request that met the outage first.
+            self._task = asyncio.create_task(work, context=Context())
 
     async def _until_all_is_well(self) -> None:
         looks = 0

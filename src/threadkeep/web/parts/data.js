@@ -9,6 +9,7 @@ import { forget, me, signOut } from "../session.js";
 import { dialog, isLeaving } from "../views.js";
 import { Button } from "./actions.js";
 import { Dialog } from "./dialog.js";
+import { SharedConversations, canShare } from "./share.js";
 import { t } from "../language.js";
 
 /** @type {[string, TextKey][]} */
@@ -45,6 +46,7 @@ export function YourData() {
     <input id="import" type="file" onChange=${take} aria-describedby="import-help" />
     <p class="muted" id="import-help">${t("importHelp")}</p>
     ${told && html`<p role="status" data-testid="imported">${told}</p>`}
+    ${canShare && html`<${SharedConversations} />`}
     <${DeleteEverything} />
   <//>`;
 }

@@ -9,6 +9,7 @@ import { assistantNamed, assistants, isScripted, modelOf, nameOf } from "../sess
 import { beginAnew, dialog, isSidebarOpen } from "../views.js";
 import { Icon, IconButton } from "./icon.js";
 import { Menu } from "./menu.js";
+import { canShare } from "./share.js";
 import { Status } from "./status.js";
 import { Title } from "./title.js";
 import { t } from "../language.js";
@@ -50,6 +51,7 @@ function itemsFor(conversation, about) {
     ROOT + conversationPath(conversation.id, "/export", { format, head: conversation.branch.value || null });
   return [
     { label: t("settings"), icon: "sliders", run: () => (dialog.value = "settings") },
+    ...(canShare ? [{ label: t("share"), icon: "people", run: () => (dialog.value = "share") }] : []),
     null,
     { label: t("copyMarkdown"), icon: "copy", run: () => copyMarkdown(conversation) },
     { label: t("copyCurl"), icon: "copy", run: () => copyCurl(conversation) },

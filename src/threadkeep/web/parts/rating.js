@@ -3,7 +3,7 @@
 import { conversationPath, patch } from "../api.js";
 import { t } from "../language.js";
 import { complain } from "../notices.js";
-import { html, useRef, useState } from "../preact.js";
+import { html, useEffect, useRef, useState } from "../preact.js";
 import { Button } from "./actions.js";
 import { IconButton } from "./icon.js";
 
@@ -29,6 +29,7 @@ export function Rating({ conversation, entry }) {
 function Comment({ given, onClose, onSave }) {
   /** @type {{ current: HTMLTextAreaElement }} */
   const field = useRef(null);
+  useEffect(() => field.current.form.scrollIntoView({ block: "nearest" }), []);
   const question = given.rating === "up" ? t("whatWasGood") : t("whatWasBad");
   const save = (event) => {
     event.preventDefault();

@@ -19,6 +19,7 @@ import { FolderChoice } from "./folder.js";
 import { Header } from "./header.js";
 import { Messages } from "./messages.js";
 import { Settings } from "./settings.js";
+import { Share } from "./share.js";
 import { Shortcuts } from "./shortcuts.js";
 import { Sidebar } from "./sidebar.js";
 import { SignIn } from "./signin.js";
@@ -44,6 +45,7 @@ export function Shell() {
     ${dialog.value === "data" && html`<${YourData} />`}
     ${dialog.value === "administration" && html`<${Administration} />`}
     ${dialog.value === "settings" && html`<${Settings} conversation=${conversation} />`}
+    ${dialog.value === "share" && conversation && html`<${Share} conversation=${conversation} />`}
     ${dialog.value === "image" && html`<${Viewer} />`}
     <${Toasts} />
   </div>`;

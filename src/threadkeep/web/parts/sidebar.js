@@ -78,7 +78,7 @@ function List() {
       isLoaded.value &&
       !text &&
       html`<p class="muted nothing">
-      ${showsArchived.value ? t("nothingArchived") : t("noConversations")}</p>`
+      ${filter.value ? t("nothingFound") : showsArchived.value ? t("nothingArchived") : t("noConversations")}</p>`
     }
     ${text && html`<${Hits} text=${query.value.trim()} />`}
     ${

@@ -603,4 +603,24 @@ export default {
   problem_empty_file: "الملف فارغ.",
   problem_upload_not_found: "تم التخلي عن الرفع. أرفق الملف مرة أخرى.",
   problem_upload_mismatch: "انقطع الرفع. حاول مرة أخرى.",
+
+  // Sharing
+  share: "مشاركة …",
+  shareTitle: "مشاركة هذه المحادثة",
+  shareHelp:
+    "يستطيع كل من لديه الرابط قراءة هذه النسخة من المحادثة كما هي الآن دون تسجيل الدخول: العنوان، وما قيل، وما فعلته الأدوات، والأفكار، والصور، وأسماء الملفات. ولا يظهر: من أنت، والتعليمات، والنسخ الأخرى، وما يقال لاحقًا.",
+  linkLasts: "مدة صلاحية الرابط",
+  untilStopped: "حتى توقف المشاركة",
+  makeLink: "إنشاء رابط",
+  yourLink: "رابطك",
+  linkOnce: "يظهر الآن فقط: انسخه.",
+  copyLink: "نسخ الرابط",
+  links: "الروابط",
+  linkSince: "منذ {since}",
+  linkUntil: "منذ {since} حتى {until}",
+  stopSharing: "إيقاف المشاركة",
+  stopSharingOf: "إيقاف مشاركة {title}",
+  linkStopped: "لم يعد الرابط يعمل.",
+  sharedConversations: "المحادثات المشتركة",
+  noneShared: "لا شيء مشترك.",
 };

@@ -551,4 +551,24 @@ export default {
   problem_empty_file: "Die Datei ist leer.",
   problem_upload_not_found: "Das Hochladen wurde aufgegeben. Bitte die Datei noch einmal anhängen.",
   problem_upload_mismatch: "Das Hochladen brach ab. Bitte noch einmal versuchen.",
+
+  // Sharing
+  share: "Teilen …",
+  shareTitle: "Diese Unterhaltung teilen",
+  shareHelp:
+    "Wer den Link hat, kann diese Fassung der Unterhaltung lesen, wie sie jetzt ist, ohne sich anzumelden: den Titel, was gesagt wurde, was Werkzeuge getan haben, Gedanken, Bilder und die Namen von Dateien. Nicht gezeigt werden: wer Sie sind, Anweisungen, andere Fassungen und was später gesagt wird.",
+  linkLasts: "Wie lange der Link gilt",
+  untilStopped: "Bis Sie das Teilen beenden",
+  makeLink: "Link erstellen",
+  yourLink: "Ihr Link",
+  linkOnce: "Er wird nur jetzt gezeigt: Kopieren Sie ihn.",
+  copyLink: "Link kopieren",
+  links: "Links",
+  linkSince: "Seit {since}",
+  linkUntil: "Seit {since}, bis {until}",
+  stopSharing: "Nicht mehr teilen",
+  stopSharingOf: "{title} nicht mehr teilen",
+  linkStopped: "Der Link gilt nicht mehr.",
+  sharedConversations: "Geteilte Unterhaltungen",
+  noneShared: "Nichts ist geteilt.",
 };

@@ -568,4 +568,24 @@ export default {
   problem_store_full: "The server has no room left.",
   problem_store_read_only: "The database can only be read now.",
   problem_internal_error: "The server failed.",
+
+  // Sharing
+  share: "Share …",
+  shareTitle: "Share this conversation",
+  shareHelp:
+    "Anybody who has the link can read this version of the conversation as it is now, without signing in: the title, what was said, what tools did, thoughts, images and the names of files. Not shown: who you are, instructions, other versions, and whatever is said later.",
+  linkLasts: "How long the link works",
+  untilStopped: "Until you stop sharing",
+  makeLink: "Make a link",
+  yourLink: "Your link",
+  linkOnce: "It is shown only now: copy it.",
+  copyLink: "Copy the link",
+  links: "Links",
+  linkSince: "Since {since}",
+  linkUntil: "Since {since}, until {until}",
+  stopSharing: "Stop sharing",
+  stopSharingOf: "Stop sharing {title}",
+  linkStopped: "The link does not work any more.",
+  sharedConversations: "Shared conversations",
+  noneShared: "Nothing is shared.",
 };

@@ -548,4 +548,24 @@ export default {
   problem_empty_file: "El archivo está vacío.",
   problem_upload_not_found: "La subida se abandonó. Adjunte el archivo otra vez.",
   problem_upload_mismatch: "La subida se interrumpió. Inténtelo de nuevo.",
+
+  // Sharing
+  share: "Compartir …",
+  shareTitle: "Compartir esta conversación",
+  shareHelp:
+    "Quien tenga el enlace puede leer esta versión de la conversación tal como está ahora, sin iniciar sesión: el título, lo que se dijo, lo que hicieron las herramientas, los razonamientos, las imágenes y los nombres de los archivos. No se muestran: quién es usted, las instrucciones, otras versiones y lo que se diga más tarde.",
+  linkLasts: "Cuánto tiempo vale el enlace",
+  untilStopped: "Hasta que deje de compartir",
+  makeLink: "Crear un enlace",
+  yourLink: "Su enlace",
+  linkOnce: "Solo se muestra ahora: cópielo.",
+  copyLink: "Copiar el enlace",
+  links: "Enlaces",
+  linkSince: "Desde {since}",
+  linkUntil: "Desde {since} hasta {until}",
+  stopSharing: "Dejar de compartir",
+  stopSharingOf: "Dejar de compartir {title}",
+  linkStopped: "El enlace ya no funciona.",
+  sharedConversations: "Conversaciones compartidas",
+  noneShared: "No hay nada compartido.",
 };

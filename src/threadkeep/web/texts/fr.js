@@ -548,4 +548,24 @@ export default {
   problem_empty_file: "Le fichier est vide.",
   problem_upload_not_found: "L'envoi a été abandonné. Joignez le fichier de nouveau.",
   problem_upload_mismatch: "L'envoi s'est interrompu. Réessayez.",
+
+  // Sharing
+  share: "Partager …",
+  shareTitle: "Partager cette conversation",
+  shareHelp:
+    "Toute personne qui a le lien peut lire cette version de la conversation telle qu'elle est maintenant, sans se connecter : le titre, ce qui a été dit, ce que les outils ont fait, les réflexions, les images et les noms des fichiers. Ne sont pas montrés : qui vous êtes, les instructions, les autres versions et ce qui sera dit plus tard.",
+  linkLasts: "Durée du lien",
+  untilStopped: "Jusqu'à l'arrêt du partage",
+  makeLink: "Créer un lien",
+  yourLink: "Votre lien",
+  linkOnce: "Il n'est montré que maintenant : copiez-le.",
+  copyLink: "Copier le lien",
+  links: "Liens",
+  linkSince: "Depuis le {since}",
+  linkUntil: "Du {since} au {until}",
+  stopSharing: "Ne plus partager",
+  stopSharingOf: "Ne plus partager {title}",
+  linkStopped: "Le lien ne fonctionne plus.",
+  sharedConversations: "Conversations partagées",
+  noneShared: "Rien n'est partagé.",
 };

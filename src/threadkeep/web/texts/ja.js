@@ -545,4 +545,24 @@ export default {
   problem_empty_file: "ファイルが空です。",
   problem_upload_not_found: "アップロードは中止されました。もう一度添付してください。",
   problem_upload_mismatch: "アップロードが途切れました。もう一度お試しください。",
+
+  // Sharing
+  share: "共有 …",
+  shareTitle: "この会話を共有",
+  shareHelp:
+    "リンクを知っている人は誰でも、サインインせずに、この版の会話を現在の内容のまま読めます。表示されるもの: タイトル、発言、ツールの動作、思考、画像、ファイル名。表示されないもの: あなたの名前、指示、ほかの版、今後の発言。",
+  linkLasts: "リンクの有効期間",
+  untilStopped: "共有をやめるまで",
+  makeLink: "リンクを作成",
+  yourLink: "あなたのリンク",
+  linkOnce: "今だけ表示されます。コピーしてください。",
+  copyLink: "リンクをコピー",
+  links: "リンク",
+  linkSince: "{since} から",
+  linkUntil: "{since} から {until} まで",
+  stopSharing: "共有をやめる",
+  stopSharingOf: "{title} の共有をやめる",
+  linkStopped: "リンクは無効になりました。",
+  sharedConversations: "共有中の会話",
+  noneShared: "共有中のものはありません。",
 };

@@ -173,7 +173,7 @@ def test_attachments_become_standard_blocks_and_those_without_bytes_are_told() -
     assert gone.content == [
         {
             "type": "text",
-            "text": "[Threadkeep: attached image cat.png (image/png, 3 bytes), which cannot be shown any more]",
+            "text": "[Threadkeep: attached image cat.png (image/png, 3 bytes), which cannot be shown now]",
         },
         {"type": "text", "text": "Look here"},
     ]

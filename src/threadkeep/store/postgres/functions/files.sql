@@ -18,7 +18,7 @@ BEGIN
     -- Nobody forgets the user's name meanwhile.
     PERFORM FROM threadkeep.person p WHERE p.tenant = p_tenant AND p.name = p_user FOR KEY SHARE;
     IF NOT FOUND THEN
-        PERFORM threadkeep.enter_person(p_tenant, p_user);
+        PERFORM threadkeep.enter_person(p_tenant, p_user, p_owner);
     END IF;
     INSERT INTO threadkeep.file_blob (tenant, owner, size, touched_at, chunk, id, name, media_type)
     VALUES (p_tenant, p_owner, 0, p_now, p_chunk, p_id, p_name, p_media_type) ON CONFLICT DO NOTHING;

@@ -31,8 +31,14 @@ CREATE FUNCTION threadkeep.pseudonym(p_tenant integer, p_user text) RETURNS text
     SELECT '~' || encode(sha256(s.value || convert_to(p_tenant || ' ' || p_user, 'UTF8')), 'hex') FROM threadkeep.secret s
 $$;
 
--- Return the key of a user, made where it is missing. Who comes back has the same key again, which others may remember.
-CREATE FUNCTION threadkeep.enter_person(p_tenant integer, p_user text, OUT owner integer) LANGUAGE plpgsql AS $$
+-- Draw a key for a person. Not in the statement that stores it: a machine to which that is sent has sequences of its own.
+CREATE FUNCTION threadkeep.draw_key() RETURNS integer LANGUAGE sql VOLATILE AS $$
+    SELECT nextval('threadkeep.person_key')::integer
+$$;
+
+-- Return the key of a user, made of this one where it is missing. Who comes back has the same key again, which others may remember.
+CREATE FUNCTION threadkeep.enter_person(p_tenant integer, p_user text, p_key integer, OUT owner integer)
+LANGUAGE plpgsql AS $$
 DECLARE unnamed text := threadkeep.pseudonym(p_tenant, p_user);
 BEGIN
     PERFORM threadkeep.work_for(p_tenant);
@@ -41,7 +47,7 @@ BEGIN
     IF FOUND THEN
         UPDATE threadkeep.person p SET name = p_user WHERE p.tenant = p_tenant AND p.name = unnamed;
     ELSE
-        INSERT INTO threadkeep.person (tenant, name) VALUES (p_tenant, p_user) ON CONFLICT DO NOTHING;
+        INSERT INTO threadkeep.person (tenant, key, name) VALUES (p_tenant, p_key, p_user) ON CONFLICT DO NOTHING;
         SELECT p.key INTO owner FROM threadkeep.person p WHERE p.tenant = p_tenant AND p.name = p_user;
     END IF;
 END $$;

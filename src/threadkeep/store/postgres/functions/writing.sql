@@ -272,7 +272,7 @@ BEGIN
     PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
     PERFORM FROM threadkeep.person p WHERE p.tenant = p_tenant AND p.name = p_user FOR KEY SHARE;
     IF NOT FOUND THEN
-        PERFORM threadkeep.enter_person(p_tenant, p_user);
+        PERFORM threadkeep.enter_person(p_tenant, p_user, p_owner);
     END IF;
     INSERT INTO threadkeep.conversation AS c (
         tenant, owner, id, created_at, updated_at, assistant, title, model, metadata, system
