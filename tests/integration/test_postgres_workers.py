@@ -96,3 +96,19 @@ async def test_background_jobs_go_on_for_the_tenants_of_the_other_workers(
     assert _behind(postgres_server, postgres_database) == 0
     assert store.unreached.state is None
     await store.close()
+
+
+async def test_search_finds_what_was_indexed_before_a_tenant_moved_to_a_worker_whose_sequence_is_behind(
+    postgres_server: PostgresServer, postgres_database: Urls
+) -> None:
+    store = await open_store(postgres_database.server)
+    await new(store, ADA, "word one", "word two", "word three")
+    assert len((await store.search(ADA, "word")).items) == 3
+    postgres_server.execute(
+        "ALTER TABLE threadkeep.word ALTER position RESTART",
+        postgres_server.as_admin(postgres_database),
+    )
+    first = await store.search(ADA, "word", limit=2)
+    rest = await store.search(ADA, "word", limit=2, after=first.next)
+    assert len({hit.seq for hit in (*first.items, *rest.items)}) == 3
+    await store.close()

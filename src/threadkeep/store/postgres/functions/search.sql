@@ -131,7 +131,7 @@ END $$;
 CREATE FUNCTION threadkeep.candidates(
     p_tenant integer, p_owner integer, p_conversation bigint, p_query tsquery,
     p_since timestamptz, p_until timestamptz, p_bound bigint, p_limit integer
-) RETURNS TABLE (conversation bigint, seq integer)
+) RETURNS TABLE (conversation bigint, seq integer, "position" bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE hidden bigint[] := ARRAY(SELECT r.conversation FROM threadkeep.removal r WHERE r.tenant = p_tenant);
 BEGIN
@@ -139,8 +139,8 @@ BEGIN
     IF p_conversation IS NOT NULL THEN
         p_query := p_query && quote_literal('¤c' || p_conversation)::tsquery;
     END IF;
-    RETURN QUERY SELECT w.conversation, w.seq FROM threadkeep.word w
-    WHERE array_to_tsvector(string_to_array(w.words, ' ')) @@ p_query AND w.position <= p_bound
+    RETURN QUERY SELECT w.conversation, w.seq, w.position FROM threadkeep.word w
+    WHERE array_to_tsvector(string_to_array(w.words, ' ')) @@ p_query AND (p_bound IS NULL OR w.position <= p_bound)
       AND (p_since IS NULL OR w.created_at >= p_since) AND (p_until IS NULL OR w.created_at < p_until)
       AND w.tenant = p_tenant AND w.tenant = threadkeep.present_tenant() AND w.conversation <> ALL (hidden)
     ORDER BY w.created_at DESC, w.position DESC LIMIT p_limit;
@@ -249,7 +249,9 @@ CREATE FUNCTION threadkeep.search(
     seq integer, parent integer, kind smallint, turn integer, created_at timestamptz,
     id bytea, tokens integer, content bytea, parts jsonb
 ) LANGUAGE plpgsql STABLE AS $$
-DECLARE narrowed bigint;
+DECLARE
+    narrowed bigint;
+    newest_indexed bigint := threadkeep.newest_position();
 BEGIN
     PERFORM set_config('threadkeep.tenant', p_tenant::text, true);
     SELECT c.key INTO narrowed FROM threadkeep.conversation c
@@ -263,12 +265,11 @@ BEGIN
         RETURN NEXT;
         RETURN;
     END IF;
-    p_bound := coalesce(p_bound, threadkeep.newest_position());
     RETURN QUERY
     WITH k AS MATERIALIZED (
-        SELECT f.conversation, f.seq, f.place
+        SELECT f.conversation, f.seq, f.position, f.place
         FROM threadkeep.candidates(p_tenant, p_owner, narrowed, p_query::tsquery, p_since, p_until, p_bound, p_scanned)
-            WITH ORDINALITY f (conversation, seq, place)
+            WITH ORDINALITY f (conversation, seq, position, place)
         JOIN threadkeep.conversation c ON c.tenant = p_tenant AND c.key = f.conversation
         JOIN threadkeep.entry e ON e.tenant = p_tenant AND e.conversation = f.conversation AND e.seq = f.seq
         WHERE e.kind BETWEEN p_first_kind AND p_last_kind
@@ -276,7 +277,8 @@ BEGIN
           AND threadkeep.is_titled(p_tenant, c.key, p_title_words, p_title_prefixes)
         ORDER BY f.place LIMIT p_limit
     )
-    SELECT NULL::text, p_bound, n.id, n.title, n.assistant, n.status, n.created_at, n.head, n.newest,
+    -- A tenant that was moved to another machine has positions beyond the sequence there.
+    SELECT NULL::text, coalesce(p_bound, greatest(newest_indexed, max(k.position) OVER ())), n.id, n.title, n.assistant, n.status, n.created_at, n.head, n.newest,
            CASE WHEN row_number() OVER (PARTITION BY n.key ORDER BY k.place) = 1 THEN threadkeep.jumps(p_tenant, n.key) END,
            e.seq, e.parent, e.kind, e.turn, e.created_at, e.id, e.tokens, e.content, e.parts
     FROM k JOIN threadkeep.conversation_now n ON n.tenant = p_tenant AND n.key = k.conversation
