@@ -2,7 +2,7 @@
 
 import re
 
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 
 from tests.browser.conftest import Serve
 from tests.browser.person import Api, Person
@@ -53,6 +53,19 @@ async def test_the_scripted_model_is_named_as_such_everywhere(person: Person) ->
     await person.say("Say hello.")
     await expect(person.page.get_by_test_id("model")).to_have_text("demo · scripted")
     await expect(person.answers.locator("footer")).to_contain_text("demo · scripted")
+
+
+async def test_the_page_says_what_to_install_for_the_model_whose_key_is_set(person: Person) -> None:
+    missing = "OPENAI_API_KEY is set, but its package is missing (pip install 'threadkeep[openai]')"
+
+    async def tell(route: Route) -> None:
+        answer = await route.fetch()
+        models = await answer.json()
+        await route.fulfill(response=answer, json={**models, "default": {**models["default"], "missing": missing}})
+
+    await person.page.route("**/v1/models", tell)
+    await person.open()
+    await expect(person.page.get_by_test_id("answers")).to_contain_text(f"Answers are scripted: {missing}")
 
 
 async def test_a_conversation_that_is_not_there_is_said_to_be_gone(person: Person) -> None:
