@@ -23,6 +23,7 @@ from threadkeep.jobs import AUDIT_DAYS, SESSION_TIMEOUT
 from threadkeep.llm.base import Model
 from threadkeep.llm.choice import Choice, choose_model
 from threadkeep.llm.offered import OfferedModels
+from threadkeep.llm.prices import Price
 from threadkeep.retention.rules import Retention
 from threadkeep.retrieval.embeddings import bundled_embeddings
 from threadkeep.retrieval.word_vectors import WordVectors
@@ -163,7 +164,8 @@ async def drain_spool(url: str, spool: SpoolSettings) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Hosting:
-    """How turns are run for others: the size of an entry, how tokens are counted, how long tools and scripts may take,
+    """How turns are run for others: the size of an entry, how tokens are counted and what they cost, how long tools and
+    scripts may take,
     for how many seconds a turn is left alone whose process gives no sign of life, how large images are shown to
     models, who may begin a turn, who is told what turns do, which models may be chosen beside the default, the
     assistants' own and `demo` (None: any), where messages are kept while the database is away (None: nowhere), the
@@ -174,6 +176,7 @@ class Hosting:
     max_bytes: int = MAX_BYTES
     max_history_length: int = 10
     count: Counter = count_tokens
+    prices: Mapping[str, Price] = field(default_factory=dict)
     tool_timeout: float = DEFAULT_TIMEOUT
     lease_seconds: float = 10.0
     image_side: int = IMAGE_SIDE
@@ -242,6 +245,7 @@ async def open_conversations(
         tool_timeout=hosting.tool_timeout,
         converter=Converter(hosting.image_side),
         count=hosting.count,
+        prices=hosting.prices,
         admission=hosting.admission,
         observers=hosting.observers,
         meaning=WordVectors(embeddings) if (embeddings := bundled_embeddings()) else None,

@@ -26,6 +26,7 @@ from pydantic import (
 from threadkeep.conversion.converter import IMAGE_SIDE
 from threadkeep.errors import InvalidPeriod, InvalidValue, RetentionDeletesActive
 from threadkeep.llm.base import DEFAULTS, ModelOptions
+from threadkeep.llm.prices import Price
 from threadkeep.retention.rules import Retention
 from threadkeep.store.base import MAX_BYTES
 from threadkeep.tools.base import DEFAULT_TIMEOUT
@@ -281,6 +282,11 @@ class Settings(BaseModel):
     options: ModelOptions = Field(
         default=DEFAULTS, description="the table of options of the model, such as `temperature`, for all assistants"
     )
+    prices: dict[str, Price] = Field(
+        default_factory=dict,
+        description="the table of prices of a million tokens, by patterns of names of models; without it nothing is "
+        "said of costs",
+    )
     mcp: McpSettings = Field(default_factory=McpSettings, description="the table of MCP servers")
     retention: Retention = Field(
         default_factory=Retention,
@@ -317,7 +323,7 @@ class Settings(BaseModel):
         return shown.geturl() if parts.netloc else self.store.partition("?")[0]
 
 
-_SIMPLE = Settings.model_fields.keys() - {"assistants", "dialects", "mcp", "options"}
+_SIMPLE = Settings.model_fields.keys() - {"assistants", "dialects", "mcp", "options", "prices"}
 """The settings that can be variables: all but the tables that only the file has."""
 _OTHER_VARIABLES = ("CONFIG", "NO_REAL_MODELS", "URL", "KEY", "TEST_POSTGRES")
 """Variables of ours that are no settings: for the file, for `llm/`, for clients and for tests."""

@@ -1,9 +1,12 @@
 """What somebody thinks of an answer, and what it took."""
 
-from playwright.async_api import Route, expect
+from pathlib import Path
+
+from playwright.async_api import Page, Route, expect
 
 from tests.browser.axe import find_nothing
-from tests.browser.person import Api, Person
+from tests.browser.conftest import Serve
+from tests.browser.person import Api, Person, calling
 from tests.browser.waiting import patiently
 
 
@@ -70,3 +73,23 @@ async def test_the_tokens_of_a_turn_and_of_a_conversation_are_shown(person: Pers
     read, written = (sum(one[name] for one in used) for name in ("input_tokens", "output_tokens"))
     spent = person.page.get_by_test_id("spent")
     await expect(spent).to_have_text(f"Tokens of this branch: {read:,} read, {written:,} written.")
+
+
+async def test_where_prices_are_set_answers_and_conversations_tell_what_they_cost(
+    page: Page, serve: Serve, tmp_path: Path
+) -> None:
+    settings = tmp_path / "prices.toml"
+    settings.write_text('[prices."demo"]\ninput = 100000\noutput = 200000\ncurrency = "EUR"\n')
+    server = serve("--config", str(settings))
+    async with calling(server.url) as api:
+        id = await api.begin("Hello!", assistant="chat")
+        usage = (await api.client.get(f"/v1/conversations/{id}")).json()["messages"][-1]["usage"]
+    cost = f"€{usage['input_tokens'] / 10 + usage['output_tokens'] / 5:.2f}"
+    person = Person(page, server.url)
+    await page.goto(f"{server.url}/c/{id}")
+    await expect(person.answers.locator(".tk-usage summary")).to_contain_text(f" tokens · {cost}")
+    await person.answers.locator(".tk-usage summary").click()
+    await expect(person.answers.locator(".tk-usage dl")).to_contain_text(f"Cost{cost}")
+    await find_nothing(page, "what an answer cost")
+    await page.get_by_test_id("model").click()
+    await expect(page.get_by_test_id("spent")).to_contain_text(f"Cost: {cost}.")

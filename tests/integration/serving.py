@@ -90,7 +90,11 @@ async def serving(
     """Serve a store on a free port for a while."""
     chosen = Settings(store=store, **settings)
     hosting = Hosting(
-        models=chosen.models, spool=spool_settings(chosen), file_limits=file_limits(chosen), files=chosen.files
+        models=chosen.models,
+        prices=chosen.prices,
+        spool=spool_settings(chosen),
+        file_limits=file_limits(chosen),
+        files=chosen.files,
     )
     conversations = await open_conversations(store, assistants, model=model, pace=0, mcp=mcp, hosting=hosting)
     listener = socket.create_server(("127.0.0.1", 0), backlog=2048)

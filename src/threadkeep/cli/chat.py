@@ -77,6 +77,7 @@ def _open_chat(
     hosting = Hosting(
         max_history_length=settings.max_history_length,
         count=load_counter(settings.token_counter),
+        prices=settings.prices,
         tool_timeout=settings.tool_timeout,
         lease_seconds=settings.lease_seconds,
         image_side=settings.image_side,

@@ -124,6 +124,7 @@ async def _serve(settings: Settings, listener: socket.socket, most_connections: 
         max_bytes=settings.max_message_bytes,
         max_history_length=settings.max_history_length,
         count=load_counter(settings.token_counter),
+        prices=settings.prices,
         tool_timeout=settings.tool_timeout,
         lease_seconds=settings.lease_seconds,
         image_side=settings.image_side,

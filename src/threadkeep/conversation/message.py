@@ -1,9 +1,11 @@
 """A message: what a person, an assistant, a tool or the instructions said. Where it stands: see `entry`."""
 
+from collections.abc import Sequence
+from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
 from threadkeep.conversation.blocks import AnyBlock
 from threadkeep.conversation.ids import Id, new_id
@@ -52,12 +54,34 @@ class ToolResult(Value):
     error: Text | None = None
 
 
+class Cost(Value):
+    """What something cost."""
+
+    amount: Annotated[Decimal, Field(ge=0), PlainSerializer(lambda amount: f"{amount:f}", when_used="json")]
+    currency: Text
+
+
 class Usage(Value):
-    """Tokens that a model counted."""
+    """Tokens that a model counted, and what they cost by the prices that were set then, if there were any."""
 
     input_tokens: int = Field(default=0, ge=0)
     output_tokens: int = Field(default=0, ge=0)
     cached_tokens: int = Field(default=0, ge=0)
+    cost: Cost | None = Field(default=None, exclude_if=lambda cost: cost is None)
+
+    @classmethod
+    def total(cls, used: Sequence["Usage"]) -> "Usage":
+        """Return the sum. It has a cost if all of them have one, in one currency."""
+        costs = [usage.cost for usage in used if usage.cost is not None]
+        has_sum = len(costs) == len(used) and len({cost.currency for cost in costs}) == 1
+        return cls(
+            input_tokens=sum(usage.input_tokens for usage in used),
+            output_tokens=sum(usage.output_tokens for usage in used),
+            cached_tokens=sum(usage.cached_tokens for usage in used),
+            cost=Cost(amount=sum((cost.amount for cost in costs), Decimal()), currency=costs[0].currency)
+            if has_sum
+            else None,
+        )
 
 
 class Message(Value):

@@ -68,6 +68,7 @@ class ServerMetrics(Observer):
         self._turn = histogram("turn_seconds", "From the start of a turn to its end.", "state")
         self._text = histogram("first_text_seconds", "From the start of a turn to its first text.")
         self._tokens = counter("tokens_total", "Tokens that providers counted.", "direction")
+        self._costs = counter("cost_total", "What answers cost by the prices that are set.", "currency")
         self._commits = histogram("commit_seconds", "Time until entries of a turn were on disk.")
         self._requests = counter("requests_total", "Requests answered.", "method", "route", "status")
         self._request = histogram("request_seconds", "Time to answer a request.", "method", "route")
@@ -99,6 +100,8 @@ class ServerMetrics(Observer):
             if isinstance(body, Message) and body.usage is not None:
                 self._tokens.labels("input").inc(body.usage.input_tokens)
                 self._tokens.labels("output").inc(body.usage.output_tokens)
+                if (cost := body.usage.cost) is not None:
+                    self._costs.labels(cost.currency).inc(float(cost.amount))
 
     def settled(self, lease: Lease, change: TurnChange, seconds: float, entries: Sequence[Entry]) -> None:
         self._turns.labels(change.state).inc()

@@ -240,7 +240,9 @@ def _known_parts(parts: dict[str, Any]) -> dict[str, Any] | None:
             case "tool_trace", [*items] if all(type(item) is dict for item in items):
                 found[name] = tuple(items)
             case "usage", {"input_tokens": int(), "output_tokens": int(), "cached_tokens": int(), **rest} if not rest:
-                found[name] = Usage.trusted(**value)
+                found[name] = Usage.trusted(**value, cost=None)
+            case "usage", {"cost": {}}:
+                found[name] = Usage.model_validate(value)
             case "model", str():
                 found[name] = value
             case "started_at", str():

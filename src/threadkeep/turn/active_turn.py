@@ -23,6 +23,7 @@ from threadkeep.conversion.converter import Converter
 from threadkeep.errors import LeaseLost
 from threadkeep.llm.base import Model, ModelOptions
 from threadkeep.llm.loading import Loader
+from threadkeep.llm.prices import Price
 from threadkeep.retrieval.word_vectors import WordVectors
 from threadkeep.store.attachments import Attachments
 from threadkeep.store.audit import Act, act_now
@@ -48,9 +49,9 @@ class EngineDeps:
     """What the engine is put together from. `is_gone` tells of an owner whether its process has surely ended; `silence`
     is how long a model may say nothing, `tool_timeout` how long a call may take whose tool does not say; `pauses` are
     the waits before a model is asked again, in seconds; their number is the number of further attempts; `count` counts
-    the tokens that are stored with each message; `loader` is what models are loaded by; `attachments` is where files
-    are kept, none where they are not; `converter` reads them and makes images smaller for models; `meaning` tells what
-    is near in meaning to a question, where that is known."""
+    the tokens that are stored with each message, `prices` are what they cost, by patterns of names of models; `loader`
+    is what models are loaded by; `attachments` is where files are kept, none where they are not; `converter` reads them
+    and makes images smaller for models; `meaning` tells what is near in meaning to a question, where that is known."""
 
     store: PublishingStore
     assistant_of: Callable[[Conversation], Assistant]
@@ -70,6 +71,7 @@ class EngineDeps:
     loader: Loader = field(default_factory=Loader)
     attachments: Attachments | None = None
     converter: Converter = field(default_factory=Converter)
+    prices: Mapping[str, Price] = field(default_factory=dict)
     meaning: WordVectors | None = None
 
     async def load_model(self, name: str | None, assistant: Assistant) -> None:

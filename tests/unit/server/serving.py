@@ -23,7 +23,11 @@ async def served(settings: Settings | None = None, model: Model | str = "demo") 
     settings, metrics = settings or Settings(store="memory:"), ServerMetrics()
     admission = Admission(user_turns=settings.user_turns, tenant_turns=settings.tenant_turns)
     hosting = Hosting(
-        max_bytes=settings.max_message_bytes, admission=admission, observers=(metrics,), models=settings.models
+        max_bytes=settings.max_message_bytes,
+        prices=settings.prices,
+        admission=admission,
+        observers=(metrics,),
+        models=settings.models,
     )
     conversations = await open_conversations("memory:", model=model, pace=0, hosting=hosting)
     try:

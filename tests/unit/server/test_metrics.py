@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from decimal import Decimal
 from pathlib import Path
 
 import httpx
@@ -12,6 +13,7 @@ from threadkeep import __version__
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversation.turn import Lease
 from threadkeep.llm.base import Stopped, Text
+from threadkeep.llm.prices import Price
 from threadkeep.server.metrics import ServerMetrics
 from threadkeep.settings import Settings
 from threadkeep.testing.scripted_model import ScriptedModel, says
@@ -63,10 +65,12 @@ async def test_every_line_can_be_read_by_prometheus() -> None:
 
 async def test_turns_tokens_and_times_are_counted() -> None:
     model = ScriptedModel(says("Hello", " there"), says("A title"))
-    async with served(model=model) as client:
+    settings = Settings(store="memory:", prices={"scripted": Price(input=Decimal(1), output=Decimal(3))})
+    async with served(settings, model) as client:
         path = await conversation(client)
         await client.post(f"{path}/messages", json={"content": "Hello."})
         numbers = await _numbers(client)
+    assert numbers['threadkeep_cost_total{currency="USD"}'] == pytest.approx(0.000016)
     assert numbers['threadkeep_turns_total{state="completed"}'] == 1
     assert numbers['threadkeep_turn_seconds_count{state="completed"}'] == 1
     assert numbers['threadkeep_tokens_total{direction="input"}'] == 10

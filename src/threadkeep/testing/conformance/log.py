@@ -1,13 +1,14 @@
 """The log: appends in one step, the places of entries, what comes back, reading on from a cursor."""
 
 from datetime import UTC, datetime
+from decimal import Decimal
 
 import pytest
 
 from threadkeep.conversation.blocks import Block, Narrative, Table
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Approval, Summary, Update
-from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall, ToolResult, Usage
+from threadkeep.conversation.message import Cost, Message, MessageStatus, Role, ToolCall, ToolResult, Usage
 from threadkeep.conversation.parts import Attachment, Part, Reasoning
 from threadkeep.conversation.state import StateChange
 from threadkeep.errors import (
@@ -51,7 +52,9 @@ RICH = Message(
     ),
     tool_calls=(ToolCall(id="call-1", name="search__web", args={"query": "x", "n": 3}),),
     tool_trace=({"tool": "search", "duration_ms": 12},),
-    usage=Usage(input_tokens=10, output_tokens=20, cached_tokens=5),
+    usage=Usage(
+        input_tokens=10, output_tokens=20, cached_tokens=5, cost=Cost(amount=Decimal("0.0000125"), currency="EUR")
+    ),
     tokens=42,
     status=MessageStatus.INTERRUPTED,
     model="demo:one",

@@ -17,6 +17,7 @@ from threadkeep.conversation.state import State, StateChange
 from threadkeep.errors import ContentTooLarge, ModelError, ModelTimeout, ModelUnavailable
 from threadkeep.llm.answer import Answer
 from threadkeep.llm.base import Delta, Model, Reasoned, Request, Text
+from threadkeep.llm.prices import priced
 from threadkeep.turn.active_turn import STORE_PATIENCE, ActiveTurn
 from threadkeep.turn.agent import Asked, Changed, Noted, Shown, Thought
 from threadkeep.turn.attached import file_reader
@@ -155,7 +156,7 @@ async def _ask_once(active: ActiveTurn, request: Request, context: Context, clos
             *(flaw_item(*flaw) for flaw in answer.flaws.items()),
             *_ending(answer.reason),
         ),
-        usage=answer.usage,
+        usage=priced(deps.prices, active.model.name, answer.usage),
         status=MessageStatus.COMPLETE if whole else MessageStatus.INTERRUPTED,
         model=active.model.name,
         started_at=started,

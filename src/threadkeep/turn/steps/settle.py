@@ -36,16 +36,10 @@ async def settle(
 
 
 def total_usage(active: ActiveTurn, bodies: tuple[Appendable, ...]) -> Usage | None:
-    """Return the tokens of all model calls of this turn, if any provider counted them."""
+    """Return the tokens and the cost of all model calls of this turn, if any provider counted them."""
     messages = [body for body in (*(entry.body for entry in active.entries), *bodies) if isinstance(body, Message)]
     used = [message.usage for message in messages if message.usage is not None]
-    if not used:
-        return None
-    return Usage(
-        input_tokens=sum(usage.input_tokens for usage in used),
-        output_tokens=sum(usage.output_tokens for usage in used),
-        cached_tokens=sum(usage.cached_tokens for usage in used),
-    )
+    return Usage.total(used) if used else None
 
 
 async def finish_draft(active: ActiveTurn) -> None:

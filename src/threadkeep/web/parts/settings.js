@@ -2,7 +2,7 @@
 // which instructions. Nothing changes before it is saved.
 
 import { html, useEffect, useState } from "../preact.js";
-import { usageOf } from "../render/usage.js";
+import { money, usageOf } from "../render/usage.js";
 import { assistantNamed, assistants, isScripted, modelOf, models, nameOf, readModels } from "../session.js";
 import { canDictate, canRead, want, wanted } from "../speech.js";
 import { assistant, dialog, wishes } from "../views.js";
@@ -182,5 +182,5 @@ function Spent({ conversation }) {
   const usage = usageOf(conversation.messages.value);
   if (!usage) return null;
   const isWhole = conversation.before.value === null && conversation.after.value === null;
-  return html`<p class="muted" data-testid="spent">${t(isWhole ? "tokensBranch" : "tokensLoaded", { read: usage.input_tokens, written: usage.output_tokens })}</p>`;
+  return html`<p class="muted" data-testid="spent">${t(isWhole ? "tokensBranch" : "tokensLoaded", { read: usage.input_tokens, written: usage.output_tokens })}${usage.cost && ` ${t("costSoFar", { cost: money(usage.cost) })}`}</p>`;
 }

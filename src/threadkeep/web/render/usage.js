@@ -12,8 +12,20 @@ const FIELDS = ["input_tokens", "output_tokens", "cached_tokens"];
 export function usageOf(messages) {
   const known = messages.map((message) => message.usage).filter(isRecord);
   if (!known.length) return null;
-  return Object.fromEntries(FIELDS.map((name) => [name, known.reduce((sum, usage) => sum + counted(usage[name]), 0)]));
+  const sums = FIELDS.map((name) => [name, known.reduce((sum, usage) => sum + counted(usage[name]), 0)]);
+  return { ...Object.fromEntries(sums), cost: costOf(known) };
 }
+
+// What all of them cost together; null where one has no price, or they have no currency in common.
+function costOf(known) {
+  const currency = known[0].cost?.currency;
+  if (!currency || known.some((usage) => usage.cost?.currency !== currency)) return null;
+  return { currency, amount: known.reduce((sum, usage) => sum + counted(Number(usage.cost.amount)), 0) };
+}
+
+/** Money as the reader writes it; of small amounts the first digits that are not zero. */
+export const money = ({ amount, currency }) =>
+  number(amount, { style: "currency", currency, ...(amount < 1 && { maximumSignificantDigits: 2 }) });
 
 /** One line on demand: tokens in and out of the whole turn, and the context of its last message as the trace tells of it. */
 export function Usage({ message, usage = usageOf([message]) }) {
@@ -24,7 +36,7 @@ export function Usage({ message, usage = usageOf([message]) }) {
   const total = usage ? counted(usage.input_tokens) + counted(usage.output_tokens) : counted(context.tokens);
   return html`<details class="tk-usage">
     <summary>
-      ${t("tokens", { n: total })}${share !== null && ` · ${t("contextShare", { share: percent(share) })}`}
+      ${t("tokens", { n: total })}${usage?.cost && ` · ${money(usage.cost)}`}${share !== null && ` · ${t("contextShare", { share: percent(share) })}`}
       ${context?.dropped === true && html` · <span class="tk-dropped">${t("olderLeftOut")}</span>`}
     </summary>
     <dl class="tk-pairs">
@@ -39,6 +51,7 @@ function Tokens({ usage }) {
   return html`
     <${Pair} name=${t("read")}>${cached > 0 ? t("fromCache", { n, cached }) : number(n)}<//>
     <${Pair} name=${t("written")}>${number(counted(usage.output_tokens))}<//>
+    ${usage.cost && html`<${Pair} name=${t("cost")}>${money(usage.cost)}<//>`}
   `;
 }
 

@@ -623,4 +623,8 @@ export default {
   linkStopped: "لم يعد الرابط يعمل.",
   sharedConversations: "المحادثات المشتركة",
   noneShared: "لا شيء مشترك.",
+
+  // Costs
+  cost: "التكلفة",
+  costSoFar: "التكلفة: {cost}.",
 };

@@ -571,4 +571,8 @@ export default {
   linkStopped: "Der Link gilt nicht mehr.",
   sharedConversations: "Geteilte Unterhaltungen",
   noneShared: "Nichts ist geteilt.",
+
+  // Costs
+  cost: "Kosten",
+  costSoFar: "Kosten: {cost}.",
 };

@@ -588,4 +588,8 @@ export default {
   linkStopped: "The link does not work any more.",
   sharedConversations: "Shared conversations",
   noneShared: "Nothing is shared.",
+
+  // Costs
+  cost: "Cost",
+  costSoFar: "Cost: {cost}.",
 };

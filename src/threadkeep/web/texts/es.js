@@ -568,4 +568,8 @@ export default {
   linkStopped: "El enlace ya no funciona.",
   sharedConversations: "Conversaciones compartidas",
   noneShared: "No hay nada compartido.",
+
+  // Costs
+  cost: "Coste",
+  costSoFar: "Coste: {cost}.",
 };

@@ -568,4 +568,8 @@ export default {
   linkStopped: "Le lien ne fonctionne plus.",
   sharedConversations: "Conversations partagées",
   noneShared: "Rien n'est partagé.",
+
+  // Costs
+  cost: "Coût",
+  costSoFar: "Coût : {cost}.",
 };

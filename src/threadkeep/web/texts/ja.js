@@ -565,4 +565,8 @@ export default {
   linkStopped: "リンクは無効になりました。",
   sharedConversations: "共有中の会話",
   noneShared: "共有中のものはありません。",
+
+  // Costs
+  cost: "費用",
+  costSoFar: "費用: {cost}。",
 };

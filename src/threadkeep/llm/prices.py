@@ -1,0 +1,44 @@
+"""What answers cost, by prices that an operator sets: nobody else knows what was agreed with a provider.
+
+The cost is stored with the answer, as what it was then: prices change, and the name of a model may mean another one
+later.
+"""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from fnmatch import fnmatchcase
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from threadkeep.conversation.message import Cost, Usage
+
+Amount = Annotated[Decimal, Field(ge=0, le=1_000_000, allow_inf_nan=False)]
+
+
+class Price(BaseModel):
+    """Prices of a million tokens: read by the model, read from its cache (none: as any other), and written."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    input: Amount
+    cached: Amount | None = None
+    output: Amount
+    currency: str = Field(default="USD", pattern=r"^[A-Z]{3}$")
+
+    def cost(self, usage: Usage) -> Cost:
+        """Return what some tokens cost; those from the cache are among those that were read."""
+        cached = min(usage.cached_tokens, usage.input_tokens)
+        read = (usage.input_tokens - cached) * self.input + cached * (
+            self.input if self.cached is None else self.cached
+        )
+        amount = (read + usage.output_tokens * self.output).scaleb(-6).normalize()
+        return Cost(amount=amount, currency=self.currency)
+
+
+def priced(prices: Mapping[str, Price], model: str, usage: Usage | None) -> Usage | None:
+    """Return what a model counted with its cost, by the first pattern that fits the model's name; else without."""
+    if usage is None:
+        return None
+    price = next((price for pattern, price in prices.items() if fnmatchcase(model, pattern)), None)
+    return usage if price is None else usage.model_copy(update={"cost": price.cost(usage)})
