@@ -8,7 +8,7 @@ import { go, route } from "./router.js";
 import { markSeen } from "./unread.js";
 
 export const isSidebarOpen = signal(false); // on a phone, where it covers the conversation
-/** @type {Signal<"shortcuts" | "tree" | "settings" | "data" | "administration" | "image" | null>} */
+/** @type {Signal<"shortcuts" | "tree" | "settings" | "share" | "data" | "administration" | "image" | null>} */
 export const dialog = signal(null);
 /** @type {Signal<{ images: Pick<FilePart, "file" | "name">[], at: number }>} */
 export const viewed = signal({ images: [], at: 0 }); // what the dialog "image" shows

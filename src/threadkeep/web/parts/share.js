@@ -56,7 +56,7 @@ export function Share({ conversation }) {
     </div></div>
     <p><${Button} label=${t("makeLink")} class="button primary" onClick=${make} /></p>
     ${made && html`<${Made} link=${made} key=${made} />`}
-    ${links?.length > 0 && html`<h3>${t("links")}</h3>`}
+    ${Boolean(links?.length) && html`<h3>${t("links")}</h3>`}
     <ul class="choices" data-testid="links">${links?.map(
       (link) =>
         html`<li class="hold" key=${link.id}><span>${told(link)}</span>
