@@ -1,14 +1,17 @@
 """An upload costs the same, however many files there are; and totals are right in a database that had files before."""
 
+from importlib.resources import files as files_of
 from pathlib import Path
 
 import apsw
 import pytest
 
 from tests.postgres_server import PostgresServer, Urls
-from threadkeep.runtime import migrate, open_store
+from threadkeep.runtime import open_store
+from threadkeep.store import sqlite
 from threadkeep.store.attachments import Attachments
 from threadkeep.store.file_tables import FileUsage
+from threadkeep.store.postgres.schema import migrations
 from threadkeep.store.sqlite_files import SqliteFiles
 from threadkeep.testing.samples import ADA, BOB
 
@@ -107,12 +110,13 @@ async def test_files_from_before_totals_are_counted(
         for (trigger,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
             if str(trigger).startswith("file_"):
                 database.execute(f"DROP TRIGGER {trigger}")
-        database.execute("DROP TABLE file_total; PRAGMA user_version = 12")
+        database.execute("DROP TABLE file_total")
+        database.execute((files_of(sqlite) / "migrations" / "0013_file_totals.sql").read_text(encoding="utf-8"))
         database.close()
     admin = postgres_server.as_admin(postgres_database)
     postgres_server.execute("DROP TABLE threadkeep.file_total", admin)
-    postgres_server.execute("DELETE FROM threadkeep.migration WHERE number >= 28", admin)
-    await migrate(postgres_database.owner)
+    (counting,) = (sql for number, _, sql in migrations() if number == 28)
+    postgres_server.execute(counting, postgres_database.owner)
     for url in (f"sqlite:///{tmp_path}/a.db", f"files:///{tmp_path}/folder", postgres_database.server):
         store = await open_store(url)
         assert store.files is not None
