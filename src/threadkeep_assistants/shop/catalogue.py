@@ -11,9 +11,16 @@ from importlib.resources import files
 from typing import Any
 
 from threadkeep.retrieval.base import Scalar
-from threadkeep_assistants.vocabulary.words import Text
+from threadkeep_assistants.vocabulary.words import Text, word_set
 
 _WORD = re.compile(r"[^_\W]+")
+_ASKED_WITH = word_set(
+    """buy order price prices cost costs cheap expensive worth money deal review opinion opinions think good bad better
+    best worse recommend recommended pick choose prefer compare difference details detail specs spec features feature
+    info information pros cons drawback drawbacks warranty return returns shipping delivery colour color colours colors
+    heavy weight weigh big large small size long last charge fast slow loud quiet new old made makes brand waterproof
+    detailed more stock available people say customers buyers suit suits anyone"""
+)
 _ALSO_KINDS = {
     "phone": "smartphone mobile handset handy telefon teléfono móvil téléphone iphone", "laptop": "notebook ultrabook",
     "tablet": "ipad", "headphones": "headphone headset earbud earphone kopfhörer", "television": "tv telly fernseher",
@@ -98,6 +105,14 @@ def kind_words() -> dict[str, str]:
     """Return every word for a kind, with the kind."""
     also = {word: kind for kind, words in _ALSO_KINDS.items() for word in words.split()}
     return {name: name for name in kinds()} | also
+
+
+@cache
+def catalogue_words() -> frozenset[str]:
+    """Return every word that the catalogue has, and those that people ask about any product with."""
+    return frozenset(_WORD.findall(" ".join(f"{each.name} {each.text}" for each in products().values()).lower())) | (
+        _ASKED_WITH
+    )
 
 
 def named_in(text: str) -> tuple[Product, ...]:

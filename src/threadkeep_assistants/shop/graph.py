@@ -26,7 +26,7 @@ from threadkeep.retrieval.hybrid import HybridIndex
 from threadkeep.routing.router import Router
 from threadkeep.turn.lookup import Lookup
 from threadkeep_assistants.shop.catalogue import Product, brands, kind_words, named_in, products
-from threadkeep_assistants.shop.question import Meaning, Question, meaning
+from threadkeep_assistants.shop.question import UNREADABLE, Meaning, Question, meaning
 
 FOUND = 5
 MOST = 100
@@ -80,7 +80,7 @@ class Shop:
         chosen, meant = self._router.route(asked.text, asked.spoken), meaning(asked)
         if chosen.route == "tool" and meant.how == "count" and not asked.is_about_stock:
             return "retrieve", "it asks how many there are"
-        if chosen.route != "respond":
+        if chosen.route != "respond" or meant is UNREADABLE:
             return chosen.route, chosen.why
         if meant.wishes.kind and meant.wishes.says_something:
             return "retrieve", f"it wishes for something: {meant.wishes.text}"

@@ -13,7 +13,7 @@ from threadkeep.conversation.blocks import Citation
 from threadkeep.conversation.message import Message, Role
 from threadkeep.retrieval.base import Filter, fits
 from threadkeep.text.words import content_words
-from threadkeep_assistants.shop.catalogue import Product, brands_in, kind_words, named_in, products
+from threadkeep_assistants.shop.catalogue import Product, brands_in, catalogue_words, kind_words, named_in, products
 from threadkeep_assistants.shop.wishes import UNITS, Wishes, wishes_in
 from threadkeep_assistants.vocabulary.references import ORDINALS, Shown, list_named, references
 from threadkeep_assistants.vocabulary.words import MOST_CHARACTERS, Text, word_set
@@ -220,8 +220,14 @@ class _Reader:
             return _pointed(self.shown.several)
         if self.text.has("tell me more|more details|more info"):
             return _pointed(self.shown.newest[:1])
-        is_bare = len(self.text.words) <= _ALONE or self.text.begins(_ASKS)
-        return _pointed(self.shown.newest) if is_bare and not self._adds() else None
+        if not (len(self.text.words) <= _ALONE or self.text.begins(_ASKS)) or self._adds():
+            return None
+        return _pointed(self.shown.newest) if self._is_readable() else UNREADABLE
+
+    def _is_readable(self) -> bool:
+        """Whether it goes on, or a word of it is one that products are spoken of with, or none says anything."""
+        said = content_words(self.line)
+        return not said or self.text.begins("and") or self.text.has(_COMPARES) or not catalogue_words().isdisjoint(said)
 
     def _adds(self) -> bool:
         """Whether it adds a wish to those before."""
@@ -236,6 +242,7 @@ class _Reader:
 
 
 _UNCLEAR = Meaning(how="unclear", why="it points at something that was not shown")
+UNREADABLE = replace(_UNCLEAR, why="no word of it is in the catalogue")
 
 
 def _pointed(found: Group, *, is_certain: bool = False) -> Meaning:

@@ -18,8 +18,8 @@ _ORDERS: dict[str, tuple[str, bool, Degree]] = {
     "better rated|higher rated|better rating|higher rating": ("rating", True, "more"),
     "worst rated|lowest rated": ("rating", False, "most"),
     "by price": ("price", False, "plain"), "cheapest|least expensive": ("price", False, "most"),
-    "cheaper|less expensive": ("price", False, "more"), "most expensive": ("price", True, "most"),
-    "more expensive": ("price", True, "more"), "expensive": ("price", True, "plain"),
+    "cheaper|less expensive": ("price", False, "more"), "most expensive|priciest|costliest": ("price", True, "most"),
+    "more expensive|pricier|costlier": ("price", True, "more"), "expensive": ("price", True, "plain"),
     "cheap|inexpensive|affordable": ("price", False, "plain"),
 }  # fmt: skip
 """What is said of an order: by what, if the most of it comes first, and how far it goes."""
@@ -114,10 +114,10 @@ def wishes_in(text: Text, before: str | None = None) -> Wishes:
 
 def _limits(text: Text) -> Iterator[Filter]:
     """Yield the limits of the price and the rating; a number that is neither is no limit."""
-    by_number = {limit.number: limit for limit in text.limits}
-    for number in text.numbers:
-        limit = by_number.get(number)
-        value = int(number.value) if number.value.is_integer() else number.value
+    limited = {limit.number.at for limit in text.limits}
+    told = [(limit.number, limit) for limit in text.limits]
+    for number, limit in (*told, *((number, None) for number in text.numbers if number.at not in limited)):
+        value = int(number.value) if float(number.value).is_integer() else number.value
         near = {text.at(number.at - 1), text.at(number.at - 2), text.at(number.at - 3), number.unit}
         if near & _RATING:
             yield Filter("rating", limit.operator if limit else ">=", value)

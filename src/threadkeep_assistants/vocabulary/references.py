@@ -85,7 +85,8 @@ def _pointed(text: Text, at: int) -> Reference | None:
     if word in ("number", "nr", "nummer", "option", "item") and (place := _counted(text, at + 1)):
         return Reference("place", at, place - 1)
     number = text.words[at].number
-    if number and 1 <= number <= _MOST and (text.words[at].sign == "#" or len(text.words) == 1):
+    is_counted = before in ("numbers", "and") and text.has("numbers")
+    if number and 1 <= number <= _MOST and (is_counted or text.words[at].sign == "#" or len(text.words) == 1):
         return Reference("place", at, int(number) - 1)
     is_anchored = before in ("", "the", "your", "that", "my", "this", "and") or behind in _THINGS
     if word in ORDINALS and is_anchored and not (behind.endswith("est") or behind in ("most", "least")):
@@ -173,7 +174,11 @@ class Shown(Generic[T]):
     def meant(self, text: Text) -> list[tuple[int, T]]:
         """Return all that a text points at, each with the place of the words that do; empty where nothing fits."""
         which, found = list_named(text), list[tuple[int, T]]()
-        for each in references(text):
+        named = references(text)
+        for each in named:
+            # "The runner-up, is it in stock?": what was pointed at before, in the same breath, is it.
+            if each.kind == "it" and any(other.kind == "place" and other.at < each.at for other in named):
+                continue
             lists = [self.list_at(which)] if which is not None else [g for g in reversed(self.groups) if len(g) > 1]
             found += [(each.at, item) for item in self._resolved(each, lists)]
         return found

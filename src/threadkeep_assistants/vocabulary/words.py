@@ -7,7 +7,7 @@ assistants' own.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Literal
 
@@ -15,7 +15,7 @@ Operator = Literal["<", "<=", ">", ">="]
 
 MOST_CHARACTERS = 2_000
 _TOKEN = re.compile(
-    r"(?P<sign>[$€£#])|(?P<compared><=|>=|=<|=>|[<>≤≥])|(?P<to>(?<=\d)\s?[-–]\s?(?=[$€£\d]))|(?P<mark>[%+])"  # noqa: RUF001
+    r"(?P<sign>[$€£#])|(?P<compared><=|>=|=<|=>|[<>≤≥])|(?P<to>(?<=\d)\s?[-–]\s?(?=[$€£\d]))|(?P<mark>[%+~])"  # noqa: RUF001
     r"|(?P<ordinal>\d{1,2}(?:st|nd|rd|th)\b)|(?P<number>\d+(?:[.,]\d+)*)"
     r"|(?P<word>[^\W\d_]+\d*(?:[&'’][^\W\d_]+)*)",  # noqa: RUF001
     re.IGNORECASE,
@@ -39,7 +39,7 @@ _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _SMALL = {word: value for value, word in enumerate(_ONES.split())} | {
     word: 10 * tens for tens, word in enumerate(_TENS.split(), 2)
 }
-_SCALES = {"k": 1_000, "thousand": 1_000, "million": 1_000_000}
+_SCALES = {"k": 1_000, "hundred": 100, "thousand": 1_000, "grand": 1_000, "million": 1_000_000}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,17 +133,31 @@ class Text:
             behind = numbers[place + 1] if place + 1 < len(numbers) else None
             before = numbers[place - 1] if place else None
             if behind and self._is_range(number, behind):
-                found.append(Limit(">=", number))
+                found.append(Limit(">=", replace(number, value=number.value * self._shared_scale(number, behind))))
             elif before and self._is_range(before, number):
                 found.append(Limit("<=", number))
             elif operator := self._operator(number):
                 found.append(Limit(operator, number))
+            elif self._is_rough(number):
+                found += [Limit(">=", replace(number, value=round(number.value * (1 - _ROUGHLY))))]
+                found += [Limit("<=", replace(number, value=round(number.value * (1 + _ROUGHLY))))]
         return tuple(found)
 
     def _is_range(self, low: Number, high: Number) -> bool:
         start = low.end + (low.unit in _MONEY)
-        between, is_next = self.at(start), high.at == start + 1
+        between, is_next = self.at(start), high.at - (self.at(high.at - 1) == "a") == start + 1
         return is_next and (between == "to" or (between == "and" and self.at(low.at - 1) == "between"))
+
+    def _shared_scale(self, low: Number, high: Number) -> int:
+        """Return what the first of two numbers leaves for the second to say: "between five and seven hundred"."""
+        return _SCALES.get(self.at(high.end - 1), 1) if low.value < high.value / _SCALES["hundred"] * 10 else 1
+
+    def _is_rough(self, number: Number) -> bool:
+        """Whether a number is meant roughly: "around 400", "~ 250"; but not what is told about: "about 3 phones"."""
+        at = number.at - 1
+        while self.at(at) in ("a", "the", "price", "of", "usd"):
+            at -= 1
+        return self.at(at) in _NEARLY and self.at(at - 1) not in ("me", "more", "all", "know")
 
     def _operator(self, number: Number) -> Operator | None:
         end = number.at
@@ -237,11 +251,13 @@ def _counted(words: Sequence[Word], at: int) -> tuple[float, int]:
     while end < len(words):
         word, tail = words[end].text, group % 100
         behind = words[end + 1].text if end + 1 < len(words) else ""
-        if word in _SMALL and (not tail or (tail >= 20 and tail % 10 == 0 and _SMALL[word] < 10)):
+        if word in _SMALL and 0 < group < 10 and not value and _SMALL[word] >= 20:
+            group = group * 100 + _SMALL[word]  # "two fifty"
+        elif word in _SMALL and (not tail or (tail >= 20 and tail % 10 == 0 and _SMALL[word] < 10)):
             group += _SMALL[word]
         elif word == "hundred" and group < 100:
             group = max(group, 1) * 100
-        elif word == "thousand" and value == 0:
+        elif word in ("thousand", "grand") and value == 0:
             value, group = max(group, 1) * 1_000, 0
         elif not (word == "and" and end > at and not tail and behind in _SMALL):
             break
@@ -259,7 +275,7 @@ _BEFORE = _by_phrase(
         "<": "under|below|beneath|<|less than|lower than|cheaper than|smaller than|lighter than|shorter than|fewer than"
         "|not as much as|unter|weniger als|menos de|moins de",
         "<=": "up to|at most|at maximum|max|maximum|within|no more than|not more than|not over|not above|<=|budget"
-        "|until|spend|afford|pay|not exceed|not exceeding|bis|hasta|limit",
+        "|until|spend|afford|pay|i have|i have got|make it|make that|not exceed|not exceeding|bis|hasta|limit",
         ">": "over|above|beyond|>|more than|higher than|greater than|bigger than|larger than|heavier than|longer than"
         "|better than|exceeding|über|más de|plus de",
         ">=": "at least|from|starting at|no less than|not less than|not under|not below|min|minimum|upwards of|>=|ab",
@@ -271,6 +287,9 @@ _BEHIND = _by_phrase(
         ">=": "+|min|minimum|plus|at least|or more|or above|or over|or higher|or better|and up|and above|and over",
     }
 )
+_NEARLY = word_set("around about roughly approximately approx circa ca nearly ~")
+_ROUGHLY = 0.2
+"""How far a number that is meant roughly may be missed."""
 _LIMITING = frozenset(phrase.split()[-1] for phrase in _BEFORE)
 _OPPOSITE: dict[Operator, Operator] = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _GOING = word_set("go be cost costs spend pay to get want should may must can will is are anything")

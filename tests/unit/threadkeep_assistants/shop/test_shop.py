@@ -383,6 +383,17 @@ async def test_what_there_is_can_be_asked_for() -> None:
     assert "camera, coffee machine, headphones" in (await ask_all("what do you sell?")).text
 
 
+async def test_what_no_word_can_be_read_of_is_not_answered_with_a_list() -> None:
+    told = await ask_all("phones under $500", "how about wibble wobble?")
+    assert told.cited == []
+    assert "did not understand" in told.text
+
+
+@pytest.mark.parametrize("question", ["the runner-up, is it in stock?", "which is the priciest?"])
+async def test_one_that_is_pointed_at_is_one(question: str) -> None:
+    assert len(set((await ask_all("phones under $500", question)).cited)) == 1
+
+
 async def test_small_talk_is_answered_directly() -> None:
     told = await ask_all("phones under $500", "thank you!")
     assert told.nodes == ("router", "generator")

@@ -97,3 +97,22 @@ def test_the_time_grows_no_faster_than_the_text(kind: str) -> None:
         Shown((("a", "b"), ("c",))).meant(text)
 
     check_growth(read, LONG[kind])
+
+
+@pytest.mark.parametrize(
+    ("text", "limits"),
+    [
+        ("phone around 400", [(">=", 320), ("<=", 480)]),
+        ("~ 250", [(">=", 200), ("<=", 300)]),
+        ("under about 500", [("<", 500)]),
+        ("tell me about 3 phones", []),
+        ("between five and seven hundred", [(">=", 500), ("<=", 700)]),
+        ("from 800 to a thousand", [(">=", 800), ("<=", 1000)]),
+        ("less than a grand", [("<", 1000)]),
+        ("under two fifty", [("<", 250)]),
+        ("I have 450 for it", [("<=", 450)]),
+        ("make it 300", [("<=", 300)]),
+    ],
+)
+def test_limits_are_read_as_people_say_them(text: str, limits: list[tuple[str, float]]) -> None:
+    assert [(limit.operator, limit.number.value) for limit in Text(text).limits] == limits
