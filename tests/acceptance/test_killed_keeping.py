@@ -1,4 +1,4 @@
-"""Processes that delete what is due or erase a person, killed with SIGKILL before and after every step they take."""
+"""Processes that delete what is due, erase a person, or take files, killed with SIGKILL before and after every step."""
 
 import subprocess
 import sys
@@ -9,7 +9,7 @@ import pytest
 from tests.backends import url_of
 
 
-def test_a_process_killed_at_any_step_of_a_deletion_or_an_erasure_leaves_nothing_that_the_next_does_not_finish(
+def test_a_process_killed_at_any_step_of_a_deletion_an_erasure_or_an_upload_leaves_nothing_that_is_not_finished(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     command = [sys.executable, "-m", "tests.acceptance.torture_keeping", "--every"]
@@ -17,5 +17,5 @@ def test_a_process_killed_at_any_step_of_a_deletion_or_an_erasure_leaves_nothing
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=request.config.rootpath)
     assert done.returncode == 0, done.stdout + done.stderr
     moments = int(done.stdout.split("keeping, ")[1].split(" moments")[0])
-    assert moments >= 20, "a deletion and an erasure have that many steps"
+    assert moments >= 60, "a deletion, an erasure and two uploads have that many steps"
     assert f"{moments} killed" in done.stdout

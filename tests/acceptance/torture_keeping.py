@@ -1,4 +1,5 @@
-"""Kills processes that delete what is kept no longer, or erase a person: `python -m tests.acceptance.torture_keeping`.
+"""Kills processes that delete what is kept no longer, erase a person, or take a file and a message that uses it:
+`python -m tests.acceptance.torture_keeping`.
 
 With `--every` each moment is hit once: the process dies by its own hand, with SIGKILL, before and after every step that
 the store takes, until one survives. Otherwise it is killed at random moments. Each round has a tenant of its own; the
@@ -15,7 +16,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 from importlib import import_module
 from itertools import count
@@ -31,16 +32,19 @@ from threadkeep.conversation.entry import Status, Update
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import Scope
-from threadkeep.errors import ConversationNotFound
+from threadkeep.errors import ConversationNotFound, UploadNotFound
 from threadkeep.retention.erasure import BEGUN, COMPLETED, Erasure
 from threadkeep.retention.holds import Holds
 from threadkeep.retention.rules import Retention
 from threadkeep.retention.run import CLAIMED_FOR, RetentionRunner
 from threadkeep.runtime import open_store
 from threadkeep.store.api_keys import create_key
+from threadkeep.store.attachments import Attachments
 from threadkeep.store.audit import Wanted
 from threadkeep.store.base import Store
+from threadkeep.store.file_tables import CHUNK, FileTables, FileUsage
 from threadkeep.store.values import Append
+from threadkeep.testing.samples import key
 
 STEPS = {
     "sqlite": ("threadkeep.store.sqlite.writer", "Writer", "run"),
@@ -48,9 +52,12 @@ STEPS = {
     "files": ("threadkeep.store.files.store", "FilesStore", "_run"),
 }
 """What every write of a store passes through."""
-KINDS = ("retention", "erasure")
+KINDS = ("retention", "erasure", "upload", "resumed")
 AGES = {"old": (Status.COMPLETED, 200), "held": (Status.COMPLETED, 200), "idle": (None, 40), "new": (None, 0)}
 """The conversations of a person: what became of them, and how many days ago somebody used them last."""
+
+DATA = bytes(range(251)) * (CHUNK // 250)
+"""A file of more than one chunk."""
 
 
 class Round:
@@ -151,6 +158,60 @@ class Round:
             self.violations.append(f"{self._tenant}: {otherwise}")
 
 
+class UploadRound(Round):
+    """A person who uploads a file, in one go or in two pieces, sends it, and tries again after a kill."""
+
+    async def act(self, out: int, moment: int) -> None:
+        pass_moment = _count_steps(self._url)
+        store = await open_store(self._url)
+        await store.create(self._person, NewConversation(id=self.word))
+        os.write(out, b"filled\n")
+        pass_moment(moment)
+        await self._send(store, Attachments(_tables(store), ids=lambda: self.word))
+        os.write(out, b"survived\n")
+
+    async def _send(self, store: Store, files: Attachments) -> None:
+        if self._kind == "upload":
+            file, _ = await files.receive(self._person, "a.bin", "", _pieces(DATA))
+        else:
+            try:
+                upload = await files.upload(self._person, self.word)
+            except UploadNotFound:
+                upload = await files.begin(self._person, "a.bin")
+            for end in (CHUNK // 2, len(DATA)):
+                if upload.size < end:
+                    upload = await files.append(self._person, upload.id, upload.size, _pieces(DATA[upload.size : end]))
+            file, _ = await files.complete(self._person, upload.id)
+        part = await files.find(self._person, file.id)
+        said = Message(id="m", role=Role.USER, content="Look.", parts=(part,))
+        await store.append(self._person, self.word, Append(bodies=(said,), key=key(self.word)))
+
+    async def finish_and_check(self) -> None:
+        """Try again, clean up, and look: the file and the message are there once, and nothing else."""
+        store = await open_store(self._url)
+        files = Attachments(_tables(store))
+        await self._send(store, files)
+        await files.remove_unused(self._tenant, timedelta(0))
+        entries = await store.newest(self._person, self.word)
+        self._expect(len(entries) == 1, f"there are {len(entries)} messages")
+        (part,) = vars(entries[0].body)["parts"]
+        self._expect(await files.read(self._person, part.file) == DATA, "the file has other bytes")
+        for whose in ((self._tenant,), (self._tenant, self._person.user)):
+            usage = await files.usage(*whose)
+            self._expect(usage == FileUsage(1, len(DATA)), f"{whose} has {usage}")
+        await store.close()
+
+
+def _tables(store: Store) -> FileTables:
+    assert store.files is not None
+    return store.files
+
+
+async def _pieces(data: bytes) -> AsyncIterator[bytes]:
+    for start in range(0, len(data), 100_000):
+        yield data[start : start + 100_000]
+
+
 async def _stop(scope: Scope, conversation: str) -> None:
     """Nothing runs."""
 
@@ -194,13 +255,16 @@ class Campaign:
     def every_moment(self, kind: str) -> int:
         """Let a process die at each moment once; return how many moments there are."""
         for moment in count(1):
-            if self._play(Round(self._url, kind, moment), moment=moment) or self.violations:
+            if self._play(self._round(kind, moment), moment=moment) or self.violations:
                 return moment - 1
         raise AssertionError("there is always a last moment")
 
     def at_random(self, kind: str, number: int) -> None:
         """Kill a process whenever it happens to be."""
-        self._play(Round(self._url, kind, number), after=self._chance.uniform(0.0, 0.15))
+        self._play(self._round(kind, number), after=self._chance.uniform(0.0, 0.15))
+
+    def _round(self, kind: str, number: int) -> Round:
+        return (Round if kind in ("retention", "erasure") else UploadRound)(self._url, kind, number)
 
     def _play(self, played: Round, *, moment: int = 0, after: float | None = None) -> bool:
         """Play a round; return whether the process survived it."""
@@ -238,7 +302,7 @@ def _run(url: str, chosen: argparse.Namespace) -> int:
         done = f"{sum(campaign.every_moment(kind) for kind in KINDS)} moments"
     else:
         for number in range(chosen.count):
-            campaign.at_random(KINDS[number % 2], number)
+            campaign.at_random(KINDS[number % len(KINDS)], number)
         done = f"seed {chosen.seed}"
     for violation in campaign.violations:
         print(f"{scheme}: BROKEN: {violation}")
@@ -250,7 +314,9 @@ def _run(url: str, chosen: argparse.Namespace) -> int:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the campaigns that the command line asks for."""
-    parser = argparse.ArgumentParser(prog="torture_keeping", description="Kill processes that delete and erase.")
+    parser = argparse.ArgumentParser(
+        prog="torture_keeping", description="Kill processes that delete, erase and upload."
+    )
     parser.add_argument("--count", type=int, default=20, help="how many rounds, per store")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--every", action="store_true", help="every moment once, instead of random ones")

@@ -206,3 +206,34 @@ async def test_a_file_or_upload_of_somebody_else_is_missing() -> None:
         _, root = await server.key("acme", "root", KeyRole.ADMIN)
         usage = (await server.client.get("/v1/admin/usage", headers=root)).json()["tenant"]
         assert (usage["files"], usage["file_bytes"]) == (2, 2 * len(PNG))
+
+
+async def test_what_a_message_cannot_refer_to_has_a_code_and_is_not_stored() -> None:
+    async with serving() as server:
+        page, gone = [(await _upload(server, data, "a.png")).json()["id"] for data in (PAGE, PNG)]
+        other = await server.conversation()
+        await server.client.post(f"{other}/messages", json={"content": [{"type": "image", "file": gone}]})
+        await server.client.delete(other)
+        path = await server.conversation()
+        nested: dict[str, Any] = {}
+        for _ in range(70):
+            nested = {"a": nested}
+        signed = {"type": "reasoning", "text": "hm", "payload": {"signature": "of another model"}}
+        for part, status, code in (
+            ({"type": "image", "file": page}, 400, "invalid_part"),
+            ({"type": "image", "file": gone}, 404, "file_not_found"),
+            ({"type": "image", "file": "file-nothing"}, 404, "file_not_found"),
+            ({"file": page}, 400, "invalid_part"),
+            ({"type": "data", "data": nested}, 400, "too_deep"),
+            (signed, 400, "invalid_part"),
+        ):
+            said = [{"type": "text", "text": "look"}, part]
+            refused = await server.client.post(f"{path}/messages", json={"content": said})
+            assert (refused.status_code, refused.json()["code"]) == (status, code)
+        many = [{"type": "hologram"}] * 101
+        refused = await server.client.post(f"{path}/messages", json={"content": many})
+        assert (refused.status_code, refused.json()["code"]) == (400, "too_many_parts")
+        assert (await server.client.get(path)).json()["messages"] == []
+        unknown = {"type": "hologram", "depth": 3}
+        await server.client.post(f"{path}/messages", json={"content": [{"type": "text", "text": "look"}, unknown]})
+        assert (await server.client.get(path)).json()["messages"][0]["parts"] == [{**unknown, "at": 4}]
