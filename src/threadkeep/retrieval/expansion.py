@@ -71,10 +71,11 @@ def candidates(
     Words of the question, and excluded ones (as stems), are left out. `opening` is the place of the question that
     opened the topic.
     """
+    left_out = {*content_stems(question), *excluded}
     weights = {
         word.written: math.exp(sum(WEIGHTS[sign] * value for sign, value in word.signs.items()))
         for key, word in said_before(history, opening).items()
-        if key not in content_stems(question) and key not in excluded
+        if key not in left_out
     }
     return {word: weights[word] for word in sorted(weights, key=lambda word: -weights[word])[:MOST_CANDIDATES]}
 
