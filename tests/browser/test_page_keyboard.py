@@ -242,13 +242,16 @@ async def test_dialogs_keep_the_focus_and_give_it_back(person: Person, api: Api)
 
 
 async def test_a_menu_is_walked_with_arrows_and_gives_the_focus_back(person: Person, api: Api) -> None:
-    await person.open(await api.begin("Say one."))
+    await person.open(await api.begin("Write in Markdown", "Show all blocks"))
     more = person.page.get_by_test_id("more")
     await more.focus()
     keys = person.page.keyboard
     await keys.press("Enter")
     items = person.page.get_by_role("menuitem")
     await expect(items.first).to_be_focused()
+    await person.page.get_by_test_id("messages").evaluate(
+        "one => new Promise((seen) => { one.addEventListener('scroll', () => setTimeout(seen)); one.scrollTop = 0; })"
+    )
     for key, place in (("ArrowDown", 1), ("ArrowUp", 0), ("ArrowUp", -1), ("ArrowDown", 0), ("End", -1), ("Home", 0)):
         await keys.press(key)
         await expect(items.nth(place)).to_be_focused()

@@ -210,7 +210,7 @@ async def test_every_entry_of_every_menu_can_be_reached(
 
     await page.get_by_test_id("more").click()
     await find_nothing(page, "the menu", "scrollable-region-focusable")
-    await all_in_view(10)
+    await all_in_view(11)
     if width < 768:
         await page.get_by_role("button", name="Open the list").click()
     for number in (0, 15):
@@ -222,6 +222,7 @@ async def test_every_entry_of_every_menu_can_be_reached(
     if width < 768:
         await page.keyboard.press("Escape")
     await person.more("Delete")
+    await expect(page.get_by_test_id("assistant-card").first).to_be_visible()
     notes = page.get_by_role("region", name="Notes")
     note, send = await notes.bounding_box(), await page.get_by_test_id("send").bounding_box()
     assert note

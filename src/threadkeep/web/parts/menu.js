@@ -28,13 +28,14 @@ function Sheet({ label, items, box, close }) {
   const all = () => [...sheet.current.querySelectorAll("[role=menuitem]")];
   useLayoutEffect(() => {
     sheet.current.showPopover();
-    place(sheet.current, box.current.getBoundingClientRect());
+    const at = box.current.getBoundingClientRect();
+    place(sheet.current, at);
     all()[0]?.focus();
     const ending = new AbortController();
-    const leave = (inside) => (event) => inside.current?.contains(event.target) || close(false);
     const how = { capture: true, signal: ending.signal };
-    addEventListener("pointerdown", leave(box), how);
-    addEventListener("scroll", leave(sheet), how);
+    addEventListener("pointerdown", ({ target }) => box.current?.contains(target) || close(false), how);
+    // What is written elsewhere scrolls too; the sheet goes when its button does.
+    addEventListener("scroll", () => box.current?.getBoundingClientRect().top === at.top || close(false), how);
     addEventListener("resize", () => close(false), how);
     return () => ending.abort();
   }, []);
