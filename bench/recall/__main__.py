@@ -12,11 +12,12 @@ import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import count, pairwise
 from pathlib import Path
 from statistics import mean, median
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,11 +39,11 @@ from threadkeep.text.words import content_words, words_in_order
 from threadkeep.turn.assistant import Assistant
 
 BATCH = 500
-REPLAYED = 150
+REPLAYED = 110
 WARM = 20
 """How many turns are held again, and how many of them fill the window before anything is measured."""
 LONG = 100_000
-MOST_CASES = 90
+MOST_CASES = 25
 """How many questions of a set are asked."""
 SHOWN = 80
 """By how many of its first characters a message is recognised in a context."""
@@ -73,29 +74,38 @@ def share_seen(case: Case, texts: Sequence[str]) -> float:
     return mean(" ".join(text.split())[:SHOWN] in shown for text in case.evidence)
 
 
-async def engine(data: Set, budget: int, *, recall: bool) -> tuple[float, float, float]:
-    """Ask through the engine; return the share of evidence shown, of the room used, and the milliseconds of a turn.
+class Outcome(NamedTuple):
+    """What came of the questions of a set, in the mean: the share of evidence shown, of the room used, and how long."""
 
-    Each question is a branch of its own behind the same log.
-    """
-    model, shares, used, times = Recorder(budget), [], [], []
+    shown: float
+    used: float
+    milliseconds: float
+
+
+async def engine(data: Set, *, recall: bool) -> list[Outcome]:
+    """Ask through the engine, each question in a conversation of its own; return what came of it with each budget."""
+    model, found = Recorder(0), {budget: list[Outcome]() for budget in data.budgets}
     assistant = Assistant(name="bench", policy=Policy(window=Window.FULL, recall=recall))
     store, days = await open_store("memory:"), data.times or (datetime(2023, 1, 1, tzinfo=UTC),) * len(data.log)
-    entries = tuple(
-        Entry(conversation="bench", seq=seq, parent=seq - 1 or None, created_at=at, body=message)
-        for seq, at, message in zip(count(1), days, data.log, strict=False)
-    )
-    new = NewConversation(id="bench", title="bench", assistant="bench")
-    await store.import_entries(LOCAL, Import(new=new, created_at=days[0], entries=entries, version=1))
     async with await open_conversations(store, [assistant], model=model) as conversations:
-        chat = await conversations.get("bench")
-        for case in data.cases:
-            started = time.perf_counter()
-            await (await chat.send(case.question, parent=len(entries))).answer()
-            times.append(time.perf_counter() - started)
-            shares.append(share_seen(case, [message.content for message in model.seen]))
-            used.append(sum(map(count_tokens, model.seen)) / budget)
-    return mean(shares), mean(used), mean(times) * 1000
+        for name, case in enumerate(data.cases):
+            entries = tuple(
+                Entry(conversation=f"{name}", seq=seq, parent=seq - 1 or None, created_at=at, body=message)
+                for seq, at, message in zip(count(1), days, data.log, strict=False)
+            )
+            new = NewConversation(id=f"{name}", title="bench", assistant="bench")
+            await store.import_entries(LOCAL, Import(new=new, created_at=days[0], entries=entries, version=1))
+            chat = await conversations.get(f"{name}")
+            for budget in data.budgets:
+                model.window = budget * 4 // 3
+                started = time.perf_counter()
+                await (await chat.send(case.question, parent=len(entries))).answer()
+                took = time.perf_counter() - started
+                shown = share_seen(case, [message.content for message in model.seen])
+                found[budget].append(Outcome(shown, sum(map(count_tokens, model.seen)) / budget, took * 1000))
+            await store.delete(LOCAL, f"{name}")
+            await store.purge(timedelta(0))
+    return [Outcome(*map(mean, zip(*outcomes, strict=True))) for outcomes in found.values()]
 
 
 async def cached(data: Set, budget: int, *, recall: bool) -> float:
@@ -214,19 +224,20 @@ async def compare(report: Report, data: Set) -> None:
     rows = [
         [name, *(f"{rival.share(data, found, budget):.3f}" for budget in budgets)] for name, found in scores.items()
     ]
-    ours = {budget: await engine(data, budget, recall=True) for budget in budgets}
-    window = [f"{(await engine(data, budget, recall=False))[0]:.3f}" for budget in budgets]
-    rows = [["the window alone", *window], *rows, ["ours", *(f"{ours[budget][0]:.3f}" for budget in budgets)]]
-    rows += [["ours: share of the room used", *(f"{ours[budget][1]:.2f}" for budget in budgets)]]
-    rows += [["ours: milliseconds a turn", *(f"{ours[budget][2]:.1f}" for budget in budgets)]]
+    # The window holds the newest messages, whatever the question is.
+    evidence = tuple(text for case in data.cases for text in case.evidence)
+    window = await engine(data._replace(cases=(Case(data.cases[0].question, evidence),)), recall=False)
+    ours = await engine(data, recall=True)
+    rows = [["the window alone", *(f"{each.shown:.3f}" for each in window)], *rows]
+    rows += [["ours", *(f"{each.shown:.3f}" for each in ours)]]
+    rows += [["ours: share of the room used", *(f"{each.used:.2f}" for each in ours)]]
+    rows += [["ours: milliseconds a turn", *(f"{each.milliseconds:.1f}" for each in ours)]]
     size = sum(map(count_tokens, data.log))
     title = (
         f"{data.name}: {len(data.cases)} questions after {len(data.log):,} messages ({size:,} tokens), evidence shown"
     )
     report.table(title, ["", *(f"{budget:,} tokens" for budget in budgets)], rows)
-    report.bar(
-        "the share of the room that is used, at the least", min(used for _, used, _ in ours.values()), at_least=0.9
-    )
+    report.bar("the share of the room that is used, at the least", min(each.used for each in ours), at_least=0.9)
 
 
 async def compare_caches(report: Report, data: Set) -> None:

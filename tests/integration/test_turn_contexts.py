@@ -1,6 +1,6 @@
 """What the model is shown, through the Python API: blocks, long questions, how much of the history."""
 
-from itertools import cycle
+from itertools import cycle, pairwise
 
 import pytest
 
@@ -105,6 +105,22 @@ async def test_a_question_that_says_nothing_is_recalled_by_what_is_talked_about(
         "The harbour key is 4711.", "Noted.", "And where is it?", "We are at the harbour again."
     )
     assert "4711" in context
+
+
+async def test_the_beginning_of_a_request_stays_until_a_question_is_clearly_about_something_else() -> None:
+    model = ScriptedModel(*[says("Yes, so it is. " * 12)] * 42)
+    model.window = 1_600
+    assistant = Assistant(name="a", policy=Policy(window=Window.FULL))
+    async with threadkeep.open("memory:", [assistant], model=model) as conversations:
+        chat = await conversations.create()
+        await (await chat.send("The harbour key in Bergen is 4711.")).answer()
+        for number in range(40):
+            await (await chat.send(f"Is the weather good for a walk on day {number}?")).answer()
+        await (await chat.send("What was the harbour key in Bergen?")).answer()
+    *running, last = [request.messages for request in model.requests]
+    kept = [now[: len(before) - 1] == before[:-1] for before, now in pairwise(running)]
+    assert sum(kept) > len(kept) * 3 // 4
+    assert "4711" in last[-1].content
 
 
 async def _asked_after(told: str, reply: str, question: str, latest: str = "Aside.") -> str:

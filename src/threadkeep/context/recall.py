@@ -118,8 +118,13 @@ def pick(lines: Sequence[Line], room: int, count: Counter, words: Sequence[str])
     # All of them are told in one message, a line each.
     empty = count(own("size", "")) - 1
     for line in lines:
-        speaker = "tool result" if line.message.role is Role.TOOL else line.message.role
-        text = f"({speaker}) {around(_text(line), words, MAX_CHARACTERS)}"
+        said, message = _text(line), line.message
+        # What was counted when it was stored need not be told and counted again to see that it does not fit.
+        is_plain = said == message.content and not message.parts and not message.tool_calls
+        if is_plain and len(said) <= MAX_CHARACTERS and count(message) - empty > room:
+            continue
+        speaker = "tool result" if message.role is Role.TOOL else message.role
+        text = f"({speaker}) {around(said, words, MAX_CHARACTERS)}"
         cost = count(own("size", text)) - empty + DATE * (_day(line) not in days)
         if cost <= room:
             room -= cost

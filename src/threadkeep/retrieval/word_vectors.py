@@ -49,7 +49,7 @@ class WordVectors:
     def _nearest(self, word: str) -> tuple[str, ...]:
         names, vectors = self._vocabulary
         near = vectors @ self._embeddings.model.embed([word], norm=True)[0]
-        best = near.argsort()[: -NEAR - 1 : -1].tolist()
+        best = sorted(near.argpartition(-NEAR)[-NEAR:].tolist(), key=near.__getitem__, reverse=True)
         return tuple(names[place] for place in best if near[place] >= NEAREST)
 
     @cached_property

@@ -3,11 +3,12 @@
 from dataclasses import replace
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.context.logs import MODELS, assistant, cut_off, entries, material, materials, told, tool, user
-from threadkeep.context.base import Context, Material, Policy, Window, run
+from threadkeep.context.base import Context, Cut, Material, Policy, Window, run
 from threadkeep.context.marks import NO_CONTENT
 from threadkeep.context.standard import STANDARD
 from threadkeep.context.tokens import count_tokens
@@ -173,3 +174,11 @@ def test_a_cut_leaves_little_of_the_room_unused() -> None:
     for budget in (1000, 2000, 4000, 6000):
         taken = material(entries=branch, budget=budget, count=count_tokens, earlier=branch[::-1])
         assert 0.9 * budget < run(STANDARD, taken).tokens <= budget
+
+
+@pytest.mark.parametrize("budget", [500, 1000, 2000])
+def test_many_short_messages_that_are_recalled_fill_the_room(budget: int) -> None:
+    branch = entries(*[message for number in range(400) for message in (user(f"Item {number}?"), assistant("Yes."))])
+    asked = entries(*[message.body for message in branch], user("Which items?"))[-1:]
+    taken = material(entries=asked, budget=budget, count=count_tokens, recalled=branch, cut=Cut(first=801), turn=801)
+    assert 0.9 * budget < run(STANDARD, taken).tokens <= budget

@@ -16,7 +16,9 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.retrieval.base import Passage
 from threadkeep.retrieval.expansion import candidates, choose
 from threadkeep.store.base import MAX_LIMIT, ROOT
+from threadkeep.store.values import Related
 from threadkeep.text.words import content_forms, content_words, searchable
+from threadkeep.text.words import words as indexed_words
 from threadkeep.turn.active_turn import ActiveTurn
 from threadkeep.turn.lookup import Found
 
@@ -211,19 +213,44 @@ async def _recall(
     (seq, question), history = messages[asked], [message for _, message in messages[:asked]]
     text = _looked_for(question.content, history, found)
     words = sorted(content_forms(text), key=lambda forms: -len(forms[0]))[:MOST_WORDS]
-    lease, deps = active.lease, active.deps
-    if deps.meaning and (near := await deps.meaning.near([forms[0] for forms in words])):
-        words.append(near)
+    deps = active.deps
     sizes = [deps.count(message) for _, message in messages]
     # Where most messages are short, the room is filled by the long ones all the same.
     usual = sum(size * size for size in sizes) / sum(sizes)
     limit = min(max(RELATED[0], int(2 * min(_room(active), MOST_RECALLED) / usual)), RELATED[1])
-    related = await deps.store.related(lease.scope, lease.conversation, words, before=seq, limit=limit)
-    runs = (await deps.store.tree(lease.scope, lease.conversation)).path(active.head) if related else ()
-    own = [each for each in related if any(run.first <= each.entry.seq <= run.last for run in runs)]
+    own = await _with_near(active, await _related(active, words, seq, limit), words, seq)
     texts = [searchable(each.entry.body)[:COMPARED_CHARACTERS].strip() or "-" for each in own[:COMPARED]]
     closeness = await deps.meaning.closeness(text, texts) if deps.meaning and texts else ()
     return ranked(own, text, closeness, kept_from)
+
+
+async def _related(active: ActiveTurn, words: Sequence[Sequence[str]], before: int, limit: int) -> list[Related]:
+    """Return related messages of this branch."""
+    lease, store = active.lease, active.deps.store
+    related = await store.related(lease.scope, lease.conversation, words, before=before, limit=limit)
+    runs = (await store.tree(lease.scope, lease.conversation)).path(active.head) if related else ()
+    return [each for each in related if any(run.first <= each.entry.seq <= run.last for run in runs)]
+
+
+async def _with_near(
+    active: ActiveTurn, related: list[Related], words: Sequence[Sequence[str]], before: int
+) -> list[Related]:
+    """Return related messages with those that hold words which mean nearly the same as a word that was never said.
+
+    They count as much as such words are of the question.
+    """
+    meaning = active.deps.meaning
+    said = {word for each in related[:COMPARED] for word in indexed_words(searchable(each.entry.body))}
+    unsaid = [forms[0] for forms in words if said.isdisjoint(forms)]
+    near = await meaning.near(unsaid) if meaning and unsaid else ()
+    if not near:
+        return related
+    merged = {each.entry.seq: each for each in related}
+    for each in await _related(active, [near], before, RELATED[0]):
+        score = each.score * len(unsaid) / len(words)
+        known = merged.get(each.entry.seq)
+        merged[each.entry.seq] = Related(each.entry, score + (known.score if known else 0.0))
+    return sorted(merged.values(), key=lambda each: each.score, reverse=True)
 
 
 def _looked_for(question: str, history: Sequence[Message], found: Found | None) -> str:
