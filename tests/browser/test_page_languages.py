@@ -34,6 +34,13 @@ UNMARKED = """() => {
   }
   return found.map((text) => text.trim()).filter(isLeft);
 }"""
+SIDES = """(element) => {
+    const sides = ({ left, right }) => [left, right];
+    const range = document.createRange();
+    const words = document.createTreeWalker(element, NodeFilter.SHOW_TEXT, (node) => node.data.trim() ? 1 : 2);
+    range.selectNodeContents(words.nextNode());
+    return { text: sides(range.getBoundingClientRect()), box: sides(element.getBoundingClientRect()) };
+}"""
 
 
 def marked() -> str:
@@ -114,6 +121,9 @@ async def test_the_browser_says_the_language_and_the_settings_another(
     assert sidebar["x"] > 600, "the list is not at the right"
     await expect(person.page.get_by_text("In English")).to_have_css("text-align", "right")
     await find_nothing(person.page, "the first screen in Arabic")
+    await person.open(await api.begin("repeat - one\n- two"))
+    listed = await person.answers.locator("ul").evaluate(SIDES)
+    assert listed["text"][0] > listed["box"][0] + 10, "there is no room for the marks of a list"
 
 
 async def test_a_problem_is_told_in_the_language_of_the_page(new_context: NewContext, stage: Server, api: Api) -> None:

@@ -16,7 +16,7 @@ const LONG = 28;
 export function dress(nodes) {
   for (const box of nodes.querySelectorAll("p, li, blockquote, th, td, h2, h3, h4, h5, h6")) box.dir = "auto";
   // What stands in such parts does not decide for the list or the table around them.
-  for (const box of nodes.querySelectorAll("ul, ol, table")) if (isRightToLeft(box.textContent)) box.dir = "rtl";
+  for (const box of nodes.querySelectorAll("ul, ol, table")) box.dir = isRightToLeft(box.textContent) ? "rtl" : "ltr";
   nodes.querySelectorAll("a").forEach(dressLink);
   nodes.querySelectorAll("a[data-image]").forEach(dressImage);
   nodes.querySelectorAll("table").forEach(dressTable);
