@@ -278,5 +278,5 @@ interface FetchEvent extends LongEvent {
 
 interface Window {
   katex: { render(text: string, box: HTMLElement, options: object): void };
-  DOMPurify: { sanitize(markup: string, options: object): DocumentFragment | null };
+  DOMPurify: (window: Window) => { setConfig(rules: object): void; sanitize(markup: string): DocumentFragment | null };
 }

@@ -1,7 +1,7 @@
 // Cuts a long Markdown text into parts that can be read one after the other, so that no part takes long. A part ends where a
 // new block must begin; a block that is longer than any person writes (a table, a list, code) goes on in the next part.
 
-const ENOUGH = 6_000; // from here on, the next gap between two blocks ends a part
+const ENOUGH = 3_000; // from here on, the next gap between two blocks ends a part
 const LONG_BLOCK = 12_000; // from here on, any line of a list, a table or a paragraph does
 const LONG_CODE = 48_000; // and any line of code
 const LONG_LINE = 32_000;

@@ -96,6 +96,7 @@ class Sheet {
 
   #pause() {
     this.#cost += SLICE;
+    this.#colour(); // what this slice has drawn: all of it at the end would be one long task
     this.#isBusy = true;
     this.box.ariaBusy = "true";
     this.#waiting = setTimeout(() => this.#draw());
