@@ -14,6 +14,7 @@ FREE_FORM = {
     "/v1/files/{file}": "application/octet-stream",
     "/v1/export": "application/jsonl",
     "/metrics": "text/plain",
+    "/s/{token}": "text/html",
     "/v1/conversations/{id}/export": "text/html",
 }
 """What answers with text or a file, and not with a typed object."""
@@ -21,7 +22,7 @@ FREE_FORM = {
 
 @pytest.fixture
 async def document() -> AsyncIterator[dict[str, Any]]:
-    async with serving(auth="keys") as server:
+    async with serving(auth="keys", share=True) as server:
         yield (await server.client.get("/openapi.json")).json()
 
 
