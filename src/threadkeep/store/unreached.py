@@ -15,6 +15,8 @@ T = TypeVar("T")
 ItemT = TypeVar("ItemT")
 AGAIN_AFTER = timedelta(seconds=10)
 """After what time a job that failed for a tenant is tried again; what is away may let each try wait for seconds."""
+TOLD_FOR = timedelta(minutes=1)
+"""How long a failure is told of: where a machine is away, some job is tried far more often; a rare one tells no more."""
 
 
 class UnreachedTenants(NamedTuple):
@@ -42,6 +44,7 @@ class Unreached:
     @property
     def state(self) -> UnreachedTenants | None:
         """What to tell of it; none if all is well."""
+        self._forget_old()
         if not self._failures:
             return None
         failures = self._failures.values()
@@ -70,11 +73,16 @@ class Unreached:
         return done
 
     def _fail(self, job: str, tenant: str, error: StoreError) -> None:
+        self._forget_old()
         now = self._clock()
         since = self._failures[job, tenant].since if (job, tenant) in self._failures else now
         if since == now:
             logger.warning("%s fails for the tenant %s and goes on for the others: %s", job, tenant, error)
         self._failures[job, tenant] = _Failure(since, now, str(error))
+
+    def _forget_old(self) -> None:
+        oldest = self._clock() - TOLD_FOR
+        self._failures = {key: each for key, each in self._failures.items() if each.last > oldest}
 
     def keep(self, job: str, tenants: Set[str]) -> None:
         """Forget where a job failed, but for these tenants: for all others it has nothing to do."""

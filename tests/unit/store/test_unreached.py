@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from threadkeep.errors import StoreError, StoreFull, StoreUnavailable
-from threadkeep.store.unreached import AGAIN_AFTER, Unreached, UnreachedTenants
+from threadkeep.store.unreached import AGAIN_AFTER, TOLD_FOR, Unreached, UnreachedTenants
 from threadkeep.testing.clock import FakeClock
 
 
@@ -61,6 +61,16 @@ async def test_one_that_failed_is_not_tried_again_at_once_but_by_another_job() -
     unreached.keep("a job", {"b"})
     unreached.keep("another", set())
     assert unreached.state == UnreachedTenants(1, clock(), "worker-2 is away.")
+
+
+async def test_a_rare_job_that_failed_once_is_not_told_of_until_it_runs_again() -> None:
+    database, clock = Database(), FakeClock()
+    unreached = Unreached(database.ping, clock)
+    database.away["b"] = StoreUnavailable("worker-2 is away.")
+    await unreached.each("a rare job", TENANTS, database.work)
+    assert unreached.state is not None
+    clock.advance(TOLD_FOR.total_seconds())
+    assert unreached.state is None
 
 
 async def test_a_database_that_is_away_as_a_whole_is_nobodys_failure_in_particular() -> None:
