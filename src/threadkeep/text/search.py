@@ -31,8 +31,6 @@ PASSAGE = 16
 """How many entries in a row are taken as one passage of the conversation."""
 PASSAGE_SHARE = 0.3
 """How much it counts that a passage, with those beside it, has all the words, even if no entry of it has."""
-FLOOR = 0.2
-"""An entry that scores less than this share of the best one is not related."""
 
 
 class Found:
@@ -137,8 +135,7 @@ def relate(found: Sequence[Sequence[int]], before: int, limit: int) -> dict[int,
     together = {passage: _together(passages, passage) / len(held) for passage in {seq // PASSAGE for seq in around}}
     for seq, share in around.items():
         around[seq] = score.get(seq, 0.0) + share + PASSAGE_SHARE * together[seq // PASSAGE]
-    floor = FLOOR * max(around.values(), default=0.0)
-    return {seq: around[seq] for seq in _best(around)[:limit] if around[seq] >= floor}
+    return {seq: around[seq] for seq in _best(around)[:limit]}
 
 
 def _reach(seqs: Sequence[int], size: int) -> int:

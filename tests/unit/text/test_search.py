@@ -107,9 +107,12 @@ def test_a_word_that_fills_the_newest_hits_is_weighed_by_how_far_they_reach() ->
     assert 99_500 not in found
 
 
-def test_what_scores_far_less_than_the_best_is_not_related() -> None:
+def test_what_scores_far_less_than_the_best_comes_last_and_is_the_first_to_go() -> None:
     common = list(range(900, 0, -10))
-    assert 100 not in relate([common, *[[905]] * 4], 1000, 500)
+    found = relate([common, *[[905]] * 4], 1000, 500)
+    assert next(iter(found)) == 905
+    assert found[100] < 0.2 * found[905]
+    assert 100 not in relate([common, *[[905]] * 4], 1000, 9)
 
 
 @given(scripts, st.text("ab1é—“ ", max_size=20))
