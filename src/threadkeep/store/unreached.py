@@ -16,7 +16,7 @@ ItemT = TypeVar("ItemT")
 AGAIN_AFTER = timedelta(seconds=10)
 """After what time a job that failed for a tenant is tried again; what is away may let each try wait for seconds."""
 TOLD_FOR = timedelta(minutes=1)
-"""How long a failure is told of: where a machine is away, some job is tried far more often; a rare one tells no more."""
+"""How long a failure is told of: where a machine is away, some job is tried far more often; a rare one tells little."""
 
 
 class UnreachedTenants(NamedTuple):
