@@ -28,15 +28,15 @@ _ASKING = re.compile(
 _CARRIES_OBJECT = {
     name: re.compile(pattern)
     for name, pattern in (
-        ("spanish", r"\w{2,}[aei]r(?:me|te|se|nos)?l[aoe]s?|\w{2,}ndol[aoe]s?"),
-        ("italian", r"\w{2,}[aei]r(?:l[aoei]|ne|ci|vi)|\w{2,}ndol[aoei]"),
-        ("arabic", r"\w{2,}(?:ها|هما)"),
+        ("spanish", r"(?:[aei]r(?:me|te|se|nos)?|ndo)l[aoe]s?$"),
+        ("italian", r"[aei]r(?:l[aoei]|ne|ci|vi)$|ndol[aoei]$"),
+        ("arabic", r"(?:ها|هما)$"),
     )
 }
 _BEFORE_OBJECT = {
     "spanish": re.compile(r"\b(?:me|te|se|nos|ya|no) l[ao]s? |\bl[ao]s? (?:puedo|puede|tengo|tiene|hay|compro|uso|he|ha)\b"),
     "italian": re.compile(r"\b(?:me|te|se|ce|ve|non) l[aoei] |\bl[aoi] (?:posso|puo|devo|trovo|compro|uso|vendono|fanno)\b"),
-    "portuguese": re.compile(r"\b(?:que|nao|onde|como|quando) [oa]s? (?:posso|\w+[ao])$"),
+    "portuguese": re.compile(r"\b(?:que|nao|onde|como|quando) [oa]s? posso\b"),
     "french": re.compile(r"\b(?:me|te|nous|vous|puis je|peut on|on peut|dois je|faut il) l(?:e|a|es) |\bl (?:a|ont|acheter) |\b(?:y|j|on|vous|tu|nous) en "),
 }  # fmt: skip
 # Words that stand for nothing at all: "il pleut", "gibt es".
@@ -134,7 +134,7 @@ def _words(text: str) -> list[str]:
 
 def _names_object(name: str, words: Sequence[str], begun: str) -> bool:
     carries, before = _CARRIES_OBJECT.get(name), _BEFORE_OBJECT.get(name)
-    return (carries is not None and any(map(carries.fullmatch, words))) or (
+    return (carries is not None and any(len(word) > 3 and carries.search(word) for word in words)) or (
         before is not None and before.search(begun) is not None
     )
 
