@@ -69,7 +69,7 @@ function Queued({ conversation, entry: { turn, content, parts, at } }) {
     conversation.moveUp(turn);
   };
   const first = (button) => {
-    if (!button || moved?.content !== content || moved.turn === turn) return;
+    if (!button || !moved || moved.content !== content || moved.turn === turn) return;
     moved = null;
     if (document.activeElement?.matches("body, [data-testid=messages]")) button.focus();
   };

@@ -29,7 +29,7 @@ export function Rating({ conversation, entry }) {
 function Comment({ given, onClose, onSave }) {
   /** @type {{ current: HTMLTextAreaElement }} */
   const field = useRef(null);
-  useEffect(() => field.current.form.scrollIntoView({ block: "nearest" }), []);
+  useEffect(() => field.current.form?.scrollIntoView({ block: "nearest" }), []);
   const question = given.rating === "up" ? t("whatWasGood") : t("whatWasBad");
   const save = (event) => {
     event.preventDefault();
