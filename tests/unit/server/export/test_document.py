@@ -31,7 +31,7 @@ HOSTILE = [
     "| <b>a</b> |\n|:-:|\n| `<img src=x>` |\n\n```<svg onload=x>\n</pre><script>\n```\n",
     "> " * 100 + "<script>deep</script>",
 ]
-TAGS = {"html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "article", "time", "div", "pre"} | {
+TAGS = {"html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "p", "article", "time", "div", "pre"} | {
     *("details", "summary", "table", "caption", "thead", "tbody", "tr", "th", "td", "figure", "figcaption"),
     *("blockquote", "svg", "g", "line", "text", "rect", "polyline", "path"),
     *("a", "br", "code", "em", "h3", "h4", "h5", "h6", "hr", "li", "ol", "s", "strong", "ul"),
