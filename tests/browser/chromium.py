@@ -8,7 +8,7 @@ import shutil
 
 import pytest
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MISSING = (
     "there is no Chromium on this machine: run tests/install (or 'apt-get install -y chromium' as root), "
     "or set THREADKEEP_TEST_CHROMIUM to the program"
