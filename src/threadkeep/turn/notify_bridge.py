@@ -14,7 +14,9 @@ from threadkeep.store.notify_channel import MOST_BYTES, NotifyChannel
 from threadkeep.turn.local_bus import TOLD_EVERY, TOPIC_BYTES, LocalBus, Topic
 
 GATHER = 0.1
-"""Seconds between two sendings: what happens meanwhile is told together, so readers elsewhere read as often at most."""
+"""Most seconds between two sendings: what happens meanwhile is told together."""
+PAUSE = 2
+"""How many times as long as the last sending took nothing is sent, so that a busy database is bothered less often."""
 QUIET = TOLD_EVERY
 """Seconds after which readers are told of again, by which it is tried whether the channel still carries."""
 MOST_TOPICS = (MOST_BYTES - 100) // (2 * TOPIC_BYTES)
@@ -85,6 +87,7 @@ class NotifyBridge:
                 self._told_all = time.monotonic()
                 await self._channel.send(self._reader_words(self._bus.presence.counts_here()))
             self._woken.clear()
+            began = time.monotonic()
             outgoing, self._outgoing = self._outgoing, set()
             incoming, self._incoming = frozenset(self._incoming), set()
             if outgoing:
@@ -94,7 +97,7 @@ class NotifyBridge:
             if self._present:
                 present, self._present = self._present, set()
                 await self._channel.send(self._reader_words(self._bus.presence.counts_here(present)))
-            await asyncio.sleep(GATHER)
+            await asyncio.sleep(min(GATHER, PAUSE * (time.monotonic() - began)))
 
     def _words(self, topics: list[Topic]) -> list[str]:
         shares = (topics[first : first + MOST_TOPICS] for first in range(0, len(topics), MOST_TOPICS))
