@@ -1,14 +1,9 @@
-"""The settings of a process: one frozen object, made once at the edge and handed in.
-
-Flags win over the environment, the environment over `threadkeep.toml`, the file over the defaults. Nothing else in
-Threadkeep reads the environment or the file, and nothing changes a setting after the start.
+"""The settings of a process: one frozen object, made once at the edge and handed in. Nothing changes a setting after
+the start. Where the values come from: see `cli/settings_loading.py`.
 """
 
 import re
-import tomllib
-from collections.abc import Callable, Mapping
 from ipaddress import ip_network
-from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import quote, urlsplit
 
@@ -19,12 +14,10 @@ from pydantic import (
     ConfigDict,
     Field,
     SecretStr,
-    ValidationError,
     model_validator,
 )
 
 from threadkeep.conversion.converter import IMAGE_SIDE
-from threadkeep.errors import InvalidPeriod, InvalidValue, RetentionDeletesActive
 from threadkeep.llm.base import DEFAULTS, ModelOptions
 from threadkeep.llm.prices import Price
 from threadkeep.retention.rules import Retention
@@ -32,8 +25,6 @@ from threadkeep.store.base import MAX_BYTES
 from threadkeep.tools.base import DEFAULT_TIMEOUT
 from threadkeep.tools.mcp import McpServer, McpServerName
 
-PREFIX = "THREADKEEP_"
-_VARIABLE = re.compile(r"\$\{(\w+)\}")
 _ORIGIN = re.compile(r"https?://[a-z0-9.\-\[\]:]+")
 
 
@@ -321,97 +312,3 @@ class Settings(BaseModel):
         user, at, address = parts.netloc.rpartition("@")
         shown = parts._replace(netloc=f"{user.partition(':')[0]}{at}{address}", query="", fragment="")
         return shown.geturl() if parts.netloc else self.store.partition("?")[0]
-
-
-_SIMPLE = Settings.model_fields.keys() - {"assistants", "dialects", "mcp", "options", "prices"}
-"""The settings that can be variables: all but the tables that only the file has."""
-_OTHER_VARIABLES = ("CONFIG", "NO_REAL_MODELS", "URL", "KEY", "TEST_POSTGRES")
-"""Variables of ours that are no settings: for the file, for `llm/`, for clients and for tests."""
-
-
-def file_path(environment: Mapping[str, str]) -> Path:
-    """Return where the file is, whether it is there or not."""
-    return Path(environment.get(f"{PREFIX}CONFIG") or "threadkeep.toml")
-
-
-def read_file(environment: Mapping[str, str], check_unnamed: Callable[[Path, bytes], None]) -> dict[str, Any]:
-    """Read the file that `THREADKEEP_CONFIG` names, or else `threadkeep.toml` here, if there is one.
-
-    One that nobody has named is used only if `check_unnamed` does not raise. `${NAME}` in a text stands for a variable
-    of the environment, so that the file needs to hold no secrets.
-    """
-    named, path = environment.get(f"{PREFIX}CONFIG"), file_path(environment)
-    try:
-        content = path.read_bytes()
-        if not named:
-            check_unnamed(path, content)
-        values = tomllib.loads(content.decode())
-    except FileNotFoundError:
-        if named:
-            raise InvalidValue(f"there is no file {path}") from None
-        return {}
-    except (OSError, ValueError) as error:
-        raise InvalidValue(f"{path} cannot be read: {error}") from None
-    return {key: _filled_in(value, environment) for key, value in values.items()}
-
-
-def load_settings(
-    environment: Mapping[str, str], flags: Mapping[str, object], file: Mapping[str, Any] | None = None
-) -> Settings:
-    """Read the settings; a flag that is None was not given. Raises InvalidValue naming the setting that is wrong."""
-    try:
-        return Settings.model_validate({**(file or {}), **_variables(environment), **_given(flags)})
-    except (InvalidPeriod, RetentionDeletesActive) as error:
-        origin = origins(environment, flags, file or {})["retention"]
-        raise InvalidValue(f"the setting retention is not valid (from {origin}): {error}") from None
-    except ValidationError as error:
-        wrong = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(part) for part in wrong["loc"])
-        origin = origins(environment, flags, file or {}).get(str(wrong["loc"][0]), "default") if wrong["loc"] else ""
-        if wrong["type"] == "extra_forbidden":
-            raise InvalidValue(f"there is no setting {place} (from {origin})") from None
-        raise InvalidValue(f"the setting {place} is not valid (from {origin}): {wrong['msg']}") from None
-
-
-def origins(environment: Mapping[str, str], flags: Mapping[str, object], file: Mapping[str, Any]) -> dict[str, str]:
-    """Return where the value of each setting comes from: the file's name, a variable, a flag, or `default`."""
-    return {
-        **dict.fromkeys(Settings.model_fields, "default"),
-        **dict.fromkeys(file, str(file_path(environment))),
-        **{name: f"{PREFIX}{name.upper()}" for name in _variables(environment)},
-        **{name: f"--{name.replace('_', '-')}" for name in _given(flags)},
-    }
-
-
-def unknown_variables(environment: Mapping[str, str]) -> list[str]:
-    """Return the variables that look like settings of ours and are none."""
-    known = {f"{PREFIX}{name.upper()}" for name in _SIMPLE} | {f"{PREFIX}{name}" for name in _OTHER_VARIABLES}
-    return sorted(name for name in environment if name.startswith(PREFIX) and name not in known)
-
-
-def _variables(environment: Mapping[str, str]) -> dict[str, object]:
-    """Return the settings that the environment gives; an empty variable gives none."""
-    return _given({name: environment.get(f"{PREFIX}{name.upper()}") or None for name in _SIMPLE})
-
-
-def _given(values: Mapping[str, object]) -> dict[str, object]:
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def _filled_in(value: Any, environment: Mapping[str, str]) -> Any:
-    """Return a value of the file with its variables filled in."""
-    match value:
-        case str():
-            return _VARIABLE.sub(lambda found: _variable(found[1], environment), value)
-        case dict():
-            return {key: _filled_in(each, environment) for key, each in value.items()}
-        case list():
-            return [_filled_in(each, environment) for each in value]
-        case _:
-            return value
-
-
-def _variable(name: str, environment: Mapping[str, str]) -> str:
-    if name not in environment:
-        raise InvalidValue(f"threadkeep.toml asks for the variable {name}, which is not set")
-    return environment[name]

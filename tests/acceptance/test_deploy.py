@@ -22,9 +22,9 @@ from httpx_sse import aconnect_sse
 from tests.browser.server import PATIENCE, Server, free_port
 from tests.documents import ROOT, blocks_of
 from tests.postgres_server import PostgresServer, Urls
+from threadkeep.cli.settings_loading import unknown_variables
 from threadkeep.server import app
 from threadkeep.server.metrics import ServerMetrics
-from threadkeep.settings import unknown_variables
 
 DEPLOY = ROOT / "deploy"
 AT_ONCE = {"Prefer": "respond-async"}

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from threadkeep.cli.settings_loading import load_settings, origins, read_file, unknown_variables
 from threadkeep.errors import InvalidValue
-from threadkeep.settings import Settings, load_settings, origins, read_file, unknown_variables
+from threadkeep.settings import Settings
 from threadkeep.tools.mcp import McpServer
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from threadkeep.settings import PREFIX, Settings, unknown_variables
+from threadkeep.cli.settings_loading import PREFIX, unknown_variables
+from threadkeep.settings import Settings
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
 BEGIN, END = "<!-- table -->\n", "<!-- end of table -->\n"

@@ -12,9 +12,10 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, SecretStr
 
+from threadkeep.cli.settings_loading import PREFIX, file_path, load_settings, origins
 from threadkeep.cli.trust import read_trusted_file
 from threadkeep.retention.rules import Retention
-from threadkeep.settings import PREFIX, Settings, file_path, load_settings, origins
+from threadkeep.settings import Settings
 from threadkeep.tools.mcp import McpServer
 
 HIDDEN = "(hidden)"

@@ -23,13 +23,14 @@ from typing import NamedTuple
 
 from threadkeep.assistants import found_assistants, load_counter
 from threadkeep.cli.config import add_setting_flags, given_flags
+from threadkeep.cli.settings_loading import unknown_variables
 from threadkeep.cli.trust import trusted_settings
 from threadkeep.errors import StoreNotMigrated, StoreTooNew, ThreadkeepError
 from threadkeep.llm.choice import choose_model
 from threadkeep.llm.loading import load_model
 from threadkeep.runtime import open_store, pending_migrations, store_path
 from threadkeep.server.middleware.origins import is_loopback
-from threadkeep.settings import Settings, unknown_variables
+from threadkeep.settings import Settings
 from threadkeep.tools.mcp import Connected
 from threadkeep.tools.mcp.servers import McpServers
 

@@ -18,13 +18,14 @@ from typing import IO
 from urllib.parse import quote
 
 from threadkeep.cli.index import Progress
+from threadkeep.cli.settings_loading import load_settings
 from threadkeep.cli.trust import read_trusted_file
 from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.errors import ImportDamaged, InvalidValue, StoreUnavailable
 from threadkeep.runtime import attachments_of, back_up_file, open_store, store_path
 from threadkeep.server.export.document import HtmlWriter
-from threadkeep.settings import Settings, load_settings
+from threadkeep.settings import Settings
 from threadkeep.store.attachments import Attachments
 from threadkeep.store.audit import act_now
 from threadkeep.store.base import Store

@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from threadkeep.cli.settings_loading import file_path, load_settings, read_file
 from threadkeep.errors import InvalidValue
-from threadkeep.settings import Settings, file_path, load_settings, read_file
+from threadkeep.settings import Settings
 
 _HOW = "look at it, and then either run 'threadkeep trust' or name it with --config"
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.unit.tools.samples import CONTEXT
+from threadkeep.cli.settings_loading import load_settings
 from threadkeep.conversation.blocks import Table
-from threadkeep.settings import load_settings
 from threadkeep.tools.registry import AT_ONCE, SHOWN_CHARACTERS
 
 HOWTOS = Path(__file__).parents[3] / "docs" / "howto"

@@ -2,8 +2,9 @@
 
 import pytest
 
+from threadkeep.cli.settings_loading import load_settings
 from threadkeep.errors import InvalidValue
-from threadkeep.settings import DialectSettings, Settings, load_settings
+from threadkeep.settings import DialectSettings, Settings
 
 
 def test_the_assistants_of_the_dialects_have_names_of_their_own() -> None:

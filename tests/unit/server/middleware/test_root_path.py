@@ -3,8 +3,9 @@
 import pytest
 
 from tests.unit.server.serving import served
+from threadkeep.cli.settings_loading import load_settings
 from threadkeep.errors import InvalidValue
-from threadkeep.settings import Settings, load_settings
+from threadkeep.settings import Settings
 
 
 @pytest.mark.parametrize("root_path", ["/threads", "/a/b", "/v1"])
