@@ -85,10 +85,7 @@ async def purge_deleted(
 async def remove_unused_files(files: Attachments, unreached: Unreached, every: float = FILES_EVERY) -> None:
     """Remove files that no message has used for a day, for ever."""
     while True:
-        tenants = await files.tenants()
-        if removed := sum(
-            await unreached.each("removing unused files", zip(tenants, tenants, strict=True), files.remove_unused)
-        ):
+        if removed := sum(await unreached.each("removing unused files", await files.tenants(), files.remove_unused)):
             logger.info("removed %s file(s) that no message used", removed)
         await asyncio.sleep(every)
 
@@ -103,5 +100,4 @@ async def keep_audit(store: Store, days: float, *, every: float = AUDIT_EVERY, c
             if days and (pruned := await store.audit.prune(tenant, clock() - timedelta(days=days), clock())):
                 logger.info("pruned %s record(s) of the audit log of %s", pruned, tenant)
 
-        tenants = await store.tenants()
-        await store.unreached.each("keeping the audit log", zip(tenants, tenants, strict=True), keep)
+        await store.unreached.each("keeping the audit log", await store.tenants(), keep)

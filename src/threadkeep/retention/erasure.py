@@ -99,9 +99,8 @@ class Erasure:
         """Erase whom an erasure left that was cut off. What was deleted by then is purged anyway; a hold wins. Where
         nothing else is left the record is completed: whoever comes back under that name is not erased again."""
         tenants = await self._store.tenants()
-        if len(
-            await self._store.unreached.each("finishing erasures", zip(tenants, tenants, strict=True), self._resume)
-        ) < len(tenants):
+        done = await self._store.unreached.each("finishing erasures", tenants, self._resume)
+        if len(done) < len(tenants):
             raise StoreUnavailable("Some tenants cannot be reached, of whom an erasure may have been cut off.")
 
     async def _resume(self, tenant: str) -> None:

@@ -198,9 +198,8 @@ class RetentionRunner:
 
     async def run_all(self) -> Counter[str]:
         """Do what is due in every tenant that it was not done for within a day."""
-        tenants = await self._store.tenants()
         each = await self._store.unreached.each(
-            "retention", zip(tenants, tenants, strict=True), lambda tenant: self.run(tenant, only_if_due=True)
+            "retention", await self._store.tenants(), lambda tenant: self.run(tenant, only_if_due=True)
         )
         return sum((done for done in each if done), Counter[str]())
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple, TypeVar
 
 from threadkeep.conversation.clock import Clock
-from threadkeep.errors import StoreError
+from threadkeep.errors import StoreError, StoreUnavailable
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +30,12 @@ class UnreachedTenants(NamedTuple):
 class _Failure(NamedTuple):
     since: datetime
     last: datetime
-    error: str
+    error: StoreError
+
+    @property
+    def is_away(self) -> bool:
+        """Whether trying something else for that tenant would fail as well, and perhaps take seconds to do so."""
+        return isinstance(self.error, StoreUnavailable)
 
 
 class Unreached:
@@ -50,17 +55,18 @@ class Unreached:
         failures = self._failures.values()
         tenants = {tenant for _, tenant in self._failures}
         last = max(failures, key=lambda each: each.last)
-        return UnreachedTenants(len(tenants), min(each.since for each in failures), last.error)
+        return UnreachedTenants(len(tenants), min(each.since for each in failures), str(last.error))
 
     async def each(
-        self, job: str, items: Iterable[tuple[str, ItemT]], work: Callable[[ItemT], Awaitable[T]]
+        self, job: str, items: Iterable[ItemT], work: Callable[[ItemT], Awaitable[T]], of: Callable[[ItemT], str] = str
     ) -> list[T]:
-        """Do a job for each item, which belongs to the tenant named with it; return what came of it. One whose part of
-        the store does not answer is left out, and tried again some time later."""
+        """Do a job for each item, which belongs to the tenant that `of` names; return what came of it. Where a tenant's
+        part of the store does not answer, the rest of its items is left out, and tried again some time later."""
         done = []
-        for tenant, item in items:
+        for item in items:
+            tenant = of(item)
             failure = self._failures.get((job, tenant))
-            if failure is not None and self._clock() < failure.last + AGAIN_AFTER:
+            if failure is not None and failure.is_away and self._clock() < failure.last + AGAIN_AFTER:
                 continue
             try:
                 done.append(await work(item))
@@ -68,7 +74,8 @@ class Unreached:
                 await self._ping()
                 self._fail(job, tenant, error)
             else:
-                if self._failures.pop((job, tenant), None):
+                if failure is not None and failure.is_away:
+                    self._failures.pop((job, tenant), None)
                     logger.info("%s goes on for the tenant %s", job, tenant)
         return done
 
@@ -78,7 +85,7 @@ class Unreached:
         since = self._failures[job, tenant].since if (job, tenant) in self._failures else now
         if since == now:
             logger.warning("%s fails for the tenant %s and goes on for the others: %s", job, tenant, error)
-        self._failures[job, tenant] = _Failure(since, now, str(error))
+        self._failures[job, tenant] = _Failure(since, now, error)
 
     def _forget_old(self) -> None:
         oldest = self._clock() - TOLD_FOR

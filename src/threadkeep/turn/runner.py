@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -174,8 +174,7 @@ class TurnRunner:
             return is_ours and await self._take_up(turn)
 
         turns = await self.deps.store.expired(self.deps.lease_for, limit=limit)
-        found = [(turn.scope.tenant, turn) for turn in turns]
-        return sum(await self.deps.store.unreached.each("taking turns up", found, take_up))
+        return await self._take_up_each(turns, take_up)
 
     async def recover_gone(self) -> int:
         """Take up what processes left that are gone, however long their leases; return how many. For a start."""
@@ -186,11 +185,11 @@ class TurnRunner:
         async def take_up(turn: Turn) -> bool:
             return await self._is_known(turn) and await self._take_up(turn)
 
-        return sum(
-            await self.deps.store.unreached.each(
-                "taking turns up", [(turn.scope.tenant, turn) for turn in gone], take_up
-            )
-        )
+        return await self._take_up_each(gone, take_up)
+
+    async def _take_up_each(self, turns: Sequence[Turn], take_up: Callable[[Turn], Awaitable[bool]]) -> int:
+        each = self.deps.store.unreached.each
+        return sum(await each("taking turns up", turns, take_up, lambda turn: turn.scope.tenant))
 
     def _is_overdue(self, turn: Turn, waited: Mapping[Key, float]) -> bool:
         """Whether every other process had the time to take a turn up, by our own clock that never jumps."""

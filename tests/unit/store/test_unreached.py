@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from threadkeep.errors import StoreError, StoreFull, StoreUnavailable
+from threadkeep.errors import StoreCorrupt, StoreError, StoreUnavailable
 from threadkeep.store.unreached import AGAIN_AFTER, TOLD_FOR, Unreached, UnreachedTenants
 from threadkeep.testing.clock import FakeClock
 
@@ -28,7 +28,7 @@ class Database:
         return tenant.upper()
 
 
-TENANTS = [(name, name) for name in ("a", "b", "c")]
+TENANTS = ("a", "b", "c")
 
 
 async def test_a_tenant_that_cannot_be_reached_is_left_out_and_told_of_once(caplog: pytest.LogCaptureFixture) -> None:
@@ -50,7 +50,7 @@ async def test_a_tenant_that_cannot_be_reached_is_left_out_and_told_of_once(capl
 async def test_one_that_failed_is_not_tried_again_at_once_but_by_another_job() -> None:
     database, clock = Database(), FakeClock()
     unreached = Unreached(database.ping, clock)
-    database.away = {"a": StoreFull(), "b": StoreUnavailable("worker-2 is away.")}
+    database.away = {"a": StoreUnavailable(), "b": StoreUnavailable("worker-2 is away.")}
     for _ in range(2):
         assert await unreached.each("a job", TENANTS, database.work) == ["C"]
     assert database.asked == ["a", "b", "c", "c"]
@@ -61,6 +61,16 @@ async def test_one_that_failed_is_not_tried_again_at_once_but_by_another_job() -
     unreached.keep("a job", {"b"})
     unreached.keep("another", set())
     assert unreached.state == UnreachedTenants(1, clock(), "worker-2 is away.")
+
+
+async def test_one_damaged_conversation_does_not_keep_its_neighbours_waiting() -> None:
+    database, clock = Database(), FakeClock()
+    unreached = Unreached(database.ping, clock)
+    database.away["a1"] = StoreCorrupt("A conversation is damaged.")
+    for _ in range(2):
+        done = await unreached.each("a job", ("a1", "a2", "b1"), database.work, lambda item: item[0])
+        assert done == ["A2", "B1"]
+    assert unreached.state == UnreachedTenants(1, clock(), "A conversation is damaged.")
 
 
 async def test_a_rare_job_that_failed_once_is_not_told_of_until_it_runs_again() -> None:

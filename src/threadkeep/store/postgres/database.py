@@ -163,7 +163,7 @@ class Database:
         except StoreError:
             # One of several machines may be away. If it is all of the database, this fails too.
             rows = await self.pool.call("tenants", None, None)
-        return await self.unreached.each(job, [(row["name"], row["key"]) for row in rows], work)
+        return await self.unreached.each(job, rows, lambda row: work(row["key"]), lambda row: str(row["name"]))
 
     def release(self) -> None:
         """Remember no conversations."""
