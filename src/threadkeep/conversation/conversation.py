@@ -1,5 +1,7 @@
 """A conversation: the tree as a whole, its title, assistant, status and version. The entries are in the log."""
 
+from typing import Self
+
 from pydantic import Field
 
 from threadkeep.conversation.entry import Status
@@ -41,6 +43,10 @@ class Conversation(Value):
     created_at: Moment
     updated_at: Moment
     incomplete: bool = False
+
+    def listed(self) -> Self:
+        """Return it as lists show it: without what may be large."""
+        return self.model_copy(update={"system": None, "metadata": {}, "shares": ()})
 
 
 class Branch(Value):

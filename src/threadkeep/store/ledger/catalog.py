@@ -186,9 +186,7 @@ class Catalog:
             found = [(card.conversation, card.key) for card in cards]
         chosen = (listed for listed in found if asked.where.accepts(listed[0]) and activity(listed) < asked.before)
         newest = nlargest(asked.limit, chosen, key=activity)
-        return Listing(
-            [(one.model_copy(update={"system": None, "metadata": {}, "shares": ()}), key) for one, key in newest]
-        )
+        return Listing([(one.listed(), key) for one, key in newest])
 
     def owner(self, conversation: str) -> Scope:
         with self._lock:

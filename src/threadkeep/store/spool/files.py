@@ -2,7 +2,8 @@
 still be read; whoever wants another, or wants to keep one, is told at once that it is away."""
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
 from typing import Any
 
 from threadkeep.conversation.scope import Scope
@@ -23,41 +24,44 @@ def watched_files(files: FileTables, ask: Callable[..., Awaitable[Any]]) -> File
 
         return verb
 
-    verbs = {name: watched(name) for name in (*FileTables.__abstractmethods__, "scrub")}
-    tables: FileTables = type("WatchedFiles", (_Remembering, type("Watched", (FileTables,), verbs)), {})()
+    verbs = {name: watched(name) for name in (*_Remembering.__abstractmethods__, "scrub")}
+    tables: FileTables = type("WatchedFiles", (_Remembering,), verbs)(files, ask)
     return tables
 
 
 class _Remembering(FileTables):
     """Remembers what was read and written last, and answers with it while the database is away."""
 
-    def __init__(self) -> None:
+    def __init__(self, files: FileTables, ask: Callable[..., Awaitable[Any]]) -> None:
+        self._files = files
+        self._ask = ask
         self._found: OrderedDict[tuple[object, ...], Any] = OrderedDict()
         self._size = 0
 
     async def find(self, scope: Scope, id: str) -> StoredFile | None:
-        found: StoredFile | None = await self._remembered((scope, id), super().find(scope, id))  # type: ignore[safe-super]
+        found: StoredFile | None = await self._remembered((scope, id), self._ask(self._files.find, scope, id))
         return found
 
     async def get(self, tenant: str, blob: str, number: int) -> bytes | None:
-        asking = super().get(tenant, blob, number)  # type: ignore[safe-super]
+        asking = self._ask(self._files.get, tenant, blob, number)
         found: bytes | None = await self._remembered((tenant, blob, number), asking)
         return found
 
     async def put(self, tenant: str, blob: str, number: int, data: bytes) -> None:
-        await super().put(tenant, blob, number, data)  # type: ignore[safe-super]
+        await self._ask(self._files.put, tenant, blob, number, data)
         self._note((tenant, blob, number), data)
 
     async def finish(self, scope: Scope, file: StoredFile) -> tuple[StoredFile, bool] | None:
-        finished = await super().finish(scope, file)  # type: ignore[safe-super]
+        finished: tuple[StoredFile, bool] | None = await self._ask(self._files.finish, scope, file)
         if finished is not None:
             self._note((scope, finished[0].id), finished[0])
         return finished
 
-    async def drop(self, *args: Any) -> int:
+    async def drop(self, tenant: str, ids: Sequence[str], before: datetime | None) -> int:
         self._found.clear()
         self._size = 0
-        return await super().drop(*args)  # type: ignore[safe-super]
+        dropped: int = await self._ask(self._files.drop, tenant, ids, before)
+        return dropped
 
     async def _remembered(self, key: tuple[object, ...], asking: Awaitable[Any]) -> Any:
         try:

@@ -241,10 +241,7 @@ class SpoolingStore(Store):
         here = {item.id: copy.out(item) for item in page.items if (copy := self.kept.find(scope, item.id))}
         for known in self._memory.conversations(scope):
             if where.accepts(known):
-                here.setdefault(
-                    known.id,
-                    known.model_copy(update={"system": None, "metadata": {}, "shares": (), "incomplete": True}),
-                )
+                here.setdefault(known.id, known.listed().model_copy(update={"incomplete": True}))
         newest = sorted(here.values(), key=lambda item: item.updated_at, reverse=True)
         return ConversationPage(items=tuple(newest[:limit]))
 

@@ -148,7 +148,7 @@ def _filtered(asked: ListQuery) -> tuple[str, list[Any]]:
     conditions = [f"AND c.{name} = ?" for name, value in columns.items() if value is not None]
     bindings = [value for value in columns.values() if value is not None]
     if where.shared is not None:
-        conditions.append(f"AND c.shares IS {'NOT ' * where.shared}NULL")
+        conditions.append("AND c.shares IS NOT NULL" if where.shared else "AND c.shares IS NULL")
     if where.metadata:
         conditions, bindings = [*conditions, "AND has_metadata(c.metadata, ?)"], [*bindings, wanted]
     return " ".join([*conditions, titled]), [*bindings, *named]
