@@ -1,7 +1,7 @@
-"""Work beside the caller: tasks that never die silently, a thread for one call, an event loop in a thread.
+"""Work in the background: supervised tasks that never die silently, a thread for one call, an event loop in a thread.
 
 Every task that is to live as long as the process is started as `asyncio.create_task(supervised(name, work))`. Work that
-somebody waits for needs none of this: its error reaches whoever waits.
+somebody waits for needs no supervision: its error reaches the waiting caller.
 """
 
 import asyncio
@@ -30,23 +30,23 @@ LONGEST_PAUSE = 10.0
 class LoopThread:
     """An event loop in a thread of its own, for callers that are not asynchronous: the terminal, synchronous programs.
 
-    Turns, their leases and the recovery of others go on in there while a person thinks or a terminal is slow, and the
-    main thread is free to wait at a prompt and to hear Ctrl-C. Used in `with`, or closed.
+    Turns, leases and recovery go on in it while the main thread waits at a prompt and handles Ctrl-C. Use it in `with`,
+    or close it.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._is_closed = False
         self._is_ready = Event()
-        # On behalf of whoever makes it.
+        # With the context of its creator, so that the caller is known.
         context = contextvars.copy_context()
         self._thread = Thread(target=context.run, args=(self._serve,), name="threadkeep", daemon=True)
         self._thread.start()
         self._is_ready.wait()
 
     def _serve(self) -> None:
-        # Ctrl-C is for the main thread, which may sit in a prompt that only a signal of its own interrupts. Threads and
-        # programs that are started from here inherit this, so that cancelling a turn does not end a tool's server.
+        # Ctrl-C is for the main thread, whose prompt only a signal to that thread interrupts. Threads and programs that
+        # are started from here inherit the mask, so that cancelling a turn does not end a tool's server.
         if hasattr(signal, "pthread_sigmask"):
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         with asyncio.Runner() as runner:
@@ -74,12 +74,12 @@ class LoopThread:
         self._thread.join()
 
     def _is_running(self) -> bool:
-        """Whether the loop takes anything up: a process that was forked has no such thread."""
+        """Whether the loop accepts work: in a forked process the thread does not exist."""
         return not self._is_closed and self._thread.is_alive()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run something to its end and return its result; CancelledError if the loop is closed before that."""
-        with self._lock:  # so that nothing is handed over behind the end, where nobody would ever answer
+        with self._lock:  # work that is handed over after the end would never be answered
             if not self._is_running():
                 work.close()
                 raise CancelledError
@@ -91,7 +91,7 @@ class LoopThread:
             raise
 
     def start(self, work: Coroutine[Any, Any, None], failed: Callable[[BaseException], None]) -> None:
-        """Run something without waiting for it; `failed` hears of an error."""
+        """Run something without waiting for it; `failed` is called with an error."""
 
         async def guarded() -> None:
             try:
@@ -132,9 +132,9 @@ async def _stopped(task: asyncio.Task[None]) -> None:
 async def supervised(name: str, work: Callable[[], Awaitable[None]]) -> None:
     """Run `work` until it returns. Whatever it raises is logged under `name`, and it is run again, for ever.
 
-    Only cancelling the task that runs this ends it; a cancellation that comes out of the work itself is an error like
-    any other. Work that ran for longer than the longest pause has recovered: its next failure has a short pause again.
-    An error of ours that comes again and again, as in an outage, is told once.
+    Only cancelling the task that runs this ends it; a cancellation raised by the work itself is an error like any
+    other. Work that ran for longer than the longest pause counts as recovered: its next failure has a short pause
+    again. An error of ours that repeats, as in an outage, is logged as a warning only once.
     """
     pause, told = FIRST_PAUSE, ""
     while True:
@@ -166,8 +166,8 @@ def is_being_cancelled() -> bool:
 async def in_thread(function: Callable[[], T]) -> T:
     """Call a synchronous function that somebody else wrote (a tool, a rule of a script) in a thread of its own.
 
-    Not in a pool: a function that hangs cannot be stopped, and must neither take a place from another call nor keep the
-    process from ending. A cancellation stops the waiting, not the function.
+    Not in a pool: a function that hangs cannot be stopped, and must neither occupy a worker nor keep the process from
+    ending. A cancellation stops the waiting, not the function.
     """
     loop = asyncio.get_running_loop()
     finished = asyncio.Event()

@@ -40,7 +40,7 @@ from threadkeep.turn.steps.approve import approve, waiting_calls
 logger = logging.getLogger(__name__)
 
 Key = str | IdempotencyKey
-"""What makes a request one that is done only once. A text is a key of this verb in this conversation."""
+"""An idempotency key. A text is a key for this verb in this conversation."""
 
 
 class ConversationHandle:
@@ -60,14 +60,14 @@ class ConversationHandle:
 
     @property
     def value(self) -> Conversation:
-        """The conversation as it was when it was created or got; a handle that `at` made has not read it."""
+        """The conversation as it was when it was created or got; ValueError for a handle that `at` made."""
         if self._value is None:
             raise ValueError("this conversation was not read; call read()")
         return self._value
 
     @property
     def is_spooled(self) -> bool:
-        """Whether something of it is kept on this instance's disk, and not yet in the database."""
+        """Whether some of it is in this instance's spool and not yet in the database."""
         return self._store.spool_state(self.scope, self.id).is_spooled
 
     async def read(self) -> Conversation:
@@ -89,8 +89,8 @@ class ConversationHandle:
         await delete_unless_held(self._store, self.scope, self.id)
 
     async def clear(self) -> Conversation:
-        """Complete the conversation and continue nothing with the next message. Its instructions stay, nothing that was
-        said is deleted, and a branch that was left can be chosen again."""
+        """Complete the conversation, and let the next message begin a new branch. Its instructions stay, nothing is
+        deleted, and the old branch can be chosen again."""
         await self._store.choose_head(self.scope, self.id, ROOT)
         return await self._store.update(self.scope, self.id, Update(status=Status.COMPLETED))
 
@@ -100,15 +100,15 @@ class ConversationHandle:
 
     @checked
     async def choose_head(self, head: int, *, expected_version: int | None = None) -> Conversation:
-        """Go on from another entry (0: the beginning) with the next message."""
+        """Let the next message continue another entry (0: the beginning)."""
         return await self._store.choose_head(self.scope, self.id, head, expected_version=expected_version)
 
     # Links
 
     @checked
     async def share(self, head: int | None = None, *, lasts: timedelta | None = None) -> tuple[str, Share]:
-        """Make a link by which anybody can read the branch up to the entry `head` (none: all that is there now), for so
-        long (none: until it is taken back). Return its token, for the only time, and the link."""
+        """Make a link by which anybody can read the branch up to the entry `head` (none: the present head), for so long
+        (none: until it is removed). Return its token, which is not stored, and the link."""
         return await add_share(self._store, self._runner.deps.clock, (self.scope, self.id), head, lasts)
 
     async def shares(self) -> tuple[Share, ...]:
@@ -117,7 +117,7 @@ class ConversationHandle:
 
     @checked
     async def unshare(self, id: str | None = None) -> None:
-        """Take a link back, or all of them; `ShareNotFound` if there is none with this id. It stops working at once."""
+        """Remove a link, or all of them; `ShareNotFound` if there is none with this id. It stops working at once."""
         await end_shares(self._store, self._runner.deps.clock, (self.scope, self.id), id)
 
     # Turns
@@ -136,8 +136,8 @@ class ConversationHandle:
         """Send a message, a text or a list of parts; when this returns it is stored for ever and its turn runs or is
         queued.
 
-        `attach` are files that stand before it: paths, names with bytes, or ids of files that are kept; `parent`
-        continues another entry than the head (a branch); the same `key` sends the same message only once.
+        `attach` are files that go before it: paths, names with bytes, or ids of stored files; `parent` continues
+        another entry than the head (a branch); with the same `key` the message is sent only once.
         """
         try:
             chosen = BusyPolicy(policy)
@@ -164,8 +164,8 @@ class ConversationHandle:
 
     @checked
     async def cancel(self, number: int | None = None) -> int:
-        """Stop a turn (none: the one that runs or waits) and return its number; what was said of the answer is kept and
-        marked, and a queued message is never asked."""
+        """Stop a turn (none: the one that runs or waits) and return its number; the text so far is kept as interrupted,
+        and a queued message is never answered."""
         for turn in await self.turns():
             if turn.number == number and turn.state is TurnState.QUEUED:
                 await self._store.withdraw(self.scope, self.id, turn.number)
@@ -189,7 +189,7 @@ class ConversationHandle:
 
     @checked
     async def append(self, *messages: Message, key: Key | None = None) -> tuple[Entry, ...]:
-        """Add messages behind the head that nobody answers, such as a history from elsewhere."""
+        """Add messages after the head without answering them, such as a history from elsewhere."""
         named = self._key("append", key, [message.model_dump(mode="json") for message in messages])
         appended = await self._store.append(self.scope, self.id, Append(bodies=messages, key=named))
         self._log_reuse()
@@ -213,7 +213,7 @@ class ConversationHandle:
         return TurnHandle(self, begun.turn, begun)
 
     def _log_reuse(self) -> None:
-        """Log that somebody goes on with the conversation, which is logged elsewhere where it was created or got."""
+        """Log the use of a conversation that was neither created nor got with this handle, which log it themselves."""
         if self._value is None:
             log_use(self.id, "reused")
 
@@ -223,16 +223,13 @@ class ConversationHandle:
     # Reading
 
     async def cursor(self, text: str | None) -> Cursor | None:
-        """Return the place that a client names, none where it names none; `InvalidCursor` if there is no such place."""
+        """Return the cursor that a client sent, None if it sent none; `InvalidCursor` if there is no such place."""
         conversation = await self.read()
         if text is None:
             return None
         cursor = Cursor.decode(text, self.id)
         check_position(cursor.seq, conversation.entries)
-        if (
-            cursor.mark
-            and mark_of((await self._store.entry(self.scope, self.id, cursor.seq)).created_at) != cursor.mark
-        ):
+        if cursor.mark and mark_of((await self.entry(cursor.seq)).created_at) != cursor.mark:
             raise InvalidCursor(MOVED)
         return cursor
 
@@ -240,7 +237,7 @@ class ConversationHandle:
     def follow(self, after: Cursor | None = None, *, presence: bool = False) -> AsyncGenerator[Event, None]:
         """Yield every event behind the cursor (none: from now on; `Cursor()`: from the beginning), for ever.
 
-        With `presence` this counts as a reader, and is told how many there are.
+        With `presence` the caller counts as a reader, and is told how many there are.
         """
         return follow(self._store, self._store.bus, self.scope, self.id, after, presence=presence)
 
@@ -250,7 +247,7 @@ class ConversationHandle:
         return [message for _, message in await self.message_entries(limit=limit, head=head)]
 
     async def message_entries(self, *, limit: int | None, head: int | None = None) -> list[tuple[Entry, Message]]:
-        """Return the same with their entries."""
+        """Return what `messages` does, with their entries."""
         return await newest_messages(self._store, self.scope, self.id, limit=limit, head=head)
 
     async def tree(self) -> Tree:
@@ -278,7 +275,7 @@ class ConversationHandle:
         return await self._store.count(self.scope, self.id, head=head)
 
     async def state(self, *, at: int | None = None) -> State:
-        """Return what has been gathered as of an entry (none: the head)."""
+        """Return the state of the conversation at an entry (none: the head)."""
         return await self._store.state(self.scope, self.id, at=at)
 
     def branch(self, head: int | None = None) -> AsyncIterator[Entry]:
@@ -290,7 +287,7 @@ class ConversationHandle:
         return await image_uris(self._runner.deps.attachments, self.scope, entry)
 
     def backwards(self, head: int | None = None) -> AsyncGenerator[Entry, None]:
-        """Yield the same, the newest first."""
+        """Yield the same as `branch`, the newest first."""
         return backwards(self._store, self.scope, self.id, head=head)
 
     async def log(self, after: Cursor, *, limit: int = MAX_LIMIT) -> LogPage:
@@ -309,8 +306,8 @@ class ConversationHandle:
 
 @dataclass(frozen=True, kw_only=True)
 class TurnOutcome:
-    """What came of a turn: its answer, whole or cut off, with its place in the log (none if there is none), the tool
-    calls that were made, and how it ended, or that it waits for a person."""
+    """The result of a turn: its answer, whole or cut off, with its place in the log (both None if there is no answer),
+    the tool calls that were made, and how it ended, or that it waits for a person."""
 
     message: Message | None
     seq: int | None
@@ -319,8 +316,8 @@ class TurnOutcome:
 
 
 class TurnHandle:
-    """One turn. Of one that was just begun or queued, `entries` are its first ones and `replayed` is whether a repeated
-    key found it."""
+    """One turn. If it was just begun or queued, `entries` are its first ones and `replayed` is whether a repeated key
+    found it."""
 
     def __init__(self, conversation: ConversationHandle, number: int, begun: Begun | None = None) -> None:
         self._conversation = conversation
@@ -330,7 +327,7 @@ class TurnHandle:
         self.replayed = begun.replayed if begun else False
 
     async def open_state(self) -> TurnState | None:
-        """Return whether the turn is queued, runs or waits; None if it has ended."""
+        """Return the state of an open turn (queued, running, waiting); None if it has ended."""
         if self._begun is not None and not self.replayed:
             return TurnState.QUEUED if self._begun.lease is None else TurnState.RUNNING
         turns = await self._conversation.turns()
@@ -357,7 +354,7 @@ class TurnHandle:
         return not any(entry.turn == self.number for entry in later)
 
     async def outcome(self) -> TurnOutcome:
-        """Wait until the turn ends or waits for a person, and return what came of it."""
+        """Wait until the turn ends or waits for a person, and return its result."""
         message, seq, end = None, None, None
         calls: list[ToolCall] = []
         async with aclosing(self.events()) as events:
@@ -379,5 +376,5 @@ class TurnHandle:
 
 
 def log_use(conversation: str, how: Literal["created", "reused"]) -> None:
-    """Log that a conversation was made, or that somebody goes on with one (R-B5)."""
+    """Log that a conversation was created, or is used again (R-B5)."""
     logger.debug("conversation %s %s", conversation, how)

@@ -1,4 +1,4 @@
-"""The front door: conversations are created, found, listed and searched here, and `ConversationHandle` does the rest.
+"""The front door: conversations are created, found, listed and searched here; `ConversationHandle` does the rest.
 
 HTTP routes, dialects, the command line and Python programs (`threadkeep.open`) call this and nothing behind it. The
 engine that answers, the store and the bus are private.
@@ -64,9 +64,9 @@ MCP_PATIENCE = 10.0
 class Conversations:
     """Keeps conversations and answers in them. Close it, or use it in `async with`.
 
-    `assistants` are those that answer, by name; `model_choice` is the default model and the reason why it was chosen;
-    `mcp` are the MCP servers whose tools they use. `holds` are the legal holds of tenants; `retention` knows how long
-    what is not held is kept, by the rules of this process where a tenant has none; `erasure` erases people.
+    `assistants` are those that answer, by name; `model_choice` is the default model and why it was chosen; `mcp` are
+    the MCP servers whose tools they use. `holds` are the legal holds of tenants; `retention` runs the rules of tenants,
+    or those of this process where a tenant has none; `erasure` erases people.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class Conversations:
         return ConversationHandle(self._runner, scope, found.id, found)
 
     def at(self, scope: Scope, conversation: str) -> ConversationHandle:
-        """Return a handle without looking: its verbs raise `ConversationNotFound` if there is no such conversation."""
+        """Return a handle without reading: its verbs raise `ConversationNotFound` if there is no such conversation."""
         return ConversationHandle(self._runner, scope, conversation)
 
     @checked
@@ -134,19 +134,19 @@ class Conversations:
         after: str | None = None,
     ) -> HitPage:
         """Return a page of the user's messages and titles that hold every word of `text`, best or newest first.
-        `threadkeep.text.query` tells what else may stand in `text`."""
+        The syntax of `text` is described in `threadkeep.text.query`."""
         return await self._store.search(scope, text, conversation=conversation, order=order, limit=limit, after=after)
 
     async def shared(self, token: str) -> tuple[ConversationHandle, Share]:
-        """Return the conversation that a link leads to, to be read up to the link's end; `ShareNotFound` if the link is
-        unknown, was taken back or has ended, or if the conversation is not there any more."""
+        """Return the conversation of a link, and the link, which says up to which entry it may be read; `ShareNotFound`
+        if the link is unknown, was removed or has expired, or if the conversation does not exist any more."""
         found, share = await find_share(self._store, self._deps.clock, token)
         return ConversationHandle(self._runner, found.scope, found.id, found), share
 
     @contextmanager
     def list_changes(self, scope: Scope) -> Iterator[Callable[[float], Awaitable[bool]]]:
-        """Yield what waits so many seconds for a change in the user's list and returns whether there was one. Another
-        process may have changed it without a word."""
+        """Yield a function that waits at most so many seconds for a change in the user's list and returns whether it
+        heard of one. It may miss changes by other processes."""
         with self._store.bus.subscribed(scope.tenant, list_topic(scope.user)) as subscription:
 
             async def wait(seconds: float) -> bool:
@@ -167,7 +167,7 @@ class Conversations:
         return exports[form](self._store, selection, lambda done: None)
 
     def importer(self, scope: Scope, *, keep_users: bool = False) -> Importer:
-        """Return what takes in conversations for a user, or for the users of the tenant that they name."""
+        """Return an importer of conversations for a user, or for the users of the tenant that they name."""
         return Importer(self._store, scope, keep_users=keep_users, attachments=self._deps.attachments)
 
     @property
@@ -179,7 +179,7 @@ class Conversations:
 
     @property
     def file_limits(self) -> FileLimits | None:
-        """How large files may be; none where the store keeps none."""
+        """How large files may be; None if the store keeps no files."""
         return None if self._deps.attachments is None else self._deps.attachments.limits
 
     @checked
@@ -197,13 +197,13 @@ class Conversations:
         return await self._store.list_tenant(tenant, ListFilter(**filters), limit=limit, after=after)
 
     async def tenants(self) -> tuple[str, ...]:
-        """Return every tenant that may have conversations. For whoever keeps the store alone."""
+        """Return every tenant that may have conversations. For the operator of the store."""
         return await self._store.tenants()
 
     @checked
     async def read_for_admin(self, tenant: str, conversation: str) -> ConversationHandle:
-        """Return a handle for an administrator, to read a conversation of any user of the tenant. That is on record
-        when this returns."""
+        """Return a handle for an administrator, to read a conversation of any user of the tenant. The access is in the
+        audit log when this returns."""
         scope = await self._store.owner(tenant, conversation)
         await self.record(tenant, "conversation.read", f"conversation:{conversation}")
         return self.at(scope, conversation)
@@ -232,18 +232,18 @@ class Conversations:
         return self._store.audit
 
     async def record(self, tenant: str, action: str, concerned: str, **details: Any) -> None:
-        """Put on record what the present caller does (see `threadkeep.store.audit`): ids, counts and codes alone."""
+        """Add an act of the present caller to the audit log (see `store/audit.py`): ids, counts and codes only."""
         await self._store.audit.append(tenant, act_now(self._deps.clock, action, concerned, **details))
 
     # Who answers
 
     def check_assistant(self, name: str | None) -> None:
-        """Refuse the name of an assistant that is not there."""
+        """Raise InvalidValue if there is no assistant of this name."""
         if name is not None and name not in self.assistants:
             raise InvalidValue(f"There is no assistant named {name}.")
 
     def assistant_of(self, conversation: Conversation) -> Assistant:
-        """Return who answers in a conversation; InvalidValue if it is not there."""
+        """Return the assistant of a conversation; InvalidValue if there is none of its name."""
         return self._deps.assistant_of(conversation)
 
     def tools_of(self, assistant: Assistant) -> Registry:
@@ -251,20 +251,20 @@ class Conversations:
         return assistant.tools.plus(self.mcp.tools()) if assistant.mcp else assistant.tools
 
     def model(self, name: str | None, assistant: Assistant | None = None) -> Model:
-        """Return the model that answers for an assistant (none: the first) where a conversation has chosen this name.
-        It may be loaded for that, which takes a while; ModelError if that fails."""
+        """Return the model that answers for an assistant (none: the first) if a conversation has chosen this name. It
+        may have to be loaded, which takes a while; ModelError if that fails."""
         return self._deps.models(name, assistant or next(iter(self.assistants.values())))
 
     async def check_model(self, name: str | None) -> None:
-        """Refuse a model that cannot be loaded now, and not when the first message is sent."""
+        """Raise InvalidValue for a model that cannot be loaded, before a message is sent to it."""
         try:
             await self._deps.load_model(name, next(iter(self.assistants.values())))
         except ModelError as error:
             raise InvalidValue(str(error)) from None
 
     def beside(self, store: Store) -> "Conversations":
-        """Return conversations on another store with the same assistants and models, whose turns count as any others
-        do. They get no titles, nothing of theirs is recovered or purged, and the store is the caller's to close."""
+        """Return conversations on another store with the same assistants, models and limits of turns. They get no
+        titles, nothing there is recovered or purged, and the caller closes the store."""
         runner = TurnRunner(replace(self._deps, store=PublishingStore(store)))
         return Conversations(runner, self.assistants, self.model_choice, self.mcp)
 
@@ -272,7 +272,7 @@ class Conversations:
 
     @property
     def running_turns(self) -> int:
-        """In how many conversations a turn runs here."""
+        """How many conversations have a turn that runs here."""
         return self._deps.admission.running
 
     @property
@@ -282,12 +282,12 @@ class Conversations:
 
     @property
     def outage(self) -> Outage | None:
-        """What is known of an outage of the database; none if all is well."""
+        """The present outage of the database; None if it works."""
         return self._store.outage()
 
     @property
     def unreached(self) -> UnreachedTenants | None:
-        """For which tenants background work fails, because a part of the database is away; none if all is well."""
+        """The tenants whose background work fails because a part of the database is away; None if there are none."""
         return self._store.unreached.state
 
     async def ping(self) -> None:
@@ -302,9 +302,8 @@ class Conversations:
         audit_days: float = AUDIT_DAYS,
         session_timeout: float = SESSION_TIMEOUT,
     ) -> Self:
-        """Take up what nobody sees to, purge what was deleted, remove files that no message uses, finish erasures that
-        were cut off, keep the audit log, delete what is kept no longer (if asked to), let go of idle conversations and
-        hear of other processes, until this is closed."""
+        """Start the background work of `jobs`, finish erasures that were cut off, and listen to other processes, until
+        this is closed. The rules of retention are obeyed only if asked to."""
         self._jobs = [
             _background_task("recovering turns", lambda: self._recover(recover_every)),
             _background_task("purging what was deleted", lambda: purge_deleted(self._store)),
@@ -324,18 +323,18 @@ class Conversations:
         return self
 
     async def _recover(self, every: float) -> None:
-        # A turn may need a tool of an MCP server: they get a moment to connect before turns are taken up.
+        # A turn may need a tool of an MCP server: the servers get a moment to connect before turns are taken up.
         await self.mcp.settled(MCP_PATIENCE)
         await recover_turns(self._runner, every)
 
     async def finish_turns(self, patience: float) -> None:
-        """Begin no new turns, let running ones end for so many seconds, and leave the rest for recovery."""
+        """Begin no new turns, wait at most so many seconds for running ones, and leave the rest for recovery."""
         self._deps.admission.close()
         await _cancel_and_wait(*self._jobs)
         await self._runner.close(patience)
 
     async def close(self, patience: float = 5.0) -> None:
-        """Let running turns end for some seconds, leave the rest for recovery, and close the store."""
+        """Finish turns as `finish_turns` does, and close the store."""
         await self.finish_turns(patience)
         if self._bridge is not None:
             await _cancel_and_wait(self._bridge)

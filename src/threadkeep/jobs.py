@@ -1,6 +1,6 @@
-"""Work that nobody waits for, ever after while this process lives: take up turns whose owner died, delete what is kept
-no longer, remove for good what was deleted and can be restored no more and files that no message uses, keep the audit
-log. All of it runs supervised."""
+"""Background work while this process lives: take up turns whose owner died, obey the rules of retention, purge deleted
+conversations that can no longer be restored, remove files that no message uses, prune the audit log, release memory.
+Every function here runs for ever, supervised."""
 
 import asyncio
 import logging
@@ -19,21 +19,21 @@ logger = logging.getLogger(__name__)
 
 RECOVER_EVERY = 2.0
 KEPT_SECONDS = 30.0
-"""How long what was deleted can be restored."""
+"""How long a deleted conversation can be restored."""
 PURGE_EVERY = 5.0
 AUDIT_DAYS = 365.0
 AUDIT_EVERY = 600.0
 PURGE_SHARE = 50
-"""A purge that took long, because a large file was looked through, comes again after so many times as long."""
+"""The pause after a purge, as a multiple of how long it took: it may have read through a large file."""
 FILES_EVERY = 3600.0
 SESSION_TIMEOUT = 1800.0
 OBEY_EVERY = 600.0
-"""Seconds between looks whether a day has passed for a tenant. The first look comes as late, so that a server that has
-just been started, by hand perhaps and with the wrong settings, deletes nothing."""
+"""Seconds between checks whether a day has passed for a tenant. The first check also comes after this pause, so that a
+server that was just started, perhaps with wrong settings, deletes nothing."""
 
 
 async def recover_turns(runner: TurnRunner, every: float = RECOVER_EVERY) -> None:
-    """Look for turns that nobody runs any more, for ever."""
+    """Take up turns that nobody runs any more."""
     taken = await runner.recover_gone()
     while True:
         taken += await runner.recover()
@@ -44,7 +44,7 @@ async def recover_turns(runner: TurnRunner, every: float = RECOVER_EVERY) -> Non
 
 
 async def obey_daily(retention: RetentionRunner, every: float = OBEY_EVERY) -> None:
-    """Mark and delete what the rules of retention say, in each tenant once a day, for ever."""
+    """Mark and delete what the rules of retention say, in each tenant once a day."""
     while True:
         await asyncio.sleep(every)
         if done := await retention.run_all():
@@ -52,7 +52,7 @@ async def obey_daily(retention: RetentionRunner, every: float = OBEY_EVERY) -> N
 
 
 async def release_idle(store: Store, every: float = SESSION_TIMEOUT) -> None:
-    """Let go of what memory holds of conversations, for ever: of one that nobody uses nothing is left after that."""
+    """Release the memory of conversations that nobody uses."""
     while True:
         await asyncio.sleep(every)
         await store.release()
@@ -66,10 +66,10 @@ async def purge_deleted(
     clock: Clock = utc_now,
     steady: Callable[[], float] = time.monotonic,
 ) -> None:
-    """Purge what was deleted long enough ago, for ever.
+    """Purge what was deleted long enough ago.
 
-    Time must have passed by both clocks. One that is set forward while we run adds to what is kept; one that was set
-    forward before we started is why nothing is purged at first.
+    That time must have passed by both clocks: if the system's clock is set forward while this runs, the difference is
+    added to it, and nothing is purged at first in case the clock was set forward before.
     """
     began, began_at = steady(), clock()
     while True:
@@ -83,7 +83,7 @@ async def purge_deleted(
 
 
 async def remove_unused_files(files: Attachments, unreached: Unreached, every: float = FILES_EVERY) -> None:
-    """Remove files that no message has used for a day, for ever."""
+    """Remove files that no message has used for a day."""
     while True:
         if removed := sum(await unreached.each("removing unused files", await files.tenants(), files.remove_unused)):
             logger.info("removed %s file(s) that no message used", removed)
@@ -91,7 +91,7 @@ async def remove_unused_files(files: Attachments, unreached: Unreached, every: f
 
 
 async def keep_audit(store: Store, days: float, *, every: float = AUDIT_EVERY, clock: Clock = utc_now) -> None:
-    """Give every act its place in the chain, and prune what is older than so many days (0: nothing), for ever."""
+    """Chain new audit records, and prune those older than so many days (0: none)."""
     while True:
         await asyncio.sleep(every)
 

@@ -1,7 +1,7 @@
 """A state machine as a value: states, the transitions between them, guards and what happens on entering a state.
 
-It holds no state. The state of a conversation is in its log, under the key `state`, beside everything else that was
-gathered; so it survives a restart and follows branches. The engine asks the machine before it stores a change.
+It holds no state itself. The state of a conversation is in its log, under the key `state`, so it survives a restart and
+follows branches. The engine asks the machine before it stores a change.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -15,14 +15,14 @@ KEY = "state"
 
 Values = Mapping[str, Any]
 Guard = Callable[[Values], str | None]
-"""Returns why a transition must not be taken with these values, None if it may."""
+"""Returns why a transition is not allowed with these values, None if it is."""
 Action = Callable[[Values], Mapping[str, Any]]
 """Returns values to set on entering a state. It must be pure: what has effects outside is a tool."""
 
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """A way from one state to another, open as long as the guard has nothing against it."""
+    """A way from one state to another, allowed unless its guard objects."""
 
     source: str
     target: str
@@ -33,8 +33,8 @@ class Transition:
 class Machine:
     """States in the order in which they are usually passed, the first being where a conversation begins.
 
-    A conversation that reaches one of the `final` states is completed. `instructions` tell a model what matters in a
-    state; they are put beside the question while the machine is there.
+    A conversation that reaches one of the `final` states is completed. `instructions` are what a model is told in each
+    state, together with the question.
     """
 
     states: tuple[str, ...]
@@ -64,9 +64,9 @@ class Machine:
         return tuple(state for state in self.states if state in reached)
 
     def move(self, values: Values, new: Values, unset: Iterable[str] = ()) -> dict[str, Any]:
-        """Return what to store if `new` is set on top of `values`: with what entering another state brings along.
+        """Return what to store if `new` is set on top of `values`, including what is set on entering another state.
 
-        Guards and actions see the values as they will be, without those in `unset`; the state itself cannot be unset.
+        Guards and actions see the values as they will be, without the `unset` ones; the state itself cannot be unset.
         Raises IllegalTransition if `new` names a state that cannot be reached from here.
         """
         gone = set(unset) - {KEY}

@@ -56,13 +56,13 @@ STORES = "threadkeep.stores"
 
 @dataclass(frozen=True, kw_only=True)
 class SpoolSettings(SpoolLimits):
-    """The folder that messages are kept in while the database is away, and how an outage is met."""
+    """The folder that messages are kept in while the database is away, and the limits of the spool."""
 
     folder: Path
 
 
 def spool_settings(settings: Settings) -> SpoolSettings | None:
-    """Return how an outage of the database is met; none if there is no spool."""
+    """Return the settings of the spool; None if there is none."""
     if settings.spool_dir is None:
         return None
     return SpoolSettings(
@@ -114,7 +114,7 @@ async def open_store(url: str, *, clock: Clock = utc_now, ids: IdSource = new_id
 async def open_spooling_store(
     url: str, spool: SpoolSettings, *, clock: Clock = utc_now, ids: IdSource = new_id, max_bytes: int = MAX_BYTES
 ) -> SpoolingStore:
-    """Open a database with a spool for outages; it may be away already, if this spool was used with it before."""
+    """Open a database with a spool for outages. The database may be away if this spool was used with it before."""
     if _scheme(url) != "postgresql":
         raise InvalidValue("A spool is for outages of PostgreSQL; other stores are on the disk of this machine anyway.")
     from threadkeep.store.spool.file import SpoolFile
@@ -139,7 +139,7 @@ async def open_spooling_store(
 
 
 async def list_spool(folder: Path) -> list[Copy]:
-    """Return the conversations in a spool that have something which is not in the database; also while it is used."""
+    """Return the conversations in a spool that are not yet all in the database; also while the spool is used."""
     from threadkeep.store.spool.file import spool_path
     from threadkeep.store.sqlite.store import SqliteStore
 
@@ -153,8 +153,8 @@ async def list_spool(folder: Path) -> list[Copy]:
 
 
 async def drain_spool(url: str, spool: SpoolSettings) -> int:
-    """Write what a spool holds to its database, and return how many conversations; StoreUnavailable if it is away."""
-    await (await open_store(url)).close()  # one that is away is named as the reason, and not waited for
+    """Write a spool to its database and return how many conversations; StoreUnavailable if the database is away."""
+    await (await open_store(url)).close()  # raises at once if the database is away, instead of waiting for it
     store = await open_spooling_store(url, spool)
     try:
         return await store.drain()
@@ -164,14 +164,12 @@ async def drain_spool(url: str, spool: SpoolSettings) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Hosting:
-    """How turns are run for others: the size of an entry, how tokens are counted and what they cost, how long tools and
-    scripts may take,
-    for how many seconds a turn is left alone whose process gives no sign of life, how large images are shown to
-    models, who may begin a turn, who is told what turns do, which models may be chosen beside the default, the
-    assistants' own and `demo` (None: any), where messages are kept while the database is away (None: nowhere), the
-    rules of retention that are obeyed here (None: nothing is), how many days the audit log goes back, for how many
-    seconds memory holds a conversation that nobody uses, how large files may be, and where they are (None: in the
-    store)."""
+    """What a server sets beyond what a program needs. `Settings` describes most of these; the others:
+
+    - `models`: which may be chosen besides the default, the assistants' own and `demo` (None: any)
+    - `retention`: the rules that are obeyed here (None: none are)
+    - `files`: where attached files are kept (None: in the store)
+    """
 
     max_bytes: int = MAX_BYTES
     max_history_length: int = 10
@@ -203,9 +201,9 @@ async def open_conversations(
 ) -> Conversations:
     """Open a store and everything that answers in it. The first assistant answers where a conversation names none.
 
-    `store` is a URL or a store that is open already; it is closed with the conversations.
-    `model` is a name or a model of your own; without one it is chosen from what is found in the environment. `pace` is
-    for the scripted demo: seconds for a word.
+    `store` is a URL or an open store; it is closed with the conversations. `model` is a name or a model of your own;
+    without one it is chosen by what is found in the environment. `pace` is the seconds that the scripted demo takes for
+    a word.
     """
     hosting = hosting or Hosting()
     given = assistants or (chat_assistant(Settings()),)
@@ -260,7 +258,7 @@ async def open_conversations(
 
 
 def attachments_of(store: Store, place: str | None, limits: FileLimits | None = None) -> Attachments | None:
-    """Return the files of a store, whose bytes may be elsewhere; none if it keeps none."""
+    """Return the files of a store, whose bytes may be kept elsewhere (`place`); None if the store keeps no files."""
     if store.files is None:
         return None
     return Attachments(store.files, limits=limits, chunks=open_chunks(place, store.files) if place else None)
@@ -269,8 +267,8 @@ def attachments_of(store: Store, place: str | None, limits: FileLimits | None = 
 async def open_unanswered(
     store: str | Store, retention: Retention | None = None, files: str | None = None
 ) -> Conversations:
-    """Open conversations in which nobody answers: no model is chosen, no turn is taken up, nothing is purged; rules of
-    retention are obeyed when asked to. `files` is where attachments are, unless in the store."""
+    """Open conversations for reading and administration: no model is chosen, no turn is taken up, nothing is purged,
+    and rules of retention run only on request. `files` is where attachments are kept, unless in the store."""
 
     def nobody(*_: object) -> Any:
         raise InvalidValue("Nobody answers here; threadkeep.open opens conversations that are answered.")

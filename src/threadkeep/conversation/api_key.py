@@ -48,10 +48,8 @@ class ApiKey(Value):
 
 
 class Login(Value):
-    """A browser that was let in with a key, for a while: until nobody has used it for long, and never beyond its end.
-
-    `key` is the key as it is now: a login is worth nothing without it. `device` is what the browser says of itself.
-    """
+    """A browser that signed in with a key. The login ends at `idle_until`, which moves with each use, at the latest at
+    `ends_at`, and with its `key`, whose present value this holds. `device` is the browser's `User-Agent`."""
 
     id: Id
     digest: Digest
@@ -67,10 +65,10 @@ class Login(Value):
 
 
 def new_secret(prefix: str = PREFIX) -> str:
-    """Return a fresh key, to be shown once, or what a fresh login is known by."""
+    """Return a new random API key, or with `LOGIN_PREFIX` a login secret. It is shown once and never stored."""
     return prefix + token_urlsafe(32)
 
 
 def digest_of(secret: str) -> bytes:
-    """Return what is stored of a secret. It is random and long, so a plain hash cannot be guessed back."""
+    """Return the hash that is stored. A plain one is enough: secrets are random and too long to be guessed."""
     return sha256(secret.encode()).digest()

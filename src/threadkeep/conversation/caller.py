@@ -1,6 +1,6 @@
 """On whose behalf something is done. Set where a request or a command comes in, and read by the audit log.
 
-It is carried by the context of the task, so that the turn which a request begins goes on in its name.
+It is a context variable, so a turn keeps the caller of the request that began it.
 """
 
 from contextvars import ContextVar
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who (`user:ID`, `operator` at the command line, `system` by itself), from which address, with which request."""
+    """The actor (`user:ID`, `operator` at the command line, `system` for background work), its address and request."""
 
     actor: str = "system"
     address: str = ""

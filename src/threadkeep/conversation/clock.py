@@ -1,6 +1,7 @@
-"""The clock that is passed in wherever a moment is recorded, so that tests can hand in another; moments and periods as
+"""The clock, which is passed in wherever a moment is recorded so that tests can replace it; moments and periods as
 text."""
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
@@ -9,6 +10,7 @@ from threadkeep.errors import InvalidPeriod, InvalidValue
 Clock = Callable[[], datetime]
 LONGEST = timedelta(days=36_500)
 _UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "m": timedelta(minutes=1)}
+_PERIOD = re.compile(r"(?P<number>[0-9]{1,8})(?P<unit>[dhm])")
 
 
 def utc_now() -> datetime:
@@ -16,24 +18,29 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+def in_utc(moment: datetime) -> datetime:
+    """Return the moment in UTC; a naive one is taken as UTC."""
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
 def moment_text(moment: datetime) -> str:
-    """Return a moment in ISO 8601, in UTC, which is written Z."""
+    """Return a moment in ISO 8601, in UTC, with `Z` as the zone."""
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def period(text: object) -> timedelta:
-    """Return the period that a text such as `90d`, `12h` or `30m` names; `InvalidPeriod` if it is none."""
-    unit = _UNITS.get(text[-1:]) if isinstance(text, str) else None
-    number = text[:-1] if isinstance(text, str) else ""
-    if unit is None or not (number.isascii() and number.isdecimal()) or len(number) > 8:
+    """Return the period that a text such as `90d`, `12h` or `30m` names; `InvalidPeriod` if it names none."""
+    found = _PERIOD.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
         raise InvalidPeriod
-    if not timedelta(0) < int(number) * unit <= LONGEST:
+    value = int(found["number"]) * _UNITS[found["unit"]]
+    if not timedelta(0) < value <= LONGEST:
         raise InvalidPeriod
-    return int(number) * unit
+    return value
 
 
 def period_text(value: timedelta) -> str:
-    """Return a period as a text, in the largest unit that fits; what is shorter than a minute is left out."""
+    """Return a period as a text, in the largest unit that divides it; seconds are dropped."""
     name, unit = next((pair for pair in _UNITS.items() if not value % pair[1]), ("m", _UNITS["m"]))
     return f"{value // unit}{name}"
 
@@ -45,7 +52,6 @@ def moment_of(text: str, now: datetime) -> datetime:
     if text[-1:] in _UNITS:
         return now + period(text.removeprefix("+"))
     try:
-        moment = datetime.fromisoformat(text)
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        return in_utc(datetime.fromisoformat(text))
     except (ValueError, OverflowError):
         raise InvalidValue("A moment is a date such as 2026-12-31, or a period from now on such as +120d.") from None

@@ -1,12 +1,13 @@
 """Cursors: places in a log, opaque to clients.
 
 Inside: the newest entry seen, how many of that entry's events were seen, and, while a message is being written, its id
-and how many of its characters, those of its reasoning included (`draft_text`). A number that was given during an
-outage may come to mean another entry; such a cursor has a mark of the entry that it meant. A checksum over the
-conversation's id tells a cursor that was altered, cut or taken from elsewhere; it guards against mistakes, not
-secrets, because a place in one's own log is nothing to steal.
+and how many of its characters, including its reasoning (`draft_text`). The number of an entry that was written during
+an outage may later belong to another entry, so such a cursor also has a mark of its entry. A checksum over the
+conversation's id detects a cursor that was altered, cut or taken from elsewhere. It guards against mistakes only: a
+place in one's own log is no secret.
 """
 
+import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from datetime import datetime
 from hashlib import blake2s
@@ -19,12 +20,15 @@ from threadkeep.conversation.value import Value
 from threadkeep.errors import InvalidCursor, InvalidId
 
 MAX_SEQ = 2**53
-_THOUGHT = "t"
+_PLACE = re.compile(
+    r"(?P<seq>[0-9a-f]+)(-(?P<mark>[0-9a-f]+))?\.(?P<index>[0-9a-f]+)"
+    r"(\.(?P<thought>t?)(?P<offset>[0-9a-f]+)\.(?P<message>.+))?"
+)
 
 
 class Cursor(Value):
-    """A place in the log of one conversation; `is_thought` is whether the characters before it are reasoning, `mark`
-    (if not 0) what `mark_of` says of the entry."""
+    """A place in the log of one conversation. `is_thought` is whether the characters before it are reasoning; `mark`,
+    unless 0, is `mark_of` the entry."""
 
     seq: int = Field(default=0, ge=0, le=MAX_SEQ)
     index: int = Field(default=0, ge=0, le=MAX_SEQ)
@@ -37,7 +41,7 @@ class Cursor(Value):
         """Return the text that a client gets."""
         place = f"{self.seq:x}{f'-{self.mark:x}' if self.mark else ''}.{self.index:x}"
         if self.message is not None:
-            place += f".{_THOUGHT if self.is_thought else ''}{self.offset:x}.{self.message}"
+            place += f".{'t' if self.is_thought else ''}{self.offset:x}.{self.message}"
         return seal(place, conversation)
 
     @classmethod
@@ -45,25 +49,21 @@ class Cursor(Value):
         """Return the cursor behind the text; `"0"` is the beginning of every log."""
         if text == "0":
             return cls()
-        parts = unseal(text, conversation).split(".", 3)
-        parts[0], _, mark = parts[0].partition("-")
-        try:
-            marked = int(mark or "0", 16)
-            is_thought = len(parts) > 3 and parts[2].startswith(_THOUGHT)
-            parts[2:3] = [part.removeprefix(_THOUGHT) for part in parts[2:3]]
-            numbers = [int(part, 16) for part in parts[:3]]
-            message = check_id(parts[3]) if len(parts) > 3 else None
-        except (ValueError, InvalidId):
-            raise InvalidCursor from None
-        if len(parts) not in (2, 4) or not all(0 <= number <= MAX_SEQ for number in (*numbers, marked)):
+        place = _PLACE.fullmatch(unseal(text, conversation))
+        if place is None:
             raise InvalidCursor
-        offset = numbers[2] if message else 0
-        seq, index = numbers[:2]
-        return cls(seq=seq, index=index, message=message, offset=offset, is_thought=is_thought, mark=marked)
+        seq, index, offset, mark = (int(place[name] or "0", 16) for name in ("seq", "index", "offset", "mark"))
+        if max(seq, index, offset, mark) > MAX_SEQ:
+            raise InvalidCursor
+        try:
+            message = place["message"] and check_id(place["message"])
+        except InvalidId:
+            raise InvalidCursor from None
+        return cls(seq=seq, index=index, message=message, offset=offset, is_thought=bool(place["thought"]), mark=mark)
 
 
 def mark_of(created_at: datetime) -> int:
-    """Return what tells an entry that was written at this time from others with the same number."""
+    """Return what distinguishes an entry written at this time from another with the same number."""
     return round(created_at.timestamp() * 1_000_000)
 
 

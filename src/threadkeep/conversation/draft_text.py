@@ -1,9 +1,9 @@
 """The text of a message being written: what a model thinks and what it says, in one stream of characters.
 
-Drafts, and the offsets in cursors, count the characters of this stream. A mark stands before a piece of reasoning, and
-another before what is said after it; a message without reasoning has no marks. They are noncharacters, which Unicode
-keeps for such a use: where somebody writes one, it is replaced. A finished message has the same stream, so a reader can
-come back to any place in it.
+Drafts, and the offsets in cursors, count the characters of this stream. One mark stands before each piece of reasoning,
+another before the answer's text that follows it; a message without reasoning has no marks. The marks are Unicode
+noncharacters: in a model's own text they are replaced. A finished message has the same stream, so a reader can come
+back to any place in it.
 """
 
 import re
@@ -13,12 +13,12 @@ from threadkeep.conversation.message import Message
 from threadkeep.conversation.parts import Reasoning, in_order
 
 THOUGHT, SAID = "\ufdd0", "\ufdd1"
-"""What stands before a piece of reasoning, and before what is said after one."""
+"""The marks before a piece of reasoning, and before the text that follows one."""
 _PIECES = re.compile(f"([{THOUGHT}{SAID}]?)([^{THOUGHT}{SAID}]*)")
 
 
 def without_marks(text: str) -> str:
-    """Return a text that no mark is in."""
+    """Return a text with its marks replaced."""
     return text if text.isascii() else text.replace(THOUGHT, "\ufffd").replace(SAID, "\ufffd")
 
 
@@ -28,8 +28,8 @@ def marks_as_lines(stream: str) -> str:
 
 
 def pieces(text: str, is_thought: bool = False) -> Iterator[tuple[bool, str, int]]:
-    """Yield the pieces of a stream, or of some more of one: whether each is thought (as the first is, if there is no
-    mark before it), its text, and the characters that it has with its mark."""
+    """Yield the pieces of a stream or of a part of one: whether each is reasoning (`is_thought` for a first piece
+    without a mark), its text, and its length including its mark."""
     for found in _PIECES.finditer(text):
         mark, said = found.groups()
         is_thought = mark == THOUGHT if mark else is_thought

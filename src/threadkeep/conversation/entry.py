@@ -1,7 +1,7 @@
 """An entry: one node of a conversation's log, with its place in it.
 
-Messages and state changes continue the branch and become its head; the others are remarks about an entry (`parent`) and
-never move along a branch, but they are in the log and have a `seq` like every entry.
+Messages and state changes continue the branch and become its head. The others are remarks about an entry (`parent`):
+they are in the log and have a `seq`, but belong to no branch.
 """
 
 from enum import StrEnum
@@ -43,8 +43,8 @@ class Approval(Value):
 
 
 class Update(Value):
-    """What was changed about the conversation as a whole. A field that is not set was not changed. `shares` are all
-    links that it has from now on."""
+    """A change of the conversation as a whole. A field that is not set was not changed. `shares` are all of its links
+    from now on."""
 
     kind: Literal["update"] = "update"
     title: Text | None = Field(default=None, max_length=500)
@@ -86,7 +86,7 @@ class Entry(Value):
         return isinstance(self.body, PathBody)
 
     def without_links(self) -> "Entry":
-        """Return this entry as it leaves a store and comes into one: links stay where they were made."""
+        """Return this entry for an export or import: share links are not carried to another store."""
         if not isinstance(self.body, Update) or self.body.shares is None:
             return self
         return self.model_copy(update={"body": self.body.model_copy(update={"shares": None})})

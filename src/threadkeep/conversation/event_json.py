@@ -29,7 +29,7 @@ from threadkeep.conversation.message import Message
 
 TEXT_DELTA = "text.delta"
 UNSEEN = {"payload", "extract"}
-"""What clients do not get of a part: what only a provider can read, and what stands in a file that they can get."""
+"""Fields of a part that clients do not get: what only a provider can read, and text that is also in the file."""
 Named = tuple[str, dict[str, Any]]
 
 
@@ -105,7 +105,7 @@ def _position(what: MessageCompleted | ToolReturned) -> dict[str, Any]:
 
 
 def message_json(message: Message) -> dict[str, Any]:
-    """Return a message as clients see it: what they do not get of its parts is left out."""
+    """Return a message as clients see it, without the `UNSEEN` fields of its parts."""
     if message.parts:
         return message.model_dump(mode="json", exclude={"kind": True, "parts": {"__all__": UNSEEN}})
     return message.model_dump(mode="json", exclude={"kind"})

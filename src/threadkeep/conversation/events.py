@@ -1,5 +1,5 @@
-"""Events: what a reader of a conversation is told. A closed union of values; their names and JSON for clients stand in
-`event_json`, how they are derived from the log in `turn/events.py`."""
+"""Events: what a reader of a conversation is told. A closed union of values; their names and JSON for clients are in
+`event_json`, how they are derived from the log is in `turn/follow.py`."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -23,7 +23,7 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class ReasoningDelta:
-    """Some more of what the model thinks before it says it."""
+    """Some more of the model's reasoning."""
 
     message: str
     text: str
@@ -160,10 +160,8 @@ class ReadersCounted:
 
 @dataclass(frozen=True, slots=True)
 class TurnRetrying:
-    """The model failed (`code`), and is asked for the `attempt`th time of at most `attempts` in so many seconds.
-
-    It is in no log.
-    """
+    """The model failed (`code`); in so many seconds it is asked for the `attempt`th time of at most `attempts`. It is
+    in no log."""
 
     turn: int
     attempt: int
@@ -174,7 +172,7 @@ class TurnRetrying:
 
 @dataclass(frozen=True, slots=True)
 class SpoolChanged:
-    """What was sent is kept on an instance's disk, and not yet in the database, or it is there now. It is in no log."""
+    """What was sent is in an instance's spool and not yet in the database, or has got there. It is in no log."""
 
     spooled: bool
 
@@ -202,12 +200,12 @@ Happening = (
 
 
 FEW_WORDS = 256
-"""Characters of text that is worth remembering for the next reader: it is what models send at a time."""
+"""Up to so many characters, about what models send at a time, text events are cached for other readers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened, with the place in the log behind it."""
+    """Something that happened, with the cursor behind it."""
 
     what: Happening
     cursor: Cursor = field(default_factory=Cursor)
@@ -218,5 +216,5 @@ class Event:
         return getattr(self.what, "turn", None)
 
     def ends(self, turn: int) -> bool:
-        """Whether nothing more comes of a turn behind this: it is over, or waits for a person."""
+        """Whether this is the last event of a turn: it is over, or waits for a person."""
         return isinstance(self.what, TurnEnded | TurnWaiting) and self.what.turn == turn

@@ -1,7 +1,7 @@
 """A conversation as one JSON document, lossless: every entry of every branch, in a versioned schema, and its reader.
 
-Whose it was is left out, because a file may come back elsewhere. What is being written at the moment is no entry yet
-and not in it. Storing an export is not done here.
+Its owner is left out, because the file may be imported for somebody else. A message that is still being written is no
+entry yet and is not in it. Storing an export is not done here.
 """
 
 import json
@@ -42,7 +42,7 @@ class ExportedConversation(Value):
 
     @classmethod
     def of(cls, conversation: Conversation) -> Self:
-        """Return a conversation without whose it is."""
+        """Return a conversation without its owner and links."""
         return cls.model_validate(conversation.model_dump(exclude={"scope", "incomplete", "shares"}))
 
 
@@ -123,7 +123,7 @@ async def export_text(conversation: Conversation, log: AsyncIterator[Entry], at:
 
 
 def parse_export(text: str | bytes) -> Export:
-    """Return what a document holds; an `InvalidInput` says what is wrong with one that cannot be taken back."""
+    """Return what a document holds; `InvalidInput` says what is wrong with one that cannot be imported."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):

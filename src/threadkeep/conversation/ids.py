@@ -1,4 +1,4 @@
-"""Ids: UUIDv7 made here, or brought by the caller if they are harmless in paths, URLs and log lines."""
+"""Ids: UUIDv7 made here, or chosen by the caller if they are harmless in paths, URLs and log lines."""
 
 import re
 import threading

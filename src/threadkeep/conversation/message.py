@@ -1,4 +1,4 @@
-"""A message: what a person, an assistant, a tool or the instructions said. Where it stands: see `entry`."""
+"""A message: what a person, an assistant, a tool or the instructions said. Its place in the log: see `entry`."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -39,7 +39,7 @@ def check_role(role: object) -> Role:
 
 
 class ToolCall(Value):
-    """An assistant's wish to have a tool run."""
+    """An assistant's request to run a tool."""
 
     id: Text = Field(min_length=1, max_length=255)
     name: Text = Field(min_length=1, max_length=64)
@@ -62,7 +62,7 @@ class Cost(Value):
 
 
 class Usage(Value):
-    """Tokens that a model counted, and what they cost by the prices that were set then, if there were any."""
+    """Tokens that a model counted, and their cost if prices were set at the time."""
 
     input_tokens: int = Field(default=0, ge=0)
     output_tokens: int = Field(default=0, ge=0)
@@ -73,20 +73,20 @@ class Usage(Value):
     def total(cls, used: Sequence["Usage"]) -> "Usage":
         """Return the sum. It has a cost if all of them have one, in one currency."""
         costs = [usage.cost for usage in used if usage.cost is not None]
-        has_sum = len(costs) == len(used) and len({cost.currency for cost in costs}) == 1
+        cost = None
+        if len(costs) == len(used) and len({cost.currency for cost in costs}) == 1:
+            cost = Cost(amount=sum((cost.amount for cost in costs), Decimal()), currency=costs[0].currency)
         return cls(
             input_tokens=sum(usage.input_tokens for usage in used),
             output_tokens=sum(usage.output_tokens for usage in used),
             cached_tokens=sum(usage.cached_tokens for usage in used),
-            cost=Cost(amount=sum((cost.amount for cost in costs), Decimal()), currency=costs[0].currency)
-            if has_sum
-            else None,
+            cost=cost,
         )
 
 
 class Message(Value):
-    """One message. Its text is `content`, `parts` are what it has beside it: see `parts`. `tokens` is its size for the
-    context; `started_at` is when its first character was written."""
+    """One message: its text is `content`, everything else (files, reasoning, citations) is in `parts`. `tokens` is its
+    size for the context; `started_at` is when its first character was written."""
 
     kind: Literal["message"] = "message"
     id: Id = Field(default_factory=new_id)

@@ -1,4 +1,4 @@
-"""Parts: what a message has beside its text: pictures, files, reasoning, citations, data.
+"""Parts: what a message has besides its text: pictures, files, reasoning, citations, data.
 
 The text of a message is its `content`, one string. Each part says how many characters of it stand before it (`at`), so
 that text is kept once and a message of plain text has no parts at all. A part keeps every field that it was given, also
@@ -36,7 +36,7 @@ def _is_missing(value: object) -> bool:
 
 
 def check_file_name(name: object) -> str:
-    """Return the name of a file, which is shown to people: no path, nothing unseen, nothing that turns text around."""
+    """Return the name of a file if it is safe to show: no path, no control or bidirectional characters."""
     text = check_text(name)
     if len(text) > MAX_NAME or text in (".", "..") or any(mark in text for mark in "/\\"):
         raise InvalidPart(f"The name of a file has at most {MAX_NAME} characters and is no path.")
@@ -46,7 +46,7 @@ def check_file_name(name: object) -> str:
 
 
 def safe_file_name(name: str) -> str:
-    """Return the name as it can be kept, or nothing if it cannot."""
+    """Return the name if it is a valid one, else an empty text."""
     try:
         return check_file_name(name)
     except InvalidInput:
@@ -69,7 +69,7 @@ class Part(Value):
 class Attachment(Part):
     """A stored file, by its id; `image` is one to look at, `audio` one to listen to, `file` any other.
 
-    `extract` is the text that was read in it when its message was accepted, for search and models that take no files.
+    `extract` is its text, read when its message was accepted, for search and for models that take no files.
     """
 
     type: Literal["image", "audio", "file"]
@@ -83,7 +83,7 @@ class Attachment(Part):
 
     @property
     def label(self) -> str:
-        """The attachment in words, for whoever cannot look at it."""
+        """The attachment in words, for models that cannot take it."""
         size = "" if self.size is None else f", {self.size:,} bytes"
         return f"{self.type} {self.name or self.file} ({self.media_type}{size})"
 
@@ -101,10 +101,10 @@ def attachment_kind(media_type: str) -> Kind:
 
 
 class Reasoning(Part):
-    """What a model thought before it spoke, as far as it shows it, and how many seconds it took.
+    """What a model thought before it answered, as far as it shows that, and how many seconds it took.
 
-    `payload` is the provider's own form of it, sent back as it came to the same `model` and to no other. `call` is
-    the id of the tool call that it stands before, if it is not before all of them.
+    `payload` is the provider's own form of it, sent back unchanged to the same `model` only. `call` is the id of the
+    tool call that it stands before, unless it stands before all of them.
     """
 
     type: Literal["reasoning"] = "reasoning"
@@ -142,8 +142,8 @@ _STORED: dict[str, tuple[type[Part], dict[str, Any], set[str]]] = {
 
 
 def stored_part(fields: dict[str, Any]) -> Part | None:
-    """Return a part that was checked before it was stored, without checking it again; None if it is of no usual shape:
-    most of what a message with an image takes to be read would be that check."""
+    """Return a stored part without checking it again, which would take most of the time of reading a message with an
+    image; None if it has an unusual shape."""
     kind, defaults, required = _STORED.get(fields.get("type", ""), (None, {}, set[str]()))
     whole = defaults | fields
     if kind is None or len(whole) != len(defaults) or not required <= fields.keys():
@@ -174,7 +174,7 @@ AnyPart = Annotated[
 
 
 def _check_parts(given: Any, check: Any) -> Any:
-    """Check parts, and say what is wrong in an error of our own tree."""
+    """Check parts, and raise an error of our own tree if one is wrong."""
     if isinstance(given, list | tuple) and len(given) > MAX_PARTS:
         raise TooManyParts
     try:
@@ -190,7 +190,7 @@ _PARTS: TypeAdapter[tuple[Part, ...]] = TypeAdapter(Parts)
 
 
 def split_text(given: Sequence[Any]) -> tuple[str, tuple[Part, ...]]:
-    """Return a list of parts, texts among them, as the text of them and the parts beside it."""
+    """Split a list of parts, some of them texts, into the content of a message and its other parts."""
     if len(given) > MAX_PARTS:
         raise TooManyParts
     content, beside = "", list[Any]()

@@ -1,7 +1,7 @@
 """Share links: a branch of a conversation, up to one entry, that whoever has the link can read without signing in.
 
-A conversation knows its links by the hashes of their tokens. A token names tenant and conversation, so that nothing has
-to be looked for in other tenants, and ends with a secret, which nobody can guess.
+A conversation stores the hashes of its links' tokens. A token names tenant and conversation, so that no other tenant
+has to be searched, and ends with a random secret.
 """
 
 import hmac
@@ -21,7 +21,6 @@ from threadkeep.errors import InvalidInput, ShareNotFound
 MOST_SHARES = 20
 """How many links a conversation can have."""
 SECRET_BYTES = 24
-LONGEST_TOKEN = 500
 
 
 class Share(Value):
@@ -57,7 +56,7 @@ def place_of(token: str) -> tuple[str, str]:
 def share_of(token: str, shares: Iterable[Share], now: datetime) -> Share:
     """Return the link with this token, if it still works; else `ShareNotFound`."""
     digest = digest_of(token)
-    for share in [share for share in shares if hmac.compare_digest(share.digest, digest)]:
-        if share.is_good(now):
+    for share in shares:
+        if hmac.compare_digest(share.digest, digest) and share.is_good(now):
             return share
     raise ShareNotFound

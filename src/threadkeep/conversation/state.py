@@ -4,7 +4,7 @@ A change holds only the keys that changed. Every `WHOLE_EVERY`th change holds ev
 entry is found by reading a bounded number of changes, however long the conversation is.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any, Literal
 
 from pydantic import Field
@@ -15,7 +15,8 @@ WHOLE_EVERY = 32
 
 
 class StateChange(Value):
-    """Keys that get a new value and keys that go; `whole` says that nothing before it counts."""
+    """Keys with new values and keys that are removed. A `whole` one replaces everything before it; `depth` counts the
+    changes since the last whole one."""
 
     kind: Literal["state"] = "state"
     set: JsonObject = Field(default_factory=dict)
@@ -25,23 +26,22 @@ class StateChange(Value):
 
 
 class State(Value):
-    """All values at one place of a branch, and how many changes since the last whole one made them."""
+    """All values at one place of a branch, and the `depth` of its last change."""
 
     values: JsonObject = Field(default_factory=dict)
     depth: int = 0
 
     def change(self, new: Mapping[str, Any] | None = None, unset: Iterable[str] = ()) -> StateChange:
-        """Return the entry that records these new values and the keys that go."""
+        """Return the entry that records these new values and removed keys."""
         new, gone = dict(new or {}), tuple(unset)
         if self.depth + 1 < WHOLE_EVERY:
             return StateChange(set=new, unset=gone, depth=self.depth + 1)
-        kept = {key: value for key, value in self.values.items() if key not in gone}
-        return StateChange(set=kept | new, whole=True)
+        return StateChange(set=_changed(self.values, new, gone), whole=True)
 
     def after(self, change: StateChange) -> "State":
-        """Return the state behind a change."""
-        kept = {} if change.whole else {key: value for key, value in self.values.items() if key not in change.unset}
-        return State(values=kept | change.set, depth=change.depth)
+        """Return the state after a change."""
+        before = {} if change.whole else self.values
+        return State(values=_changed(before, change.set, change.unset), depth=change.depth)
 
 
 def fold(newest_first: Iterable[StateChange]) -> State:
@@ -53,5 +53,9 @@ def fold(newest_first: Iterable[StateChange]) -> State:
             break
     values: dict[str, Any] = {}
     for change in reversed(changes):
-        values = {key: value for key, value in values.items() if key not in change.unset} | change.set
+        values = _changed(values, change.set, change.unset)
     return State(values=values, depth=changes[0].depth if changes else 0)
+
+
+def _changed(values: Mapping[str, Any], new: Mapping[str, Any], unset: Container[str]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if key not in unset} | dict(new)

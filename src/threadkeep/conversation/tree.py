@@ -1,6 +1,6 @@
 """The shape of a conversation's tree, without its contents.
 
-Most entries continue the entry stored just before them. A `Jump` tells of one that does not: the first entry of a new
+Most entries continue the entry stored just before them. A `Jump` is one that does not: the first entry of a new
 branch, or the next one of a branch that was left for a while. Between two jumps the log is one straight run, so a
 conversation that never branched has an empty list here, and a branch costs one jump however long its history is.
 Remarks are not part of the tree; positions are `seq` numbers and 0 is the root, before the first entry.

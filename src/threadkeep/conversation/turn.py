@@ -19,7 +19,7 @@ class Failure(Value):
 
     @classmethod
     def of(cls, error: ThreadkeepError) -> Self:
-        """Return an error as a value that can be stored, whatever a provider has put into its text."""
+        """Return an error as a value that can be stored; characters that no store keeps are escaped."""
         return cls(code=error.code, detail=str(error).encode(errors="backslashreplace").decode())
 
     def __str__(self) -> str:
@@ -53,9 +53,9 @@ class BusyPolicy(StrEnum):
 
 
 class TurnChange(Value):
-    """An entry that tells a transition. A queued turn carries its message until it starts, and the entry that it is
-    to continue then, if that is not simply the head. `calls` are the ids of the tool calls that a waiting turn waits
-    for: a person must decide about each. `failure` says why a turn failed."""
+    """An entry that records a new state of a turn. While a turn is queued, `message` is its message and `parent` the
+    entry to continue, unless that is the head. `calls` are the ids of the tool calls that a person must decide about
+    before a waiting turn goes on."""
 
     kind: Literal["turn"] = "turn"
     state: TurnState

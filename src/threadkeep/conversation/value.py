@@ -5,12 +5,13 @@ The checks raise errors of our own tree, not pydantic's, because they are about 
 
 import inspect
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cache, wraps
 from typing import Annotated, Any, ClassVar, ParamSpec, Self, TypeVar, cast
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError, validate_call
 
+from threadkeep.conversation.clock import in_utc
 from threadkeep.errors import InvalidText, InvalidValue, TooDeep
 
 MAX_DEPTH = 64
@@ -19,7 +20,7 @@ T = TypeVar("T")
 
 
 class Adoptable(BaseModel):
-    """A model that can be built from what was checked before."""
+    """A model that can be built from fields that were checked before."""
 
     _names: ClassVar[set[str]]
 
@@ -29,7 +30,7 @@ class Adoptable(BaseModel):
 
     @classmethod
     def adopt(cls, fields: dict[str, Any]) -> Self:
-        """Build a value around a dictionary of all its fields, checked before: this is most of what a restore takes."""
+        """Build a value from all of its fields, without checking them again: restores spend most of their time here."""
         value: Self = _new(cls)
         # Straight into the slots of pydantic's model, past everything that makes setting an attribute slow.
         _set_dict(value, fields)
@@ -46,7 +47,7 @@ class Value(Adoptable):
 
     @classmethod
     def trusted(cls, **fields: Any) -> Self:
-        """Build a value from all of its fields, checked before."""
+        """Build a value from all of its fields, which were checked before."""
         return cls.adopt(fields)
 
 
@@ -113,23 +114,18 @@ def _children(item: object) -> list[Any]:
             raise InvalidValue(f"A {type(item).__name__} is not JSON.")
 
 
-def _aware(moment: datetime) -> datetime:
-    """Return the moment in UTC; a naive one is taken as UTC."""
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-
-
 Text = Annotated[str, BeforeValidator(check_text)]
 JsonObject = Annotated[dict[str, Any], BeforeValidator(check_json)]
-Moment = Annotated[datetime, AfterValidator(_aware)]
+Moment = Annotated[datetime, AfterValidator(in_utc)]
 
 
 def checked(verb: Callable[P, T]) -> Callable[P, T]:
     """Check the arguments of a public verb against their types: InvalidValue names the argument that is wrong.
 
-    For the edge where Python programs call; what is inside trusts its types.
+    For the edge that Python programs call; code inside trusts its types.
     """
 
-    @cache  # when it is first called: a type may be declared further down in its module
+    @cache  # made at the first call: a type may be declared further down in its module
     def validated() -> Callable[P, T]:
         return validate_call(config=ConfigDict(strict=True, arbitrary_types_allowed=True))(verb)
 

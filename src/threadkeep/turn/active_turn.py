@@ -1,4 +1,4 @@
-"""A turn that runs here: what the steps of it share, and how its entries get into the log."""
+"""A turn that runs in this process: what its steps share, and how its entries get into the log."""
 
 import asyncio
 import time
@@ -41,17 +41,20 @@ BodyT = TypeVar("BodyT", bound=Appendable)
 
 
 STORE_PATIENCE = 5.0
-"""Seconds that a turn which is stopped gives to a write that it has begun."""
+"""Seconds that a stopped turn waits for a write that has begun."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EngineDeps:
-    """What the engine is put together from. `is_gone` tells of an owner whether its process has surely ended; `silence`
-    is how long a model may say nothing, `tool_timeout` how long a call may take whose tool does not say; `pauses` are
-    the waits before a model is asked again, in seconds; their number is the number of further attempts; `count` counts
-    the tokens that are stored with each message, `prices` are what they cost, by patterns of names of models; `loader`
-    is what models are loaded by; `attachments` is where files are kept, none where they are not; `converter` reads them
-    and makes images smaller for models; `meaning` tells what is near in meaning to a question, where that is known."""
+    """What the engine is put together from. Times are in seconds.
+
+    - `is_gone`: whether the process of an owner has surely ended
+    - `silence`: how long a model may say nothing; `pauses`: the waits before each further attempt after a failure
+    - `tool_timeout`: how long a call may take unless its tool sets another limit
+    - `count`: counts the tokens of a message; `prices`: what they cost, by patterns of model names
+    - `attachments`: where files are kept, if anywhere; `converter`: extracts their text and makes images smaller
+    - `meaning`: finds texts that are near in meaning to a question, where embeddings are installed
+    """
 
     store: PublishingStore
     assistant_of: Callable[[Conversation], Assistant]
@@ -75,11 +78,11 @@ class EngineDeps:
     meaning: WordVectors | None = None
 
     async def load_model(self, name: str | None, assistant: Assistant) -> None:
-        """Have the model at hand that answers for an assistant where a conversation has chosen this name, or none."""
+        """Load the model that answers for an assistant; `name` is the conversation's own choice, if it has one."""
         await self.loader.load((name, assistant.name), lambda: self.models(name, assistant))
 
     def counted(self, body: BodyT) -> BodyT:
-        """Return a body with its tokens, if it is a message that has not been counted."""
+        """Return a body; a message without a token count gets one."""
         if isinstance(body, Message) and body.tokens is None:
             return body.model_copy(update={"tokens": self.count(body)})
         return body
@@ -89,11 +92,10 @@ class EngineDeps:
 class ActiveTurn:
     """One running turn: its lease, what it works with, and its entries so far.
 
-    `history` is what came before it on its branch, once it was read, with the cut of the last answer; `found` is what
-    was looked up for the question, `recalled` what was said earlier that has to do with it, and
-    what was said just before the window. `stop` is set by
-    somebody who wants it to end as `stop_as`; `ended` is set when it does not run here any more. `began` is when it
-    began to run here, by the clock that never jumps.
+    `history` is what came before it on its branch, with the cut of the last answer; `found` is what was looked up for
+    the question; `recalled` are related earlier entries, and those just before the window. Each is None until it was
+    read. `stop` is set to end the turn as `stop_as`; `ended` is set when it no longer runs here. `began` is when it
+    began to run here, by the monotonic clock.
     """
 
     deps: EngineDeps
@@ -128,33 +130,32 @@ class ActiveTurn:
 
     @cached_property
     def options(self) -> ModelOptions:
-        """How the model is called: as `metadata.model_options` of the conversation says, then as the assistant does."""
+        """How the model is called: `metadata.model_options` of the conversation goes before the assistant's options."""
         return ModelOptions.of(self.conversation.metadata).over(self.assistant.options)
 
     async def agent(self) -> Agent | None:
-        """Return what thinks in place of the bare model; an error if it cannot be loaded."""
+        """Return the agent that answers in place of the bare model, if any; an error if it cannot be loaded."""
         return await self.deps.agents(self.assistant)
 
     @property
     def head(self) -> int:
-        """The entry that this turn continues: its own last one on the branch, or what it was begun to answer."""
+        """The entry that this turn continues: its own last one on the branch, or the parent of its first entry."""
         own = [entry for entry in self.entries if entry.turn == self.lease.turn]
         on_branch = [entry.seq for entry in own if entry.continues_branch]
         return on_branch[-1] if on_branch else (own[0].parent or 0)
 
     @property
     def is_settled(self) -> bool:
-        """Whether the turn ended or waits for a person: there is no lease any more."""
+        """Whether the turn ended or waits for a person, and so has no lease any more."""
         states = [entry.body.state for entry in self.entries if isinstance(entry.body, TurnChange)]
         return bool(states) and states[-1] is not TurnState.RUNNING
 
     async def state(self) -> State:
-        """Return the state of the conversation at the place that the turn has come to."""
+        """Return the state of the conversation at the head of this turn."""
         return await self.deps.store.state(self.lease.scope, self.lease.conversation, at=self.head or None)
 
     def state_change(self, state: State, new: Mapping[str, Any], unset: tuple[str, ...] = ()) -> StateChange:
-        """Return the entry that changes a state. Raises IllegalTransition if the assistant's machine does not go that
-        way."""
+        """Return the entry that changes a state. Raises IllegalTransition if the assistant's machine forbids it."""
         machine = self.assistant.machine
         return state.change(machine.move(state.values, new, unset) if machine else new, unset)
 
@@ -162,12 +163,11 @@ class ActiveTurn:
         """Raise LeaseLost if the turn was settled or taken by another: a process that was frozen cannot know."""
         lease = self.lease
         turns = await self.deps.store.turns(lease.scope, lease.conversation)
-        held = (turn.number == lease.turn and (turn.owner, turn.fence) == (lease.owner, lease.fence) for turn in turns)
-        if not any(held):
+        if (lease.turn, lease.owner, lease.fence) not in [(turn.number, turn.owner, turn.fence) for turn in turns]:
             raise LeaseLost
 
     async def append(self, *bodies: Appendable, settle: TurnChange | None = None) -> None:
-        """Store what this turn has to say."""
+        """Store entries of this turn, and with `settle` its end, in one commit."""
         counted = tuple(self.deps.counted(body) for body in bodies)
         act = await self._transition(bodies)
         append = Append(bodies=counted, parent=self.head, lease=self.lease, settle=settle, act=act)
@@ -176,15 +176,15 @@ class ActiveTurn:
         try:
             await asyncio.shield(writing)
         finally:
-            # A write that was begun is not left in doubt because somebody stopped waiting for it; but a store that
-            # hangs must not keep anybody from stopping.
+            # Even if this task is cancelled, the outcome of a write that has begun should be known; but a store that
+            # hangs must not prevent stopping.
             await asyncio.wait((writing,), timeout=STORE_PATIENCE)
             if writing.done() and writing.exception() is None:
                 self.entries += writing.result().entries
                 self._tell_observers(append, time.monotonic() - asked)
 
     async def _transition(self, bodies: Sequence[Appendable]) -> Act | None:
-        """Return what the audit log is to say if a guided conversation passes on to another state."""
+        """Return the audit record for a guided conversation that moves to another state, if it does."""
         change = next((body for body in bodies if isinstance(body, StateChange)), None)
         if change is None or (machine := self.assistant.machine) is None:
             return None
@@ -199,7 +199,7 @@ class ActiveTurn:
                 observer.settled(self.lease, append.settle, time.monotonic() - self.began, self.entries)
 
     def note_text(self) -> None:
-        """Say that the model gives text: the first of a turn is what a person waits for."""
+        """Tell observers of the first text of the turn, which is what a person waits for."""
         if not self.has_spoken:
             self.has_spoken = True
             for observer in self.deps.observers:

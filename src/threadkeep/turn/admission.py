@@ -1,7 +1,6 @@
-"""Who may begin a turn here: a user and a tenant have only so many at a time, and once it is closed nobody begins one.
+"""Who may begin a turn in this process: a user and a tenant have a limited number at a time, none once it is closed.
 
-What was accepted before runs on, and so does what is taken up from a dead owner: both are counted, neither is refused.
-Only this process is counted.
+Turns that were accepted before, or are taken up from a dead owner, are counted but never refused.
 """
 
 from collections import Counter
@@ -12,7 +11,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.errors import Stopping, TooManyTurns
 
 Key = tuple[str, str, str]
-"""Tenant, user, conversation; the last two may be empty, for all of them."""
+"""Tenant, user, conversation; an empty user or conversation stands for all of them."""
 
 
 class Admission:
@@ -45,16 +44,16 @@ class Admission:
     def _check(self, scope: Scope, conversation: str) -> None:
         if self.is_closed:
             raise Stopping
-        _, user, here = _keys(scope, conversation)
+        tenant, user, here = _keys(scope, conversation)
         if self._places[here]:
             return
         if 0 < self._user_turns <= self._places[user]:
             raise TooManyTurns(f"At most {self._user_turns} turns of one user run at a time.")
-        if 0 < self._tenant_turns <= self._places[(scope.tenant, "", "")]:
+        if 0 < self._tenant_turns <= self._places[tenant]:
             raise TooManyTurns(f"At most {self._tenant_turns} turns of one tenant run at a time.")
 
     def enter(self, scope: Scope, conversation: str) -> Callable[[], None]:
-        """Take a place for a turn that runs here, and return what gives it back."""
+        """Take a place for a turn that runs here, and return the function that gives it back."""
         keys = _keys(scope, conversation)
         self._places.update(keys)
         self.running += 1

@@ -1,9 +1,9 @@
-"""What a finished turn leaves to do, and nobody waits for: a title after the first exchange, and a running summary of
-what the window has left behind, for assistants whose policy asks for one.
+"""What is done after a turn, without anybody waiting: a title after the first exchange, and a running summary of what
+fell out of the window, for assistants whose policy asks for one.
 
-A title is made by the model where one is there, else from the words; after a turn that was stopped or failed from the
-words, until there is an answer. A summary is a remark on the last entry that it covers; the originals stay, and what is
-appended meanwhile is not affected. A scripted model sums up nothing.
+The model makes the title. Without a real model, or without an answer, the title is made from the question's words; the
+first answer then replaces it. A summary is a remark on the last entry that it covers. A failure is logged, and the work
+is tried again after the next turn.
 """
 
 import asyncio
@@ -30,39 +30,37 @@ INSTRUCTIONS = (
     "questions and wishes, in at most 200 words, in its own language. Begin with what the earlier summary says, if any."
 )
 EARLY = 16
-"""So many entries have a conversation whose title may still be one of a turn without an answer."""
+"""A conversation with more entries keeps its title, even one that was made without an answer."""
 MOST_ENTRIES = 200
 MOST_CHARACTERS = 40_000
 
 
 async def after_turn(active: ActiveTurn) -> None:
-    """Do it. What goes wrong is logged."""
-    await give_title(active)
-    await keep_summary(active)
+    """Give the conversation a title if it has none; sum up what fell out of the window if the assistant wants it."""
+    for name, work in (("title", _give_title), ("summary", _keep_summary)):
+        try:
+            await work(active)
+        except ThreadkeepError as error:
+            logger.info("no %s for %s: %s", name, active.lease.conversation, error)
+        except Exception:
+            logger.exception("no %s for %s", name, active.lease.conversation)
 
 
-async def give_title(active: ActiveTurn) -> None:
-    """Give the conversation a title, if it has none. A failure is logged and tried after the next turn."""
-    lease, deps = active.lease, active.deps
-    try:
-        conversation = await deps.store.get(lease.scope, lease.conversation)
-        question, answer = _exchange(active.entries)
-        if not question or not (conversation.title is None or (answer and await _is_makeshift(active, conversation))):
-            return
-        title = await _title(active, question, answer)
-        if not title:
-            return
-        # Only if nobody has given one meanwhile.
+async def _give_title(active: ActiveTurn) -> None:
+    lease, store = active.lease, active.deps.store
+    conversation = await store.get(lease.scope, lease.conversation)
+    question, answer = _exchange(active.entries)
+    may_be_titled = conversation.title is None or (answer and await _is_makeshift(active, conversation))
+    if not question or not may_be_titled:
+        return
+    if title := await _title(active, question, answer):
+        # Refused if somebody has changed the title meanwhile.
         version = conversation.version
-        await deps.store.update(lease.scope, lease.conversation, Update(title=title), expected_version=version)
-    except ThreadkeepError as error:
-        logger.info("no title for %s: %s", lease.conversation, error)
-    except Exception:
-        logger.exception("no title for %s", lease.conversation)
+        await store.update(lease.scope, lease.conversation, Update(title=title), expected_version=version)
 
 
 async def _is_makeshift(active: ActiveTurn, conversation: Conversation) -> bool:
-    """Whether a title was made from the words of a turn before this one, none of which had an answer."""
+    """Whether the title was made from the words of an earlier question, and no earlier turn had an answer."""
     if conversation.entries > EARLY:
         return False
     page = await active.deps.store.log(active.lease.scope, conversation.id, Cursor(), limit=EARLY)
@@ -74,7 +72,7 @@ async def _is_makeshift(active: ActiveTurn, conversation: Conversation) -> bool:
 
 
 def _said(message: Message) -> str:
-    """Return what a message says, by the names of its files if it has nothing but these."""
+    """Return the text of a message, or the names of its files if it has no text."""
     return message.content or ", ".join(part.name for part in message.parts if isinstance(part, Attachment))
 
 
@@ -95,29 +93,23 @@ async def _title(active: ActiveTurn, question: str, answer: str) -> str:
         return title_from_words(question)
     title = Answer()
     try:
-        async with asyncio.timeout(active.deps.silence):
-            async for delta in active.model.stream(title_request(question, answer)):
-                title.add(delta)
+        await _ask(active, title_request(question, answer), title)
     except (ModelError, TimeoutError) as error:
         logger.info("the model gave no title: %s", error)
     return clean_title(title.text) or title_from_words(question)
 
 
-async def keep_summary(active: ActiveTurn) -> None:
-    """Sum up what fell out of the window since the last summary, if the assistant wants one."""
-    try:
-        if active.assistant.policy.summary and not active.model.is_scripted:
-            await _keep_summary(active)
-    except ThreadkeepError as error:
-        logger.info("no summary for %s: %s", active.lease.conversation, error)
-    except Exception:
-        logger.exception("no summary for %s", active.lease.conversation)
+async def _ask(active: ActiveTurn, request: Request, answer: Answer) -> None:
+    async with asyncio.timeout(active.deps.silence):
+        async for delta in active.model.stream(request):
+            answer.add(delta)
 
 
 async def _keep_summary(active: ActiveTurn) -> None:
+    """Sum up what fell out of the window since the last summary."""
     lease, store = active.lease, active.deps.store
     cut = _cut(active.entries)
-    if not cut.first:
+    if not active.assistant.policy.summary or active.model.is_scripted or not cut.first:
         return
     earlier = await store.summary(lease.scope, lease.conversation, head=active.head)
     covered = 0 if earlier is None else earlier.parent or 0
@@ -125,8 +117,9 @@ async def _keep_summary(active: ActiveTurn) -> None:
     lost = tuple(entry for entry in lost if entry.seq > covered)
     if not lost:
         return
-    text = await _ask(active, earlier, lost)
-    if text:
+    answer = Answer()
+    await _ask(active, _summary_request(earlier, lost), answer)
+    if text := answer.text.strip():
         summary = Summary(content=text, tokens=active.deps.count(Message(role=Role.SYSTEM, content=text)))
         await store.append(lease.scope, lease.conversation, Append(bodies=(summary,), parent=lost[-1].seq))
 
@@ -137,13 +130,8 @@ def _cut(entries: list[Entry]) -> Cut:
     return (cut_in(messages[-1].tool_trace) if messages else None) or Cut()
 
 
-async def _ask(active: ActiveTurn, earlier: Entry | None, lost: tuple[Entry, ...]) -> str:
+def _summary_request(earlier: Entry | None, lost: tuple[Entry, ...]) -> Request:
     before = earlier.body.content if earlier is not None and isinstance(earlier.body, Summary) else ""
     lines = [f"{entry.body.role}: {entry.body.content}" for entry in lost if isinstance(entry.body, Message)]
     text = (f"Earlier summary: {before}\n\n" if before else "") + "\n\n".join(lines)[:MOST_CHARACTERS]
-    messages = (Message(role=Role.SYSTEM, content=INSTRUCTIONS), Message(role=Role.USER, content=text))
-    answer = Answer()
-    async with asyncio.timeout(active.deps.silence):
-        async for delta in active.model.stream(Request(messages=messages)):
-            answer.add(delta)
-    return answer.text.strip()
+    return Request(messages=(Message(role=Role.SYSTEM, content=INSTRUCTIONS), Message(role=Role.USER, content=text)))

@@ -1,9 +1,9 @@
-"""What thinks for an assistant, where that is more than a model: a graph, or code that leads a guided conversation.
+"""Agents: what answers for an assistant in place of a bare model: a graph, or code that leads a guided conversation.
 
-An agent is asked like a model and answers like one, in a stream. Beside text and tool calls it may change the
-conversation's state, show blocks and leave notes in the trace. It keeps nothing between two calls: everything it knows
-is in what it is asked with, which comes from the log. Its tools run through ours: it asks for a call and is asked
-again when the result is there.
+An agent is asked like a model and answers like one, in a stream. Besides text and tool calls it may change the
+conversation's state, show blocks and leave notes in the trace. It keeps nothing between two calls: all that it knows is
+in `Asked`, which comes from the log. Tools run in the engine: the agent asks for a call, and is asked again when the
+result is there.
 """
 
 from abc import ABC, abstractmethod
@@ -33,10 +33,10 @@ class Shown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changed:
-    """Keys of the conversation's state that get a new value, and keys that go.
+    """Keys of the conversation's state that get a new value, and keys that are removed.
 
-    It is stored in the commit of the answer, so both are there or neither. With `now` it is stored at once, for readers
-    to see; then the agent must not object to finding it there when it is asked again.
+    It is stored in the same commit as the answer. With `now` it is stored at once, so that readers see it; after a
+    crash the agent may then be asked again with the change already made.
     """
 
     set: Mapping[str, Any] = field(default_factory=dict)
@@ -49,9 +49,9 @@ Thought = Delta | Noted | Shown | Changed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What an agent is asked with: the request that a bare model would get, the model that it may use, the state of the
-    conversation and the messages of its branch as far as the context reaches, with their blocks, the question last or
-    what was done for it."""
+    """What an agent gets: the request that a bare model would get, a model to use, the state of the conversation, and
+    the messages of the branch that are in the context, with their blocks; the last is the question or a tool's
+    result."""
 
     request: Request
     model: Model
@@ -59,8 +59,8 @@ class Asked:
     messages: tuple[Message, ...]
 
     def task(self, system: str, task: str) -> Request:
-        """Return a request of the agent's own: the conversation, newest first within a quarter of the model's window,
-        and a task behind it. What one side said in a row is one message and tools are left out, for every provider."""
+        """Return a request of the agent's own: as much of the newest conversation as fits a quarter of the model's
+        window, and then a task. Messages of one side in a row are joined and tools left out, for every provider."""
         own = [message.content for message in self.request.messages if message.role is Role.SYSTEM]
         texts, size = [(Role.USER, task)], 0
         for message in reversed(self.request.messages):
@@ -79,8 +79,9 @@ class Asked:
 
 
 class Agent(ABC):
-    """Thinks for an assistant."""
+    """Answers for an assistant."""
 
     @abstractmethod
     def think(self, asked: Asked) -> AsyncIterator[Thought]:
-        """Answer, like a model: closing the stream stops it, without `Stopped` it was cut off, it raises ModelError."""
+        """Answer like a model: closing the stream stops it, a stream without `Stopped` was cut off, errors are
+        ModelError."""

@@ -16,12 +16,15 @@ from threadkeep.turn.lookup import Lookup
 
 @dataclass(frozen=True, kw_only=True)
 class Assistant:
-    """An assistant. `model` names the one to use unless a conversation chooses another, `options` how
-    it is called (temperature and the like); `script` is what the scripted
-    model `demo` plays for this assistant; `examples` are questions that a person could begin with; `mcp` gives it the
-    tools of all configured MCP servers as well. `lookup` is what questions are looked up in; `machine` says which
-    states a guided conversation goes through; `agent` is what thinks in place of the bare model, or its dotted name
-    (`module:name`), which is loaded when it is needed.
+    """An assistant.
+
+    - `examples`: questions that a person could begin with
+    - `model`: the one to use unless a conversation chooses another; `options`: temperature and the like
+    - `script`: what the scripted model `demo` plays for this assistant
+    - `mcp`: whether it has the tools of all configured MCP servers as well
+    - `lookup`: where questions are looked up
+    - `machine`: the states that a guided conversation goes through
+    - `agent`: what answers in place of the bare model, or its name (`module:name`), loaded when it is needed
     """
 
     name: str
@@ -45,11 +48,11 @@ ModelSource = Callable[[str | None, Assistant], Model]
 """Returns the model of that name (none: the default one) as this assistant uses it."""
 
 AgentSource = Callable[[Assistant], Awaitable[Agent | None]]
-"""Returns what thinks for an assistant, none where the model alone does."""
+"""Returns the agent of an assistant, none where the model alone answers."""
 
 
 async def agent_of(assistant: Assistant) -> Agent | None:
-    """Return the agent of an assistant; one that is only named is loaded elsewhere."""
+    """Return the agent of an assistant, which must not be a mere name: `runtime` passes a source that loads those."""
     if isinstance(assistant.agent, str):
         raise InvalidValue(f"The agent {assistant.agent} of {assistant.name} was not loaded.")
     return assistant.agent

@@ -1,7 +1,7 @@
 """Files in a turn: what a person attaches and what tools return, and their bytes for the model that is asked.
 
-The text of a document is read once, before its message is stored, and is part of it from then on: what a model is told
-later, and what search finds, follows from the log alone.
+The text of a document is extracted once, before its message is stored, and is part of the message: what models are told
+and what search finds follows from the log alone.
 """
 
 import asyncio
@@ -31,9 +31,9 @@ Attachable = Path | tuple[str, bytes] | str | Attachment
 """A file to attach: its path, its name and bytes, or the id of one that is kept."""
 PIECE = 1 << 20
 MOST_TEXT = 100_000
-"""How many characters the texts of all files of one message have together: what search looks at, too."""
+"""How many characters of the texts of all files of one message are kept, together; search looks at no more."""
 LARGEST_IMAGE = 3_900_000
-"""How many bytes of an image every provider takes: 5 MB, once it is written as text."""
+"""The largest image in bytes that every provider takes: 5 MB in base64."""
 
 
 async def attached(deps: EngineDeps, scope: Scope, given: Attachable) -> Attachment:
@@ -67,8 +67,8 @@ async def _pieces(path: Path) -> AsyncIterator[bytes]:
 
 
 async def stored(deps: EngineDeps, scope: Scope, parts: Iterable[Part]) -> tuple[Part, ...]:
-    """Return the parts with what is known of their files, whatever was said of them. `FileNotFound` if one is not
-    there, `AttachmentsTooLarge` if they are too large together."""
+    """Return the parts with the stored name, type and size of their files, whatever the client wrote. `FileNotFound` if
+    one is missing, `AttachmentsTooLarge` if they are too large together."""
     known = [await _known(deps, scope, part) if isinstance(part, Attachment) else part for part in parts]
     most = deps.attachments.limits.message if deps.attachments else 0
     if 0 < most < sum(part.size or 0 for part in known if isinstance(part, Attachment)):
@@ -91,8 +91,8 @@ async def kept(deps: EngineDeps, scope: Scope, files: tuple[ToolFile, ...]) -> t
 
 
 def file_reader(deps: EngineDeps, scope: Scope) -> FileReader | None:
-    """Return what reads the files of a scope for a model: an image in a sane size, one that is too large never; in an
-    outage those that are known here."""
+    """Return the function that reads the files of a scope for a model. Images are made smaller; one that is still too
+    large is `FileNotFound`, as is a file that cannot be read in an outage."""
     attachments = deps.attachments
     if attachments is None:
         return None
@@ -103,7 +103,7 @@ def file_reader(deps: EngineDeps, scope: Scope) -> FileReader | None:
         except StoreError:
             if deps.store.outage() is None:
                 raise
-            raise FileNotFound from None  # the turn goes on in the spool, without it
+            raise FileNotFound from None  # the turn goes on in the spool, without the file
         if part.type == "image":
             data = await deps.converter.image(part.file, data)
             if len(data) > LARGEST_IMAGE:
@@ -124,7 +124,7 @@ async def _known(deps: EngineDeps, scope: Scope, part: Attachment) -> Attachment
 
 
 async def _with_texts(deps: EngineDeps, scope: Scope, parts: Iterable[Part]) -> tuple[Part, ...]:
-    """Return the parts, each document with the text that is in it, as far as there is room for all of them."""
+    """Return the parts, each document with its text, up to `MOST_TEXT` characters together."""
     read, left = list[Part](), MOST_TEXT
     for part in parts:
         if isinstance(part, Attachment) and _is_read(part) and deps.attachments is not None and left > 0:

@@ -11,19 +11,19 @@ from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.tools.registry import Registry
 
 MOST_RECOVERIES = 2
-"""How often an answer that the model broke off is asked for again."""
+"""How often the model is asked again after it broke off an answer."""
 MOST_IN_VAIN = 3
-"""How often in a row a turn is taken up from an owner that left nothing new behind: it may be what kills or freezes
-them. A taking is an entry, stored before anything is done for the turn, so it counts whatever becomes of the taker."""
+"""How often in a row a turn is taken up without progress: the turn itself may be what kills or freezes its owners. A
+taking is an entry, stored before anything is done for the turn, so it counts even if the taker dies at once."""
 MOST_TAKEN = 20
-"""How often a turn is taken up at all, whatever it came to in between."""
+"""How often a turn is taken up in all, with or without progress."""
 LOST = "given up: it was taken up {} times from a process that died or froze while it ran this turn"
 CUT_OFF = "given up: the answer was cut off again and again"
 
 
 @dataclass(frozen=True, slots=True)
 class Generate:
-    """Ask the model. `last` is for the call without tools at the limit; `cut_off` if an answer broke off before."""
+    """Ask the model. `last`: without tools, because their limit is reached; `cut_off`: the last answer broke off."""
 
     last: bool = False
     cut_off: bool = False
@@ -32,7 +32,7 @@ class Generate:
 @dataclass(frozen=True, slots=True)
 class RunTools:
     """Run these calls. If `doubtful`, they may have run before a crash; those in `refused` (by id, with the reason)
-    were refused by a person; those in `flaws` (by id, with what is wrong) came with arguments that nobody can read."""
+    were refused by a person; those in `flaws` (by id, with what is wrong) have unreadable arguments."""
 
     calls: tuple[ToolCall, ...]
     doubtful: bool = False
@@ -49,7 +49,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """Nothing is left to do but to say how it ended."""
+    """The turn is over; store how it ended."""
 
     state: TurnState
     detail: str | None = None
@@ -104,17 +104,17 @@ def _messages_of(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def _takings(entries: Sequence[Entry]) -> frozenset[int]:
-    """Return the entries that tell that the turn changed hands while it ran."""
+    """Return the numbers of the entries that record a change of owner while the turn ran."""
     changes = [(entry.seq, entry.body.state) for entry in entries if isinstance(entry.body, TurnChange)]
-    running = TurnState.RUNNING
-    return frozenset(seq for (_, before), (seq, state) in pairwise(changes) if before is running is state)
+    both_running = (TurnState.RUNNING, TurnState.RUNNING)
+    return frozenset(seq for (_, before), (seq, state) in pairwise(changes) if (before, state) == both_running)
 
 
 def _taken_in_vain(entries: Sequence[Entry], taken: frozenset[int]) -> int:
-    """Return how many takings follow the last thing that the turn had not said before: that was progress.
+    """Return how many takings there were since the last progress, which is an entry that says something new.
 
-    The same words, calls, results or changes of state once more are none, so that a turn cannot live for ever on
-    coming to the same place.
+    Repeated words, calls, results or changes of state are no progress: a turn that keeps coming to the same place must
+    end.
     """
     vain, known = 0, set[str]()
     for entry in entries if taken else ():
@@ -127,7 +127,7 @@ def _taken_in_vain(entries: Sequence[Entry], taken: frozenset[int]) -> int:
 
 
 def _gist(body: Body) -> str | None:
-    """Return what an entry says for its turn, without what differs from one time to the next."""
+    """Return what an entry says, without ids and times, which differ when a step is repeated."""
     match body:
         case Message():
             return f"{body.role} {body.content} {[(call.name, call.args) for call in body.tool_calls]}"
@@ -138,7 +138,7 @@ def _gist(body: Body) -> str | None:
 
 
 def _broken_off(entries: Sequence[Entry], taken: frozenset[int]) -> int:
-    """Return how many answers the model broke off; what an owner that was lost left half-written is not its fault."""
+    """Return how many answers the model broke off, not counting those that a dead owner left half-written."""
     before = (None, *(entry.seq for entry in entries))
     return sum(
         isinstance(entry.body, Message) and entry.body.status is MessageStatus.INTERRUPTED and previous not in taken
@@ -172,7 +172,7 @@ def _about_calls(
 
 
 def flaw_item(call: str, flaw: str) -> dict[str, str]:
-    """Return the item of an answer's trace that tells what is wrong with the arguments of a call."""
+    """Return the item of an answer's trace that says what is wrong with the arguments of a call."""
     return {"kind": "flaw", "call": call, "flaw": flaw}
 
 
@@ -181,11 +181,10 @@ def _flaws(asked: Message) -> dict[str, str]:
 
 
 def _may_have_run(later: Sequence[Body]) -> bool:
-    """Whether an owner that died may have started calls, given what came behind them: it was taken up while it ran.
-
-    Going on after a person's answer is no such taking up, and nothing ran before that answer.
-    """
-    states = [body.state for body in later if isinstance(body, TurnChange)]
-    waited = TurnState.WAITING in states
-    since = states[len(states) - states[::-1].index(TurnState.WAITING) :] if waited else states
-    return len(since) > waited
+    """Whether a dead owner may have started calls, given what came after them: the turn was taken up while it ran."""
+    takings = 0
+    for body in later:
+        if isinstance(body, TurnChange):
+            # Nothing runs before a person has answered, and the first change after a wait only resumes the turn.
+            takings = -1 if body.state is TurnState.WAITING else takings + 1
+    return takings > 0

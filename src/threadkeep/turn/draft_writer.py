@@ -25,14 +25,14 @@ class DraftWriter:
         self._writing: asyncio.Task[None] | None = None
 
     async def think(self, text: str, *, begins: bool) -> None:
-        """Take some reasoning, as `write` takes text; `begins` says that it is a piece of its own."""
+        """Take some reasoning, as `write` takes text; `begins` starts a new piece of it."""
         self._is_thought = True
         await self._take(THOUGHT + text if begins else text)
 
     async def write(self, text: str) -> None:
-        """Take text; wait only if much of it is not written yet. Raises what an earlier write has met."""
-        is_behind, self._is_thought = self._is_thought, False
-        await self._take(SAID + text if is_behind else text)
+        """Take text; wait only if much of it is not written yet. Raises the error of an earlier write."""
+        follows_thought, self._is_thought = self._is_thought, False
+        await self._take(SAID + text if follows_thought else text)
 
     async def _take(self, text: str) -> None:
         self._waiting.append(text)
@@ -50,7 +50,7 @@ class DraftWriter:
         return "".join(self._written)
 
     async def drop(self, timeout: float) -> None:
-        """Leave off: what is being written gets written, unless the store hangs; the rest is forgotten."""
+        """Stop: a write that has begun is finished, unless the store hangs; the rest is discarded."""
         self._waiting.clear()
         if self._writing is not None:
             await asyncio.wait((self._writing,), timeout=timeout)
@@ -64,21 +64,21 @@ class DraftWriter:
             self._writing = asyncio.create_task(self._write())
 
     async def _result(self) -> None:
-        """Wait for the write that is under way; whoever is cancelled here leaves it to be waited for again."""
+        """Wait for the write that is under way; if this is cancelled, it can be waited for again."""
         if self._writing is None:
             return
         if not self._writing.done():
             await asyncio.wait((self._writing,))
         writing, self._writing = self._writing, None
         if writing.exception() is not None:
-            # What comes behind text that could not be written would leave a gap.
+            # Writing on after text that could not be written would leave a gap.
             self._waiting.clear()
         writing.result()
 
     async def _write(self) -> None:
         while self._waiting:
             whole = "".join(self._waiting)
-            # In pieces: of text that is too large for an entry, as much as fits is kept.
+            # In pieces, so that of a text that is too large for an entry as much as possible is kept.
             text, rest = whole[:MOST_UNWRITTEN], whole[MOST_UNWRITTEN:]
             self._waiting[:] = [rest] if rest else []
             self._size = len(rest)

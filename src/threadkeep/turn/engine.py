@@ -1,7 +1,7 @@
 """The life of a turn. Follow it here, then file by file in `steps/`.
 
-Every round of the loop asks `decide` what comes next, and `decide` knows nothing but the entries in the log; so taking
-up a dead owner's turn is running this loop again. Who runs turns, and when, is in `runner.py`.
+Every round of the loop asks `decide` what comes next, and `decide` knows only the entries in the log; so recovering a
+dead owner's turn means running this loop again. `runner.py` decides when turns run.
 """
 
 import logging
@@ -30,12 +30,12 @@ LIMIT = "The limit of tool calls for one turn is reached. Answer now with what y
 LIMIT_SAID = "\n\n(The limit of {} rounds of tool calls was reached.)"
 EMPTY = "The model gave an empty answer."
 SHARES = (1.0, 0.6, 0.2)
-"""How much of the model's room a request takes: less after each refusal for length, since counts are estimates."""
+"""The share of the model's window that a request takes: less after each refusal for length (counts are estimates)."""
 INTERNAL = Failure(code="internal_error", detail="something went wrong here; the log tells what")
 
 
 async def run_turn(active: ActiveTurn) -> None:
-    """Do one step after the other until the turn is settled. What the store raises is left for recovery."""
+    """Do one step after the other until the turn is settled. After an error of the store it is left for recovery."""
     try:
         while not active.is_settled:
             await _next_step(active)
@@ -44,13 +44,13 @@ async def run_turn(active: ActiveTurn) -> None:
     except ThreadkeepError as error:
         await _settle_as_failed(active, Failure.of(error))
     except Exception:
-        # A fault of ours or of an assistant's code: it would only come again, so the turn ends here.
+        # A bug of ours or of an assistant: it would only happen again, so the turn ends here.
         logger.exception("turn %s of %s failed", active.lease.turn, active.lease.conversation)
         await _settle_as_failed(active, INTERNAL)
 
 
 async def resume_turn(active: ActiveTurn) -> None:
-    """Go on with a turn that was taken up: what was left half-written is kept and marked, then the loop runs."""
+    """Go on with a turn that was taken up: a half-written answer is kept as interrupted, then the loop runs."""
     await finish_draft(active)
     await run_turn(active)
 

@@ -1,7 +1,7 @@
 """Following a conversation: stored entries first, then live ones, from any cursor, without gap or repeat.
 
-Every entry becomes a few events, and the text of a message being written becomes events of its own, which the message's
-entry does not repeat. Each carries the cursor behind it, so that a reader can come back.
+Every entry becomes a few events. The text of a message being written becomes events of its own, which the message's
+entry does not repeat. Each event carries the cursor behind it, so that a reader can come back.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
@@ -43,9 +43,9 @@ from threadkeep.store.values import Draft, LogPage
 from threadkeep.turn.local_bus import LOOK, UNLOGGED, LocalBus, Nudge, topic_of
 
 LOOK_EVERY = 1.0
-"""Seconds after which a reader looks into the log unasked: another process may have written, or a nudge was lost."""
+"""Seconds after which a reader reads the log without a nudge: another process may have written, or one was lost."""
 LOOK_EVERY_BRIDGED = 5.0
-"""The same where other processes tell us: then only a nudge that was lost is waited for."""
+"""The same where other processes send nudges: then it only makes up for a lost one."""
 PAGE = WALKED
 MOVED = "Others went on with this conversation during an outage: read it again."
 
@@ -61,9 +61,9 @@ async def follow(
 ) -> AsyncGenerator[Event, None]:
     """Yield every event behind the cursor (none: from now on), for ever.
 
-    Those who ask for `presence` count as readers, and are told what is in no log: how many there are, and when a model
-    that failed is asked again. Everybody is told when the conversation goes to the spool and when it is in the
-    database; if it got other numbers there, `InvalidCursor` tells that it must be read anew.
+    Whoever asks for `presence` counts as a reader, and is also told what is in no log: how many readers there are, and
+    when a model that failed is asked again. Everybody is told when the conversation goes to the spool and when it is in
+    the database; if its entries got other numbers there, `InvalidCursor` says that it must be read again.
     """
     topic = topic_of(scope.tenant, conversation)
     with bus.subscribed(scope.tenant, conversation, presence=presence) as subscription:
@@ -75,7 +75,8 @@ async def follow(
             spool = store.spool_state(scope, conversation)
             if spool.moves != moves:
                 raise InvalidCursor(MOVED)
-            if is_spooled != (is_spooled := spool.is_spooled):
+            if spool.is_spooled != is_spooled:
+                is_spooled = spool.is_spooled
                 yield Event(SpoolChanged(is_spooled), cursor)
             for item in nudges:
                 if item is UNLOGGED:
@@ -89,21 +90,23 @@ async def follow(
                     async for event in _catch_up(store, scope, conversation, cursor):
                         cursor = event.cursor
                         yield event
-            if presence and readers != (readers := bus.presence.count(topic)):
+            if presence and bus.presence.count(topic) != readers:
+                readers = bus.presence.count(topic)
                 yield Event(ReadersCounted(readers), cursor)
             retry = bus.retry(topic) if presence else None
-            if attempt != (attempt := retry and (retry.turn, retry.attempt)) and retry:
+            told_attempt, attempt = attempt, retry and (retry.turn, retry.attempt)
+            if retry and attempt != told_attempt:
                 yield Event(retry, cursor)
             nudges = await subscription.get(LOOK_EVERY_BRIDGED if bus.is_bridged else LOOK_EVERY) or [LOOK]
 
 
 def _is_old(item: Nudge, cursor: Cursor) -> bool:
-    """Whether the text was seen already, because it was read from the log before the nudge arrived."""
+    """Whether the text of a nudge was read from the log before the nudge arrived."""
     return item.message is not None and item.message == cursor.message and item.end <= cursor.offset
 
 
 async def _present(store: Store, scope: Scope, conversation: str) -> Cursor:
-    """Return the cursor behind everything that is there by now, the text being written included."""
+    """Return the cursor behind everything that is stored by now, including the text being written."""
     last = (await store.get(scope, conversation)).entries
     draft = (await store.log(scope, conversation, Cursor(seq=last))).draft
     if draft is None:
@@ -115,7 +118,7 @@ async def _present(store: Store, scope: Scope, conversation: str) -> Cursor:
 async def _catch_up(store: Store, scope: Scope, conversation: str, cursor: Cursor) -> AsyncIterator[Event]:
     """Yield what the log holds behind the cursor by now."""
     while True:
-        # Inside an entry: the entry itself is read once more.
+        # A cursor inside an entry: the entry itself is read once more.
         back = 1 if cursor.index else 0
         page = await store.log(scope, conversation, cursor.model_copy(update={"seq": cursor.seq - back}), limit=PAGE)
         is_spooled = store.spool_state(scope, conversation).is_spooled
@@ -130,7 +133,7 @@ async def _catch_up(store: Store, scope: Scope, conversation: str, cursor: Curso
 
 
 def _marked(event: Event, before: Cursor, marks: Mapping[int, int] = {}) -> Event:
-    """Return an event of the spool with a cursor that tells which entry its number means."""
+    """Return an event of the spool with a cursor that marks the entry that its number means."""
     seq = event.cursor.seq
     mark = marks.get(seq) or (before.mark if before.seq == seq else 0)
     return Event(event.what, event.cursor.model_copy(update={"mark": mark}))
@@ -139,7 +142,7 @@ def _marked(event: Event, before: Cursor, marks: Mapping[int, int] = {}) -> Even
 def events_of(page: LogPage, cursor: Cursor) -> Iterator[Event]:
     """Yield what a reader who has seen everything up to the cursor has missed, according to a page of the log.
 
-    An entry that the cursor lies inside of must be the first of the page.
+    If the cursor lies inside an entry, the page must begin with that entry.
     """
     for entry in page.entries:
         seen = cursor.index if entry.seq == cursor.seq else 0
@@ -153,7 +156,7 @@ def events_of(page: LogPage, cursor: Cursor) -> Iterator[Event]:
 
 
 def text_events(message: str, text: str, cursor: Cursor) -> tuple[Event, ...]:
-    """Return the events of some more text behind the cursor; readers at the same place share those of a few words."""
+    """Return the events of text behind the cursor; for short texts, readers at the same place share them."""
     make = _text_events if len(text) <= FEW_WORDS else _text_events.__wrapped__
     return make(message, text, cursor.seq, cursor.index, cursor.offset, cursor.is_thought)
 
@@ -176,7 +179,7 @@ def _of_draft(draft: Draft, cursor: Cursor) -> Iterator[Event]:
 
 
 def _of_entry(entry: Entry, cursor: Cursor, seen: int) -> Iterator[Event]:
-    """Yield the events of one entry behind the first `seen` of them; a last one leaves the cursor at the entry."""
+    """Yield the events of one entry without the first `seen`; the last one's cursor is behind the whole entry."""
     body = entry.body
     writing = cursor.message
     if isinstance(body, Message) and body.id == writing:

@@ -1,7 +1,7 @@
-"""Telling readers in this process at once that a log has grown. It may lose anything: a reader catches up from the log.
+"""Telling readers in this process at once that a log has grown. Nudges may get lost: readers catch up from the log.
 
-Text travels along, so that readers who are up to date need not read it again from the store. Readers in other processes
-are told by a `NotifyBridge`, where the store has a notify channel.
+A nudge carries new text, so that readers who are up to date need not read it from the store. A `NotifyBridge` tells
+readers in other processes, where the store has a notify channel.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from typing import NewType
 from threadkeep.conversation.events import TurnRetrying
 
 TOLD_EVERY = 10.0
-"""Seconds after which a process tells its readers again."""
+"""Seconds after which a process tells the others again how many readers it has."""
 FORGOTTEN_AFTER = 3 * TOLD_EVERY
 MOST_WAITING = 256
 """How many nudges a slow reader may leave unread before it is only told to look into the log."""
@@ -39,10 +39,10 @@ class Nudge:
 
 LOOK = Nudge()
 UNLOGGED = Nudge(message="")
-"""There may be more or fewer readers, or a model is to be asked again; the log has not grown."""
+"""The number of readers may have changed, or a model is to be asked again; the log has not grown."""
 
 Topic = NewType("Topic", bytes)
-"""What a nudge is about: a conversation, or the list of a user's conversations, as a digest that tells neither."""
+"""A digest of what a nudge is about: a conversation, or the list of a user's conversations."""
 TOPIC_BYTES = 16
 
 
@@ -54,7 +54,7 @@ def topic_of(tenant: str, conversation: str) -> Topic:
 
 
 def list_topic(user: str) -> str:
-    """Return what the list of a user's conversations is subscribed to as; no conversation has such an id."""
+    """Return the name under which a user's list of conversations is subscribed to; no conversation has such an id."""
     return f"list of {user}"
 
 
@@ -77,7 +77,7 @@ class Subscription:
         self._wake()
 
     async def get(self, timeout: float) -> list[Nudge]:
-        """Wait for nudges and return all of them; none after a while without any."""
+        """Wait for nudges and return all of them; an empty list after so many seconds without any."""
         if not self._nudges:
             self._until = self._loop.time() + timeout
             self._set_timer()
@@ -87,12 +87,12 @@ class Subscription:
         return nudges
 
     def close(self) -> None:
-        """Wait for nothing any more."""
+        """Cancel the timer."""
         if self._timer is not None:
             self._timer.cancel()
 
     def _set_timer(self) -> None:
-        """Have the reader woken in time. One timer serves many waits: a timer for each word would cost too much."""
+        """Wake the reader in time. One timer serves many waits: a timer for each word would cost too much."""
         if self._timer is not None and self._timer.when() > self._until:
             self._timer.cancel()
             self._timer = None
@@ -112,11 +112,11 @@ class Subscription:
 
 
 class Presence:
-    """Counts the readers of topics, here and in other processes that tell it. `changed` hears of topics whose number
-    may be another than before.
+    """Counts the readers of topics, here and in other processes. `changed` is called with topics whose number may have
+    changed.
 
-    What others tell is kept only for topics that are followed here, and is forgotten unless it is told again: a process
-    that died counts for a moment longer.
+    What other processes tell is kept only for topics that are followed here, and expires unless it is told again, so
+    that a process that died is soon not counted any more.
     """
 
     def __init__(self, changed: Callable[[Topic], None], clock: Callable[[], float] = time.monotonic) -> None:
@@ -151,7 +151,7 @@ class Presence:
         )
 
     def hear(self, sender: str, topic: Topic, count: int) -> None:
-        """Take what another process tells. One that was not known here is told in turn."""
+        """Take the number of readers that another process has. A process that is new here is told ours in turn."""
         if topic not in self._readers_here:
             return
         known, now = self._elsewhere[topic], self._clock()
@@ -167,7 +167,7 @@ class Presence:
             self._tell(topic)
 
     def relay(self, tell: Callable[[Topic], None] | None) -> None:
-        """Have somebody tell other processes of topics whose readers here have changed; none: nobody any more."""
+        """Set the function that tells other processes of topics whose readers here have changed, or remove it."""
         self._tell = tell
 
     def _note(self, topic: Topic) -> None:
@@ -177,7 +177,7 @@ class Presence:
 
 
 class LocalBus:
-    """Passes nudges on to who has subscribed, by tenant and conversation."""
+    """Passes nudges on to subscribers, by tenant and conversation."""
 
     def __init__(self) -> None:
         self._readers: dict[Topic, set[Subscription]] = defaultdict(set)
@@ -193,7 +193,7 @@ class LocalBus:
             bridge(topic)
 
     def publish_list(self, tenant: str, user: str) -> None:
-        """Tell who watches the list of a user's conversations that something in it has changed."""
+        """Tell the watchers of a user's list of conversations that something in it has changed."""
         self.publish(tenant, list_topic(user))
 
     def notify(self, topic: Topic, nudge: Nudge = LOOK) -> None:
@@ -203,13 +203,13 @@ class LocalBus:
 
     @contextmanager
     def bridged(self, bridge: Callable[[Topic], None]) -> Iterator[None]:
-        """Tell somebody for a while what there are nudges about, who in turn tells what happens elsewhere."""
+        """Inside the block, pass the topics of all nudges to a bridge, which in turn reports what happens elsewhere."""
         self._bridges.append(bridge)
         try:
             yield
         finally:
             self._bridges.remove(bridge)
-            # Readers have relied on it, and the last nudge may be lost.
+            # Readers have relied on the bridge, and its last nudge may be lost.
             for topic in tuple(self._readers):
                 self.notify(topic)
 
@@ -220,7 +220,7 @@ class LocalBus:
 
     @contextmanager
     def subscribed(self, tenant: str, conversation: str, *, presence: bool = False) -> Iterator[Subscription]:
-        """Be told about a conversation for a while; with presence, count as one of its readers."""
+        """Subscribe to a conversation inside the block; with presence, count as one of its readers."""
         topic, subscription = topic_of(tenant, conversation), Subscription()
         self._readers[topic].add(subscription)
         if presence:
@@ -237,7 +237,7 @@ class LocalBus:
 
     @contextmanager
     def retrying(self, tenant: str, conversation: str, retry: TurnRetrying) -> Iterator[None]:
-        """Tell readers here for a while that a model is asked again, also those who come meanwhile."""
+        """Tell readers here, also new ones, that a model is asked again, inside the block."""
         topic = topic_of(tenant, conversation)
         self._retries[topic] = (retry, time.monotonic() + retry.seconds)
         self.notify(topic, UNLOGGED)
@@ -247,7 +247,7 @@ class LocalBus:
             del self._retries[topic]
 
     def retry(self, topic: Topic) -> TurnRetrying | None:
-        """Return what a conversation waits for, with the seconds that are left of it."""
+        """Return the retry that a conversation waits for, with the seconds that are left until then."""
         retry, due = self._retries.get(topic, (None, 0.0))
         return retry and replace(retry, seconds=round(max(due - time.monotonic(), 0.0), 1))
 

@@ -1,4 +1,4 @@
-"""Looking something up for a question: the route, the query that stands alone, the passages. Assistants carry one."""
+"""Looking something up for a question: the route, the query rewritten to stand alone, the passages."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -18,12 +18,12 @@ from threadkeep.routing.router import Choice, Route, Router
 logger = logging.getLogger(__name__)
 
 Filters = Callable[[str, Sequence[Message]], tuple[Filter, ...]]
-"""Reads conditions on the metadata from a question and what was said before it: "under $500"."""
+"""Reads conditions on metadata, such as "under $500", from a question and the messages before it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What came of it. Nothing is looked up on another route than `retrieve`; `error` tells why a search failed."""
+    """The result of a lookup. There are passages on the route `retrieve` only; `error` says why a search failed."""
 
     route: Route
     why: str
@@ -34,25 +34,21 @@ class Found:
     @property
     def item(self) -> JsonObject:
         """What the trace of the answer tells about it."""
-        item: JsonObject = {
-            "kind": "query",
-            "route": self.route,
-            "route_why": self.why,
-            "question": self.rewrite.question,
-        }
+        rewrite = self.rewrite
+        item: JsonObject = {"kind": "query", "route": self.route, "route_why": self.why, "question": rewrite.question}
         if self.route != "retrieve":
             return item
-        item |= {"rewritten": self.rewrite.text, "words": list(self.rewrite.words), "by": self.rewrite.by}
-        item |= {"why": self.rewrite.why, "passages": [passage.id for passage in self.passages]}
+        item |= {"rewritten": rewrite.text, "words": list(rewrite.words), "by": rewrite.by, "why": rewrite.why}
+        item["passages"] = [passage.id for passage in self.passages]
         return item if self.error is None else {**item, "error": self.error}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lookup:
-    """What an assistant looks up in: a retriever and, where not everything is looked up, a router.
+    """Where an assistant looks things up: a retriever and, unless everything is looked up, a router.
 
-    `rewriting` says who makes a follow-up stand alone: a model where one can (else words), words alone, or nobody.
-    `filters` reads conditions that passages must meet; without it none are set.
+    `rewriting` is how a follow-up is made to stand alone: by a model if it can (else by words), by words alone, or not
+    at all. `filters` reads conditions that passages must meet.
     """
 
     retriever: Retriever
@@ -62,7 +58,7 @@ class Lookup:
     filters: Filters | None = None
 
     async def find(self, question: str, history: Sequence[Message], model: Model) -> Found:
-        """Look up what a question needs, given what was said before it, oldest first. It never fails the turn."""
+        """Look up what a question needs, given the messages before it, oldest first. An error never fails the turn."""
         choice = self._route(question, history)
         unchanged = Rewrite(question=question, text=question)
         if choice.route != "retrieve":
@@ -70,17 +66,17 @@ class Lookup:
         rewrite = unchanged if self.rewriting == "never" else await self.rewriter(model).rewrite(question, history)
         found = await self._search(choice, rewrite, self.filters(question, history) if self.filters else ())
         shown = "\n".join(message.content for message in history)
-        # What the model reads in the history anyway goes behind what it does not.
+        # Passages that the model sees in the history anyway go last.
         return replace(found, passages=tuple(sorted(found.passages, key=lambda passage: passage.text in shown)))
 
     def _route(self, question: str, history: Sequence[Message]) -> Choice:
-        """Return the way to answer, given the history. Without a router, everything is looked up."""
+        """Return how to answer, given the history. Without a router, everything is looked up."""
         if self.router is not None:
             return self.router.route(question, history)
         return Choice(route="retrieve", why="everything is looked up", follow_up=follow_up(question, history))
 
     def rewriter(self, model: Model) -> Rewriter:
-        """Return who makes a follow-up stand alone, with this model."""
+        """Return what makes a follow-up stand alone, with this model."""
         words = WordsRewriter(self.retriever, _needs_context)
         return ModelRewriter(model, words) if self.rewriting == "model" else words
 

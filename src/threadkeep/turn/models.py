@@ -1,6 +1,6 @@
 """Which model answers, by name, and which names a conversation may choose. Each model is loaded once.
 
-A conversation's own choice comes first, then a model that was set, then the assistant's, then what was found.
+The first of these is used: the conversation's own choice, a model that was set, the assistant's, what was found.
 """
 
 from collections.abc import Callable, Collection
@@ -17,8 +17,8 @@ from threadkeep.turn.assistant import Assistant
 class Models:
     """Finds models by name. The default is a name or a model; `is_set` is whether a person has chosen it.
 
-    Without `offered` any name may be chosen, as by the person at the command line. A name can be a path and cost money,
-    so whoever answers others says what is offered.
+    Without `offered` any name may be chosen, as at the command line. A server sets it, because a name can be a path and
+    can cost money.
     """
 
     def __init__(
@@ -39,14 +39,14 @@ class Models:
         self._lock = Lock()
 
     def __call__(self, name: str | None, assistant: Assistant) -> Model:
-        """Return the model that answers where a conversation has chosen this name, or none. UnknownModel if it may not
-        be chosen. The first call for a model loads it and may take long; any thread may call."""
+        """Return the model for a conversation that has chosen this name, or none. UnknownModel if it may not be chosen.
+        The first call for a model loads it and may take long; any thread may call."""
         if isinstance(self._default, Model) and name in (None, self._default.name):
             return self._default
         if name is not None and self._offered is not None and name not in self._offered:
             raise UnknownModel(f"The model {name} is not offered here; GET /v1/models lists those that are.")
         chosen = name or (None if self._is_set else assistant.model) or str(self._default)
-        # The scripted one plays another script for each assistant.
+        # The demo model plays another script for each assistant.
         key = (identity_of(chosen), assistant.name if chosen == "demo" else "")
         return self._once(key, lambda: load_model(chosen, assistant.script, self._pace, limit=self._limit))
 

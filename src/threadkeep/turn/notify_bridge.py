@@ -1,7 +1,7 @@
-"""Telling readers in other processes, over the notify channel of the store, that a log has grown, and hearing theirs.
+"""Telling other processes, over the notify channel of the store, that a log has grown, and hearing the same from them.
 
-Only digests of names travel, and no text: readers elsewhere read what is new from the log, where their tenant's walls
-are. The bridge may lose anything, as the bus may: readers also look by themselves.
+Only digests of names are sent, and no text: readers elsewhere read the log, where tenants are separated. Messages may
+get lost, as on the bus: readers also look by themselves.
 """
 
 import asyncio
@@ -14,21 +14,21 @@ from threadkeep.store.notify_channel import MOST_BYTES, NotifyChannel
 from threadkeep.turn.local_bus import TOLD_EVERY, TOPIC_BYTES, LocalBus, Topic
 
 GATHER = 0.1
-"""Most seconds between two sendings: what happens meanwhile is told together."""
+"""Seconds between two sendings at most: what happens meanwhile is sent together."""
 PAUSE = 2
-"""How many times as long as the last sending took nothing is sent, so that a busy database is bothered less often."""
+"""The pause after a sending, as a multiple of how long it took: a busy database is bothered less often."""
 QUIET = TOLD_EVERY
-"""Seconds after which readers are told of again, by which it is tried whether the channel still carries."""
+"""Seconds after which the numbers of readers are sent again, which also tests whether the channel works."""
 MOST_TOPICS = (MOST_BYTES - 100) // (2 * TOPIC_BYTES)
 READERS = "readers "
-"""What a word begins with that tells how many readers topics have here; it is no digest."""
+"""The beginning of a message with numbers of readers; it is no hexadecimal digest."""
 COUNT_BYTES = 2
 MOST_READERS = 2 ** (8 * COUNT_BYTES) - 1
 MOST_COUNTS = (MOST_BYTES - 100) // (2 * (TOPIC_BYTES + COUNT_BYTES))
 
 
 class NotifyBridge:
-    """Carries the nudges of one bus to those of other processes. `changed` is told what others have changed."""
+    """Connects a bus with those of other processes. `changed` is called with the topics that others have changed."""
 
     def __init__(
         self, bus: LocalBus, channel: NotifyChannel, changed: Callable[[frozenset[Topic]], Awaitable[None]]
@@ -65,7 +65,7 @@ class NotifyBridge:
         self._woken.set()
 
     def _hear(self, word: str) -> None:
-        """Pass a word on to readers here. What we sent ourselves, and what is none of ours, means nothing."""
+        """Pass a message on to readers here. Our own messages and those of other programs are ignored."""
         sender, _, names = word.partition(" ")
         if sender == self._sender:
             return
@@ -110,7 +110,7 @@ class NotifyBridge:
 
 
 def _topics(names: str) -> list[Topic]:
-    """Return the topics of a word; of one that another program sent, none."""
+    """Return the topics in a message; none for one that another program sent."""
     return [Topic(each) for each in _cut_up(names, TOPIC_BYTES)]
 
 

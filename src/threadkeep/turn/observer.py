@@ -1,4 +1,4 @@
-"""Being told what turns do, for metrics and logs. Observing changes nothing: an observer neither waits nor raises."""
+"""Observers are told what turns do, for metrics and logs. They change nothing: an observer neither waits nor raises."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from threadkeep.store.values import Appendable
 
 
 class Observer:
-    """Is told everything and does nothing with it; a subclass overrides what it wants to know. Times are in seconds."""
+    """Does nothing; a subclass overrides the methods that it needs. Times are in seconds."""
 
     def spoke(self, lease: Lease, seconds: float) -> None:
         """The model gave the first text of a turn, so long after the turn began to run here."""

@@ -1,7 +1,7 @@
-"""A store whose every write tells readers at once, around any other: no caller has to remember to tell a bus.
+"""A store around another one that tells readers of every write, so that no caller has to remember to.
 
-A conversation's topic is told of whatever its log or its draft gains, the list of its user of what a line of the list
-shows: what is there, and in which state its turn is. What a turn notes on its way (results of tools) is no news there.
+Readers of a conversation are told of everything that its log or draft gains. Readers of the user's list are told of
+what the list shows: conversations and the states of their turns, but not what a running turn appends on its way.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ VerbT = TypeVar("VerbT", bound=Callable[..., Any])
 
 
 def _unchanged(verb: VerbT) -> VerbT:
-    """Return a verb that asks the store inside and tells nobody."""
+    """Return a verb that calls the store inside and tells nobody."""
     name = verb.__name__
 
     def ask(self: "PublishingStore", *args: Any, **kwargs: Any) -> Any:
@@ -94,7 +94,7 @@ class PublishingStore(Store):
 
     async def write(self, lease: Lease, message: str, offset: int, text: str) -> None:
         await self.inside.write(lease, message, offset, text)
-        # The text travels along: a reader who is up to date need not read it again.
+        # The nudge carries the text: a reader who is up to date need not read it from the store.
         self.bus.publish(lease.scope.tenant, lease.conversation, Nudge(message, offset, text))
 
     close = _unchanged(Store.close)

@@ -1,4 +1,4 @@
-"""Where turns live: starts them, keeps their leases, stops them, takes up those of dead owners. One per process."""
+"""Runs turns: starts them, keeps their leases, stops them, takes up those of dead owners. One per process."""
 
 import asyncio
 import logging
@@ -34,10 +34,10 @@ logger = logging.getLogger(__name__)
 
 STOPPED = "the turn was stopped before a person decided"
 OTHERS_TIME = 60.0
-"""Seconds that a turn is left to processes that know its assistant."""
+"""Seconds that a turn whose assistant is not known here is left to processes that know it."""
 
 Key = tuple[str, str, int, int]
-"""Tenant, conversation, turn and fencing number: what makes a running turn one of its kind."""
+"""Tenant, conversation, turn and fencing number, which identify a running turn."""
 
 
 class TurnRunner:
@@ -124,13 +124,13 @@ class TurnRunner:
         return self._active.get(_key_of(turn.scope, turn.conversation, turn.number, turn.fence))
 
     async def stop_turn(self, turn: Turn, state: TurnState) -> None:
-        """Stop an open turn, wherever it runs: keep what was said, marked, and settle the turn."""
+        """Stop an open turn, wherever it runs: keep its text as interrupted, and settle it."""
         active = self._active_here(turn)
         if active is not None:
             active.stop_as = state
             active.stop.set()
             await active.ended.wait()
-            # It may have come to wait for a person just before it could see that it is to stop.
+            # It may have begun to wait for a person just before it saw the request to stop.
             open_turns = await self.deps.store.turns(turn.scope, turn.conversation)
             waiting = [each for each in open_turns if (each.number, each.state) == (turn.number, TurnState.WAITING)]
             if not waiting:
@@ -145,7 +145,7 @@ class TurnRunner:
         await self.run_next(turn.scope, turn.conversation)
 
     def no_such_turn(self, scope: Scope, conversation: str, why: str | None = None) -> ThreadkeepError:
-        """Return what to raise for a turn that is not open: in an outage nobody here can know that."""
+        """Return the error for a turn that is not open, or, in an outage, may be open without being known here."""
         if self.deps.store.spool_state(scope, conversation).is_partial:
             return StoreUnavailable("The database is away, and this turn is not known here: try again when it is back.")
         return TurnNotFound(why)
@@ -163,9 +163,9 @@ class TurnRunner:
                 await active.ended.wait()
 
     async def recover(self, limit: int = 100) -> int:
-        """Take up turns that nobody sees to any more; return how many.
+        """Take up turns whose leases have expired; return how many.
 
-        A turn whose assistant is not known here is left to those who know it; if none comes, it fails here.
+        A turn whose assistant is not known here is left to processes that know it; if none takes it, it fails here.
         """
         waited, self._unknown = self._unknown, {}
 
@@ -177,8 +177,8 @@ class TurnRunner:
         return await self._take_up_each(turns, take_up)
 
     async def recover_gone(self) -> int:
-        """Take up what processes left that are gone, however long their leases; return how many. For a start."""
-        # Of leases that last no time at all, all have run out.
+        """Take up turns of processes that have ended, even if their leases have not; return how many. For a start."""
+        # With a lease time of zero, all leases count as expired.
         turns = await self.deps.store.expired(timedelta(0), limit=MAX_LIMIT)
         gone = [turn for turn in turns if turn.owner is not None and self.deps.is_gone(turn.owner)]
 
@@ -192,7 +192,7 @@ class TurnRunner:
         return sum(await each("taking turns up", turns, take_up, lambda turn: turn.scope.tenant))
 
     def _is_overdue(self, turn: Turn, waited: Mapping[Key, float]) -> bool:
-        """Whether every other process had the time to take a turn up, by our own clock that never jumps."""
+        """Whether other processes had enough time to take a turn up, by our monotonic clock."""
         key, now = _key_of(turn.scope, turn.conversation, turn.number, turn.fence), asyncio.get_running_loop().time()
         self._unknown[key] = waited.get(key, now)
         return now - self._unknown[key] > OTHERS_TIME
@@ -208,7 +208,7 @@ class TurnRunner:
         return True
 
     async def _is_known(self, turn: Turn) -> bool:
-        """Whether the assistant of a turn is here; another process may know one that this one does not."""
+        """Whether this process has the assistant of a turn."""
         try:
             self.deps.assistant_of(await self.deps.store.get(turn.scope, turn.conversation))
         except (ConversationNotFound, InvalidValue):
@@ -241,11 +241,11 @@ class TurnRunner:
         """Extend every lease in time, as long as turns run here."""
         while self._tasks:
             await asyncio.sleep(self.deps.lease_for.total_seconds() / 3)
-            # All at once: they share commits, and one that takes long must not cost the others their leases.
+            # All at once: they share commits, and a slow one must not cost the others their leases.
             await asyncio.gather(*map(self._keep_lease, self._active.values()))
 
     async def _keep_lease(self, active: ActiveTurn) -> None:
-        """Extend a lease; a turn that somebody else has taken is stopped here."""
+        """Extend a lease; stop the turn here if another process has taken it."""
         try:
             await self.deps.store.extend(active.lease, self.deps.lease_for)
         except LeaseLost:
@@ -266,18 +266,18 @@ def _key_of(scope: Scope, conversation: str, turn: int, fence: int) -> Key:
 
 def new_owner() -> str:
     """Return a name for this process and this use of a store, from which another process of the same machine can tell
-    whether it is gone.
+    whether it has ended.
 
-    A process is told by its number and its start, because numbers are used again; and by its machine and its space of
-    numbers, because containers have their own.
+    It has the process id and its start time, because ids are used again, and the machine and PID namespace, because
+    containers have their own ids.
     """
     pid = os.getpid()
     return " ".join((*_machine(), str(pid), _started(pid) or "unknown", new_id()))
 
 
 def is_gone(owner: str) -> bool:
-    """Whether the process of an owner has surely ended. Where that cannot be known (no `/proc`, another machine,
-    another container) nobody is taken for gone: then the lease runs out by itself."""
+    """Whether the process of an owner has surely ended. False where that cannot be known (no `/proc`, another machine,
+    another container): then the lease runs out by itself."""
     host, space, pid, started, *_ = (*owner.split(" "), "", "", "", "")
     if (host, space) != _machine() or not pid.isdigit() or started == "unknown":
         return False
@@ -293,9 +293,9 @@ def _machine() -> tuple[str, str]:
 
 
 def _started(pid: int) -> str | None:
-    """Return when a process started, in the clock ticks of the system; None if there is none, or nobody can tell."""
+    """Return when a process started, in clock ticks of the system; None if there is no such process, or no `/proc`."""
     try:
-        # The name of the program, in parentheses, may hold anything.
+        # The name of the program, in parentheses, may contain anything, even spaces and parentheses.
         state, *fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return None if state in "ZX" else fields[18]
     except (OSError, ValueError, IndexError):

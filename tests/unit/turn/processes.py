@@ -28,7 +28,7 @@ from threadkeep.tools.base import Tool
 from threadkeep.tools.mcp.servers import McpServers
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.active_turn import EngineDeps
-from threadkeep.turn.after_turn import give_title
+from threadkeep.turn.after_turn import after_turn
 from threadkeep.turn.assistant import Assistant
 from threadkeep.turn.publishing import PublishingStore
 from threadkeep.turn.runner import TurnRunner
@@ -41,7 +41,7 @@ class WatchedRunner(TurnRunner):
     """A runner that tells when it has looked for turns to recover for the first time, at its start."""
 
     def __init__(self, parts: EngineDeps) -> None:
-        super().__init__(parts, give_title)
+        super().__init__(parts, after_turn)
         self.has_looked = asyncio.Event()
 
     async def recover(self, limit: int = 100) -> int:

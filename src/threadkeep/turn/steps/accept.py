@@ -19,8 +19,7 @@ from threadkeep.turn.runner import TurnRunner
 
 @dataclass(frozen=True, kw_only=True)
 class Sending:
-    """A message on its way in, its text and what it has beside it. Without content the entry `parent` is answered
-    again."""
+    """A message to be accepted: its text and parts. Without content the question `parent` is answered again."""
 
     content: str | None
     parts: tuple[Part, ...] = ()
@@ -31,7 +30,7 @@ class Sending:
 
 
 async def accept(runner: TurnRunner, scope: Scope, conversation: str, sending: Sending) -> Begun:
-    """Store a message and see to it that it is answered. When this returns, the message is there for ever."""
+    """Store a message and make sure that it is answered. When this returns, the message is stored for ever."""
     deps = runner.deps
     parent, active = sending.parent, None
     if sending.policy in (BusyPolicy.INTERRUPT, BusyPolicy.ROLLBACK):
@@ -64,7 +63,7 @@ async def accept(runner: TurnRunner, scope: Scope, conversation: str, sending: S
 async def accept_again(
     runner: TurnRunner, scope: Scope, conversation: str, entry: int | None, key: IdempotencyKey | None
 ) -> Begun:
-    """Answer the question behind an answer (none: the newest) again, beside the old answer."""
+    """Answer the question of an answer (none: the newest) again, as a sibling of the old answer."""
     async with aclosing(backwards(runner.deps.store, scope, conversation, head=entry)) as entries:
         async for found in entries:
             if isinstance(found.body, Message) and found.body.role is Role.USER:
@@ -73,12 +72,12 @@ async def accept_again(
 
 
 async def _make_way(runner: TurnRunner, scope: Scope, conversation: str, active: Turn | None) -> None:
-    """See to it that a queued turn gets its turn: stop the one that is in its way, or start what nobody started."""
+    """Make sure that a queued turn runs: stop the turn before it, or start the queue if nobody did."""
     try:
         if active is not None:
             await runner.stop_turn(active, TurnState.INTERRUPTED)
         elif await _active(runner, scope, conversation) is None:
-            # Whoever should have started the queue died before it could.
+            # Whoever should have started the queue died before that.
             await runner.run_next(scope, conversation)
     except LeaseLost:
         return  # it has just ended by itself

@@ -1,4 +1,4 @@
-"""Deciding about a tool call for a person: the answer is stored, and the turn goes on when every call is decided."""
+"""A person decides about a tool call: the answer is stored, and the turn goes on when every call is decided."""
 
 from contextlib import suppress
 
@@ -30,7 +30,7 @@ async def approve(
         return await _earlier(runner, scope, conversation, answer)
     turn, lease = waiting[0], None
     if len(calls) == 1:
-        # Taken up first: who dies between the answer and the going on leaves a turn that is recovered.
+        # The turn is taken up first: if this process dies before going on, the turn is recovered.
         lease = await _taken(runner, turn)
     try:
         done = await store.append(scope, conversation, Append(bodies=(answer,), key=key, lease=lease))
@@ -41,7 +41,7 @@ async def approve(
     if lease is not None:
         runner.take_up(lease)
     elif not await waiting_calls(store, turn):
-        with suppress(TurnNotFound):  # others decided the other calls at the same time, and one of us goes on
+        with suppress(TurnNotFound):  # others decided the last calls at the same time, and one of us resumes the turn
             runner.take_up(await _taken(runner, turn))
     return done.entries[0]
 
@@ -54,7 +54,7 @@ async def waiting_calls(store: Store, turn: Turn) -> tuple[ToolCall, ...]:
 
 
 async def _earlier(runner: TurnRunner, scope: Scope, conversation: str, answer: Approval) -> Entry:
-    """Return the entry that holds the same answer already: who answers twice is not refused the second time."""
+    """Return the entry with the same answer, if it was given before: repeating an answer is no error."""
     store = runner.deps.store
     last = (await store.get(scope, conversation)).entries
     page = await store.log(scope, conversation, Cursor(seq=max(0, last - LATELY)), limit=LATELY)

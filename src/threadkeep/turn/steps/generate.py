@@ -1,4 +1,4 @@
-"""Asking the model: its text is written down and shown as it comes; what comes out is a message, whole or cut off."""
+"""Asking the model: its text is stored and shown as it comes; the result is a message, whole or cut off."""
 
 import asyncio
 import logging
@@ -37,7 +37,7 @@ BROKE_OFF = "The model broke off before it said anything."
 
 @dataclass(frozen=True, kw_only=True)
 class Generated:
-    """What the model gave: a message (none if it said nothing), whether it came to its end, and what was wrong.
+    """What the model gave: a message (none if it said nothing), whether it is whole, and what went wrong.
 
     `change` is the change of state that belongs to the message and is stored with it.
     """
@@ -57,7 +57,7 @@ class Generated:
 async def generate(active: ActiveTurn, context: Context, *, tools: bool, closing: str = "") -> Generated:
     """Ask the model until it answers, fails for good or is stopped by somebody. `closing` is added to an answer.
 
-    An answer that broke off is given back after the pause: it is stored before the model is asked again.
+    An answer that broke off is returned after the pause, so that it is stored before the model is asked again.
     """
     specs = active.assistant.tools.specs() if tools else ()
     read = file_reader(active.deps, active.lease.scope)
@@ -81,7 +81,7 @@ async def generate(active: ActiveTurn, context: Context, *, tools: bool, closing
 
 
 def _log_request(active: ActiveTurn, request: Request) -> None:
-    """Log what the model gets to see: never the content."""
+    """Log roles and sizes of what the model gets, never the content."""
     if not logger.isEnabledFor(logging.DEBUG):
         return
     count = len(request.messages)
@@ -92,7 +92,7 @@ def _log_request(active: ActiveTurn, request: Request) -> None:
 
 
 class _LoggedModel(Model):
-    """The model as an agent uses it: what it asks on its own is logged like any other request."""
+    """The model as an agent uses it: the agent's own requests are logged like any other."""
 
     def __init__(self, active: ActiveTurn) -> None:
         self._active = active
@@ -136,7 +136,7 @@ async def _ask_once(active: ActiveTurn, request: Request, context: Context, clos
     stream = await _written(writer)
     text, thoughts = split_stream(stream)
     whole = answer.reason is not None and error is None and not stopped
-    # Where no tools were offered, a call is none.
+    # Calls are ignored where no tools were offered.
     calls = answer.calls(deps.ids) if whole and request.tools else ()
     blocks = (*_blocks_of_tools(active), *call.output.blocks) if whole and not calls else ()
     thoughts = answer.reasoning(active.model.name, calls) if whole else answer.timed(thoughts)
@@ -167,7 +167,7 @@ async def _ask_once(active: ActiveTurn, request: Request, context: Context, clos
 
 
 def _ending(reason: str | None) -> tuple[dict[str, str], ...]:
-    """Return the item of a trace that tells why an answer ended before all was said, by the provider's word."""
+    """Return the item of a trace that says why an answer ended early, going by the provider's reason."""
     word = (reason or "").lower()
     kinds = [kind for kind, words in EARLY_ENDINGS.items() if any(known in word for known in words)]
     return tuple({"kind": "ending", "reason": kind, "word": word} for kind in kinds[:1])
@@ -180,7 +180,7 @@ def _blocks_of_tools(active: ActiveTurn) -> tuple[Block, ...]:
 
 
 async def _written(writer: DraftWriter) -> str:
-    """Return what was written; after an error some more may have been, but not what did not fit any more."""
+    """Finish writing and return what was written; text that no longer fits is dropped."""
     while True:
         try:
             return await writer.finish()
@@ -190,7 +190,7 @@ async def _written(writer: DraftWriter) -> str:
 
 @dataclass
 class ModelOutput:
-    """An answer and what came beside it: notes for the trace, blocks, keys of the state to set and to remove."""
+    """An answer and what came with it: notes for the trace, blocks, keys of the state to set and to remove."""
 
     answer: Answer = field(default_factory=Answer)
     notes: list[dict[str, Any]] = field(default_factory=list)
@@ -199,7 +199,7 @@ class ModelOutput:
     unset: dict[str, None] = field(default_factory=dict)
 
     def add(self, thought: Thought) -> None:
-        """Take up one more thought."""
+        """Add one more thought."""
         match thought:
             case Noted():
                 self.notes.append(thought.item)
@@ -211,13 +211,13 @@ class ModelOutput:
                 self.answer.add(thought)
 
     def _change(self, changed: Changed) -> None:
-        """Put changes together: what is set later is not removed, what is removed later is not set."""
+        """Combine changes: of setting and removing the same key, the later counts."""
         self.set = {key: value for key, value in self.set.items() if key not in changed.unset} | dict(changed.set)
         self.unset = {key: None for key in (*self.unset, *changed.unset) if key not in changed.set}
 
 
 class ModelCall:
-    """One call of a model or an agent: what is taken up of it, and when it was last heard of."""
+    """One call of a model or an agent: its output so far, and when it last said something."""
 
     def __init__(self, active: ActiveTurn, request: Request, context: Context, writer: DraftWriter) -> None:
         self.output = ModelOutput()
@@ -229,7 +229,7 @@ class ModelCall:
         self._state: State | None = None
 
     async def take_all(self) -> None:
-        """Take up all that is said, to its end."""
+        """Take the whole stream."""
         loop = asyncio.get_running_loop()
         async with aclosing(await self._thoughts()) as thoughts:  # type: ignore[type-var]
             async for thought in thoughts:
@@ -237,7 +237,7 @@ class ModelCall:
                 await self._take(thought)
 
     async def change(self) -> StateChange | None:
-        """Return the change of state that belongs to the answer. Raises IllegalTransition if it must not be."""
+        """Return the change of state that belongs to the answer. Raises IllegalTransition if it is not allowed."""
         if not (self.output.set or self.output.unset):
             return None
         state = self._state or await self.active.state()
@@ -273,13 +273,13 @@ class ModelCall:
 
 
 async def _heard_to_the_end(call: ModelCall) -> bool:
-    """Take up all that the model says; return whether somebody stopped it."""
+    """Take all that the model says; return whether somebody stopped it."""
     active, loop = call.active, asyncio.get_running_loop()
     silence = active.deps.silence
     taking = asyncio.create_task(call.take_all())
     stopping = asyncio.create_task(active.stop.wait())
     try:
-        # One look after each silence, not a timer for each word.
+        # Looks again when the silence would be over, instead of setting a timer for each word.
         while not taking.done() and not stopping.done():
             left = call.heard_at + silence - loop.time()
             if left <= 0:

@@ -1,4 +1,4 @@
-"""Running tools: the calls are stored before this step begins; each result is stored as soon as it is there."""
+"""Running tools: the calls were stored before this step; each result is stored as soon as it is there."""
 
 import asyncio
 import json
@@ -25,11 +25,11 @@ UNKNOWN = "outcome unknown: the process stopped while this call may have been ru
 REFUSED = "refused: a person did not allow this call"
 SMALL = 10_000
 MOST_TRACED, MOST_ARGUMENTS, MOST_RESULT = 100, 1_000, 200
-"""How many calls the trace of an answer tells of, and how many characters of their arguments and results."""
+"""How many calls are in the trace of an answer, and how many characters of their arguments and results."""
 
 
 async def run_tools(active: ActiveTurn, step: RunTools) -> None:
-    """Run calls at the same time and store each result; somebody who stops the turn stops the calls."""
+    """Run calls concurrently and store each result; stopping the turn stops the calls."""
     running_calls = asyncio.create_task(_run_and_store(active, step))
     stopping = asyncio.create_task(active.stop.wait())
     try:
@@ -44,17 +44,20 @@ async def run_tools(active: ActiveTurn, step: RunTools) -> None:
 
 
 async def refuse(active: ActiveTurn, calls: Sequence[ToolCall], reason: str) -> None:
-    """Store for each call that it must not run any more."""
+    """Store a refusal as the result of each call."""
     if calls:
         await active.append(*(_result(active.deps.ids, call, _refusal(reason)) for call in calls))
 
 
 async def _run_and_store(active: ActiveTurn, step: RunTools) -> None:
     lease, state = active.lease, await active.state()
+    to_run = []
     for call in step.calls:
-        if (outcome := _without_running(active, step, call)) is not None:
+        outcome = _without_running(active, step, call)
+        if outcome is None:
+            to_run.append(call)
+        else:
             state = await _store_result(active, call, outcome, state)
-    left = [call for call in step.calls if _without_running(active, step, call) is None]
     context = ToolContext(
         scope=lease.scope,
         conversation=lease.conversation,
@@ -66,7 +69,7 @@ async def _run_and_store(active: ActiveTurn, step: RunTools) -> None:
         fence=lease.fence,
         confirm=active.confirm,
     )
-    async with aclosing(run_calls(active.assistant.tools, left, context, step.flaws)) as outcomes:
+    async with aclosing(run_calls(active.assistant.tools, to_run, context, step.flaws)) as outcomes:
         async for call, outcome in outcomes:
             state = await _store_result(active, call, outcome, state)
 
@@ -94,7 +97,7 @@ async def _store_result(active: ActiveTurn, call: ToolCall, outcome: ToolOutcome
         except IllegalTransition as error:
             outcome = failure(str(error))
     parts, unkept = await kept(active.deps, active.lease.scope, outcome.files)
-    outcome = replace(outcome, content="\n".join((*([outcome.content] if outcome.content else []), *unkept)))
+    outcome = replace(outcome, content="\n".join(filter(None, (outcome.content, *unkept))))
     result = _result(active.deps.ids, call, outcome, parts)
     bodies: list[Appendable] = [result] if change is None else [result, change]
     try:
@@ -115,8 +118,8 @@ def _result(ids: IdSource, call: ToolCall, outcome: ToolOutcome, parts: tuple[Pa
 
 
 def traced_calls(entries: Sequence[Entry]) -> tuple[JsonObject, ...]:
-    """Return what the trace of an answer tells of the tools that were called for it: the beginnings, so that it stays
-    small; the calls and their results are entries of their own."""
+    """Return the items of an answer's trace about the tools that were called for it, shortened: the whole calls and
+    results are entries of their own."""
     traced: list[JsonObject] = []
     calls: dict[str, ToolCall] = {}
     for message in (entry.body for entry in entries if isinstance(entry.body, Message)):

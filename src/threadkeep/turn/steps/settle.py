@@ -1,5 +1,5 @@
-"""Ending a turn: its last message, its state and its usage in one commit, which also gives the lease back; and what
-comes before that: text that nobody writes any more, and a guided conversation that is at its end."""
+"""Ending a turn: its last message, state and usage in one commit, which also ends the lease. Before that, a draft that
+was left half-written becomes a message, and a guided conversation in a final state is completed."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from threadkeep.store.values import Appendable
 from threadkeep.turn.active_turn import ActiveTurn
 
 MOST_SAID = 2_000
-"""Characters that are kept of an error: providers' messages can be of any length."""
+"""Characters that are kept of an error: providers' messages may have any length."""
 
 
 async def settle(
@@ -43,7 +43,7 @@ def total_usage(active: ActiveTurn, bodies: tuple[Appendable, ...]) -> Usage | N
 
 
 async def finish_draft(active: ActiveTurn) -> None:
-    """Turn the text that this turn left being written into an interrupted message; do nothing if there is none."""
+    """Store the half-written text of this turn, if there is any, as an interrupted message."""
     lease, store = active.lease, active.deps.store
     last = (await store.get(lease.scope, lease.conversation)).entries
     draft = (await store.log(lease.scope, lease.conversation, Cursor(seq=last))).draft
@@ -62,9 +62,9 @@ def _cut_off(message: str, text: str, **more: Any) -> Message:
 
 
 async def complete_conversation(active: ActiveTurn) -> None:
-    """Give a guided conversation whose state is a final one the status completed; a second time it changes nothing.
+    """Set the status of a guided conversation in a final state to completed, unless it is that already.
 
-    It comes before the turn is settled, so it is never missed.
+    This comes before the turn is settled, so that recovery repeats it after a crash.
     """
     machine, lease, deps = active.assistant.machine, active.lease, active.deps
     if machine is None or not machine.is_over((await active.state()).values):
