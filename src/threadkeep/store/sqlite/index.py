@@ -6,6 +6,7 @@ not followed yet, so that they are exact for every reader, cost little for every
 
 import json
 import logging
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ from threadkeep.store.paging import LAST_PLACE, LOOKED_AT, Listed, Listing, List
 from threadkeep.store.sqlite.log import LISTED, listed_key
 from threadkeep.store.sqlite.reader import Reader
 from threadkeep.store.values import Statistics
-from threadkeep.text.words import words
+from threadkeep.text.words import MAX_WORD, without_marks, words
 
 logger = logging.getLogger(__name__)
 
@@ -27,6 +28,8 @@ LARGEST_LAG = 4096
 
 LAST_WORD = "\U0010ffff"
 """What comes behind every word with the same beginning."""
+_CUT = re.compile(rf"(?a:\b\w{{{MAX_WORD + 1}}})")
+"""What may be a word that is cut in the index."""
 _LAGGING = (
     "FROM entry e JOIN conversation c ON c.key = e.conversation WHERE e.position > (SELECT position FROM caught_up)"
 )
@@ -49,11 +52,13 @@ def catch_up(reader: Reader, limit: int = 256) -> bool:
         (limit,),
     )
     activity: dict[int, tuple[int, int, int]] = {}
+    indexed = []
     for position, conversation, user, seq, created_at, *columns in rows:
         row = _unpacked(reader, position, columns)
         activity[conversation] = (created_at, activity.get(conversation, (0, 0))[1] + row.size, seq)
-        if found := _indexed(user, conversation, row):
-            db.execute("INSERT INTO word (rowid, words) VALUES (?, ?)", (position, found))
+        if text := found_text(row):
+            indexed.append((position, f"{_owner(user, conversation)} {_to_be_split(text)}"))
+    db.executemany("INSERT INTO word (rowid, words) VALUES (?, ?)", indexed)
     db.executemany(
         "UPDATE conversation SET updated_at = ?, bytes = bytes + ?, entries = ? WHERE key = ?",
         [(*derived, key) for key, derived in activity.items()],
@@ -68,8 +73,9 @@ def remove(reader: Reader, user: int, key: tuple[int, int], positions: Iterable[
     reached = reader.db.value("SELECT position FROM caught_up")
     for position in positions:
         columns = reader.db.row("SELECT kind, tokens, content, parts FROM entry WHERE position = ?", (position,))
-        found = _indexed(user, key[1], _unpacked(reader, position, columns))
-        if found and position <= reached:
+        text = found_text(_unpacked(reader, position, columns))
+        if text and position <= reached:
+            found = f"{_owner(user, key[1])} {' '.join(words(text))}"
             reader.db.execute("INSERT INTO word (word, rowid, words) VALUES ('delete', ?, ?)", (position, found))
 
 
@@ -83,10 +89,15 @@ def _unpacked(reader: Reader, position: int, columns: Any) -> Row:
         return Row(kind, None, tokens, "", None)
 
 
-def _indexed(user: int, conversation: int, row: Row) -> str:
-    """Return the words of a row as the index has them, sorted: they must be the same when they are removed."""
-    text = found_text(row)
-    return f"¤u{user} ¤c{conversation} {' '.join(sorted(words(text)))}" if text else ""
+def _owner(user: int, conversation: int) -> str:
+    return f"¤u{user} ¤c{conversation}"
+
+
+def _to_be_split(text: str) -> str:
+    """Return what the index finds the same words in as `words`, mostly the text itself: it splits ASCII as we do. To
+    remove a message, its words are named once each: never more than were counted when it came."""
+    plain = text if text.isascii() else without_marks(text)
+    return plain if plain.isascii() and not _CUT.search(plain) else " ".join(words(text))
 
 
 # What has not followed yet

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 
 import apsw
@@ -13,6 +14,7 @@ from threadkeep.store.sqlite import index
 from threadkeep.store.sqlite.store import SqliteStore
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.samples import ADA, BOB, new, say, texts_of
+from threadkeep.text.words import words
 
 
 @pytest.fixture
@@ -63,3 +65,32 @@ async def test_what_is_stored_is_counted_at_once(store: SqliteStore) -> None:
         found = await store.statistics(ADA.tenant, user=ADA.user)
     assert (found.conversations, found.entries) == (3, 4)
     assert found.bytes == len("first otterssecond ottersthird otterslate otters and seals")
+
+
+TEXTS = (
+    "It's 3,000_otters, e-mail: OTTER@example.org\0after zero\x7f\tTab",
+    "dashes — and “marks” ¤u2 ¤c7 … and a picture 🦦 of one",
+    "Crème brûlée in München, ﬁne Straße",
+    "x" * 64 + " " + "y" * 65 + " " + "Z" * 200,
+    "水獺 and otters",
+)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+async def test_the_index_holds_exactly_the_words_of_a_message_until_it_is_purged(
+    tmp_path: Path, clock: FakeClock, text: str
+) -> None:
+    store = await SqliteStore.open(tmp_path / "t.db", clock, new_id, MAX_BYTES)
+    await new(store, ADA, text, name="first")
+    await new(store, ADA, "otter", name="second")
+    await store.maintenance.catch_up()
+    db = store.writer.connection
+    db.execute("CREATE VIRTUAL TABLE temp.held USING fts5vocab (main, word, row)")
+    of_first, of_second = {"¤u1", "¤c1", *words(text)}, {"¤u1", "¤c2", "otter"}
+    assert {term for (term,) in db.rows("SELECT term FROM held")} == of_first | of_second
+    await store.delete(ADA, "first")
+    clock.advance(60)
+    await store.purge(timedelta(seconds=1))
+    assert {term for (term,) in db.rows("SELECT term FROM held")} == of_second
+    db.execute("INSERT INTO word (word) VALUES ('integrity-check')")
+    await store.close()
