@@ -126,6 +126,23 @@ async def test_the_browser_says_the_language_and_the_settings_another(
     assert listed["text"][0] > listed["box"][0] + 10, "there is no room for the marks of a list"
 
 
+async def test_tables_and_charts_in_english_stay_whole_on_an_arabic_page(
+    new_context: NewContext, stage: Server, api: Api
+) -> None:
+    context = await new_context(locale="ar", service_workers="block")
+    person = Person(await context.new_page(), stage.url)
+    wide = "|".join(f"column number {number}" for number in range(30))
+    await person.open(await api.begin(f"repeat |{wide}|\n{'|-' * 30}|", "Show all blocks"))
+    table = person.answers.locator(".tk-scroll").first
+    first = await table.locator("th").first.evaluate(SIDES)
+    box = await table.evaluate(SIDES)
+    assert first["text"][0] > box["box"][0], "a wide table does not begin with its first column"
+    chart = person.answers.locator("[data-type=chart] svg").first
+    label, axis = chart.locator(".tk-axes text").first, chart.locator(".tk-axes line").first
+    left = await axis.evaluate("line => line.getBoundingClientRect().left")
+    assert (await label.evaluate(SIDES))["text"][1] < left - 5, "a number stands on the axis"
+
+
 async def test_a_problem_is_told_in_the_language_of_the_page(new_context: NewContext, stage: Server, api: Api) -> None:
     context = await new_context(locale="fr-FR", service_workers="block")
     person = Person(await context.new_page(), stage.url)

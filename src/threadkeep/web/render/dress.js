@@ -36,6 +36,7 @@ function dressLink(link) {
 function dressTable(table) {
   const box = document.createElement("div");
   box.className = "tk-scroll";
+  box.dir = table.dir; // so that a wide one begins at its first column
   box.tabIndex = 0;
   box.setAttribute("role", "group");
   box.setAttribute("aria-label", t("table"));
