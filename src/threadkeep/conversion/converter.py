@@ -1,7 +1,7 @@
-"""Runs `program.py`, which opens strangers' files, in processes of its own: few at a time, each with a time limit.
+"""Runs `program.py`, which opens strangers' files, in separate processes: few at a time, each with a time limit.
 
-A process gets no variable of ours and no open file but its pipes. One that fails, is too slow or says too much
-is ended, and costs nothing but its outcome.
+A process gets no environment variables and no open files but its pipes. One that fails, is too slow or writes too much
+is ended, and its file has no text or smaller image.
 """
 
 import asyncio
@@ -16,19 +16,19 @@ PROGRAM = Path(__file__).with_name("program.py")
 AT_A_TIME = 2
 SECONDS = 20.0
 LARGEST_FILE = 32 << 20
-"""How large a file may be, in bytes, that is opened at all."""
+"""The largest file in bytes that is opened at all."""
 MOST_TEXT = 50_000
 """How many characters are taken from one file."""
 MOST_CACHED = 32 << 20
-"""How many bytes of images that were made smaller are held in memory."""
+"""How many bytes of converted images are cached."""
 ENTRY = 1000
-"""What an image that needs not be made smaller counts there."""
+"""What each cached image counts besides its bytes; one that need not be converted has none."""
 IMAGE_SIDE = 1568
-"""What the models of most providers look at, at most: they make larger images smaller themselves."""
+"""Most providers make larger images smaller themselves."""
 
 
 class Converter:
-    """Makes texts of documents and, to `image_side` pixels (0: not at all), smaller images of images."""
+    """Extracts the text of documents, and makes images smaller, to `image_side` pixels (0: not at all)."""
 
     def __init__(self, image_side: int = IMAGE_SIDE) -> None:
         self._slots = asyncio.Semaphore(AT_A_TIME)
@@ -36,12 +36,12 @@ class Converter:
         self._made: OrderedDict[str, bytes] = OrderedDict()
 
     async def text(self, data: bytes) -> str:
-        """Return the text of a file, or its beginning; nothing if it has none that can be read."""
+        """Return the text of a file, or its beginning; empty if no text can be read."""
         written, _ = await self._run(data, "text", MOST_TEXT, 4 * MOST_TEXT + 100)
         return written.decode("utf-8", "ignore").strip()
 
     async def image(self, id: str, data: bytes) -> bytes:
-        """Return an image of a sane size; as it is if that is not wanted or cannot be. `id` names it for ever."""
+        """Return the image, made smaller if that is wanted and possible. `id` always stands for the same bytes."""
         if id not in self._made and self._image_side:
             made, is_whole = await self._run(data, "image", self._image_side, LARGEST_FILE)
             self._made[id] = made if is_whole else b""
@@ -50,7 +50,7 @@ class Converter:
         return self._made.get(id) or data
 
     async def _run(self, data: bytes, wish: str, size: int, most: int) -> tuple[bytes, bool]:
-        """Return what the program writes, at most so many bytes, and whether that is all that it had to say."""
+        """Return what the program writes, at most so many bytes, and whether it ended successfully."""
         if len(data) > LARGEST_FILE:
             return b"", False
         async with self._slots:

@@ -1,7 +1,7 @@
-"""The program that opens strangers' files: a file on standard input, what was made of it on standard output.
+"""The program that opens strangers' files: it reads one from standard input and writes the result to standard output.
 
 `converter.py` runs it in a process of its own. It imports nothing of Threadkeep, limits itself before it reads a byte,
-and simply fails at whatever it cannot or must not open; what it had written by then counts.
+and simply fails at whatever it cannot or must not open; what it has written by then is used.
 """
 
 import codecs
@@ -20,15 +20,15 @@ MOST_XML = 64 << 20
 MOST_PIXELS = 100_000_000
 MOST_PAGES = 2000
 CUT_OFF = "\n[…]"
-"""What stands behind a text that goes on in the file."""
+"""The end of a text that was cut off."""
 
 _UNPRINTABLE = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _BREAKS = {"p": "\n", "br": "\n", "cr": "\n", "tab": "\t", "tc": "\t"}
-"""What stands for the elements of a Word document that part texts."""
+"""The text that stands for elements of a Word document that separate texts."""
 
 
 def limit_this_process() -> None:
-    """Take no more time and memory than a file is worth; write no files, start no processes."""
+    """Limit time and memory; forbid to write files and to start processes."""
     try:
         import resource  # noqa: PLC0415 - there is none on Windows, where only the time is limited
     except ImportError:
@@ -88,7 +88,7 @@ def _docx(data: bytes) -> Iterator[str]:
 
 
 def _plain(data: bytes) -> Iterator[str]:
-    """Yield a text in UTF-8, in UTF-16 that says so, or in the character set of Windows; other bytes fail."""
+    """Yield a text in UTF-8, UTF-16 with a byte order mark, or Windows-1252; fail for other bytes."""
     is_wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     for encoding in ("utf-16",) if is_wide else ("utf-8-sig", "cp1252"):
         try:
@@ -114,7 +114,7 @@ def write_text(data: bytes, most: int) -> None:
 
 
 def write_image(data: bytes, side: int) -> None:
-    """Write a large image again: in its own format, upright, without what cameras note in it, no larger than `side`."""
+    """Write a large image with sides of at most `side`: in its own format, upright, without EXIF data."""
     from PIL import Image, ImageOps  # noqa: PLC0415 - optional
 
     with Image.open(io.BytesIO(data), formats=("PNG", "JPEG", "WEBP", "GIF")) as image:

@@ -1,4 +1,4 @@
-"""A model of ours as LangChain's, for the nodes of a graph: whatever the conversation uses, `demo` included."""
+"""A model of Threadkeep's as a chat model of LangChain's, for the nodes of a graph. Also the demo works there."""
 
 import asyncio
 import json
@@ -59,7 +59,7 @@ class KeptChatModel(BaseChatModel):
         tool_choice: str | None = None,
         **options: Any,
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """Return the model with tools to call, in any form that LangChain knows. It chooses by itself."""
+        """Return the model with tools, in any form that LangChain knows. `tool_choice` is ignored."""
         return self.bind(tools=[_tool_spec(convert_to_openai_tool(tool)["function"]) for tool in tools], **options)
 
     def _generate(
@@ -69,7 +69,7 @@ class KeptChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **options: Any,
     ) -> ChatResult:
-        """Answer a node that is not asynchronous, from a loop of its own in a thread."""
+        """Answer a synchronous node, from an event loop of its own in a thread."""
         with ThreadPoolExecutor(1) as thread:
             return thread.submit(asyncio.run, agenerate_from_stream(self._astream(messages, stop, **options))).result()
 
@@ -96,7 +96,7 @@ class KeptChatModel(BaseChatModel):
 async def _outside_of_run(deltas: AsyncIterator[Delta]) -> AsyncGenerator[Delta, None]:
     """Yield deltas that are made outside of the graph's run.
 
-    A model of ours may be one of LangChain's inside; LangGraph would hear both of them and say everything twice.
+    A model of ours may use one of LangChain's: LangGraph would listen to both, and everything would be said twice.
     """
     context = copy_context()
     context.run(var_child_runnable_config.set, None)
@@ -141,6 +141,6 @@ def _usage_metadata(usage: Usage) -> UsageMetadata:
 
 
 def call_message(name: str, args: dict[str, Any], id: str) -> AIMessage:
-    """Return what a node gives back to have a tool run: then the graph should end, and it is run again with the
-    result among its `messages`."""
+    """Return the message that a node returns to have a tool run. The graph should then end; it is run again with the
+    result in its `messages`."""
     return AIMessage(content="", tool_calls=[{"name": name, "args": json.loads(json.dumps(args)), "id": id}])

@@ -1,10 +1,10 @@
 """A compiled LangGraph graph as the agent of an assistant.
 
-The graph gets the history in `messages` and runs without a checkpointer: what it should remember is in the log. What
-its nodes say is streamed; a tool call that it leaves unanswered at its end is stored and run by Threadkeep, and the
-graph is run again with the result in `messages`. In a node, `Runtime[GraphContext]` gives the model to use, and what is
-written to LangGraph's stream writer goes into the answer: a block is shown, an object with a `kind` goes on its trace.
-A graph that pauses (`interrupt()`) fails its turn: going on would need a checkpoint beside the log.
+The graph gets the history in `messages` and runs without a checkpointer: its memory is the log. What its nodes say is
+streamed; a tool call that is unanswered at the graph's end is stored and run by Threadkeep, and the graph is run again
+with the result in `messages`. In a node, `Runtime[GraphContext]` gives the model to use, and what is written to
+LangGraph's stream writer goes into the answer: a block is shown, an object with a `kind` goes into its trace. A graph
+that pauses (`interrupt()`) fails its turn: resuming it would need a checkpoint besides the log.
 """
 
 import json
@@ -27,9 +27,9 @@ from threadkeep.turn.agent import Agent, Asked, Changed, Noted, Shown, Thought
 
 MODES = ["messages", "updates", "custom"]
 PAUSED = "__interrupt__"
-"""What LangGraph tells in place of a node that has called `interrupt()`, or stands behind `interrupt_before`."""
+"""The update that LangGraph sends for a node that called `interrupt()` or has an `interrupt_before`."""
 MOST_STEPS = 100
-"""Steps after which a graph is taken to run in circles."""
+"""Steps after which a graph is assumed to run in circles."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +45,8 @@ class GraphContext:
 
 
 class GraphAgent(Agent):
-    """A graph that thinks. `speakers` are the nodes whose words are the answer (none: all of them); `shown` are the
-    keys of the graph's own state that readers see change, node by node, as the conversation's state."""
+    """A graph as an agent. `speakers` are the nodes whose words are the answer (none: all of them); `shown` are the
+    keys of the graph's state that are copied into the conversation's state, node by node."""
 
     def __init__(self, graph: Any, *, speakers: Collection[str] | None = None, shown: Collection[str] = ()) -> None:
         if not hasattr(graph, "astream"):
@@ -101,7 +101,7 @@ class GraphAgent(Agent):
                 yield from _thoughts_written(part)
 
     def _step(self, node: str, update: Any) -> Changed:
-        """Return that a node is done, with what it found."""
+        """Return the change of state that shows that a node is done, and what it found."""
         found = update if isinstance(update, Mapping) else {}
         return Changed(set={"node": node, **{key: found[key] for key in self._shown & found.keys()}}, now=True)
 
@@ -115,7 +115,7 @@ def _thoughts_written(part: Any) -> Iterator[Thought]:
 
 @dataclass
 class _Heard:
-    """What was heard of a graph: the messages of its nodes, and how their text and tokens add up."""
+    """Collects what the nodes of a graph said: text, tokens and open tool calls."""
 
     _chunks: ChunkReader = field(default_factory=ChunkReader)
     _speaking: str | None = None
@@ -133,7 +133,7 @@ class _Heard:
             if isinstance(delta, Used):
                 yield delta
             elif isinstance(delta, Reasoned) and aloud and delta.text:
-                # For people: whatever the node makes of it, it is no answer that a provider would take back.
+                # For readers only, without a payload: the message of a node is not sent back to a provider.
                 yield Reasoned(text=delta.text)
             elif isinstance(delta, Text) and aloud:
                 parted = self._speaking not in (None, message.id)

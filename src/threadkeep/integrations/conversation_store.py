@@ -1,7 +1,7 @@
 """Conversations from synchronous code: create, add messages, read them back, as plain values or as LangChain's.
 
-A thin wrapper of `Conversations`, which runs in a thread of its own. Nothing is answered here and no model is
-called: for that there is `threadkeep.open`.
+A thin wrapper of `Conversations`, which runs in a thread of its own. Nothing is answered and no model is called here:
+use `threadkeep.open` for that.
 """
 
 from collections.abc import Coroutine, Mapping, Sequence
@@ -34,7 +34,7 @@ _PAGE = 100
 
 
 class StoredMessage(TypedDict, total=False):
-    """A message as the documents of the store `files:` have it, and what else it holds."""
+    """A message in the form of the documents of the store `files:`, with its calls and blocks."""
 
     role: Required[str]
     content: Required[str]
@@ -45,7 +45,7 @@ class StoredMessage(TypedDict, total=False):
 
 
 class StoredConversation(TypedDict):
-    """A conversation in a list, in the words of those documents."""
+    """A conversation in a list, with the field names of those documents."""
 
     session_id: str
     title: str | None
@@ -90,7 +90,7 @@ class ConversationStore:
         tool_calls: Sequence[Mapping[str, Any]] = (),
         tool_call_id: str | None = None,
     ) -> StoredMessage:
-        """Add a message behind the newest one; it is durable when this returns.
+        """Add a message after the newest one; it is durable when this returns.
 
         `tool_calls` (`id`, `name`, `args`) are an assistant's; a tool message names the `tool_call_id` that it answers.
         """
@@ -107,8 +107,8 @@ class ConversationStore:
 
     @checked
     def get_langchain_messages(self, conversation: str, limit: int | None = 10) -> LangchainMessages:
-        """Return the newest messages as LangChain's, oldest first. They do not begin with the result of a tool whose
-        call is older, because no provider takes that."""
+        """Return the newest messages as LangChain's, oldest first. They never begin with the result of a tool whose
+        call was left out, which no provider accepts."""
         try:
             from threadkeep.llm.langchain.messages import to_langchain
         except ImportError:

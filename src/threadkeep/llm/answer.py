@@ -1,7 +1,7 @@
 """Putting a model's deltas together: the text, the reasoning, the calls, the usage. Pure; it trusts no provider.
 
-Whatever a provider sends, the calls that come out have ids that are different from each other, names that are not empty
-and arguments that are an object. What was wrong with a call is told in `flaws`, and goes back to the model.
+Whatever a provider sends, the resulting calls have unique ids, names that are not empty and arguments that are an
+object. What was wrong with a call is in `flaws`, and is told to the model.
 """
 
 import json
@@ -46,7 +46,7 @@ class _Thought:
 
 @dataclass
 class Answer:
-    """An answer as far as it came."""
+    """An answer as far as it has come."""
 
     usage: Usage | None = None
     reason: str | None = None
@@ -92,7 +92,7 @@ class Answer:
     def _think(self, reasoned: Reasoned) -> None:
         now = self.seconds()
         if not self._is_thinking:
-            # The first piece takes as long as one has to wait for its end.
+            # The first piece is timed from the beginning of the call.
             began = now if self._thoughts else self._began
             self._thoughts.append(_Thought(len(self.text), len(self._parts) or None, began, now))
         thought = self._thoughts[-1]
@@ -106,12 +106,12 @@ class Answer:
         self._is_thinking = reasoned.payload is None
 
     def reasoning(self, model: str, calls: tuple[ToolCall, ...]) -> tuple[Reasoning, ...]:
-        """Return what was thought, as parts of the message with these calls."""
+        """Return the reasoning, as parts of the message with these calls."""
         return tuple(_part(thought, model, calls) for thought in self._thoughts)
 
     def timed(self, written: tuple[Reasoning, ...]) -> tuple[Reasoning, ...]:
-        """Return what was written down of an answer that broke off with how long each piece took: a provider signs
-        only what is whole."""
+        """Return the stored reasoning of an answer that broke off, with the time that each piece took. It has no
+        payloads: a provider signs only what is whole."""
         taken = [thought.duration for thought in self._thoughts if thought.texts]
         return tuple(part.model_copy(update={"duration": time}) for part, time in zip_longest(written, taken) if part)
 
@@ -137,14 +137,14 @@ def _part(thought: _Thought, model: str, calls: tuple[ToolCall, ...]) -> Reasoni
         at=thought.at,
         duration=thought.duration if text else None,
         model=model,
-        # What was changed is not what the provider has signed, nor is a call that is left out.
+        # A signature does not hold for text that was changed, nor without the call that it belongs to.
         payload=thought.payload if text == whole and (call or not thought.is_of_call) else None,
         call=call,
     )
 
 
 def _arguments(text: str) -> tuple[dict[str, Any], str | None]:
-    """Return the arguments, and what is wrong with them if they are none."""
+    """Return the arguments, or no arguments and what is wrong with them."""
     try:
         args = json.loads(text or "{}")
         check_json(args)

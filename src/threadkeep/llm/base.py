@@ -1,7 +1,7 @@
 """The contract of a language model: a request in, a stream of typed deltas out. Vendors' types stay behind it.
 
-There is one way to call a model, streaming. A model does not retry and does not remember: the engine does. What it
-raises is a `ModelError`, before or in the middle of the stream; an error that may be tried again says so (`can_retry`).
+There is one way to call a model: streaming. A model neither retries nor remembers; the engine does. It raises a
+`ModelError`, before or in the middle of the stream, whose `can_retry` says whether another attempt makes sense.
 """
 
 from abc import ABC, abstractmethod
@@ -20,14 +20,14 @@ from threadkeep.conversation.value import Value
 from threadkeep.errors import FileNotFound, InvalidValue
 
 trace_parent: ContextVar[str | None] = ContextVar("trace_parent", default=None)
-"""The `traceparent` of the request whose turn runs, for providers; none unless traces are collected."""
+"""The `traceparent` of the request that began the turn, sent to providers; None unless traces are collected."""
 
 
 class ModelOptions(Value):
-    """What can be asked of a model beside its context; an option that is not given is the provider's default.
+    """Options of a model call; the provider's default is used for one that is not given.
 
-    How a provider calls an option, and whether it knows it, is decided where the provider is called. Each description
-    is what the documentation says.
+    How a provider names an option, and whether it has it, is decided where the provider is called. The descriptions are
+    shown in the documentation.
     """
 
     temperature: float | None = Field(
@@ -53,7 +53,7 @@ class ModelOptions(Value):
 
     @classmethod
     def read(cls, given: Any) -> Self:
-        """Return options that somebody wrote as JSON. Raises InvalidValue that names what is wrong."""
+        """Return options given as JSON. Raises InvalidValue that names what is wrong."""
         try:
             return cls.model_validate(given)
         except ValidationError as error:
@@ -63,7 +63,7 @@ class ModelOptions(Value):
 
     @classmethod
     def of(cls, metadata: Mapping[str, Any]) -> Self:
-        """Return the options that the metadata of a conversation has. Raises InvalidValue if they are none."""
+        """Return the options in the metadata of a conversation. Raises InvalidValue if they are not valid."""
         return cls.read(metadata.get("model_options", {}))
 
     @property
@@ -72,7 +72,7 @@ class ModelOptions(Value):
         return self.model_dump(exclude_defaults=True)
 
     def over(self, base: "ModelOptions") -> "ModelOptions":
-        """Return these options, and those of the base that are not among them."""
+        """Return these options, completed with those of the base."""
         return base.model_copy(update=self.given)
 
 
@@ -91,15 +91,15 @@ class ToolSpec:
 FileReader = Callable[[Attachment], Awaitable[bytes]]
 """Returns the bytes of an attached file as a model gets them; `FileNotFound` if there is no such file."""
 MOST_FILES = 20_000_000
-"""How many bytes of files one request holds; written as text they are what every provider takes."""
+"""How many bytes of files one request holds; in base64, every provider takes so many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One call of a model: the context, valid for every provider, the tools that it may call (maybe none), and options.
+    """One call of a model: the context, valid for every provider, the tools that it may call, and options.
 
-    `read_file` gives the bytes of the files that are attached to messages. A model that cannot do what an option asks
-    for raises ModelRefused; a scripted one has no use for them.
+    `read_file` gives the bytes of attached files. A model that does not support a given option raises ModelRefused; a
+    scripted one ignores options.
     """
 
     messages: tuple[Message, ...]
@@ -109,8 +109,8 @@ class Request:
 
 
 async def loaded_files(request: Request) -> dict[str, bytes]:
-    """Return the bytes of the files that are attached to the messages of a request, by their ids: the newest, as many
-    as a request holds, and not those that are gone."""
+    """Return the bytes of the attached files of a request, by their ids: the newest, up to `MOST_FILES` bytes, without
+    those that no longer exist."""
     loaded: dict[str, bytes] = {}
     if request.read_file is None:
         return loaded
@@ -133,8 +133,8 @@ class Text:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reasoned:
-    """Some more of what the model thinks. A `payload` ends a piece of it: it is what the provider wants back with it,
-    and belongs to the tool call `call`, by index, if it does not belong to the text."""
+    """Some more reasoning. A `payload` ends a piece of it: the provider wants it back with the piece. It belongs to the
+    tool call with the index `call`, or to the text."""
 
     text: str = ""
     payload: dict[str, Any] | None = None
@@ -176,9 +176,9 @@ class Model(ABC):
     window: int = 128_000
     """How many tokens a request may have, answer included."""
     accepts: frozenset[str] = frozenset()
-    """What it can look at beside text: `image`, `audio`, `pdf`; `tool image` and `tool pdf` in the result of a tool."""
+    """What it takes besides text: `image`, `audio`, `pdf`; `tool image` and `tool pdf` in the result of a tool."""
     is_scripted: bool = False
-    """Whether the answers come from a script. It is said wherever such a model speaks."""
+    """Whether the answers come from a script, which people are then told."""
 
     @abstractmethod
     def stream(self, request: Request) -> AsyncIterator[Delta]:

@@ -1,7 +1,7 @@
 """Which model answers when a server starts.
 
-It is the model that is set, else one whose provider's key is found, else Ollama's first, else `demo`. The environment
-is handed in. A chosen model is built by `loading`.
+It is the model that is set, else one whose provider's key is found, else Ollama's first, else `demo`. `loading` builds
+the chosen model.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from threadkeep.llm.providers import pip_line, providers_with_keys
 
 OLLAMA = ("127.0.0.1", 11434)
 OLLAMA_PATIENCE = 0.3
-"""Seconds that a local Ollama has to answer; it takes a few milliseconds if it is there."""
+"""Seconds that a local Ollama has to answer; if it runs, it takes a few milliseconds."""
 
 _MAX_LIST = 1_000_000
 
@@ -43,7 +43,7 @@ async def choose_model(
     is_installed: Callable[[str], bool] = _is_installed,
     ollama: tuple[str, int] = OLLAMA,
 ) -> Choice:
-    """Choose a model. Only names are looked at: no key is read further, and no provider is called."""
+    """Choose a model by the names of variables that are set: no key is used, and no provider is called."""
     if setting:
         return Choice(setting, f"{setting} is set.")
     missed: list[str] = []
@@ -75,7 +75,7 @@ async def first_ollama_model(host: str, port: int) -> str | None:
 
 
 async def _http_get(host: str, port: int, path: str) -> bytes:
-    """Return the body of an answer. HTTP/1.0 spares us the chunks, and a bare socket any proxy."""
+    """Return the body of an answer. HTTP/1.0 avoids chunked bodies, and a bare socket avoids proxies."""
     reader, writer = await asyncio.open_connection(host, port)
     try:
         writer.write(f"GET {path} HTTP/1.0\r\nHost: {host}:{port}\r\n\r\n".encode())

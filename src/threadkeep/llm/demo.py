@@ -1,26 +1,26 @@
 """The demo model: scripted, deterministic, without weights or a network. It is what runs when nothing is configured.
 
-It says that it is scripted, streams at a pace that can be read, and plays tool calls. What it says is in the script of
-the assistant, then in `general_script`.
+It says that it is scripted, streams at a readable pace, and plays tool calls. It answers from the script of the
+assistant, or else from `general_script`.
 """
 
 import asyncio
 import hashlib
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 
 from threadkeep.background import in_thread
-from threadkeep.conversation.message import Message, Usage
+from threadkeep.conversation.message import ToolCall, Usage
 from threadkeep.errors import ModelError, ScriptTimeout
 from threadkeep.llm.base import CallPart, Delta, Model, Request, Stopped, Text, Used
 from threadkeep.llm.general_script import GENERAL, NOTICE, off_script
-from threadkeep.llm.script import Reply, Scene, Script
+from threadkeep.llm.script import Call, Reply, Scene, Script
 from threadkeep.llm.title import is_title_request, title_of
 
 PACE = 0.03
-"""Seconds for each word: quick, but one sees that it streams."""
+"""Seconds for each word: quick, but visibly streamed."""
 LIMIT = 60.0
 """Seconds that a script may take to find its answer, unless the settings say otherwise."""
 
@@ -28,7 +28,7 @@ _WORD = re.compile(r"\s*\S+\s*|\s+")
 
 
 class DemoModel(Model):
-    """Speaks a script. With a pace of 0 it never waits."""
+    """Answers from a script. With a pace of 0 it never waits."""
 
     name = "demo"
     is_scripted = True
@@ -57,7 +57,7 @@ class DemoModel(Model):
         yield Stopped(reply.ending or ("tool_calls" if reply.calls else "stop"))
 
     async def _reply_in_time(self, request: Request) -> Reply:
-        """Return what is said to a request. In a thread: rules may look for long, and must not hold others up."""
+        """Find the reply in a thread: rules may search for long, and must not block other turns."""
         try:
             async with asyncio.timeout(self._limit):
                 return await in_thread(lambda: self._reply(request))
@@ -65,14 +65,14 @@ class DemoModel(Model):
             raise ScriptTimeout(f"The script found no answer within {self._limit:g} seconds.") from None
 
     def _reply(self, request: Request) -> Reply:
-        """Return what is said to a request. Rules are an assistant's code: an error in one is ours to name."""
+        """Find the reply. Rules are an assistant's code: any error in one becomes a ModelError."""
         if is_title_request(request):
             return Reply(text=title_of(request))
         scene = Scene(request)
         try:
             reply = self._script.reply(scene) or GENERAL.reply(scene)
         except ModelError:
-            raise  # a rule that plays a provider which fails
+            raise  # a rule that plays a failing provider
         except Exception as error:
             raise ModelError(f"A rule of the demo's script failed: {type(error).__name__}: {error}") from error
         if reply is None:
@@ -94,7 +94,7 @@ def _call_parts(reply: Reply, request: Request) -> Iterator[CallPart]:
 
 
 def _call_id(request: Request, index: int) -> str:
-    """Return an id that is the same for the same request, and another at any other place of a conversation."""
+    """Return an id that is the same for the same request, and different at any other place of a conversation."""
     place = hashlib.sha256(str(index).encode())
     for message in request.messages:
         place.update("\0".join([message.id, message.content, *(call.id for call in message.tool_calls)]).encode())
@@ -103,16 +103,10 @@ def _call_id(request: Request, index: int) -> str:
 
 def _estimated_usage(reply: Reply, request: Request) -> Usage:
     """Count tokens by the estimate of four characters each."""
-    characters = len(reply.text) + sum(len(call.name) + len(str(call.args)) for call in reply.calls)
-    return Usage(
-        input_tokens=_estimated_tokens(sum(map(_characters_of, request.messages))),
-        output_tokens=_estimated_tokens(characters),
-    )
+    read = sum(_characters(message.content, message.tool_calls) for message in request.messages)
+    written = _characters(reply.text, reply.calls)
+    return Usage(input_tokens=(read + 3) // 4, output_tokens=(written + 3) // 4)
 
 
-def _characters_of(message: Message) -> int:
-    return len(message.content) + sum(len(call.name) + len(str(call.args)) for call in message.tool_calls)
-
-
-def _estimated_tokens(characters: int) -> int:
-    return (characters + 3) // 4
+def _characters(text: str, calls: Sequence[Call | ToolCall]) -> int:
+    return len(text) + sum(len(call.name) + len(str(call.args)) for call in calls)

@@ -1,7 +1,7 @@
 """Which of the tools offered plainly fits a question: for the demo model, which cannot think about it.
 
-A tool is named ("call echo with {...}"), or computes, or tells the time, or its name's words are in the question and
-its only required argument is too. In doubt no tool fits.
+A tool fits if the question names it ("call echo with {...}"), if it computes what is asked or tells the time, or if the
+words of its name and its only required argument are in the question. In doubt none fits.
 """
 
 import json
@@ -68,7 +68,7 @@ def _call_by_name(question: str, tools: Sequence[ToolSpec]) -> Call | None:
 def _call_calculator(question: str, tools: Sequence[ToolSpec]) -> Call | None:
     """Return a call for arithmetic: of a calculator that takes an expression, or of one operation on two numbers."""
     match = _SUM.search(question)
-    # Dates, ranges and telephone numbers have signs between digits as well; a sum with nothing else is asked for.
+    # Dates, ranges and telephone numbers have such signs, too: without other words a sum needs to be asked for.
     if match is None or (re.fullmatch(r"[\d\s./-]+", match[0]) and not _ASKS.search(question)):
         return None
     if _DATE.fullmatch(match[0]):
@@ -99,7 +99,7 @@ def _call_by_words(question: str, tools: Sequence[ToolSpec]) -> Call | None:
     for tool in tools:
         name = re.findall(r"[^\W_]+", tool.name.rpartition("__")[2].lower())
         words = {word for word in name if not _VERB.fullmatch(word)}
-        # "A good time" does not ask for the clock; what does is known above.
+        # "A good time" does not ask for the clock: `_call_clock` knows what does.
         is_named = words <= asked and not words <= {"time", "date", "clock"}
         args = _arguments_from(question, tool) if is_named else None
         if args is not None:

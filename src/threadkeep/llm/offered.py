@@ -1,6 +1,6 @@
 """The names of models that conversations may choose. `provider:*` stands for all that the provider says it has.
 
-A provider is asked in the background, with its key, and what it said is kept for an hour: nobody ever waits for it.
+A provider is asked in the background, with its key, and its answer is kept for an hour: nobody waits for it.
 """
 
 import asyncio
@@ -29,11 +29,11 @@ NO_CHAT = re.compile(
     r"babbage|davinci|guard|aqa",
     re.IGNORECASE,
 )
-"""What stands in the names of models that answer in nothing but words."""
+"""What the names of models contain that do not chat."""
 
 
 class OfferedModels(Collection[str]):
-    """The names that are offered, in order: those that were given, and in place of `provider:*` what is known of it."""
+    """The offered names, in order: those that were given, with `provider:*` replaced by what the provider listed."""
 
     def __init__(self, given: Iterable[str] = (), environment: Mapping[str, str] | None = None) -> None:
         self._given = tuple(dict.fromkeys(given))
@@ -61,7 +61,7 @@ class OfferedModels(Collection[str]):
         return bool(self._asking)
 
     def ask(self) -> None:
-        """Ask every provider anew that was not asked for a while, without waiting."""
+        """Ask every provider whose list is missing or old, without waiting."""
         for pattern in self._given:
             provider = provider_named(pattern.removesuffix(":*")) if pattern.endswith(":*") else None
             if provider and pattern not in self._asking and time.monotonic() >= self._due.get(pattern, 0):
@@ -81,7 +81,7 @@ class OfferedModels(Collection[str]):
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """A key is shown to nobody but the provider."""
+    """Follows no redirect, so that a key is sent to nobody but the provider."""
 
     def redirect_request(self, *_: Any) -> None:
         return None

@@ -1,7 +1,7 @@
 """A message as the pieces that a provider gets, in their order: text, parts, tool calls.
 
-What was thought stands where it was thought, before the tool call that it belongs to or before all of them. It is never
-the last of a message: no provider takes an answer that ends with a thought. What Anthropic has signed is the first.
+Reasoning keeps its place: in the text, before the tool call that it belongs to, or before all calls. It is never the
+last piece: no provider takes an answer that ends with reasoning. Reasoning that Anthropic has signed comes first.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ Piece = str | Part | ToolCall
 
 
 def pieces_of(message: Message) -> list[Piece]:
-    """Return the pieces of a message; a text says something, unless it is all that there is."""
+    """Return the pieces of a message, without blank texts unless there is nothing else."""
     if not message.parts:
         return [*([message.content] if message.content or not message.tool_calls else []), *message.tool_calls]
     ids = {call.id for call in message.tool_calls}

@@ -1,7 +1,6 @@
-"""What answers cost, by prices that an operator sets: nobody else knows what was agreed with a provider.
+"""What answers cost, by prices that the operator sets, who alone knows the contract with a provider.
 
-The cost is stored with the answer, as what it was then: prices change, and the name of a model may mean another one
-later.
+The cost is stored with the answer: prices change, and the name of a model may mean another one later.
 """
 
 from collections.abc import Mapping
@@ -27,17 +26,16 @@ class Price(BaseModel):
     currency: str = Field(default="USD", pattern=r"^[A-Z]{3}$")
 
     def cost(self, usage: Usage) -> Cost:
-        """Return what some tokens cost; those from the cache are among those that were read."""
+        """Return the cost of some tokens; `cached_tokens` are included in `input_tokens`."""
         cached = min(usage.cached_tokens, usage.input_tokens)
-        read = (usage.input_tokens - cached) * self.input + cached * (
-            self.input if self.cached is None else self.cached
-        )
+        cached_price = self.input if self.cached is None else self.cached
+        read = (usage.input_tokens - cached) * self.input + cached * cached_price
         amount = (read + usage.output_tokens * self.output).scaleb(-6).normalize()
         return Cost(amount=amount, currency=self.currency)
 
 
 def priced(prices: Mapping[str, Price], model: str, usage: Usage | None) -> Usage | None:
-    """Return what a model counted with its cost, by the first pattern that fits the model's name; else without."""
+    """Return the usage with its cost, by the first pattern that fits the model's name, if any does."""
     if usage is None:
         return None
     price = next((price for pattern, price in prices.items() if fnmatchcase(model, pattern)), None)

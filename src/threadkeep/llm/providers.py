@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A provider: a model to begin with, variables of its key and address; `extra`: Threadkeep has an extra for it.
+    """A provider: a default model, the variables of its key and address, and whether Threadkeep has an `extra` for it.
 
-    `api` and `list_path` are where it lists its models, unless its address is set; `key_header` says who asks.
+    `api` and `list_path` are where it lists its models, unless its address is set; `key_header` carries the key.
     """
 
     name: str
@@ -84,5 +84,5 @@ def providers_with_keys(environment: Mapping[str, str]) -> Iterator[tuple[Provid
 
 
 def all_with_keys(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return `provider:*` for each provider whose key is set: what whoever has the keys may choose."""
+    """Return `provider:*` for each provider whose key is set, for the owner of the keys to choose from."""
     return tuple(f"{provider.name}:*" for provider, _ in providers_with_keys(environment))

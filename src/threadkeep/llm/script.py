@@ -1,8 +1,8 @@
 """Scripts for the demo model: ordered rules, each of which looks at a scene and gives a reply or passes.
 
-An assistant that works without a language model brings such a script. The rules are made with `asked`, `calls` and
-`after`, or are plain functions; the first reply whose tools are offered is spoken. What the demo model says on its own
-is in `general_script`, how it speaks in `demo`.
+An assistant that works without a language model has such a script. Rules are made with `asked`, `calls` and `after`, or
+are plain functions; the first reply whose tools are offered is used. What the demo model says without a script is in
+`general_script`, how it streams is in `demo`.
 """
 
 import json
@@ -18,7 +18,7 @@ from threadkeep.llm.base import Request
 MAX_LENGTH = 4_000
 """Characters of a message that rules look at."""
 
-# What `context/` puts beside the words of people and tools, and how it tells what was recalled.
+# The notes that `context/` adds to the words of people and tools, and its form of recalled messages.
 _NOTE = "[Threadkeep: "
 _NOTE_END = re.compile(r"\](?=\n\n|\Z)\s*")
 _RECALLED = re.compile(r"^\(\d{4}-\d\d-\d\d \d\d:\d\d, (?P<role>[a-z ]+)\) ", re.MULTILINE)
@@ -36,8 +36,8 @@ class Call:
 class Reply:
     """What the demo model does next: speak, call tools, or both.
 
-    A plain reply is read by a program (a rewritten query, say), so nothing is added to it. `ending` is why it ends,
-    in the word of a provider, where it is another reason than that all was said.
+    A plain reply is read by a program (a rewritten query, say), so nothing is added to it. `ending` is the provider's
+    word for why it ends early, if it does.
     """
 
     text: str = ""
@@ -66,24 +66,24 @@ class Result:
 
 @dataclass(frozen=True)
 class Scene:
-    """A request as a rule sees it: what people and tools said, without the notes that Threadkeep puts beside it."""
+    """A request as a rule sees it: what people and tools said, without the notes that Threadkeep added."""
 
     request: Request
 
     @cached_property
     def question(self) -> str:
-        """What the user said last; of a very long text its beginning, because rules search it by patterns."""
+        """What the user said last; only the beginning of a very long text, because rules search it by patterns."""
         return _without_notes(self.request.messages[self._last].content)[:MAX_LENGTH] if self._last >= 0 else ""
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What Threadkeep put beside the question: passages that were found, recalled messages."""
+        """What Threadkeep added to the question: passages that were found, recalled messages."""
         text = self.request.messages[self._last].content if self._last >= 0 else ""
         return tuple(_split_notes(text)[1])
 
     @cached_property
     def said(self) -> tuple[str, ...]:
-        """What the user said before the question, oldest first, as far as it is in the context or was recalled."""
+        """What the user said before the question and is in the context or was recalled, oldest first."""
         shown = [_without_notes(message.content) for message in self._before if message.role is Role.USER]
         return tuple(text[:MAX_LENGTH] for text in [*_recalled_questions(self.notes), *shown] if text)
 
@@ -147,7 +147,7 @@ def _without_notes(text: str) -> str:
 
 
 def _split_notes(text: str) -> tuple[str, list[str]]:
-    """Return the words of a message and the notes beside them, in one pass: a message may be as long as it likes."""
+    """Return the words of a message and the notes in it, in one pass: messages may have any length."""
     words, notes, at = "", list[str](), 0
     while (start := text.find(_NOTE, at)) >= 0 and (end := _NOTE_END.search(text, start)):
         words += text[at:start]
@@ -166,7 +166,7 @@ def _recalled_questions(notes: tuple[str, ...]) -> list[str]:
 
 Rule = Callable[[Scene], Reply | None]
 Spoken = Reply | str | None
-"""What the functions of a script return: a reply, a text that is one, or None to pass."""
+"""What the functions of a script return: a reply, the text of one, or None to pass."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +177,7 @@ class Script:
     examples: tuple[str, ...] = ()
 
     def reply(self, scene: Scene) -> Reply | None:
-        """Return the first reply that calls no tool but those offered."""
+        """Return the first reply that calls only offered tools."""
         for rule in self.rules:
             reply = rule(scene)
             if reply is not None and all(call.name in scene.tools for call in reply.calls):

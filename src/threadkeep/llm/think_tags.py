@@ -7,11 +7,11 @@ from threadkeep.llm.base import Delta, Reasoned, Text
 
 OPEN, CLOSE = "<think>", "</think>"
 MOST = 1_000_000
-"""Characters that are taken for reasoning; what comes behind them without an end is text."""
+"""Reasoning has at most so many characters; what follows without an end tag is text."""
 
 
 class ThinkTags:
-    """Splits one answer. It holds no more back than may be a part of a tag, or white space around one."""
+    """Splits one answer. It holds back only what may be part of a tag, or white space around one."""
 
     def __init__(self) -> None:
         self._held = ""
@@ -21,7 +21,7 @@ class ThinkTags:
         self._left = MOST
 
     def feed(self, delta: Delta) -> Iterator[Delta]:
-        """Yield what a delta is, with what was held back before it."""
+        """Yield a delta as text or reasoning, with what was held back before it."""
         if not isinstance(delta, Text):
             yield from self._released()
             yield delta
@@ -66,7 +66,7 @@ class ThinkTags:
 
 
 async def without_think_tags(deltas: AsyncGenerator[Delta, None]) -> AsyncGenerator[Delta, None]:
-    """Yield the deltas of an answer with such reasoning told as reasoning."""
+    """Yield the deltas of an answer, with text between think tags as reasoning."""
     tags = ThinkTags()
     async with aclosing(deltas):
         async for delta in deltas:

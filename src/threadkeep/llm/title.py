@@ -25,10 +25,7 @@ def title_request(question: str, answer: str) -> Request:
     """Return the request that asks a model for the title of a conversation, given its first exchange."""
     exchange = f"User: {question[:_SHARE]}\n\nAssistant: {answer[:_SHARE]}"
     return Request(
-        messages=(
-            Message(role=Role.SYSTEM, content=_INSTRUCTIONS),
-            Message(role=Role.USER, content=exchange),
-        )
+        messages=(Message(role=Role.SYSTEM, content=_INSTRUCTIONS), Message(role=Role.USER, content=exchange))
     )
 
 

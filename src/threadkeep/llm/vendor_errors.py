@@ -1,7 +1,7 @@
-"""Vendors' errors as errors of our own tree, told apart by status code, class names and headers, not by import.
+"""Vendors' errors as errors of our own tree, recognised by status code, class names and headers, not by import.
 
-So an adapter needs no vendor's package, and a vendor that is not known yet is mapped as well. Messages say what to do
-and never hold a key.
+So no vendor's package is needed, and errors of unknown vendors are mapped as well. Messages say what to do and never
+contain a key.
 """
 
 import re
@@ -62,7 +62,7 @@ def as_model_error(error: Exception, model: str, now: datetime | None = None) ->
 
 
 def length_refusal(said: str) -> ContextTooLong | None:
-    """Return the error for a request that is too long, with the limit if the provider tells it; None for any other."""
+    """Return the error for a request that is too long, with the limit if the provider names it; None for any other."""
     if not _TOO_LONG.search(said):
         return None
     limit = _LIMIT.search(said.replace(",", ""))
@@ -93,7 +93,7 @@ _ADVICE = {
 
 
 def _by_name(error: Exception, causes: list[BaseException], model: str, said: str) -> ModelError:
-    """Map an error without a status: what broke is in the names of the classes, the inner ones included."""
+    """Map an error without a status by the names of its classes and those of its causes."""
     names = " ".join(kind.__name__ for cause in causes for kind in type(cause).__mro__)
     words = _provider_words(error)
     if unknown := isinstance(error, TypeError) and _UNKNOWN_OPTION.search(str(error)):

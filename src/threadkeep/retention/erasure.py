@@ -1,7 +1,7 @@
-"""Erasing a person: conversations, those kept aside too, files and keys of one user, for good and without a trace.
+"""Erasing a person: all conversations of one user, also deleted ones, files and keys, for good.
 
-Each step can be taken again, so an erasure that was cut off is begun anew: by whoever asks again, or by the next
-process that finds in the audit log that one began and none ended. The log keeps the act and a pseudonym of the person.
+Each step can be repeated, so an erasure that was cut off is done again: on the next request, or by the next process
+that finds one in the audit log that began and did not end. The audit log keeps the act with a pseudonym of the person.
 """
 
 import logging
@@ -13,7 +13,7 @@ from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.value import Moment, Value
 from threadkeep.errors import ConversationNotFound, LegalHold, StoreUnavailable
-from threadkeep.retention.holds import check_not_held, delete_unless_held
+from threadkeep.retention.holds import check_not_held, delete_unless_held, users_of
 from threadkeep.store.attachments import Attachments
 from threadkeep.store.audit import USER, Wanted, act_now, signature
 from threadkeep.store.base import Store
@@ -27,8 +27,8 @@ Stop = Callable[[Scope, str], Awaitable[None]]
 
 
 class Receipt(Value):
-    """What an erasure removed, without any content; `person` is the pseudonym in the audit log, `left` what no erasure
-    can reach. `signature` is made with the key that signs heads of the audit log."""
+    """What an erasure removed, without any content; `person` is the pseudonym in the audit log, `left` names what an
+    erasure cannot reach. `signature` is made with the key that signs heads of the audit log."""
 
     tenant: str
     person: str
@@ -47,7 +47,7 @@ class Receipt(Value):
 
 
 class Erasure:
-    """Erases people from one store, and their files. `stop` stops what runs in a conversation."""
+    """Erases people and their files from one store. `stop` stops the turns of a conversation."""
 
     def __init__(self, store: Store, files: Attachments | None, clock: Clock, stop: Stop) -> None:
         self._store = store
@@ -56,18 +56,18 @@ class Erasure:
         self._stop = stop
 
     async def preview(self, scope: Scope) -> tuple[Statistics, int, int]:
-        """Return what a user has stored, how many files, and how many keys; `LegalHold` if nothing of that may go."""
+        """Return what a user has stored, and the numbers of files and keys; `LegalHold` if it may not be erased."""
         await check_not_held(self._store, scope)
         keys = [key for key in await self._store.keyring.all(scope.tenant) if key.scope == scope]
         files = (await self._files.usage(scope.tenant, scope.user)).files if self._files else 0
         return await self._store.statistics(scope.tenant, user=scope.user), files, len(keys)
 
     async def erase(self, scope: Scope, key: bytes | None = None) -> Receipt:
-        """Erase a user and return the signed receipt; `LegalHold`, and nothing happens, if something of it is held."""
+        """Erase a user and return the signed receipt; `LegalHold`, with nothing erased, if any of it is held."""
         await check_not_held(self._store, scope)
         person = f"{USER}{scope.user}"
         begun_at = await self._record(scope.tenant, BEGUN, person)
-        # First the keys: whoever cannot come in stores nothing more.
+        # The keys first, so that nothing more can be stored.
         keys = await self._store.keyring.forget(scope)
         while page := (await self._store.list(scope, limit=100)).items:
             for conversation in page:
@@ -96,8 +96,8 @@ class Erasure:
         return act.at
 
     async def resume(self) -> None:
-        """Erase whom an erasure left that was cut off. What was deleted by then is purged anyway; a hold wins. Where
-        nothing else is left the record is completed: whoever comes back under that name is not erased again."""
+        """Finish erasures that were cut off, unless a hold forbids it. If nothing of a person is left, the audit log
+        is completed, so that somebody who comes back under that name is not erased."""
         tenants = await self._store.tenants()
         done = await self._store.unreached.each("finishing erasures", tenants, self._resume)
         if len(done) < len(tenants):
@@ -105,8 +105,7 @@ class Erasure:
 
     async def _resume(self, tenant: str) -> None:
         if cut_off := await self._cut_off(tenant):
-            keys = await self._store.keyring.all(tenant)
-            users = {*await self._store.users(tenant), *(key.scope.user for key in keys)}
+            users = await users_of(self._store, tenant)
             if self._files is not None:
                 users |= {file.user async for file in self._files.files(tenant)}
             for user in users:

@@ -1,5 +1,5 @@
-"""Legal holds: what is held is deleted by nobody and by no rule. A hold is an act in the audit log of its tenant, and
-what is held now is a fold over that log."""
+"""Legal holds: nobody and no rule can delete what is held. A hold is an act in the audit log of its tenant, and the
+present holds are derived from that log."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -18,8 +18,8 @@ _TOPIC = "hold"
 
 
 class Hold(Value):
-    """A conversation, a user, or (neither) a whole tenant that is held. Who was erased meanwhile, and who added it, are
-    named as the audit log names people."""
+    """A hold on a conversation, a user, or (neither) a whole tenant. People are named as in the audit log, where erased
+    ones are pseudonyms."""
 
     id: str
     conversation: str | None = None
@@ -30,7 +30,7 @@ class Hold(Value):
 
 
 class Held(NamedTuple):
-    """What is held in a tenant, as the audit log names it."""
+    """What is held in a tenant, by the names of the audit log."""
 
     names: frozenset[str]
     alias: Callable[[str, str], str]
@@ -54,7 +54,7 @@ async def held_in(store: Store, tenant: str) -> Held:
 
 
 async def check_not_held(store: Store, scope: Scope) -> None:
-    """Refuse with `LegalHold` to erase a user who is held, or of whom a conversation is."""
+    """Raise `LegalHold` if a user, or one of its conversations, is held."""
     held = await held_in(store, scope.tenant)
     if held.has(scope):
         raise LegalHold
@@ -69,14 +69,20 @@ async def check_not_held(store: Store, scope: Scope) -> None:
 async def delete_unless_held(
     store: Store, scope: Scope, conversation: str, *, expected_entries: int | None = None
 ) -> None:
-    """Delete a conversation; `LegalHold` if it is held. One that is held before this returns is there afterwards."""
+    """Delete a conversation; `LegalHold` if it is held. If a hold is added meanwhile, the conversation is restored."""
     if (await held_in(store, scope.tenant)).has(scope, conversation):
-        await store.get(scope, conversation)  # a missing one is missing, whatever is held
+        await store.get(scope, conversation)  # raises if there is no such conversation, held or not
         raise LegalHold
     await store.delete(scope, conversation, expected_entries=expected_entries)
     if (await held_in(store, scope.tenant)).has(scope, conversation):
         await store.restore(scope, conversation)
         raise LegalHold
+
+
+async def users_of(store: Store, tenant: str) -> set[str]:
+    """Return everybody in a tenant who has a conversation or an API key."""
+    keys = await store.keyring.all(tenant)
+    return {*await store.users(tenant), *(key.scope.user for key in keys)}
 
 
 class Holds:
@@ -90,15 +96,10 @@ class Holds:
     async def list(self, tenant: str) -> tuple[Hold, ...]:
         """Return the holds of a tenant, oldest first."""
         audit = self._store.audit
-        people = (f"{USER}{user}" for user in await self._users(tenant))
+        people = (f"{USER}{user}" for user in await users_of(self._store, tenant))
         names = {audit.alias(tenant, name): name for name in people}
         facts = await audit.facts(tenant)
         return tuple(_hold(about, act, names) for (topic, about), act in facts.items() if topic == _TOPIC)
-
-    async def _users(self, tenant: str) -> set[str]:
-        """Return everybody who has a conversation or an API key."""
-        keys = await self._store.keyring.all(tenant)
-        return {*await self._store.users(tenant), *(key.scope.user for key in keys)}
 
     @checked
     async def add(self, tenant: str, *, reason: str, conversation: str | None = None, user: str | None = None) -> Hold:
@@ -107,7 +108,7 @@ class Holds:
             there = (await self._store.statistics(tenant, user=user, conversation=check_id(conversation))).conversations
             on = f"conversation:{conversation}"
         elif user is not None:
-            there, on = check_id(user) in await self._users(tenant), f"{USER}{user}"
+            there, on = check_id(user) in await users_of(self._store, tenant), f"{USER}{user}"
         else:
             there, on = check_id(tenant) in await self._store.tenants(), f"tenant:{tenant}"
         if not there:
@@ -119,14 +120,14 @@ class Holds:
         return hold
 
     async def remove(self, tenant: str, id: str) -> None:
-        """Take a hold away; `HoldNotFound` if there is none with this id."""
+        """Remove a hold; `HoldNotFound` if there is none with this id."""
         if all(hold.id != id for hold in await self.list(tenant)):
             raise HoldNotFound
         await self._store.audit.append(tenant, act_now(self._clock, "hold.removed", f"hold:{id}"))
 
 
 def _hold(about: str, act: Act, names: Mapping[str, str]) -> Hold:
-    """Return the hold that an act tells of, with the names of people as far as they are known."""
+    """Return the hold that an act records, with the names of people that are known."""
     on = str(act.details["on"])
     kind, _, name = names.get(on, on).partition(":")
     return Hold(

@@ -1,7 +1,7 @@
-"""The rules of retention: what is known of a conversation becomes a verdict. Nothing is read or written here.
+"""The rules of retention: they give a verdict on a conversation. Pure: nothing is read or written here.
 
-A conversation that nobody uses goes its way in two steps: active -> abandoned (or completed, by whoever is done with
-it) -> deleted. No rule of time deletes an active one. Caps do not look at time: who keeps too much loses the oldest.
+A conversation that nobody uses goes from active to abandoned (or completed, which people mark) to deleted. No rule of
+time deletes an active one. Caps ignore time: above a cap the oldest conversations are deleted.
 """
 
 import json
@@ -21,7 +21,7 @@ FOREVER = "forever"
 
 
 def _period(value: object) -> object:
-    """Return what a rule says as a period; `forever` is none."""
+    """Return a rule's period; None for `forever`."""
     if value is None or value == FOREVER:
         return None
     return value if isinstance(value, timedelta) else period(value)
@@ -39,8 +39,8 @@ Cap = Annotated[int, Field(ge=0, le=2**62)]
 class Periods(Value):
     """What happens to a conversation that nobody uses, and when.
 
-    One that is active is marked abandoned after `abandoned_after`. A completed one is deleted `completed_kept` after
-    its last activity. With `time_to_live`, whatever nobody used for so long is deleted, once it is not active any more.
+    An active one is marked abandoned `abandoned_after` its last activity, a completed one is deleted `completed_kept`
+    after it, and any that is not active is deleted `time_to_live` after it.
     """
 
     abandoned_after: Period = timedelta(days=30)
@@ -56,7 +56,7 @@ class Periods(Value):
 
 
 class AssistantPeriods(Value):
-    """The same for the conversations of one assistant; what is not set is as for all others."""
+    """The same for the conversations of one assistant; for what is not set, the general rule holds."""
 
     abandoned_after: Period = None
     completed_kept: Period = None
@@ -64,8 +64,8 @@ class AssistantPeriods(Value):
 
 
 class Retention(Periods):
-    """The rules of a tenant: for all conversations, for those of single assistants, and how much is kept at most (0: as
-    much as there is)."""
+    """The rules of a tenant: for all conversations, for those of single assistants, and caps on how much is kept (0: no
+    cap)."""
 
     user_conversations: Cap = 0
     user_bytes: Cap = 0
@@ -91,18 +91,18 @@ class Retention(Periods):
         return Periods(**mine | ({name: getattr(own, name) for name in own.model_fields_set} if own else {}))
 
     def resolved(self) -> "Retention":
-        """Return the same rules, with everything that holds for each assistant written out."""
+        """Return the same rules, with all periods of each assistant written out."""
         written_out = {name: self.periods(name).model_dump() for name in self.assistants}
         return Retention.model_validate({**_set_fields(self), "assistants": written_out})
 
     def merged(self, changes: "Retention | None") -> "Retention":
-        """Return these rules with those that are set in `changes` instead."""
+        """Return these rules, with those that are set in `changes` replaced."""
         if changes is None:
             return self
         return Retention.model_validate({**_set_fields(self), **_set_fields(changes)})
 
     def shortest(self) -> timedelta | None:
-        """Return how long after its last activity a conversation is due at the earliest; none if that never comes."""
+        """Return how soon after its last activity a conversation can be due; None if never."""
         every = [self.periods(name) for name in (None, *self.assistants)]
         waits = (_next_step(periods, status)[2] for periods in every for status in Status)
         return min((wait for wait in waits if wait), default=None)
@@ -121,8 +121,8 @@ class Action(StrEnum):
 
 
 class Facts(NamedTuple):
-    """What is known of a conversation: who answers in it, its status, when its newest entry was stored, whether a turn
-    is open in it, and whether somebody holds it."""
+    """What the rules look at: the assistant of a conversation, its status, when its newest entry was stored, whether a
+    turn is open in it, and whether it is held."""
 
     assistant: str | None
     status: Status
@@ -132,7 +132,7 @@ class Facts(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What is done, by which rule, and since when it is due (none: that will not come by itself)."""
+    """What is done, by which rule, and when it is or was due (None: never)."""
 
     action: Action
     reason: str

@@ -1,8 +1,8 @@
-"""Obeying the rules of retention: look at the conversations of a tenant, say what is due, and do it in small steps.
+"""Obeying the rules of retention: find what is due in a tenant, and do it in small steps.
 
-Nothing here needs to be alone: each step names the log that it was decided by, and a message that comes between wins.
-That one instance at a time works on a tenant, once a day, only saves work; it is settled in the audit log, where the
-first of two claims is in force.
+Several instances may do this at once: each step names the length of the log that it was decided by, and is refused if a
+message came meanwhile. Claims in the audit log, of which the first counts, only save work: one instance at a time works
+on a tenant, once a day.
 """
 
 import asyncio
@@ -27,15 +27,15 @@ from threadkeep.store.codec import microseconds
 from threadkeep.store.paging import activity_cursor
 
 PAGE = 50
-"""How many conversations are looked at in one step, which others wait for."""
+"""How many conversations are read in one step, during which an embedded store blocks others."""
 EVERY = timedelta(days=1)
 CLAIMED_FOR = timedelta(minutes=15)
-"""How long a claim is in force unless it is renewed: whoever died with it holds nobody up for longer."""
+"""How long a claim counts unless it is renewed: an instance that died blocks others no longer than this."""
 BEGAN, RAN = "retention.began", "retention.ran"
 
 
 class Planned(NamedTuple):
-    """What is due for a conversation, as it was when it was looked at, by which rule and since when."""
+    """What is due for a conversation, by which rule and since when, with what it was like when it was read."""
 
     scope: Scope
     conversation: str
@@ -49,7 +49,7 @@ class Planned(NamedTuple):
 
 
 class RetentionRunner:
-    """Keeps the rules of tenants, and obeys them. `base` are the rules of who has set none."""
+    """Keeps the rules of tenants, and obeys them. `base` are the rules for tenants that have set none."""
 
     def __init__(self, store: Store, base: Retention, clock: Clock, ids: IdSource) -> None:
         self._store = store
@@ -58,12 +58,12 @@ class RetentionRunner:
         self._owner = ids()
 
     async def rules(self, tenant: str) -> Retention:
-        """Return the rules of a tenant: its own, and the settings' where it has none."""
+        """Return the rules of a tenant: its own, completed with `base`."""
         fact = (await self._store.audit.facts(tenant)).get(("retention", f"tenant:{tenant}"))
         return self._base.merged(None if fact is None else Retention.model_validate(fact.details))
 
     async def set_rules(self, tenant: str, own: Retention) -> Retention:
-        """Replace the rules that are a tenant's own; return those that are in force now."""
+        """Replace a tenant's own rules; return those that hold now."""
         rules = self._base.merged(own)
         details = own.model_dump(mode="json", exclude_unset=True)
         await self._store.audit.append(tenant, act_now(self._clock, "retention.set", f"tenant:{tenant}", **details))
@@ -72,7 +72,7 @@ class RetentionRunner:
     # Looking
 
     async def preview(self, tenant: str, now: datetime | None = None) -> AsyncGenerator[Planned, None]:
-        """Yield what is due at a moment (none: now). Whoever obeys does so before the next one."""
+        """Yield what is due at a moment (none: now). A caller that obeys does so before it asks for the next one."""
         now = now or self._clock()
         rules, held = await self.rules(tenant), await held_in(self._store, tenant)
         gone: set[str] = set()
@@ -84,7 +84,7 @@ class RetentionRunner:
             yield planned
 
     async def _due(self, tenant: str, rules: Retention, held: Held, now: datetime) -> AsyncGenerator[Planned, None]:
-        """Yield what the rules of time say, the last active first. What is too young for all of them is not read."""
+        """Yield what is due by time, the last active first. What is too young for all rules is not read."""
         shortest = rules.shortest()
         if shortest is None:
             return
@@ -98,7 +98,7 @@ class RetentionRunner:
     async def _surplus(
         self, tenant: str, rules: Retention, held: Held, gone: set[str], now: datetime
     ) -> AsyncGenerator[Planned, None]:
-        """Yield what is too much, the oldest first, beside what is gone already."""
+        """Yield what exceeds the caps, the oldest first, not counting what is in `gone`."""
         users = await self._store.users(tenant) if rules.user_conversations or rules.user_bytes else ()
         for user in users:
             scope = Scope(tenant=tenant, user=user)
@@ -111,7 +111,7 @@ class RetentionRunner:
     async def _over(
         self, whose: Scope | str, reason: str, cap: int, held: Held, gone: set[str], now: datetime
     ) -> AsyncGenerator[Planned, None]:
-        """Yield what must go so that a cap holds. What is gone counts no more, whether it was deleted by now or not."""
+        """Yield what must go for a cap to hold. What is in `gone` does not count, even if it is not deleted yet."""
         tenant, user = (whose, None) if isinstance(whose, str) else (whose.tenant, whose.user)
         is_counted = reason == "user_conversations"
 
@@ -155,7 +155,7 @@ class RetentionRunner:
         try:
             return bool(await self._store.turns(scope, conversation))
         except ConversationNotFound:
-            return True  # somebody was faster: nothing is left to do
+            return True  # it was deleted meanwhile: nothing is left to do
 
     # Obeying
 
@@ -173,12 +173,12 @@ class RetentionRunner:
                     return done
                 began = time.monotonic()
                 done[planned.action] += await self._obey(planned)
-                await asyncio.sleep(time.monotonic() - began)  # half of the time is the turns'
+                await asyncio.sleep(time.monotonic() - began)  # half of the time is left for turns
         await self._store.audit.append(tenant, act_now(self._clock, RAN, f"tenant:{tenant}", **done))
         return done
 
     async def _obey(self, planned: Planned) -> bool:
-        """Do what is due, unless somebody has come between."""
+        """Do what is due, unless the conversation has changed or is held by now."""
         try:
             if planned.action is Action.DELETE:
                 await delete_unless_held(
@@ -190,14 +190,14 @@ class RetentionRunner:
                     planned.conversation,
                     Update(status=Status.ABANDONED),
                     expected_entries=planned.entries,
-                    at=planned.last_activity,  # nobody did anything: lists stay in order, and time goes on counting
+                    at=planned.last_activity,  # marking it is no activity: it keeps its place in lists
                 )
         except (ConversationBusy, ConversationNotFound, LegalHold):
             return False
         return True
 
     async def run_all(self) -> Counter[str]:
-        """Do what is due in every tenant that it was not done for within a day."""
+        """Do what is due in every tenant where that was not done within a day."""
         each = await self._store.unreached.each(
             "retention", await self._store.tenants(), lambda tenant: self.run(tenant, only_if_due=True)
         )
@@ -214,7 +214,7 @@ class RetentionRunner:
         return now + CLAIMED_FOR if holder == self._owner else None
 
     async def _claims(self, tenant: str) -> tuple[bool, str | None]:
-        """Return whether the rules were obeyed within a day, and who claims to do so now."""
+        """Return whether the rules were obeyed within a day, and which instance has the present claim."""
         now = self._clock()
         wanted = Wanted(actions=(BEGAN, RAN), since=now - EVERY, newest_first=True)
         acts = [audited.act for audited in await self._store.audit.read(tenant, wanted, limit=1000)]

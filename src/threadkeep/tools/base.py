@@ -1,4 +1,4 @@
-"""What a tool is to the rest of Threadkeep: a name, a schema, and a way to run it. Written by `decorator`."""
+"""The contract of a tool: a name, a schema, and a way to run it. `decorator` makes tools of functions."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
@@ -16,13 +16,13 @@ from threadkeep.store.values import Hit
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """What one user said and heard."""
+    """All conversations of one user."""
 
     _store: Store
     _scope: Scope
 
     async def search(self, text: str, *, limit: int = 10) -> tuple[Hit, ...]:
-        """Return messages that hold all words of a text, the best first. Raises InvalidSearch without a word."""
+        """Return messages with all words of a text, the best first. Raises InvalidSearch for a text without words."""
         page = await self._store.search(self._scope, text, limit=limit)
         return tuple(page.items)
 
@@ -32,18 +32,18 @@ DEFAULT_TIMEOUT = 60.0
 
 
 async def _confirmed() -> None:
-    """Nobody else can own what no turn runs."""
+    """Accept every call: outside of a turn there is no lease that could be lost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
     """For whom and where a tool runs. `call_id` is the same when a repeatable call runs again after a crash;
-    `archive` is what this user said and heard in all conversations; `timeout` is how many seconds a call may take whose
-    tool does not say.
+    `archive` is the search in all conversations of this user; `timeout` is how many seconds a call may take unless its
+    tool sets another limit.
 
-    `fence` rises whenever the turn changes hands: a service that is told it can refuse a call of an owner that was
-    replaced meanwhile. `confirm` raises LeaseLost if this process may not act for the turn any more; it is asked before
-    each call, and a tool can ask again before it does what cannot be undone."""
+    `fence` rises whenever the turn gets another owner: a service that is sent it can refuse calls of an earlier owner.
+    `confirm` raises LeaseLost if this process may not act for the turn any more; it is called before each call, and a
+    tool can call it again before it does something that cannot be undone."""
 
     scope: Scope
     conversation: str
@@ -66,17 +66,17 @@ class ToolFile:
 
     @property
     def line(self) -> str:
-        """The file in words, where it cannot be kept."""
+        """A line about the file, for the result if the file cannot be kept."""
         size = max(1, len(self.data) // 1024)
         return f"[{self.name or attachment_kind(self.media_type)} {self.media_type}, {size:,} KB, not shown]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolOutcome:
-    """How a call went. `content` is the whole result as text; `error` says that it failed, for the model to read.
+    """The outcome of a call. `content` is the whole result as text; `error`, if it failed, is what the model is told.
 
-    `files` are kept and attached to the result, and shown to a model that can look at them. `state` holds keys of the
-    conversation's state that get a new value, `unset` those that go.
+    `files` are stored, attached to the result, and sent to models that take them. `state` are keys of the
+    conversation's state with new values, `unset` those to remove.
     """
 
     content: str
@@ -89,7 +89,7 @@ class ToolOutcome:
 
 
 class Tool(ABC):
-    """Something a model may call. `run` raises nothing but `asyncio.CancelledError`: failures are outcomes."""
+    """Something a model may call. `run` raises only `asyncio.CancelledError`: failures are outcomes."""
 
     spec: ToolSpec
     repeatable: bool = False
@@ -99,4 +99,4 @@ class Tool(ABC):
 
     @abstractmethod
     async def run(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
-        """Check the arguments, run the call within the tool's time limit, and return how it went."""
+        """Check the arguments, run the call within the tool's time limit, and return its outcome."""

@@ -1,11 +1,11 @@
-"""`@tool`: a typed function as something that a model may call.
+"""`@tool`: makes a tool of a typed function.
 
     @tool(repeatable=True)
     async def weather(city: str, days: int = 1) -> str:
         "The weather of a city."
 
 The name comes from the function, the description from its docstring and the schema from its types. A parameter of type
-`ToolContext` is filled in by us and not shown to the model. A synchronous function runs in a thread.
+`ToolContext` is passed by the engine and not shown to the model. A synchronous function runs in a thread.
 """
 
 import inspect
@@ -25,7 +25,7 @@ LEGAL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 
 
 class FunctionTool(Tool):
-    """A tool that calls a function. `function` is the function as it was, for tests and other code."""
+    """A tool that calls a function. `function` is the original function, for tests and other code."""
 
     def __init__(
         self,

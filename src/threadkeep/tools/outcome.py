@@ -1,6 +1,6 @@
-"""Outcomes: what a tool returned, what it raised or that it took too long, as the `ToolOutcome` that goes into the log.
+"""Outcomes: what a tool returned or raised, or that it took too long, as the `ToolOutcome` that goes into the log.
 
-Nothing that a tool does leaves here as an exception, and nothing leaves here that a store could not keep.
+A tool's exceptions become outcomes here, and what a store could not keep is replaced.
 """
 
 import asyncio
@@ -21,18 +21,18 @@ from threadkeep.tools.base import ToolFile, ToolOutcome
 
 KindT = TypeVar("KindT")
 TIMEOUT = "tool_timeout"
-"""How the error of a call begins that was over its time limit."""
+"""The beginning of the error of a call that exceeded its time limit."""
 
 _log = logging.getLogger(__name__)
 
 
 def failure(error: str) -> ToolOutcome:
-    """Return the outcome of a call that failed; the model reads the same text as the log."""
+    """Return the outcome of a call that failed; content and error are the same text."""
     return ToolOutcome(content=storable(error), error=storable(error))
 
 
 def outcome_of(value: object) -> ToolOutcome:
-    """Return what a tool returned as an outcome. Raises if it cannot be written down."""
+    """Return what a tool returned as an outcome. Raises if it has no JSON form."""
     match value:
         case ToolOutcome():
             return _checked_outcome(value)
@@ -84,7 +84,7 @@ def _failure_of(error: BaseException) -> ToolOutcome:
     _log.debug("a tool failed", exc_info=error)
     detail = str(error).strip()
     if isinstance(error, InvalidInput) and detail:
-        # It is written for people, and says what is wrong without its name.
+        # Our own errors are written for people and need no class name.
         return failure(detail)
     return failure(f"{type(error).__name__}: {detail}" if detail else type(error).__name__)
 
@@ -101,7 +101,7 @@ def _from_blocks(blocks: list[Block]) -> ToolOutcome:
 
 
 def _checked_outcome(outcome: ToolOutcome) -> ToolOutcome:
-    """Return an outcome that a tool made itself, fit to be stored."""
+    """Return an outcome that a tool made itself, changed as needed to be storable."""
     try:
         check_json(outcome.state)
         check_json(outcome.unset)

@@ -1,7 +1,6 @@
 """The tools that a turn may use, by name, and running a model's calls of them: every call gets an outcome.
 
-A registry does not change; `plus` makes another one. Storing the calls before and the outcomes after is the engine's
-part.
+A registry does not change; `plus` makes another one. The engine stores the calls before and the outcomes after.
 """
 
 import asyncio
@@ -45,12 +44,12 @@ class Registry:
         return tuple(tool.spec for tool in self)
 
     def plus(self, found: Iterable[Tool]) -> "Registry":
-        """Return a registry with further tools found while running; a name that is taken keeps its tool."""
+        """Return a registry with further tools, such as those of MCP servers; a taken name keeps its tool."""
         every = {tool.spec.name: tool for tool in found} | self._tools
         return Registry([*self, *(tool for name, tool in every.items() if name not in self._tools)])
 
     def unknown(self, name: str) -> ToolOutcome:
-        """Return the outcome of a call of a tool that is not here: the closest names, or all there are."""
+        """Return the outcome of a call of an unknown tool, which names the closest and all known tools."""
         if not self._tools:
             return failure(f"There is no tool {name!r}; no tools can be called here.")
         close = get_close_matches(name, self._tools, n=3)
@@ -61,9 +60,9 @@ class Registry:
 
 
 async def run_call(registry: Registry, call: ToolCall, context: ToolContext, flaw: str | None = None) -> ToolOutcome:
-    """Run one call. `flaw` is what was wrong with its arguments before they could be read; then nothing runs.
+    """Run one call, unless it has a `flaw`: arguments that could not be read.
 
-    Raises LeaseLost if the turn is not ours any more: then nothing runs either.
+    Raises LeaseLost, without running anything, if the turn is not ours any more.
     """
     tool = registry.get(call.name)
     if tool is None:

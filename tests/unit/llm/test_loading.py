@@ -101,7 +101,7 @@ async def test_a_model_that_many_wait_for_is_loaded_once() -> None:
         await asyncio.gather(
             *(loader.load("one", lambda: loads.append(threading.current_thread().name)) for _ in "abc")
         )
-    assert loads == ["threadkeep-model"]
+    assert loads == ["off-loop"]
 
 
 async def test_an_error_reaches_all_who_wait_and_the_next_one_tries_again() -> None:

@@ -1,8 +1,8 @@
 """Streaming past LangChain: it prepares a request, the vendor's client sends it, and the answer is read as bytes.
 
 LangChain and the vendors build several objects for each token, which costs more than all that Threadkeep does with it.
-What is used of LangChain here is not all public: where something is missing, or was set up that only LangChain does,
-the answer is streamed through LangChain as with any other provider.
+Some of what is used of LangChain here is not public: where that is missing, or a feature is set up that only LangChain
+has, the answer is streamed through LangChain as with any other provider.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
@@ -29,7 +29,7 @@ from threadkeep.llm.langchain.wire import (
 )
 
 Call = tuple[AbstractAsyncContextManager[Any], Reader]
-"""A request that is ready: opening it gives the HTTP response, and the reader knows its events."""
+"""A request that is ready to be sent: opening it gives the HTTP response, and the reader reads its events."""
 Arguments = dict[str, Any]
 
 
@@ -42,17 +42,17 @@ class DirectChat:
         self._http: Any = None
 
     async def prepared(self, chat: BaseChatModel, messages: list[BaseMessage], options: Arguments) -> Call | None:
-        """Return a request that is ready, None if LangChain has to do it; `chat` is ours, or a copy with options."""
+        """Return a request that is ready, None if LangChain has to send it; `chat` is ours, or a copy with options."""
         if tracing_is_enabled():
             return None
         try:
             return await self._prepare(self, chat, messages, options)
         except Exception:
-            # LangChain takes the same steps: if one is wrong and not only different, it raises what is to be told.
+            # LangChain takes the same steps, and raises the error if it fails there, too.
             return None
 
     def lean(self, http: Any) -> Any:
-        """Return an HTTP client over our transport; the vendor's own, if a proxy or anything of it was set."""
+        """Return an HTTP client over our transport, or the vendor's own if a proxy or another option of it was set."""
         if self._http is None:
             own = ("http_async_client", "http_socket_options", "openai_proxy", "anthropic_proxy", "client_args")
             is_own = any(getattr(self._chat, name, None) for name in own) or getproxies()
@@ -64,7 +64,7 @@ Prepare = Callable[[DirectChat, Any, list[BaseMessage], Arguments], Awaitable[Ca
 
 
 def direct(chat: BaseChatModel) -> DirectChat | None:
-    """Return what streams past LangChain; None for other classes, and where something is set that it alone has."""
+    """Return what streams past LangChain; None for other classes, and if a feature is set that only LangChain has."""
     prepare = _PREPARE.get(f"{type(chat).__module__.partition('.')[0]}.{type(chat).__name__}")
     if prepare is None or chat.callbacks or chat.rate_limiter or chat.cache or chat.disable_streaming:
         return None
@@ -72,7 +72,7 @@ def direct(chat: BaseChatModel) -> DirectChat | None:
 
 
 async def deltas(call: Call, name: str) -> AsyncGenerator[Delta, None]:
-    """Send a request and yield what is said; what came together leaves together. Closing it hangs up."""
+    """Send a request and yield the deltas of the answer. Closing the generator closes the connection."""
     opening, read = call
     buffer, events, has_events = DeltaBuffer(), Events(), False
     async with opening as response:
@@ -122,7 +122,7 @@ async def _anthropic(direct: DirectChat, chat: Any, messages: list[BaseMessage],
 def _past_checks(payload: Arguments) -> Arguments:
     """Return the arguments of a vendor's call, with the large ones put into the body as they are.
 
-    They are plain JSON already; the vendor's client would walk through each message of the history to find that out.
+    They are plain JSON already; the vendor's client would check each message of the history to find that out.
     """
     large = {name: payload[name] for name in ("messages", "input", "tools") if name in payload}
     rest = {name: [] if name in large else value for name, value in payload.items() if name != "tools"}
@@ -150,7 +150,7 @@ async def _gemini(direct: DirectChat, chat: Any, messages: list[BaseMessage], op
 
 
 class _RequestRecorder:
-    """A client of Google's that sends nothing: it takes the request that would be sent, and the stream is empty."""
+    """A client of Google's that sends nothing: it keeps the request that would be sent, and the stream is empty."""
 
     def __init__(self, api: Any) -> None:
         self._api = api
@@ -173,7 +173,7 @@ async def _no_events() -> AsyncIterator[Any]:
 
 @asynccontextmanager
 async def posted(http: Any, request: Any) -> AsyncIterator[Any]:
-    """Send a request that a vendor has prepared, and raise what is told if it is refused."""
+    """Send a request that a vendor's client has prepared, and raise the provider's error if it is refused."""
     limits = {"timeout": request.timeout} if request.timeout else {}
     async with http.stream("POST", request.url, headers=request.headers, json=request.data, **limits) as response:
         if response.status_code >= 400:

@@ -1,7 +1,7 @@
 """Our messages as LangChain's and back, and LangChain's chunks of an answer as our deltas.
 
-Roles, text, tool calls and results come through without a loss; reasoning and attachments as LangChain's standard
-content blocks. LangChain has no place for the rest of a message (blocks, usage, trace, status); it stays in the log.
+Roles, text, tool calls and results are converted without loss; reasoning and attachments as LangChain's standard
+content blocks. LangChain has no place for the rest of a message (blocks, usage, trace, status), which is left out.
 """
 
 import json
@@ -26,8 +26,8 @@ GEMINI_SIGNATURES = "__gemini_function_call_thought_signatures__"
 
 
 def to_langchain(messages: Iterable[Message], files: Mapping[str, bytes] | None = None) -> list[BaseMessage]:
-    """Return the messages as LangChain's, with their ids; `files` are the bytes of attachments by their ids. What has
-    no bytes there is told in words."""
+    """Return the messages as LangChain's, with their ids; `files` are the bytes of attachments by their ids. An
+    attachment without bytes is described in words."""
     names: dict[str, str] = {}
     converted = []
     for message in messages:
@@ -73,7 +73,7 @@ Content = str | list[str | dict[str, Any]]
 
 
 def _content(message: Message, files: Mapping[str, bytes]) -> Content:
-    """Return the content of a message with parts: standard blocks in their order, or plain text if it is no more."""
+    """Return the content of a message with parts: standard blocks in order, or plain text if that is all."""
     blocks: list[str | dict[str, Any]] = []
     is_plain = True
     for piece in pieces_of(message):
@@ -92,7 +92,7 @@ def _content(message: Message, files: Mapping[str, bytes]) -> Content:
 
 
 def _reasoning_block(part: Reasoning) -> dict[str, Any] | None:
-    """Return reasoning as its provider wants it back, which the payload tells; nothing if it wants nothing there."""
+    """Return reasoning as its provider wants it back, which depends on the payload; None if it does not want it."""
     payload = part.payload or {}
     match payload:
         case {"signature": str(signature)} if part.call is None:
@@ -109,14 +109,14 @@ def _attachment_block(part: Attachment, data: bytes | None) -> dict[str, Any]:
     if data is None:
         told = f"[Threadkeep: attached {part.label}, which cannot be shown now]"
         return {"type": "text", "text": f"{told}\n{part.extract}" if part.extract else told}
-    # OpenAI knows recordings by the ends of file names, and takes them from the type.
+    # LangChain derives the file extension that OpenAI wants for recordings from the type.
     kind = {"audio/mpeg": "audio/mp3", "audio/x-wav": "audio/wav"}.get(part.media_type, part.media_type)
     block = {"type": part.type, "base64": b64encode(data).decode(), "mime_type": kind}
     return block | ({"filename": part.name or "file"} if part.type == "file" else {})
 
 
 def _provider_fields(message: Message, content: Content) -> dict[str, Any]:
-    """Return what says to a class of LangChain that the content is made of standard blocks, and what was signed."""
+    """Return the fields that tell LangChain that the content consists of standard blocks, and the signatures."""
     signed = {
         part.call: part.payload["signature"]
         for part in message.parts

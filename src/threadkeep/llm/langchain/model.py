@@ -21,20 +21,20 @@ from threadkeep.llm.think_tags import without_think_tags
 from threadkeep.llm.vendor_errors import as_model_error, missing_key
 
 ASKING = 2.0
-"""How many seconds Ollama may take to tell about a model."""
+"""How many seconds Ollama may take to describe a model."""
 OLLAMA_WINDOW = 8_192
-"""Ollama silently drops the beginning of a request beyond its window, so the window is set, not hoped for."""
+"""Ollama silently drops the beginning of a request beyond its window, so we set the window."""
 
 _FIELDS = {
     "max_tokens": ("max_tokens", "max_output_tokens", "num_predict"),
     "seed": ("seed", "random_seed"),
     "reasoning_effort": ("reasoning_effort", "reasoning"),
 }
-"""What LangChain's classes call our options, where it is not our name."""
+"""LangChain's names for our options, where they differ."""
 _HOSTED = frozenset(("langchain_anthropic", "langchain_google_genai", "langchain_google_vertexai"))
-"""Packages whose models tell their reasoning as such, and never as text between tags."""
+"""Packages whose models send reasoning as such, and never as text between tags."""
 _GIVES_REASON = frozenset(provider.module for provider in PROVIDERS)
-"""Packages whose classes always tell why an answer ended; from another, an orderly end is taken as one."""
+"""Packages whose classes always give a reason for the end; with others, an orderly end needs none."""
 
 
 def chat_model_named(name: str, **options: Any) -> BaseChatModel:
@@ -62,7 +62,7 @@ _ACCEPTED = {
 
 
 def accepted_by(chat: BaseChatModel) -> frozenset[str]:
-    """Return what a model can look at, as far as its class knows."""
+    """Return what a model takes besides text, as far as its class knows."""
     profile: Any = chat.profile or {}
     accepted = frozenset(kind for kind, name in _ACCEPTED.items() if profile.get(name))
     # LangChain has no form for recordings in OpenAI's Responses, and leaves them out.
@@ -70,7 +70,7 @@ def accepted_by(chat: BaseChatModel) -> frozenset[str]:
 
 
 def _profile_at_ollama(name: str) -> dict[str, Any]:
-    """Return what Ollama says a model can look at, in the form of a profile: LangChain has none for its models."""
+    """Return what Ollama says a model takes, in the form of a profile: LangChain has none for its models."""
     provider, _, model = name.partition(":")
     if provider != "ollama":
         return {}
@@ -79,7 +79,7 @@ def _profile_at_ollama(name: str) -> dict[str, Any]:
 
         capabilities = Client(timeout=ASKING).show(model).capabilities or []
     except Exception:
-        return {}  # what is wrong is told when the model is asked
+        return {}  # the error is raised when the model is asked
     return {"profile": {"image_inputs": "vision" in capabilities}}
 
 
@@ -104,10 +104,10 @@ def _wanted_fields(chat: BaseChatModel) -> dict[str, Any]:
     retries = 1 if type(chat).__module__.startswith("langchain_google") else 0
     wishes: dict[str, Any] = {"max_retries": retries, "stream_usage": True, "num_ctx": OLLAMA_WINDOW}
     if _is_at_openai(chat):
-        # OpenAI's newer models take tools there only; nothing of it is to be kept beside our log.
+        # OpenAI's newer models take tools in the Responses API only; OpenAI is not to store what is in our log.
         wishes |= {"use_responses_api": True, "store": False}
         if (chat.profile or {}).get("reasoning_output"):
-            # So what was thought can be sent back, as it has to be.
+            # The reasoning has to be sent back with the next request.
             wishes["include"] = ["reasoning.encrypted_content"]
     return wishes
 
@@ -119,7 +119,7 @@ def _is_at_openai(chat: BaseChatModel) -> bool:
 
 
 class LangChainModel(Model):
-    """A LangChain chat model. It should be one that does not retry: the engine does, and says so."""
+    """A LangChain chat model. It should not retry: the engine does, and tells readers."""
 
     def __init__(self, chat: BaseChatModel, name: str | None = None, window: int | None = None) -> None:
         self._chat = chat
@@ -137,7 +137,7 @@ class LangChainModel(Model):
 
     @classmethod
     def loaded(cls, name: str) -> "LangChainModel":
-        """Return the model of a name, knowing all that can be found out about it. It may take seconds."""
+        """Return the model of a name, with what Ollama says about it. It may take seconds."""
         return cls.named(name, **_profile_at_ollama(name))
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
@@ -150,7 +150,7 @@ class LangChainModel(Model):
             mapped = as_model_error(error, self.name)
             if isinstance(mapped, ContextTooLong):
                 self.window = min(self.window, mapped.limit or self.window)
-            # A vendor's traceback may show a key; only what nobody foresaw is worth that.
+            # A vendor's traceback may contain a key, so it is kept only for errors of an unknown kind.
             raise mapped from (error if not mapped.can_retry and mapped.code == "model_error" else None)
 
     async def _open_stream(self, request: Request) -> AsyncGenerator[Delta, None]:
@@ -166,13 +166,13 @@ class LangChainModel(Model):
         return direct_deltas(call, self.name) if call else self._through_langchain(bound, messages)
 
     def _with_options(self, options: ModelOptions) -> BaseChatModel:
-        """Return the chat model as it is asked with options: a copy that shares the client."""
+        """Return the chat model with options: a copy that shares the client."""
         if options.stop and getattr(self._chat, "use_responses_api", None):
             raise ModelRefused(f"{self.name} takes no option stop: OpenAI's Responses API has none.")
         fields, changed, others = type(self._chat).model_fields, dict[str, Any](), dict[str, Any]()
         for option, value in options.given.items():
             if option == "stop":
-                continue  # which LangChain takes with each call
+                continue  # LangChain takes it with each call
             name = next((name for name in _FIELDS.get(option, (option,)) if name in fields), None)
             if name:
                 changed[name] = value

@@ -1,8 +1,8 @@
-"""HTTP/1.1 for the clients of providers: connections that are kept, and a parser in C.
+"""HTTP/1.1 for the clients of providers: persistent connections, and a parser in C.
 
-It is handed to a vendor's own client, which goes on to decide addresses, keys, headers and time limits. A piece of a
-streamed answer costs a third of what it costs with the transport of httpx. It knows no proxies: where one is set, the
-vendor's transport stays.
+It is handed to a vendor's own client, which still decides addresses, keys, headers and time limits. A piece of a
+streamed answer costs a third of what it costs with the transport of httpx. Proxies are not supported: where one is set,
+the vendor's transport is used.
 """
 
 import asyncio
@@ -19,12 +19,12 @@ import httptools
 from threadkeep.llm.base import trace_parent
 
 IDLE = 30.0
-"""Seconds that a connection is kept without a request."""
+"""Seconds that a connection is kept open without a request."""
 _BUFFERED = 256 * 1024
-"""Bytes that may wait for their reader before the provider has to."""
+"""Unread bytes after which no more are received."""
 
 CONNECTION = "threadkeep.connection"
-"""The extension of a response that holds its connection, whose pieces of the body can be read without httpx."""
+"""The extension of a response that holds its connection, from which the body can be read without httpx."""
 Origin = tuple[str, str, int]
 
 
@@ -67,7 +67,7 @@ class Connection(asyncio.Protocol):
         self._wake()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End what was under way: in order, if only the end of the connection could end it."""
+        """End the exchange: in order, if the body has no length and ends with the connection."""
         names = {name for name, _ in self.headers}
         is_open_ended = self._has_head and not names & {b"content-length", b"transfer-encoding"}
         if exc is None and is_open_ended:
@@ -78,7 +78,7 @@ class Connection(asyncio.Protocol):
         self._wake()
 
     def on_message_begin(self) -> None:
-        """Refuse an answer that nobody asked for."""
+        """Refuse an answer without a request."""
         if self._has_end:
             raise ConnectionError("an answer without a question")
 
@@ -86,7 +86,7 @@ class Connection(asyncio.Protocol):
         self.headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
-        """Note the status; one below 200 announces another."""
+        """Note the status; after one below 200 another head follows."""
         self.status = self._parser.get_status_code()
         self._has_head = self.status >= 200
         if not self._has_head:
@@ -113,7 +113,7 @@ class Connection(asyncio.Protocol):
         return self
 
     async def __anext__(self) -> bytes:
-        """Return all of the body that has come meanwhile."""
+        """Return all of the body that has come since."""
         while not self._pieces:
             if self._has_end:
                 raise StopAsyncIteration
@@ -130,7 +130,7 @@ class Connection(asyncio.Protocol):
         self._transport.abort()
 
     def rest(self) -> bool:
-        """End an exchange; return whether the connection waits for another. What was not heard to its end is cut."""
+        """End an exchange; return whether the connection is kept. An answer that was not read to its end cuts it."""
         if self.is_reusable:
             self._set_alarm(IDLE, self.drop)
         else:
@@ -139,7 +139,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def is_free(self) -> bool:
-        """Whether it can carry another exchange, here and now."""
+        """Whether it can carry another exchange in this event loop."""
         return self.is_reusable and self._loop is asyncio.get_running_loop()
 
     def _set_alarm(self, seconds: float | None, act: Callable[[], None] | None = None) -> None:
@@ -162,7 +162,7 @@ class Connection(asyncio.Protocol):
         self._wake()
 
     def _check_silence(self) -> None:
-        """Look whether the provider fell silent; one look after each silence, not a timer for each piece."""
+        """Check whether the provider has been silent for too long; one timer serves many pieces."""
         assert self._patience is not None  # noqa: S101 - the alarm exists only with it
         left = self._heard_at + self._patience - self._loop.time()
         if left > 0 or self._size:
@@ -172,7 +172,7 @@ class Connection(asyncio.Protocol):
 
 
 class Transport:
-    """What httpx sends requests with; `http` is the httpx, or its successor, that the vendor's client stands on."""
+    """A transport for httpx; `http` is the httpx module, or a fork of it, that the vendor's client uses."""
 
     def __init__(self, http: ModuleType) -> None:
         self._response = http.Response
@@ -236,7 +236,7 @@ class Transport:
     async def _connect(self, origin: Origin, patience: float | None) -> Connection:
         scheme, host, port = origin
         if scheme == "https" and self._tls is None:
-            # What the machine trusts, and what comes along for machines that have nothing.
+            # The machine's certificates, and certifi's for machines that have none.
             self._tls = ssl.create_default_context()
             self._tls.load_verify_locations(certifi.where())
         tls = self._tls if scheme == "https" else None

@@ -1,4 +1,4 @@
-"""What providers send while they stream, as our deltas, without an object for each token: server-sent events of JSON.
+"""What providers stream, as our deltas, without an object for each token: server-sent events of JSON.
 
 Four forms: OpenAI's chat completions and Responses API, Anthropic's messages, Gemini's contents. A reader takes one
 event and ignores whatever it does not know.
@@ -16,7 +16,7 @@ Reader = Callable[[Event, "DeltaBuffer"], None]
 
 
 class DeltaBuffer:
-    """Takes up the pieces of one answer; text that came together leaves together, and everything in its order."""
+    """Collects the pieces of one answer in order; text pieces that came together are joined."""
 
     def __init__(self) -> None:
         self.reason: str | None = None
@@ -62,7 +62,7 @@ class DeltaBuffer:
         self._ready, self._usage = [], None
 
     def _join(self) -> None:
-        """Put together what came of one kind."""
+        """Join the collected pieces of text or reasoning."""
         if self._thoughts and (thought := self._whole_text("".join(self._thoughts))):
             self._ready.append(Reasoned(text=thought))
         if self._texts and (text := self._whole_text("".join(self._texts))):
@@ -78,7 +78,7 @@ class DeltaBuffer:
             yield Stopped(reason)
 
     def _whole_text(self, text: str) -> str:
-        """Return the text with half characters put together; a half at the end waits for the next piece."""
+        """Return the text with surrogate pairs joined; a first half at the end waits for the next piece."""
         text, self._half = self._half + text, ""
         if "\ud800" <= text[-1:] <= "\udbff":
             text, self._half = text[:-1], text[-1]
@@ -96,7 +96,7 @@ class DeltaBuffer:
 
 
 class StreamedAPIError(Exception):
-    """An error that a provider sent instead of the rest of an answer, or with a status that is none of success."""
+    """An error that a provider sent instead of the rest of an answer, or with an error status."""
 
     def __init__(self, error: Any, status: int | None = None, response: Any = None) -> None:
         details = error if isinstance(error, Mapping) else {"message": error}
@@ -104,12 +104,12 @@ class StreamedAPIError(Exception):
         self.body = {"error": details}
         self.response = response
         code = details.get("code")
-        # Some tell the status of what is behind them in the event itself.
+        # Some gateways send the status of the server behind them in the event.
         self.status_code = status or (code if isinstance(code, int) and code >= 400 else None)
 
 
 class Events:
-    """Puts the events of a stream together from the bytes that come; half an event waits for its other half."""
+    """Parses the events of a stream from its bytes; an incomplete event waits for the rest."""
 
     def __init__(self) -> None:
         self._rest: list[bytes] = []
@@ -143,7 +143,7 @@ def read_openai_chat(event: Event, buffer: DeltaBuffer) -> None:
     """Read an event of OpenAI's chat completions, and of all that are compatible with them."""
     for choice in (event.get("choices") or ())[:1]:
         delta = choice.get("delta") or {}
-        # Compatible servers show what their models think under one of two names.
+        # Compatible servers send reasoning under one of two names.
         if isinstance(thought := delta.get("reasoning_content") or delta.get("reasoning"), str):
             buffer.add_reasoning(thought)
         if text := delta.get("content"):
@@ -242,7 +242,7 @@ class AnthropicReader:
             buffer.add_reasoning("", {"data": block["data"]})
 
     def _add_args(self, index: int, args: str, buffer: DeltaBuffer) -> None:
-        if index == self._call:  # and not of a tool that the provider runs itself
+        if index == self._call:  # not the arguments of a tool that the provider runs itself
             buffer.add_call(index, None, None, args)
 
     def _count(self, usage: Event | None) -> None:
@@ -260,7 +260,7 @@ def read_gemini(event: Event, buffer: DeltaBuffer) -> None:
                 if signature := part.get("thoughtSignature"):
                     buffer.add_reasoning("", {"signature": signature}, is_of_call=True)
         reason = (candidate.get("finishReason") or "").lower()
-        # The rest would have to be asked for: as good as cut off.
+        # The rest would have to be requested: the answer counts as cut off.
         buffer.reason = reason if reason and reason != "continuation" else buffer.reason
     if blocked := (event.get("promptFeedback") or {}).get("blockReason"):
         buffer.reason = f"blocked: {blocked.lower()}"

@@ -16,7 +16,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]*(?:_[A-Za-z0-9-]+)*")
 
 
 def _check_name(name: str) -> str:
-    """Return the name. No "__" and no "_" at its end, so that `server__tool` can be read in one way only."""
+    """Return the name. It has no "__" and no "_" at its end, so that `server__tool` can be read in one way only."""
     if not _NAME.fullmatch(name) or len(name) > 40:
         raise ValueError(
             f"{name!r} cannot name an MCP server: a letter, then letters, digits, '-' or single '_', up to 40"
@@ -30,9 +30,8 @@ McpServerName = Annotated[str, AfterValidator(_check_name)]
 class McpServer(BaseModel):
     """One server: a command to start (stdio), or a URL to call (streamable HTTP).
 
-    `approve` says which calls a person must agree to: all, none, or those of tools that the server does not declare
-    harmless; never those of the tools in `allow`, by the names that the server gives them. `timeout` is in seconds, for
-    one call.
+    `approve` is which calls a person must agree to: all, none, or those of tools that the server does not declare
+    harmless; calls of the tools in `allow` (by the server's names) never need it. `timeout` is seconds for one call.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -68,7 +67,7 @@ class Connected(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpState:
-    """A server by name, with the number of its tools. `reason` is why it failed last, also while it is tried again."""
+    """The state of a server and the number of its tools. `reason` is why it failed last, also while it reconnects."""
 
     server: str
     state: Connected = Connected.CONNECTING
@@ -78,9 +77,9 @@ class McpState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backoff:
-    """Seconds between two tries: the first wait is doubled each time, up to the longest.
+    """Seconds between two attempts: the wait is doubled each time, from the first to the longest.
 
-    A connection that held for longer than the longest wait begins at the first again.
+    After a connection that held for longer than the longest wait, it begins with the first again.
     """
 
     first: float = 0.5

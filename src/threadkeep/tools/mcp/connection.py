@@ -1,8 +1,8 @@
 """The connection to one MCP server, owned by one task: it connects, lists the tools, and connects again when lost.
 
-Whatever may mean that the connection or the list of tools changed (a notice, a call that failed or was given up, the
-end of the stream) wakes the owner, which lists the tools again; if that fails or takes too long, the connection is
-gone, and a process that was started for it is ended and started again. Calls come from any task.
+Any sign that the connection or the list of tools has changed (a notification, a call that failed or timed out, the end
+of the stream) wakes the owner, which lists the tools again. If that fails or takes too long, the connection is lost: it
+is closed and opened again, with a new process for a server that we start. Calls come from any task.
 """
 
 import logging
@@ -74,7 +74,7 @@ class Connection:
         self._stop_if_possible()
 
     def _stop_if_possible(self) -> None:
-        """Stop, but not while a process is being started: nobody would end it."""
+        """Stop, but not while a process is being started, which nobody would end then."""
         if self._is_stopping and not self._is_opening:
             self._scope.cancel()
 
@@ -87,7 +87,7 @@ class Connection:
             limit = self._config.timeout + _GRACE_SECONDS
             return outcome_from(await self._client.call_tool(tool, dict(args), read_timeout_seconds=limit))
         except anyio.get_cancelled_exc_class():
-            self._wake.set()  # it may hang, and not only in this call
+            self._wake.set()  # the whole server may hang, and not only this call
             raise
         except MCPError as error:
             self._wake.set()
@@ -146,9 +146,9 @@ class Connection:
                 self._set_state(Connected.FAILED, "the connection was lost")
 
     async def _listen(self, client: Client) -> None:
-        """Wake the owner when the server says that its tools changed, if it is one that can be listened to.
+        """Wake the owner when the server says that its tools changed, if it supports subscriptions.
 
-        A lost stream is a reason to look, too. Older servers need none: their notices come by themselves.
+        Losing the subscription also wakes it. Older servers send notifications without one.
         """
         tools = client.server_capabilities.tools
         while tools is not None and tools.list_changed:
@@ -174,7 +174,7 @@ class Connection:
 
 
 async def _list_tools(client: Client) -> list[Listed]:
-    """Return all tools of a server, page by page; a server whose pages never end is cut off."""
+    """Return all tools of a server, page by page, up to a limit of pages."""
     page = await client.list_tools()
     found = list(page.tools)
     for _ in range(_MOST_PAGES):
@@ -186,7 +186,7 @@ async def _list_tools(client: Client) -> list[Listed]:
 
 
 async def _failure_reason(error: BaseException, stderr: StderrTail) -> str:
-    """Return why a connection failed: the first error behind it, and what the process wrote last."""
+    """Return why a connection failed: the first error in its group, and what the process wrote last."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     text = await stderr.text()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class McpServers:
-    """Connections to the configured servers. Servers come and go; `tools` and `states` tell what there is now."""
+    """Connections to the configured servers; `tools` and `states` are as of now, because servers come and go."""
 
     def __init__(self, configs: Mapping[str, McpServer], backoff: Backoff | None = None) -> None:
         self._configs = dict(configs)
@@ -48,7 +48,7 @@ class McpServers:
         ]
 
     async def settled(self, timeout: float) -> bool:
-        """Wait until every server was reached or failed once, at most so many seconds; return whether all have."""
+        """Wait at most so many seconds until every server was reached or has failed once; return whether all have."""
         tried = [asyncio.create_task(connection.tried.wait()) for connection in self._connections.values()]
         if not tried:
             return True
@@ -72,7 +72,7 @@ class McpServers:
         return {state.server: state.state is Connected.READY for state in self.states()}
 
     def states(self) -> tuple[McpState, ...]:
-        """Return how each server is doing, in the order of the settings."""
+        """Return the state of each server, in the order of the settings."""
         now = {name: connection.state for name, connection in self._connections.items()}
         return tuple((self._states | now).values())
 

@@ -1,7 +1,7 @@
 """A tool of an MCP server: its name as models see it, calling it, and the server's answer as an outcome.
 
-The name is `server__tool`, in what every provider accepts (64 letters, digits, '_', '-'); one that has to be changed
-ends in a digest of the original, so that it is the same on every start. The server checks the arguments itself.
+The name is `server__tool`, of at most 64 letters, digits, '_' and '-', as every provider accepts; a name that has to be
+changed ends in a digest of the original, so that it is the same on every start. The server checks the arguments.
 """
 
 import json
@@ -67,7 +67,7 @@ def tools_from(server: str, config: McpServer, listed: Iterable[Listed], call: C
 
 
 def _may_harm(hints: ToolAnnotations) -> bool:
-    """Whether a tool may destroy something; one that says nothing may."""
+    """Whether a tool may destroy something; one without annotations may."""
     return not hints.read_only_hint and hints.destructive_hint is not False
 
 
@@ -92,7 +92,7 @@ def outcome_from(result: CallToolResult) -> ToolOutcome:
 
 
 def _file_in(part: ContentBlock) -> ToolFile | None:
-    """Return an image, a recording or another file that is in a part; nothing if its bytes cannot be read."""
+    """Return the image, recording or other file in a part; None if there is none, or its bytes cannot be decoded."""
     match part:
         case ImageContent() | AudioContent():
             kind, data, name = part.mime_type, part.data, ""
@@ -127,7 +127,7 @@ def _kilobytes(base64: str) -> str:
 
 
 def _says_already(texts: list[str], structured: Any) -> bool:
-    """Whether the text is the structured content once more, as servers send it for clients that read only text."""
+    """Whether the text repeats the structured content, as servers do for clients that read only text."""
     if not texts:
         return False
     if isinstance(structured, dict) and structured.keys() == {"result"}:

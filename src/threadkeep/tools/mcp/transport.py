@@ -1,7 +1,7 @@
-"""The way to an MCP server, as its settings say: a process that we start (stdio), or streamable HTTP.
+"""The transport to an MCP server, by its settings: a process that we start (stdio), or streamable HTTP.
 
-What a process writes to its standard error is read by a thread, because a process that nobody reads from stops at a
-full pipe; its end is the reason to show when the process does not start or dies.
+A thread reads the standard error of a process, which would otherwise stop at a full pipe; its last lines are shown when
+the process does not start or dies.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ class StderrTail:
             yield file
 
     async def text(self) -> str:
-        """Return the last lines. The file is closed and the process has ended, so that there is little to wait for."""
+        """Return the last lines. The process has ended by now, so this waits only for the thread to read the rest."""
         if self._reader is not None:
             await asyncio.to_thread(self._reader.join, _READING_SECONDS)
         return "\n".join(self._lines)[-_KEPT_CHARACTERS:]
@@ -87,7 +87,7 @@ async def _streams(config: McpServer, stderr: StderrTail) -> AsyncIterator[Any]:
 
 
 class _Watched:
-    """A stream to read from that tells when it has ended; otherwise the stream behind it."""
+    """A wrapper of a stream that calls `on_end` when it is closed."""
 
     def __init__(self, stream: Any, on_end: Callable[[], None]) -> None:
         self._stream = stream
