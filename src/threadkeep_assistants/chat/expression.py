@@ -6,7 +6,7 @@ import re
 import unicodedata
 from itertools import dropwhile
 
-from threadkeep_assistants.vocabulary.words import word_set
+from threadkeep_assistants.vocabulary.scanning import word_set
 
 MOST_CHARACTERS = 300
 _TOKEN = re.compile(r"\d+(?:,\d{3}(?!\d))*(?:\.\d+)?(?:e[+-]?\d+(?!\w))?|\.\d+|\*\*|//|[a-z']+|\S")

@@ -9,7 +9,8 @@ from threadkeep.llm.script import Call, Reply, Scene, Script, after
 from threadkeep.text.stop_words import BY_LANGUAGE
 from threadkeep_assistants.chat.expression import expression_in
 from threadkeep_assistants.chat.tools import cities
-from threadkeep_assistants.vocabulary.words import Text, word_set
+from threadkeep_assistants.vocabulary.scanning import word_set
+from threadkeep_assistants.vocabulary.words import Text
 
 _CLOCK = word_set("what whats is the time date day year it how late tell me current exact local today now clock a")
 _NOW = word_set("right now today please there currently at moment the")

@@ -11,7 +11,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
-from threadkeep_assistants.vocabulary.words import Text, word_set
+from threadkeep_assistants.vocabulary.scanning import word_set
+from threadkeep_assistants.vocabulary.words import Text
 
 FICTION = "All figures are invented for demonstration."
 """Said in every answer."""

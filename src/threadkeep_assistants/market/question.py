@@ -81,9 +81,11 @@ class Question:
 
     @property
     def is_beyond_data(self) -> bool:
-        """Whether it asks for what no tool looks up: one year, a price ("stocks under $50"), competitors."""
+        """Whether it asks for what no tool looks up: one year, a price ("stocks under $50"), competitors; or names an
+        amount that cannot be read ("half a percent")."""
         is_dated = any(1900 <= number.value < 2100 for number in self.text.numbers)
-        return is_dated or self.text.has(_BEYOND) or any(limit.number.is_money for limit in self.text.limits)
+        is_priced = any(limit.number.is_money for limit in self.text.limits)
+        return is_dated or is_priced or bool(self.text.unread) or self.text.has(_BEYOND)
 
     @property
     def refers(self) -> bool:

@@ -11,7 +11,8 @@ from importlib.resources import files
 from typing import Any
 
 from threadkeep.retrieval.base import Scalar
-from threadkeep_assistants.vocabulary.words import Text, word_set
+from threadkeep_assistants.vocabulary.scanning import word_set
+from threadkeep_assistants.vocabulary.words import Text
 
 _WORD = re.compile(r"[^_\W]+")
 _ASKED_WITH = word_set(

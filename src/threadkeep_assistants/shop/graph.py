@@ -126,17 +126,20 @@ class Shop:
         """
         stands_alone = not query.startswith(asked.text)
         meant = meaning(Question(written=query)) if stands_alone else meaning(asked)
-        if meant.products or meant.how in ("choice", "unclear"):
+        if meant.products or meant.how == "choice" or (meant.how == "unclear" and not meant.wishes.kind):
             return meant, list(meant.products)
         text, words = (query, ()) if stands_alone else (asked.text, tuple(query.removeprefix(asked.text).split()))
         if (kind := meant.wishes.kind) and kind not in text.lower():
             text = f"{text} {kind}"
         order, index = meant.wishes.order, await self._opened()
         passages = await index.search(
-            Query(text=text, words=words, where=meant.wishes.where), limit=MOST if order else FOUND
+            Query(text=text, words=words, where=meant.wishes.where),
+            limit=MOST if order else meant.wishes.count or FOUND,
         )
         found = [products()[passage.id] for passage in passages]
-        return meant, (order.applied(found) if order else found)[:FOUND]
+        if order:
+            found = order.chosen(found) if order.place else order.applied(found)
+        return meant, found[: meant.wishes.count or FOUND]
 
     async def _query(self, asked: Question, context: GraphContext) -> str:
         """Return the query that the question becomes, and put it on the trace of the answer with its reason."""
@@ -214,7 +217,7 @@ def _heading(meant: Meaning, found: list[Product]) -> str:
         count = sum(fits(product.metadata, meant.wishes.where) for product in products().values())
         return f"counted: {count} in the catalogue fit: {wanted}"
     if not found:
-        return f"nothing fits: {wanted}"
+        return f"{'none of those shown' if meant.how == 'choice' else 'nothing in the catalogue'} fits: {wanted}"
     aside = f" ({meant.why})" if meant.why.startswith("none") else ""
     return meant.why if meant.products else f"looked for: {meant.wishes.text or 'anything that fits'}{aside}"
 

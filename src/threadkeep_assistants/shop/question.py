@@ -14,9 +14,10 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.retrieval.base import Filter, fits
 from threadkeep.text.words import content_words
 from threadkeep_assistants.shop.catalogue import Product, brands_in, catalogue_words, kind_words, named_in, products
-from threadkeep_assistants.shop.wishes import UNITS, Wishes, wishes_in
-from threadkeep_assistants.vocabulary.references import ORDINALS, Shown, list_named, references
-from threadkeep_assistants.vocabulary.words import MOST_CHARACTERS, Text, word_set
+from threadkeep_assistants.shop.wishes import UNITS, Order, Wishes, wishes_in
+from threadkeep_assistants.vocabulary.references import Shown, list_named, references
+from threadkeep_assistants.vocabulary.scanning import MOST_CHARACTERS, word_set
+from threadkeep_assistants.vocabulary.words import Text
 
 Group = tuple[Product, ...]
 
@@ -34,6 +35,8 @@ _ASKS = "what|how|does|do|is|are|has|have|who|where|why|can|will|and|but|so"
 _ADDS = "ok|then|with|for|under|from|only|just|same|now"
 _COMPARES = "compar*|versus|vs|than|difference*"
 _SEVERAL = frozenset({"them", "two", "others"})
+_ONE = frozenset({"place", "it", "next", "other"})
+_ONLY_MORE = frozenset({" more ", " show more ", " show me more ", " others "})
 _COUNTING = word_set("find found show shown total fit altogether")
 
 
@@ -119,12 +122,18 @@ class _Reader:
         self.before = _wished(asked.history)
         self.kind = self.shown.newest[0].kind if self.shown.newest else self.before.kind
         self.own = wishes_in(self.text, self.kind)
-        self.refers = {reference.kind for reference in references(self.text)}
+        self.pointed = references(self.text)
+        self.refers = {reference.kind for reference in self.pointed}
 
     def read(self) -> Meaning:
         own = self.own.kind
+        if measured := self._measured():
+            return measured
         if named := self._named():
             return named
+        if self.own.unread:
+            wishes = replace(self.own, kind=own or self.kind)
+            return Meaning(how="unclear", wishes=wishes, why=f"I cannot make a limit of “{self.own.unread}”")
         if self._counts():
             return self._counted()
         if own and own != self.kind:
@@ -157,17 +166,40 @@ class _Reader:
         meant = self.shown.several or self.shown.newest
         return Meaning(products=tuple(each for each in meant if fits(each.metadata, self.own.where)), how="count")
 
+    def _measured(self) -> Meaning | None:
+        """What is measured by something that was shown or is named: "cheaper than the second one", "than the Sony"."""
+        than, order = next(iter(self.text.places("than")), -1), self.own.order
+        if order is None or order.degree != "more" or than < order.at:
+            return None
+        before = [each for each in self.pointed if each.at < than]
+        if not (by := self._behind(than)):
+            return replace(_UNCLEAR, why="I cannot tell what to compare with")
+        if any(each.kind in _ONE for each in before):
+            return _pointed((*(each for at, each in self.shown.meant(self.text) if at < than), *by))
+        limit, own = _beyond(order, by), replace(self.own, brands=(), order=None)
+        if self.text.has(_WHICH) or before:
+            return self._chosen(self.shown.several, replace(own, conditions=(*own.conditions, limit)))
+        wanted = self.before.refined(own).refined(Wishes(kind=by[0].kind, conditions=(limit,)))
+        return Meaning(wishes=wanted, why=f"it goes on from what was shown: {wanted.text}")
+
+    def _behind(self, than: int) -> Group:
+        """Return the products that stand behind "than"."""
+        if named := named_in(self.line.lower().partition(" than ")[2]):
+            return named
+        brands = {brand for at, brand in brands_in(self.text)[0] if at > than}
+        of_brand = (tuple(each for each in group if each.brand in brands) for group in reversed(self.shown.groups))
+        return next(filter(None, of_brand), ()) or tuple(each for at, each in self.shown.meant(self.text) if at > than)
+
     def _relative(self) -> Meaning | None:
         """Something that is measured by what was shown: a cheaper one. Others that fit as well are not looked for."""
         order, newest = self.own.order, self.shown.newest
-        if self.text.has(_MORE) or self.text.line in (" more ", " show more ", " show me more ", " others "):
+        if (self.text.has(_MORE) and not self.own.unwanted) or self.text.line in _ONLY_MORE:
             return replace(_UNCLEAR, why="I cannot look for more than those that fit best")
         is_new = self.text.has(_SOME) or len(self.text.words) == 1
         is_choice = self.text.has(_WHICH) or bool(self.refers & (_SEVERAL | {"place"}))
         if order is None or order.degree != "more" or not is_new or is_choice:
             return None
-        best = (max if order.is_most_first else min)(map(order.number, newest))
-        limit = Filter(order.field, ">" if order.is_most_first else "<", best)
+        limit = _beyond(order, newest)
         wanted = self.before.refined(self.own).refined(Wishes(kind=self.kind, conditions=(limit,)))
         return Meaning(wishes=wanted, why=f"it goes on from what was shown: {wanted.text}")
 
@@ -175,21 +207,22 @@ class _Reader:
         """Some of those that were shown: the cheapest, those under $400, the cheaper of the two."""
         own, order, named = self.own, self.own.order, self.refers & _SEVERAL
         is_best = order is not None and order.degree != "plain" and not self.text.begins(_SOME)
-        if own.kind or not (own.conditions or order) or not (named or self.text.has(_WHICH) or is_best):
+        is_one = any(each.operator == "=" for each in own.conditions)
+        says_which = bool(own.conditions or order or (named and (own.brands or own.unwanted)))
+        if (own.kind and not named) or not says_which or not (named or self.text.has(_WHICH) or is_best or is_one):
             return None
         group = tuple(dict.fromkeys(each for _, each in self.shown.meant(self.text))) if named else ()
         if not named:
             group = (self.shown.two if order and order.degree == "more" else ()) or self.shown.several
         if not group:
             return _UNCLEAR if "two" in named else None
-        left = tuple(each for each in group if fits(each.metadata, own.conditions))
-        if order:
-            left, place = tuple(order.applied(left)), ORDINALS.get(self.text.at(order.at - 1), 0)
-            best = [order.number(each) for each in left[place : place + 1]]
-            left = left if order.degree == "plain" else tuple(each for each in left if order.number(each) in best)
-        left = self._beside(left)
+        return self._chosen(group, own)
+
+    def _chosen(self, group: Group, wishes: Wishes) -> Meaning:
+        left = tuple(each for each in group if fits(each.metadata, wishes.where))
+        left = self._beside(tuple(wishes.order.chosen(left)) if wishes.order else left)
         names = " and ".join(product.name for product in left) or "none of them"
-        return Meaning(products=left, wishes=own, how="choice", why=f"it chooses from what was shown: {names}")
+        return Meaning(products=left, wishes=wishes, how="choice", why=f"it chooses from what was shown: {names}")
 
     def _by_brand(self) -> Meaning | None:
         """The one of a brand, of those that were shown; where none is of it, a search for the brand."""
@@ -243,6 +276,12 @@ class _Reader:
 
 _UNCLEAR = Meaning(how="unclear", why="it points at something that was not shown")
 UNREADABLE = replace(_UNCLEAR, why="no word of it is in the catalogue")
+
+
+def _beyond(order: Order, measured_by: Group) -> Filter:
+    """Return the limit that something must meet to have more, or less, of an order than all of these."""
+    best = (max if order.is_most_first else min)(map(order.number, measured_by))
+    return Filter(order.field, ">" if order.is_most_first else "<", best)
 
 
 def _pointed(found: Group, *, is_certain: bool = False) -> Meaning:

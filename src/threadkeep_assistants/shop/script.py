@@ -26,7 +26,7 @@ def tell(scene: Scene) -> Reply | None:
     found = [products()[line[1:5]] for line in lines if line.startswith("[P") and line[1:5] in products()]
     if not found:
         what, _, wishes = heading.partition(" fits: ")
-        return Reply(text=f"I found {what} in the catalogue that fits ({wishes}).")
+        return Reply(text=f"I found {what} that fits ({wishes}).")
     return Reply(text=_answer(found, heading))
 
 

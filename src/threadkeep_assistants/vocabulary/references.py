@@ -4,10 +4,12 @@ What was shown is a sequence of groups, oldest first: a list, two things beside 
 at. "It" is what was looked at last and, after a list, its first; places count in the newest list that has them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, Literal, TypeVar
 
-from threadkeep_assistants.vocabulary.words import Text, word_set
+from threadkeep_assistants.vocabulary.amounts import is_superlative
+from threadkeep_assistants.vocabulary.scanning import word_set
+from threadkeep_assistants.vocabulary.words import Text
 
 T = TypeVar("T")
 Kind = Literal["place", "span", "next", "other", "two", "others", "them", "it"]
@@ -22,7 +24,7 @@ ORDINALS = {
     )
     for word in names.split()
 }  # fmt: skip
-_ENDS = {"top": 0, "leading": 0, "best": 0, "last": -1, "bottom": -1, "worst": -1}
+_ENDS = {"top": 0, "leading": 0, "best": 0, "last": -1, "bottom": -1, "worst": -1, "penultimate": -2}
 _LEADERS = {"leader": 0, "winner": 0, "former": 0, "latter": -1, "top": 0, "last": -1, "bottom": -1}
 _THINGS = word_set(
     "one stock company name pick bank ticker entry item result row product option choice model phone account"
@@ -39,11 +41,12 @@ _MOST = 20
 @dataclass(frozen=True, slots=True)
 class Reference:
     """Words that point back, where they stand, and the place or the count that they name; a span from the end is
-    below zero."""
+    below zero. What is refused is pointed at to be left out: "all but the first"."""
 
     kind: Kind
     at: int
     value: int = 0
+    is_refused: bool = False
 
 
 def list_named(text: Text) -> str | int | None:
@@ -69,7 +72,13 @@ def references(text: Text) -> list[Reference]:
         found = _pointed(text, at) or _pronoun(text, at)
         all_found += [found] if found else []
         at += 1 if not found or found.kind in ("it", "them") else 3 if found.kind == "next" else 2
-    return all_found
+    refused = text.excluded([(each.at, each.at + 1) for each in all_found])
+    return [replace(each, is_refused=no) for each, no in zip(all_found, refused, strict=True)]
+
+
+def places_back(text: Text, at: int) -> int:
+    """Return how many places "but one" and "but two" step back, if they stand at a place; else 0."""
+    return {"but one": 1, "but two": 2, "but three": 3}.get(text.words.said(at, at + 2), 0)
 
 
 def _pointed(text: Text, at: int) -> Reference | None:
@@ -89,7 +98,9 @@ def _pointed(text: Text, at: int) -> Reference | None:
     if number and 1 <= number <= _MOST and (is_counted or text.words[at].sign == "#" or len(text.words) == 1):
         return Reference("place", at, int(number) - 1)
     is_anchored = before in ("", "the", "your", "that", "my", "this", "and") or behind in _THINGS
-    if word in ORDINALS and is_anchored and not (behind.endswith("est") or behind in ("most", "least")):
+    if word == "last" and (steps := places_back(text, at + 1 + (behind == "one"))):
+        return Reference("place", at, -1 - steps)
+    if word in ORDINALS and is_anchored and not is_superlative(behind):
         is_from_end = behind in ("last", "to") and text.at(at + 1 + (behind == "to")) == "last"
         return Reference("place", at, -1 - ORDINALS[word] if is_from_end else ORDINALS[word])
     if word in _ENDS and (behind in _THINGS or (behind in ("ranked", "rated") and text.at(at + 2) in _THINGS)):
@@ -110,7 +121,8 @@ def _counted(text: Text, at: int) -> int:
 
 def _pronoun(text: Text, at: int) -> Reference | None:
     word, before, behind = text.at(at), text.at(at - 1), text.at(at + 1)
-    if word == "both" or (word == "two" and before in ("the", "these", "those")) or f"{word} {behind}" == "each other":
+    is_two = word == "two" and before in ("the", "these", "those") and not is_superlative(behind)
+    if word == "both" or is_two or f"{word} {behind}" == "each other":
         return Reference("two", at)
     if word in ("next", "previous") and (behind in _THINGS or (before == "the" and not behind)):
         return Reference("next", at, 1 if word == "next" else -1)
@@ -172,16 +184,26 @@ class Shown(Generic[T]):
         return next(reversed(others or lists), ())
 
     def meant(self, text: Text) -> list[tuple[int, T]]:
-        """Return all that a text points at, each with the place of the words that do; empty where nothing fits."""
-        which, found = list_named(text), list[tuple[int, T]]()
+        """Return all that a text points at, each with the place of the words that do; empty where nothing fits.
+
+        Where it only says which ones of a list are not meant, those are the others.
+        """
+        which, found, refused = list_named(text), list[tuple[int, T]](), list[tuple[int, T]]()
         named = references(text)
         for each in named:
             # "The runner-up, is it in stock?": what was pointed at before, in the same breath, is it.
             if each.kind == "it" and any(other.kind == "place" and other.at < each.at for other in named):
                 continue
             lists = [self.list_at(which)] if which is not None else [g for g in reversed(self.groups) if len(g) > 1]
-            found += [(each.at, item) for item in self._resolved(each, lists)]
-        return found
+            items = [(each.at, item) for item in self._resolved(each, lists)]
+            if not each.is_refused:
+                found += items
+            elif each.kind in ("place", "span"):
+                refused += items
+        if found or not refused:
+            return found
+        left_out = {item for _, item in refused}
+        return [(refused[0][0], item) for item in self.list_at(which) if item not in left_out]
 
     def _resolved(self, reference: Reference, lists: list[tuple[T, ...]]) -> tuple[T, ...]:
         place, newest = reference.value, lists[0] if lists else ()
@@ -195,8 +217,10 @@ class Shown(Generic[T]):
             case "two":
                 return self.two
             case "others":
-                seen = {group[0] for group in self._since_list() if len(group) == 1}
-                return tuple(item for item in newest if item not in seen)
+                listed = self.list_at(None)
+                since = next((place for place, group in enumerate(reversed(self.groups)) if group == listed), 0)
+                seen = {item for group in self.groups[len(self.groups) - since :] for item in group}
+                return tuple(item for item in listed if item not in seen)
             case "them":
                 return self.newest if len(self.newest) > 1 else self.two or newest or self.newest
             case "it":
@@ -208,11 +232,3 @@ class Shown(Generic[T]):
         if step:
             return group[at + step : at + step + 1] if at + step >= 0 else ()
         return (group[1 - max(at, 0)],) if len(group) == 2 else ()
-
-    def _since_list(self) -> list[tuple[T, ...]]:
-        singles = list[tuple[T, ...]]()
-        for group in reversed(self.groups):
-            if len(group) > 1:
-                break
-            singles.append(group)
-        return singles

@@ -105,6 +105,7 @@ async def test_all_that_are_named_are_compared_with_the_first() -> None:
         "cheap stocks under $50",
         "which sector benefits most from rate cuts?",
         "who are its competitors?",
+        "dividends of no more than half a percent",
         "which of them depend on Canada?",
         "revenue of Apple in Q3 2024",
     ],

@@ -39,6 +39,14 @@ def meant(shown: Shown[str], text: str) -> str:
         ("the first quarter", ""),
         ("stocks that benefit", ""),
         ("the second cheapest", ""),
+        ("the two cheapest", ""),
+        ("the penultimate one", "d"),
+        ("the last but one", "d"),
+        ("all but the first", "bcde"),
+        ("everything except the last two", "abc"),
+        ("not the first but the second one", "b"),
+        ("no, the second one", "b"),
+        ("neither of these", ""),
         ("no 5G phones", ""),
     ],
 )
@@ -65,6 +73,7 @@ def test_after_a_list(text: str, expected: str) -> None:
         (AFTER_PAIR, "the latter", "z"),
         (AFTER_PAIR, "which of the two?", "az"),
         (AFTER_PAIR, "the third one", "c"),
+        (AFTER_PAIR, "and the other four?", "bcde"),
         (Shown[str](), "compare it to the second one of the first list", ""),
     ],
 )
