@@ -214,7 +214,7 @@ async def test_a_file_of_another_program_opens_as_it_is(files: FilesStore, tmp_p
     path = _put(tmp_path, _document("phones?", "three of them"))
     before = path.read_bytes()
     conversation = await files.get(LOCAL, SHOP)
-    assert conversation.scope == LOCAL
+    assert (conversation.scope, conversation.title) == (LOCAL, "Phones?")
     assert conversation.created_at == datetime(2025, 1, 1, 12, tzinfo=UTC)
     assert conversation.updated_at == datetime(2025, 1, 1, 12, 1, tzinfo=UTC)
     entries = await files.newest(LOCAL, SHOP)

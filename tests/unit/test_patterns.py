@@ -19,7 +19,6 @@ from threadkeep.llm.base import Request, ToolSpec
 from threadkeep.llm.fitting_tool import fitting_call
 from threadkeep.llm.general_script import GENERAL, facts_in
 from threadkeep.llm.script import Scene
-from threadkeep.llm.title import title_from_words
 from threadkeep.llm.vendor_errors import length_refusal
 from threadkeep.retrieval.model_rewriter import cleaned, flaw
 from threadkeep.retrieval.shown_lists import shown_lists
@@ -27,6 +26,7 @@ from threadkeep.routing.follow_up import follow_up
 from threadkeep.text.excerpt import split
 from threadkeep.text.query import Query
 from threadkeep.text.search import rank
+from threadkeep.text.title import title_from_words
 from threadkeep.text.words import content_forms, content_words, query_forms, words
 
 PACKAGES = ("threadkeep", "threadkeep_assistants")

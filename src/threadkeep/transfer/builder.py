@@ -12,6 +12,7 @@ from threadkeep.conversation.entry import Entry, HeadChoice, Status, Update
 from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.errors import InvalidId, InvalidImport
+from threadkeep.text.title import title_from_words
 from threadkeep.transfer.portable import Header, LogCheck, Portable, validated
 
 _MILLISECONDS = 1e11
@@ -71,7 +72,7 @@ def build(foreign: Foreign) -> Portable:
         {
             "id": name,
             "assistant": None,
-            "title": (foreign.title or "").strip()[:500] or None,
+            "title": (foreign.title or "").strip()[:500] or _first_words(ordered),
             "system": foreign.system,
             "model": None,
             "metadata": {"imported": {"from": foreign.source, **({"id": foreign.id[:500]} if foreign.id else {})}},
@@ -86,6 +87,12 @@ def build(foreign: Foreign) -> Portable:
     )
     check.finish(header)
     return Portable(header, lambda: iter(entries), {}, foreign.place)
+
+
+def _first_words(nodes: list[Node]) -> str | None:
+    """Return a title for a conversation that came without one."""
+    asked = (node.content for node in nodes if node.role is Role.USER and node.content.strip())
+    return title_from_words(next(asked, "")) or None
 
 
 def _kept(nodes: Sequence[Node]) -> list[Node]:

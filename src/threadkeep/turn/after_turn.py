@@ -19,8 +19,9 @@ from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.errors import ModelError, ThreadkeepError
 from threadkeep.llm.answer import Answer
 from threadkeep.llm.base import Request
-from threadkeep.llm.title import clean_title, title_from_words, title_request
+from threadkeep.llm.title import title_request
 from threadkeep.store.values import Append
+from threadkeep.text.title import clean_title, title_from_words
 from threadkeep.turn.active_turn import ActiveTurn
 
 logger = logging.getLogger(__name__)

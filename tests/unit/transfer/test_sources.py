@@ -57,6 +57,8 @@ async def test_each_kind_goes_in_once(kind: str, tmp_path: Path) -> None:
         [],
         2 if kind in ("messages on lines", "chatgpt numbered archive") else 1,
     )
+    listed = (await store.list(HERE)).items
+    assert all(conversation.title for conversation in listed), "a list would show it without a name"
     before = await everything(store, HERE)
     again = await _import(store, path)
     assert (again.problems, again.added, again.unchanged) == ([], 0, report.added)

@@ -28,6 +28,7 @@ from threadkeep.store.checks import encode_within
 from threadkeep.store.filesystem import NEVER, Signature
 from threadkeep.store.ledger.ledger import Ledger
 from threadkeep.store.record import Opening, Record
+from threadkeep.text.title import title_from_words
 
 _quoted = json.JSONEncoder(ensure_ascii=False).encode
 _SHOWN_ROLES = (Role.SYSTEM, Role.USER, Role.ASSISTANT)
@@ -213,7 +214,9 @@ class Importer:
 
     def conversation(self, scope: Scope, name: str, document: Document, view: str) -> list[Record]:
         """Return the records of a conversation that another program began."""
-        opening = Opening(tenant=scope.tenant, user=scope.user, id=name, mark=new_id(), new=NewConversation())
+        asked = (message.content for message in document.messages if message.role is Role.USER)
+        new = NewConversation(title=title_from_words(next(asked, "")) or None)
+        opening = Opening(tenant=scope.tenant, user=scope.user, id=name, mark=new_id(), new=new)
         return [
             Record(at=document.created_at, opening=opening),
             *self._message_records(document.messages, None),
