@@ -1,7 +1,7 @@
 """The application that `threadkeep serve` serves, and that tests call without a socket: routes, guards, page.
 
-The conversations are handed in, open, and stay their owner's to close. Listening, signals and settings are not looked
-after here.
+The conversations are passed in, open, and the caller closes them. Listening, signals and loading settings are not done
+here.
 """
 
 import asyncio
@@ -76,7 +76,7 @@ CROSS_ORIGIN: dict[str, Any] = {
         "X-Request-Id",
     ],
 }
-"""What pages of the named other sites may send and see. Never cookies: they bring a key."""
+"""What pages of the configured other sites may send and see. Not cookies: such pages send a key."""
 
 
 def create_app(conversations: Conversations, settings: Settings, metrics: ServerMetrics | None = None) -> FastAPI:
@@ -95,7 +95,7 @@ def create_app(conversations: Conversations, settings: Settings, metrics: Server
         # The interactive pages load their scripts from another host.
         docs_url=None,
         redoc_url=None,
-        # A redirect would name this server as it sees itself, which behind a proxy is another address.
+        # A redirect would contain the address that this server sees, which differs behind a proxy.
         redirect_slashes=False,
     )
     app.state.guard = guard
@@ -165,7 +165,7 @@ def _seconds_since(outage: Outage) -> float:
 
 
 def _surround(app: FastAPI, settings: Settings, open_requests: OpenRequests, metrics: ServerMetrics) -> None:
-    """Add what every request passes through; the one added last sees it first."""
+    """Add the middleware; the one added last sees a request first."""
     app.add_middleware(HeadRequests)
     app.add_middleware(TrackRequests, open_requests=open_requests)
     app.add_middleware(BodySize, most=settings.max_body_bytes, files=_files(settings))
@@ -184,7 +184,7 @@ def _files(settings: Settings) -> dict[str, int]:
 
 
 def _watching(open_requests: OpenRequests, guard: Guard) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
-    """Return the life of the application: as long as it serves, streams of those who lost their key are ended."""
+    """Return the lifespan of the application, during which streams of revoked keys are ended."""
 
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
@@ -200,8 +200,8 @@ def _watching(open_requests: OpenRequests, guard: Guard) -> Callable[[FastAPI], 
 
 
 def tell_unheard_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log an error that nobody waited for, unless it only says that a connection was cut: the driver of PostgreSQL
-    forgets one that is cut while connecting is given up, and whoever wanted it has been told."""
+    """Log an error that nobody waited for, unless it is a cut connection: PostgreSQL's driver leaves such an error
+    unretrieved when connecting is cancelled, and the caller has got its own error."""
     is_future = context["message"].startswith("Future exception was never retrieved")
     if not (is_future and isinstance(context.get("exception"), ConnectionError)):
         loop.default_exception_handler(context)

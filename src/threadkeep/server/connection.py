@@ -1,7 +1,7 @@
-"""One connection of a client, as uvicorn speaks it, with a limit for everything that a client can make it wait for.
+"""One connection of a client, on top of uvicorn's protocol, with a limit for everything that a client can delay.
 
-A request arrives within a time and a size, an answer is taken within a time, and when the connection ends every request
-on it ends: also one behind which others were sent. What is no HTTP is answered with a problem, like everything else.
+A request must arrive within a time and a size, and an answer must be read within a time. When the connection ends,
+every request on it ends, also pipelined ones. Invalid HTTP is answered with a problem, like any other error.
 """
 
 import asyncio
@@ -27,14 +27,14 @@ MOST_HEAD_BYTES = 64 * 1024
 MOST_QUEUED = 16
 """How many requests may be sent before the first of them is answered."""
 LEAST_BYTES_PER_SECOND = 10 * 1024
-"""A body that arrives slower than this is given up."""
+"""A body that arrives slower than this times out."""
 TELL_EVERY = 10.0
 """Seconds between two lines that say that connections are refused."""
 GC_THRESHOLDS = (20_000, 20, 50)
 
 
 def connections_within(open_files: int) -> int:
-    """Return how many connections leave enough files for the store, for tools and for what models are asked over."""
+    """Return how many connections leave enough open files for the store, tools and connections to models."""
     return open_files * 3 // 4
 
 
@@ -45,7 +45,7 @@ class TooManyConnectionsError(Exception):
 class ConnectionLimits:
     """Counts the connections of one server, in all and from one address; 0 is no limit.
 
-    `trusted` are addresses and networks of proxies: they stand for many clients, so they count in the total alone.
+    `trusted` are addresses and networks of proxies: they stand for many clients, so only the total limits them.
     """
 
     def __init__(self, most: int = 0, most_of_address: int = 0, trusted: Sequence[str] = ()) -> None:
@@ -58,7 +58,7 @@ class ConnectionLimits:
         self.open = 0
 
     def enter(self, address: str) -> Callable[[], None]:
-        """Take a place for a connection and return what gives it back, or raise `TooManyConnectionsError`."""
+        """Take a place for a connection and return the function that gives it back; `TooManyConnectionsError` if full."""
         if 0 < self._most <= self.open:
             self._refuse(f"At most {self._most} connections are open at a time.", address)
         if 0 < self._most_of_address <= self._open[address] and not self._is_trusted(address):
@@ -82,7 +82,7 @@ class ConnectionLimits:
         return any(found in network for network in self._trusted)
 
     def _refuse(self, reason: str, address: str) -> NoReturn:
-        """Say no; the log says so once in a while, however many ask."""
+        """Refuse a connection, and log that at most once every `TELL_EVERY` seconds."""
         self._refused += 1
         if time.monotonic() - self._told_at >= TELL_EVERY:
             logger.warning("%d connections refused, the last one from %s: %s", self._refused, address, reason)
@@ -91,14 +91,14 @@ class ConnectionLimits:
 
 
 class Connection(HttpToolsProtocol):
-    """What `threadkeep serve` gives to uvicorn."""
+    """The HTTP protocol class that `threadkeep serve` passes to uvicorn."""
 
     head_seconds = 15.0
     """How long a request may take from its first byte to the end of its head, and a new connection may be silent."""
     body_seconds = 30.0
-    """How long its body may take, beside the time that its size allows."""
+    """How long its body may take, in addition to the time that its size allows."""
     reader_seconds = 60.0
-    """How long a reader may take nothing of what was sent to it."""
+    """How long a client may read nothing of what was sent to it."""
 
     def __init__(self, *given: Any, limits: ConnectionLimits | None = None, **named: Any) -> None:
         super().__init__(*given, **named)
@@ -137,14 +137,14 @@ class Connection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take what arrived. Reading goes on while a request is answered: only so its client is seen to leave."""
+        """Take what arrived. Reading goes on while a request is answered, to notice when the client leaves."""
         self._unset_keepalive_if_required()
         if self._ignores_input:
             return
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            # No other protocol is spoken here: the request is answered as if it had not asked for one.
+            # Upgrades are not supported: the request is answered as if it had not asked for one.
             self._stop_listening()
         except httptools.HttpParserError:
             self._refuse_with_problem(400, "invalid_http", "This is no HTTP request.")
@@ -159,11 +159,11 @@ class Connection(HttpToolsProtocol):
 
     @property
     def _is_idle(self) -> bool:
-        # uvicorn does not say that there is none before the first request.
+        # uvicorn's type does not say that it is None before the first request.
         newest: RequestResponseCycle | None = self.cycle
         return newest is None or newest.response_complete
 
-    # What the parser tells
+    # Callbacks of the parser
 
     def on_message_begin(self) -> None:
         self._is_head, self._head_bytes = True, 0
@@ -172,7 +172,7 @@ class Connection(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """Note that it has ended; a request that comes before the one before it is answered waits for that."""
+        """Begin to wait for the body; a pipelined request waits until the one before it is answered."""
         self._is_head = False
         super().on_headers_complete()
         self._set_deadline(self.body_seconds)
@@ -182,7 +182,7 @@ class Connection(HttpToolsProtocol):
                 self.transport.abort()
 
     def on_body(self, body: bytes) -> None:
-        """Pass it on; what nobody asks for yet is kept only up to a limit."""
+        """Pass the body on; that of a pipelined request is buffered only up to a limit."""
         self._deadline += len(body) / LEAST_BYTES_PER_SECOND
         super().on_body(body)
         if self.pipeline and len(self.cycle.body) > HIGH_WATER_LIMIT:
@@ -195,14 +195,14 @@ class Connection(HttpToolsProtocol):
     def _should_upgrade(self) -> bool:
         return False
 
-    # What uvicorn tells
+    # Callbacks of uvicorn
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._running = cycle
         super()._start_asgi_task(cycle, app)
 
     def on_response_complete(self) -> None:
-        """Go on with the next request. A reader gets only so long to take the end of the last answer."""
+        """Go on with the next request; abort a closing connection if the client does not read the answer in time."""
         super().on_response_complete()
         if self.transport.is_closing():
             self._start_reader_timer()
@@ -254,7 +254,7 @@ class Connection(HttpToolsProtocol):
     # Refusing
 
     def _stop_listening(self) -> None:
-        """Listen to nothing more than the end of the connection, which comes when all before is answered."""
+        """Ignore all further input; the connection ends when the requests so far are answered."""
         self._ignores_input = True
         self._is_head = False
         self._stop_timer()
@@ -262,7 +262,7 @@ class Connection(HttpToolsProtocol):
             self.cycle.keep_alive = False
 
     def _refuse_with_problem(self, status: int, code: str, detail: str) -> None:
-        """Answer with a problem and hang up. Requests that came whole before it are answered, and then nothing more."""
+        """Answer with a problem and close the connection, after the complete requests before it are answered."""
         if self.transport.is_closing():
             return
         is_body = not self._is_head and not self._is_idle and self.cycle.more_body
@@ -281,7 +281,7 @@ class Connection(HttpToolsProtocol):
             self._stop_listening()
 
     def _hang_up_with_problem(self, status: int, code: str, detail: str) -> None:
-        """Write a problem, past a request that can be answered no other way, and close the connection."""
+        """Write a problem directly to the connection and close it; a request that is being handled is ended."""
         self._stop_listening()
         if self._running is not None:
             _end(self._running)
@@ -294,24 +294,24 @@ class Connection(HttpToolsProtocol):
 
 
 def _end(cycle: RequestResponseCycle) -> None:
-    """Tell who answers a request that its client has gone."""
+    """Tell the application that the client of a request has gone."""
     if not cycle.response_complete:
         cycle.disconnected = True
         cycle.message_event.set()
 
 
 def _send_at_once(transport: asyncio.Transport) -> None:
-    """Have small answers sent without waiting for more; asyncio does it only for a listener that names its protocol."""
+    """Set TCP_NODELAY, so that small answers are sent at once; asyncio does not for this kind of listener."""
     connected: socket.socket | None = transport.get_extra_info("socket")
     if connected is not None and connected.family in (socket.AF_INET, socket.AF_INET6):
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
 def tune_garbage_collector() -> None:
-    """Let Python's garbage collector pause the server rarely and shortly; call it when everything is set up.
+    """Make Python's garbage collector pause the server rarely and shortly; call it when everything is set up.
 
-    It stops everything while it looks through all objects: a tenth of a second with a thousand streams. What was made
-    at the start lives as long as the process, so it is left out; the rest is looked at less often.
+    A full collection takes a tenth of a second with a thousand streams. Objects made at the start live as long as the
+    process, so they are excluded; the others are collected less often.
     """
     gc.collect()
     gc.freeze()

@@ -1,7 +1,7 @@
 """The health routes: `/health/live` says that the process answers, `/health/ready` or `/health` that it takes turns.
 
-They hold no content and need no authentication. Readiness tells of an outage of the database, in which messages are
-kept in the spool; by a setting it is then none.
+They show no content and need no authentication. Readiness reports an outage of the database, during which messages are
+kept in the spool; a setting makes it fail then.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from threadkeep.store.unreached import UnreachedTenants
 from threadkeep.store.values import Outage
 
 READY_SECONDS = 1.5
-"""How long the store gets to answer; those who ask want to know within two seconds."""
+"""How long the store gets to answer; probes usually wait for two seconds."""
 
 
 class Spooled(Shown):
@@ -74,17 +74,17 @@ def health_routes(conversations: Conversations, *, ready_in_outage: bool = True)
 
 
 class _Asking:
-    """Asks a store whether it works. One that hangs is asked once, however often somebody wants to know."""
+    """Asks a store whether it works. While it hangs, all requests wait for the same question."""
 
     def __init__(self, conversations: Conversations) -> None:
         self._conversations = conversations
         self._asked: asyncio.Task[None] | None = None
 
     async def answer(self) -> None:
-        """Return if it works; raise what is wrong with it, within the limit."""
+        """Return if it works; raise what is wrong with it, within `READY_SECONDS`."""
         if self._asked is None or self._asked.done():
             self._asked = asyncio.create_task(self._conversations.ping())
-            # Nobody may be left to hear how a late answer ends, which is no reason for a trace in the log.
+            # If nobody waits for a late error any more, asyncio must not log it as never retrieved.
             self._asked.add_done_callback(lambda asked: asked.cancelled() or asked.exception())
         done, _ = await asyncio.wait((self._asked,), timeout=READY_SECONDS)
         if not done:

@@ -13,7 +13,7 @@ Given = Annotated[str | None, Header(description="1 to 255 characters; the same 
 
 
 def _keyed(connection: HTTPConnection, idempotency_key: Given = None) -> Callable[[str, Any], IdempotencyKey | None]:
-    """Return what makes a key for a route and a body; it makes none where the client sent none."""
+    """Return a function that makes the key for a route and a body, None if the client sent none."""
     if len(connection.headers.getlist("idempotency-key")) > 1:
         raise InvalidValue("A request has one Idempotency-Key at most.")
     given = None if idempotency_key is None else _as_text(idempotency_key)
@@ -27,7 +27,7 @@ def _keyed(connection: HTTPConnection, idempotency_key: Given = None) -> Callabl
 
 
 def _as_text(header: str) -> str:
-    """Return a header, of which every byte arrives as one character, as the text that was meant if it is UTF-8."""
+    """Return a header, which arrives decoded as Latin-1, as UTF-8 if it is that."""
     try:
         return header.encode("latin-1").decode()
     except UnicodeError:
@@ -38,5 +38,5 @@ Key = Annotated[Callable[[str, Any], IdempotencyKey | None], Depends(_keyed)]
 
 
 def replay_headers(replayed: bool) -> dict[str, str]:
-    """Return the header that tells a client that its request was done before."""
+    """Return the header that says that a request was done before."""
     return {"Idempotency-Replayed": "true"} if replayed else {}

@@ -1,7 +1,7 @@
 """How much one user, and one tenant, may ask for: requests, event streams, conversations, storage. 0 is no limit.
 
 Turns are limited where they begin (`turn/admission.py`), bodies where they arrive (`body_size`), messages in the store.
-Only this process is counted, except for what is stored. What is remembered of somebody who is idle is let go.
+Each process counts for itself, except for storage. The counts of idle users are forgotten.
 """
 
 import math
@@ -25,10 +25,10 @@ from threadkeep.store.values import Statistics
 BURST_SECONDS = 10
 """A limit of requests per second is an average over so long."""
 FRESH_SECONDS = 60.0
-"""How old a count of what is stored may be. Nobody is refused on an old count."""
+"""How old a count of what is stored may be to let a request pass. To refuse one, the store is always asked again."""
 
 FAR_BYTES = 1024**3
-"""How far below a limit of storage somebody must be to be let in on an old count: nobody comes so far meanwhile."""
+"""How far below a limit of storage a cached count must be to be trusted: nobody stores so much meanwhile."""
 
 Holder = tuple[str, str | None]
 """A user of a tenant, or the tenant."""
@@ -66,7 +66,7 @@ class Bucket:
 
 @dataclass(slots=True)
 class Usage:
-    """What a holder had stored at a moment, and the conversations that were asked for since."""
+    """What a holder had stored at a moment, and how many conversations were created since."""
 
     stored: Statistics
     at: float
@@ -79,14 +79,14 @@ class Usage:
 
 
 class Counted(Protocol):
-    """What can say how much is stored: the conversations."""
+    """Where to ask how much is stored."""
 
     async def statistics(self, tenant: str, *, user: str | None = None) -> Statistics:
         """Return how much a tenant, or one user of it, has stored."""
 
 
 class Limits:
-    """Says no. Made from the settings, one for a server."""
+    """Refuses what exceeds the limits in the settings. One for a server."""
 
     def __init__(self, counted: Counted, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
         self._counted = counted
@@ -103,7 +103,7 @@ class Limits:
         return ((scope.tenant, scope.user), self._user), ((scope.tenant, None), self._tenant)
 
     def take_request(self, scope: Scope) -> None:
-        """Count a request; `RateLimited` says when the next one is welcome."""
+        """Count a request; `RateLimited`, with the time to wait, if there are too many."""
         now = self._clock()
         self._let_go(now)
         for holder, quota in self._holders(scope):
@@ -114,7 +114,7 @@ class Limits:
                 raise RateLimited(f"At most {rate:g} requests per second.", retry_after=math.ceil(wait))
 
     def _let_go(self, now: float) -> None:
-        """Forget holders who have not asked for anything for long: a full bucket is as good as none."""
+        """Forget holders who have been idle for long: their buckets are full again."""
         if now - self._swept < self._idle:
             return
         self._swept = now
@@ -138,7 +138,7 @@ class Limits:
                     del self._streams[holder]
 
     async def check_storage(self, scope: Scope) -> None:
-        """Refuse with `StorageFull` who has stored too much."""
+        """Raise `StorageFull` if too much is stored."""
         for holder, quota in self._holders(scope):
             if most := quota.storage_bytes:
                 usage = await self._usage(holder, _bytes, most)
@@ -146,7 +146,7 @@ class Limits:
                     raise StorageFull(f"At most {most} bytes may be stored; delete some conversations.")
 
     async def check_conversations(self, scope: Scope) -> None:
-        """Refuse with `TooManyConversations` who has too many to create another."""
+        """Raise `TooManyConversations` if no other conversation may be created."""
         for holder, quota in self._holders(scope):
             if most := quota.conversations:
                 usage = await self._usage(holder, _conversations, most)
@@ -155,7 +155,7 @@ class Limits:
                 usage.asked += 1
 
     async def _usage(self, holder: Holder, counted: Callable[[Usage], int], most: int) -> Usage:
-        """Return what a holder has stored; an old count will do only for who is below the limit by it."""
+        """Return what a holder has stored; a cached count is used only if it is below the limit."""
         known = self._usages.get(holder)
         if known is not None and self._clock() - known.at < FRESH_SECONDS and counted(known) < most:
             return known
@@ -201,13 +201,13 @@ async def room_for_conversation(who: Who, limits: Limited) -> None:
 
 
 async def room_for_export(who: Who, limits: Limited) -> AsyncIterator[None]:
-    """For routes that answer with something long, which a slow reader holds open as it would a stream."""
+    """For routes with long answers: they count as event streams, because a slow reader keeps them open."""
     with limits.stream(who.scope):
         yield
 
 
 async def room_for_stream(connection: HTTPConnection, who: Who, limits: Limited) -> AsyncIterator[None]:
-    """For routes that answer with an event stream, always (GET) or when asked for one: a place until it ends."""
+    """For routes that answer with an event stream, always (GET) or on request: take a place until it ends."""
     if connection.scope["method"] != "GET" and not wants_stream(connection.headers.get("accept", "")):
         yield
         return

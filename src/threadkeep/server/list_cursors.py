@@ -1,7 +1,8 @@
-"""Cursors of lists and searches as clients see them: what is inside counts conversations and entries of everybody.
+"""Cursors of lists and searches as clients see them.
 
-So it is hidden with the store's secret: the same cursor looks the same at every instance, and says nothing. Cursors of
-one conversation's log need none of this: they tell places that their readers know.
+Their content would reveal how many conversations and entries there are in all, so it is encrypted with the store's
+secret, in the same way at every instance. Cursors of one conversation's log reveal nothing that their readers do not
+know.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -16,7 +17,7 @@ LONGEST = 2048
 
 
 class ListCursors:
-    """Hides cursors, and finds them again."""
+    """Encrypts and decrypts cursors."""
 
     def __init__(self, keyring: KeyRing) -> None:
         self._keyring = keyring
@@ -31,7 +32,7 @@ class ListCursors:
         return urlsafe_b64encode(tag + _mixed(secret, tag, plain)).rstrip(b"=").decode()
 
     async def read(self, text: str | None) -> str | None:
-        """Return the cursor that a client got; InvalidCursor if it got none like this."""
+        """Return the cursor behind a client's text; InvalidCursor if it was not made here."""
         if text is None:
             return None
         try:
@@ -55,7 +56,7 @@ def _tag(secret: bytes, plain: bytes) -> bytes:
 
 
 def _mixed(secret: bytes, tag: bytes, text: bytes) -> bytes:
-    """Return the text mixed with what only the secret and the tag give; mixed twice, it is the same again."""
+    """Return the text combined (XOR) with a key stream of secret and tag; applied twice, it is the same again."""
     blocks = range(-(-len(text) // blake2b.MAX_DIGEST_SIZE))
     stream = b"".join(
         blake2b(tag + block.to_bytes(4), key=secret, person=b"list cursor text").digest() for block in blocks

@@ -1,7 +1,7 @@
 """Log lines: for people where there is a terminal, JSON for programs elsewhere; and where they go.
 
-Lines are written by a thread, so that a slow reader of them never holds up an answer; what it cannot take is dropped
-and counted. Messages of exceptions may hold content: without `content` only their types and places are logged.
+A thread writes the lines, so that a slow reader never delays an answer; lines that it cannot take are dropped and
+counted. Messages of exceptions may have content: without `content` only their types and places are logged.
 """
 
 import json
@@ -28,13 +28,13 @@ logger = logging.getLogger(__name__)
 
 MOST_WAITING = 10_000
 MOST_SAME, SAME_SECONDS = 10, 10.0
-"""How often another package may say the same in so many seconds."""
+"""How often another package may log the same line in so many seconds."""
 PATIENCE = 1.0
 """Seconds that the last lines get when logging ends."""
 
 
 class LineFormatter(logging.Formatter):
-    """What both formats share: the exception, and what must not be said."""
+    """What both formats share: the exception, and leaving out content."""
 
     def __init__(self, *, content: bool = False) -> None:
         super().__init__()
@@ -100,9 +100,9 @@ def _visible(text: str) -> str:
 
 
 def _writer_to(stream: TextIO) -> Callable[[str], object]:
-    """Return what writes text to a stream, or straight to the file behind it.
+    """Return a function that writes to the file of a stream, or to the stream if it has none.
 
-    A thread that hangs in the stream itself would hold its lock, without which no process can end.
+    A thread that hangs while writing to the stream would hold its lock, and the process could not end.
     """
     try:
         file = stream.fileno()
@@ -164,10 +164,10 @@ class LineWriter(logging.Handler):
 
 
 class RepeatFilter(logging.Filter):
-    """Lets lines through that tell something.
+    """Drops useless lines of other packages.
 
-    Readers leave all the time, and asyncio complains at every byte after that. What other packages complain about again
-    and again, such as every connection that a process without free files cannot take, is written a few times only.
+    asyncio warns of every write to a client that has left, which is normal. Lines that repeat, such as one for every
+    connection that a process without free files cannot accept, are logged a few times only.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -207,7 +207,7 @@ def logging_to(stream: TextIO, *, level: str = "info", content: bool = False) ->
 
 
 QUIET = ("/health/live", "/health/ready", "/metrics")
-"""What asks whether the server is alive is logged only in detail (`debug`)."""
+"""Requests of probes, which are logged only at the level `debug`."""
 
 
 def log_request(record: RequestRecord) -> None:

@@ -1,7 +1,7 @@
 """What is measured of a server, and `GET /metrics` for Prometheus: turns, tokens, requests, streams, commits, errors.
 
-Names are permanent. Nothing is counted by tenant, user or conversation: numbers must not tell who talks, and their
-count must stay small. Each application has a registry of its own; of several processes each serves its own numbers.
+Names are permanent. Nothing is counted by tenant, user or conversation: metrics must not show who talks, and must stay
+few. Each application has its own registry, and each process serves its own numbers.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 
 
 
 class _Registry(CollectorRegistry):
-    """A registry that leaves out when each number was begun: that would be one more line for every number."""
+    """A registry without the `_created` samples, which would double the lines."""
 
     def collect(self) -> Iterator[Metric]:
         for metric in super().collect():
@@ -38,7 +38,7 @@ class _Registry(CollectorRegistry):
 
 
 class _Gauge(Collector):
-    """A number that is asked for when somebody looks; with a label, a number for each value of it."""
+    """A number that is read when metrics are collected; with a label, one for each value of it."""
 
     def __init__(self, name: str, about: str, ask: Callable[[], float | Mapping[str, float]], label: str) -> None:
         self._name, self._about, self._ask, self._label = name, about, ask, label
@@ -76,7 +76,7 @@ class ServerMetrics(Observer):
         Info("threadkeep", "The release.", registry=registry).info({"version": __version__})
 
     def watch(self, name: str, about: str, ask: Callable[[], float | Mapping[str, float]], label: str = "") -> None:
-        """Show a number that somebody else keeps, or one for each value of a label."""
+        """Add a gauge that `ask` provides, with a label one for each of its values."""
         self._registry.register(_Gauge(name, about, ask, label))
 
     def render(self) -> bytes:

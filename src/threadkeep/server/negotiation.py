@@ -1,7 +1,7 @@
 """What a client says about the answer it wants: `Accept`, `Accept-Encoding`, `Prefer` and HEAD.
 
-HEAD gets what GET would answer, without the body: the routes know GET only. A stream has no end that could be left out,
-so its route refuses HEAD.
+HEAD gets the answer of GET without the body: the routes have GET only. An event stream never ends, so its routes refuse
+HEAD.
 """
 
 from starlette.exceptions import HTTPException
@@ -20,14 +20,17 @@ def wants_stream(accept: str) -> bool:
 
     A wildcard stands for JSON, so that a client that names nothing gets one answer and no stream.
     """
-    welcome = _weights(accept)
-    return welcome.get(STREAM, 0.0) > 0 and welcome[STREAM] >= welcome.get(JSON, 0.0)
+    return _prefers(accept, STREAM)
 
 
 def wants_lines(accept: str) -> bool:
     """Whether `Accept` names JSON Lines with a q-value above 0 and no lower than that of JSON."""
-    welcome = _weights(accept)
-    return welcome.get(LINES, 0.0) > 0 and welcome[LINES] >= welcome.get(JSON, 0.0)
+    return _prefers(accept, LINES)
+
+
+def _prefers(accept: str, media_type: str) -> bool:
+    weights = _weights(accept)
+    return weights.get(media_type, 0.0) > 0 and weights[media_type] >= weights.get(JSON, 0.0)
 
 
 def wants_no_wait(prefer: str) -> bool:
@@ -36,7 +39,7 @@ def wants_no_wait(prefer: str) -> bool:
 
 
 def takes_gzip(accept_encoding: str) -> bool:
-    """Whether an answer may be packed: only where that is named and not refused."""
+    """Whether an answer may be compressed: only if `gzip` is named and not refused."""
     return _weights(accept_encoding).get("gzip", 0.0) > 0
 
 
@@ -45,7 +48,7 @@ def _weights(header: str) -> dict[str, float]:
 
 
 def _weighed(part: str) -> tuple[str, float]:
-    """Return what is named and how welcome it is; a weight that is no number counts as none given."""
+    """Return the name and its q-value; one that is no number counts as 1."""
     name, *parameters = (piece.strip().lower() for piece in part.split(";"))
     weights = [value for key, _, value in (parameter.partition("=") for parameter in parameters) if key == "q"]
     try:
@@ -55,11 +58,11 @@ def _weighed(part: str) -> tuple[str, float]:
 
 
 IS_HEAD = "threadkeep.head"
-"""What the scope of a request holds that was HEAD before it was made GET."""
+"""The mark in the scope of a HEAD request that is handled as GET."""
 
 
 class HeadRequests(HttpMiddleware):
-    """Has HEAD answered as GET and keeps the body back."""
+    """Answers HEAD as GET, without the body."""
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "HEAD":
@@ -73,7 +76,7 @@ class HeadRequests(HttpMiddleware):
         try:
             await self.app(asked, receive, send_without_body)
         finally:
-            # What the routes noted stays; but the server must not take it for GET, and wait for the rest of the body.
+            # The routes' notes in the scope are kept, but the server must see HEAD, or it would wait for the body.
             scope.update({**asked, "method": "HEAD"})
 
 

@@ -1,9 +1,9 @@
 """The files of the page as a browser gets them: compressed, checked against its copy, never stale.
 
-A file is read again when it has changed, so that a new release or an edit shows at once; a browser must ask about every
-file again (`no-cache`) and mostly gets a 304. The modules come as one file, and the service worker is told which files
-there are; both are made from the folder itself. Loaded one by one, 81 files with `modulepreload`, the first view weighs
-209 KB instead of 126 and is usable twice as late.
+A file is read again when it has changed, so that a new release or an edit shows at once; a browser revalidates every
+file (`no-cache`) and mostly gets a 304. The modules are served as one file, and the service worker gets the list of
+files; both are made from the folder itself. Loaded one by one, as 81 files with `modulepreload`, the first view has 209
+KB instead of 126 and takes twice as long to be usable.
 """
 
 import gzip
@@ -31,13 +31,13 @@ WHOLE = "whole.js"
 """The name of all modules together; there is no file of this name."""
 WORKER = "sw.js"
 OWN_HEADERS: Mapping[str, Mapping[str, str]] = {
-    # The one document that may show an image from elsewhere, inside the page, when somebody asks for it.
+    # The only document that may show an image of another site, in a frame, when the reader asks for it.
     "image.html": {
         "Content-Security-Policy": "default-src 'none'; img-src https: http:; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-same-origin",
         "X-Frame-Options": "SAMEORIGIN",
     },
-    # Where a diagram is drawn: without an origin, with its own script (by its digest) and the library it is handed.
+    # The frame that draws a diagram: without an origin, with its own script (by digest) and the library it is sent.
     "diagram.html": {
         "Content-Security-Policy": "default-src 'none'; "
         "script-src 'sha256-ZzQLULiwwQWtlSssqxWDnmTIJxInvqTb6C+LYuqS458=' blob:; style-src 'unsafe-inline'; "
@@ -45,7 +45,7 @@ OWN_HEADERS: Mapping[str, Mapping[str, str]] = {
         "X-Frame-Options": "SAMEORIGIN",
     },
 }
-"""What a file has in place of the headers that every answer gets."""
+"""Headers of single files that replace those of every answer."""
 _TYPES = {".js": "text/javascript", ".webmanifest": "application/manifest+json", ".svg": "image/svg+xml"}
 _PACKED = ("text/", "application/manifest+json", "image/svg+xml", "application/json")
 _KEPT = (".js", ".css", ".svg", ".webmanifest", ".woff2")
@@ -84,7 +84,7 @@ class Packed:
         return cls(raw, packed, media_type, f'"{hashlib.blake2s(raw, digest_size=12).hexdigest()}"')
 
     def answer(self, request: Request, status: int = 200) -> Response:
-        """Answer a request for it: with nothing if the browser has it, else as small as the browser takes it."""
+        """Answer a request for it: 304 if the browser has it, else compressed if the browser accepts that."""
         headers = {"Cache-Control": "no-cache", "ETag": self.etag, "Vary": "Accept-Encoding"}
         if status == 200 and self.etag in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=headers)
@@ -95,7 +95,7 @@ class Packed:
 
 
 class PageFiles:
-    """The folder of the page; also the application that serves it by path. `told` is what the page may offer."""
+    """The folder of the page, and the ASGI application that serves it. `told` are features that the page may offer."""
 
     def __init__(self, folder: Path = WEB, root_path: str = "", told: Iterable[str] = ()) -> None:
         self._folder = folder.resolve()
@@ -158,7 +158,7 @@ class PageFiles:
 
     def _worker(self, names: list[str]) -> Packed:
         apart = {*order(FIRST, self._text), WORKER}
-        # What is loaded late is kept when it was used.
+        # Files that are loaded on demand are cached when they are used.
         kept = [name for name in names if name.endswith(_KEPT) and name not in apart and not name.startswith(_LATER)]
         etags = [self.whole().etag, self.document().etag, *(self.file(name).etag for name in [WORKER, *kept])]
         version = hashlib.blake2s("".join(etags).encode(), digest_size=8).hexdigest()
@@ -170,12 +170,12 @@ class PageFiles:
         return self.file(name).raw.decode()
 
     def _bare(self, name: str) -> str:
-        """Return a module without the comments that have lines of their own; what others wrote keeps its licences."""
+        """Return a module without comments on lines of their own; vendored code keeps its licences."""
         return self._text(name) if name.startswith("vendor/") else _COMMENT.sub("", self._text(name))
 
 
 def page_routes(files: PageFiles) -> APIRouter:
-    """The page itself, under the address of each of its views, and its service worker, which must be at the root."""
+    """The page, at the address of each of its views, and its service worker, which must be at the root."""
     router = APIRouter(include_in_schema=False)
 
     @router.get("/")
@@ -232,7 +232,7 @@ def _wrapped(name: str, text: str, numbers: dict[str, int]) -> str:
     def bind(match: re.Match[str]) -> str:
         what, source = match["what"] or "", module(match["path"])
         if not what:
-            return ""  # imported for what it does, which it has done by now
+            return ""  # imported for its side effects, which have happened by now
         if what.startswith("{"):
             return f"const {what.replace(' as ', ': ')} = {source};"
         return (
@@ -268,7 +268,7 @@ def _wrapped(name: str, text: str, numbers: dict[str, int]) -> str:
 
 
 def _pairs(names: str) -> list[tuple[str, str]]:
-    """Return old and new name of each that a pair of braces lists."""
+    """Return the old and new name of each item in braces, such as `a as b, c`."""
     return [(part.split()[0], part.split()[-1]) for part in names.split(",") if part.strip()]
 
 
@@ -277,6 +277,6 @@ def _path(name: str, path: str) -> str:
 
 
 def unknown_page(files: PageFiles, request: Request) -> Response | None:
-    """The page for somebody who came by an address that there is none of: it says so. None for programs."""
+    """The page, which says so, for a person at an unknown address. None for programs."""
     is_person = request.method == "GET" and "text/html" in request.headers.get("accept", "")
     return files.document().answer(request, 404) if is_person else None

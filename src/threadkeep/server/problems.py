@@ -25,7 +25,7 @@ from threadkeep.server.middleware.headers import REQUEST_ID, SECURITY_HEADERS, c
 from threadkeep.server.negotiation import IS_HEAD
 
 CLIENT_LEFT = 499
-"""The status of a request that was given up before it was answered; only logs and metrics get to see it."""
+"""The status in logs and metrics of a request whose client left before the answer."""
 _STATUS: tuple[tuple[type[ThreadkeepError], int], ...] = (
     (errors.NotAuthenticated, 401),
     (errors.NotAllowed, 403),
@@ -48,12 +48,12 @@ _STATUS: tuple[tuple[type[ThreadkeepError], int], ...] = (
 
 
 UNREADABLE = "There was an error parsing the body"
-"""What the framework says of a body that is no JSON, but not for a reason that a parser tells."""
+"""The framework's message for a body that is no JSON where the parser gives no reason."""
 _SAID = {
     "Not Found": "There is nothing at this address.",
     "Method Not Allowed": "This address does not take such a request; `Allow` says which it takes.",
 }
-"""What to say in place of the framework's words, which are the title already."""
+"""Our words in place of the framework's, which only repeat the title."""
 
 
 DESCRIBED: dict[int | str, dict[str, Any]] = {
@@ -115,7 +115,7 @@ def problem(status: int, code: str, detail: str, headers: Mapping[str, str] | No
 
 
 def answer_with_problems(app: FastAPI, unknown: Callable[[Request], Response | None]) -> None:
-    """Make every error that reaches the framework a problem; `unknown` may answer otherwise where there is nothing."""
+    """Make every error that reaches the framework a problem; `unknown` may answer a 404 in another way."""
 
     @app.exception_handler(HTTPException)
     async def refused(request: Request, error: HTTPException) -> Response:
@@ -142,14 +142,14 @@ async def _refused(request: Request, error: HTTPException) -> Response:
 
 
 def _allowed(request: Request) -> list[str]:
-    """Return the methods that an address takes, of all of its routes; the folder of the page tells its own."""
+    """Return the methods that an address takes in all of its routes; the page's folder sets its own header."""
     routes = [route for route in request.app.routes if not isinstance(route, Mount)]
     allowed = [
         method
         for method in ("GET", "POST", "PUT", "PATCH", "DELETE")
         if any(route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes)
     ]
-    # Where GET is taken HEAD is, too, unless that is what was just refused.
+    # GET implies HEAD, unless HEAD is what was just refused.
     return [*allowed, "HEAD"] if "GET" in allowed and IS_HEAD not in request.scope else allowed
 
 
@@ -187,12 +187,12 @@ def problem_of(error: ThreadkeepError) -> JSONResponse:
 
 
 async def _left(request: Request, error: ClientDisconnect) -> Response:
-    """Note for log and metrics that a client left before its request was there, or answered; nobody reads this."""
+    """Note for log and metrics that a client left before its request was complete or answered."""
     return Response(status_code=CLIENT_LEFT)
 
 
 async def _failed(request: Request, error: Exception) -> JSONResponse:
-    # Starlette answers this one outside of all middleware, so it brings its headers along.
+    # Starlette sends this answer outside of all middleware, so it needs the headers that they would add.
     headers = SECURITY_HEADERS | {REQUEST_ID: current_request_id() or ""}
     return problem(500, "internal_error", "The server failed; its log says why.", headers)
 
@@ -200,7 +200,7 @@ async def _failed(request: Request, error: Exception) -> JSONResponse:
 def is_conflict(failure: Failure) -> bool:
     """Whether a turn failed because its conversation names a model or an assistant that this server does not have.
 
-    The question is kept: the client can change the name and have it answered again, so it is no bad gateway.
+    The question is kept, and the client can change the name and have it answered again: a conflict, no bad gateway.
     """
     return failure.code in (UnknownModel.code, InvalidValue.code)
 

@@ -30,7 +30,7 @@ Seq = Annotated[
     int,
     Field(strict=True, ge=0, le=2**53, description="The number of an entry; 0 is the place before the first."),
 ]
-# The bounds stand before the check of the text: so they are bounds of a string, and not of anything that has a length.
+# The bounds come before the check of the text, so that they are bounds of a string and not of anything with a length.
 Title = Annotated[str, Field(max_length=500, examples=["Holidays"]), BeforeValidator(check_text)]
 ModelName = Annotated[str, Field(min_length=1, max_length=200, examples=["demo"]), BeforeValidator(check_text)]
 Lasts = Annotated[
@@ -70,7 +70,7 @@ Content = Annotated[
 
 
 def _path_id(text: str) -> str:
-    """Return an id; what can be no id names nothing, so it is answered like any other unknown one."""
+    """Return an id; an invalid one is answered like an unknown one."""
     try:
         return check_id(text)
     except InvalidId:
