@@ -58,7 +58,7 @@ class ConnectionLimits:
         self.open = 0
 
     def enter(self, address: str) -> Callable[[], None]:
-        """Take a place for a connection and return the function that gives it back; `TooManyConnectionsError` if full."""
+        """Take a place for a connection and return the function that frees it; `TooManyConnectionsError` if full."""
         if 0 < self._most <= self.open:
             self._refuse(f"At most {self._most} connections are open at a time.", address)
         if 0 < self._most_of_address <= self._open[address] and not self._is_trusted(address):
