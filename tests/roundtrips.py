@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from threadkeep.conversation.scope import Scope
 from threadkeep.store.base import Store
-from threadkeep.transfer.exporter import Selection, log_of, select
+from threadkeep.transfer.exporter import Selection, pages_of, select
 from threadkeep.transfer.importer import Importer, Report
 from threadkeep.transfer.jsonl import BEGINNING, JsonlReader, JsonlWriter
 from threadkeep.transfer.portable import Portable, Problem
@@ -18,7 +18,7 @@ async def exported(store: Store, selection: Selection = EVERYTHING) -> bytes:
     """Return what is selected as JSON Lines."""
     writer, lines = JsonlWriter(), [BEGINNING]
     async for conversation in select(store, selection):
-        async for line in writer.conversation(selection.header(conversation), log_of(store, conversation)):
+        async for line in writer.conversation(selection.header(conversation), pages_of(store, conversation)):
             lines.append(line)
     return "".join([*lines, writer.total()]).encode()
 

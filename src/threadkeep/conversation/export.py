@@ -62,18 +62,15 @@ class ExportedEntry(Value):
     created_at: Moment
     body: Annotated[Body, BeforeValidator(_check_free_form)]
 
-    @classmethod
-    def of(cls, entry: Entry) -> Self:
-        """Return an entry without the name of its conversation and without links."""
-        entry = entry.without_links()
-        return cls.trusted(
-            seq=entry.seq, parent=entry.parent, turn=entry.turn, created_at=entry.created_at, body=entry.body
-        )
-
     @property
     def continues_branch(self) -> bool:
         """Whether this entry is part of a branch, not a remark."""
         return isinstance(self.body, PathBody)
+
+
+def entry_json(entry: Entry) -> str:
+    """Return what an `ExportedEntry` is read from: an entry without the name of its conversation and without links."""
+    return entry.without_links().model_dump_json(exclude={"conversation"})
 
 
 class Opening(Value):
@@ -117,7 +114,7 @@ async def export_text(conversation: Conversation, log: AsyncIterator[Entry], at:
     yield opening.model_dump_json().removesuffix("}") + ',"entries":['
     separator = "\n"
     async for entry in log:
-        yield separator + ExportedEntry.of(entry).model_dump_json()
+        yield separator + entry_json(entry)
         separator = ",\n"
     yield "\n]}\n"
 

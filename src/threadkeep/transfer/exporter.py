@@ -98,12 +98,17 @@ async def _page(store: Store, tenant: str, user: str | None, after: str | None) 
     return await store.list(Scope(tenant=tenant, user=user), limit=LISTED, after=after)
 
 
-async def log_of(store: Store, conversation: Conversation) -> AsyncIterator[Entry]:
-    """Yield the log as it was when the conversation was read; what came later is left out."""
+async def pages_of(store: Store, conversation: Conversation) -> AsyncIterator[Sequence[Entry]]:
+    """Yield the log in pages as it was when the conversation was read; what came later is left out."""
     seq, limit = 0, WALKED
     while seq < conversation.entries:
         page = (await store.log(conversation.scope, conversation.id, Cursor(seq=seq), limit=limit)).entries
-        for entry in page:
-            if entry.seq <= conversation.entries:
-                yield entry
+        yield page if page[-1].seq <= conversation.entries else page[: conversation.entries - seq]
         seq, limit = page[-1].seq, next_limit(limit, page)
+
+
+async def log_of(store: Store, conversation: Conversation) -> AsyncIterator[Entry]:
+    """Yield the entries of `pages_of` one by one."""
+    async for page in pages_of(store, conversation):
+        for entry in page:
+            yield entry

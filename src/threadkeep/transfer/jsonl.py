@@ -5,14 +5,14 @@ the header on, so a conversation that was cut off or changed is noticed before a
 """
 
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from typing import IO, Any, NamedTuple
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
-from threadkeep.conversation.export import ExportedEntry
+from threadkeep.conversation.export import entry_json
 from threadkeep.errors import ImportDamaged, ImportTooLarge, InvalidInput, TooDeep, UnknownFormat
 from threadkeep.store.file_tables import attached_files
 from threadkeep.transfer.documents import Readable
@@ -36,19 +36,19 @@ class JsonlWriter:
         self.entries = 0
 
     async def conversation(
-        self, header: Header, log: AsyncIterator[Entry], name_files: NameFiles | None = None
+        self, header: Header, log: AsyncIterator[Sequence[Entry]], name_files: NameFiles | None = None
     ) -> AsyncIterator[str]:
-        """Yield the lines of one conversation. `name_files` yields lines for the files that it uses: they are not
-        sealed, because they hold digests themselves."""
+        """Yield the lines of one conversation, those of a page of its log together. `name_files` yields lines for the
+        files that it uses: they are not sealed, because they hold digests themselves."""
         seal, files = sha256(), dict[str, None]()
         line = f'{{"conversation":{header.to_json()}}}\n'
         seal.update(line.encode())
         yield line
-        async for entry in log:
-            line = f'{{"entry":{ExportedEntry.of(entry).model_dump_json()}}}\n'
-            seal.update(line.encode())
-            yield line
-            files |= dict.fromkeys(attached_files(entry.body))
+        async for page in log:
+            lines = "".join([f'{{"entry":{entry_json(entry)}}}\n' for entry in page])
+            seal.update(lines.encode())
+            yield lines
+            files |= dict.fromkeys(file for entry in page for file in attached_files(entry.body))
         if name_files is not None:
             async for line in name_files(files):
                 yield line

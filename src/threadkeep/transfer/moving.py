@@ -19,7 +19,7 @@ from threadkeep.store.base import Store
 from threadkeep.store.file_tables import attached_files
 from threadkeep.text.markdown import NO_IMAGES
 from threadkeep.transfer.archive import FILES, ArchiveWriter, Sink
-from threadkeep.transfer.exporter import Selection, log_of, select
+from threadkeep.transfer.exporter import Selection, log_of, pages_of, select
 from threadkeep.transfer.files import FilesFound, copy_files, image_uris
 from threadkeep.transfer.importer import Importer, Report
 from threadkeep.transfer.jsonl import BEGINNING, JsonlWriter, Written
@@ -71,7 +71,7 @@ async def export_lines(
         if begun is not None and begun.holds(conversation):
             continue
         named = partial(files.lines, conversation.scope)
-        async for line in writer.conversation(selection.header(conversation), log_of(store, conversation), named):
+        async for line in writer.conversation(selection.header(conversation), pages_of(store, conversation), named):
             yield line
         progress(writer.entries)
     yield writer.total()
@@ -92,7 +92,7 @@ async def export_archive(
             archive.begin()
             archive.write(BEGINNING)
         named = partial(files.lines, conversation.scope)
-        async for line in part.conversation(selection.header(conversation), log_of(store, conversation), named):
+        async for line in part.conversation(selection.header(conversation), pages_of(store, conversation), named):
             archive.write(line)
             if len(sink) > SENT:
                 yield sink.take()

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry, HeadChoice, Status, Update
-from threadkeep.conversation.export import ExportedConversation, ExportedEntry
+from threadkeep.conversation.export import ExportedConversation, ExportedEntry, entry_json
 from threadkeep.conversation.ids import Id
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.state import StateChange
@@ -156,7 +156,7 @@ class Spool:
             return
         if self._rest is None:
             self._rest = TemporaryFile()  # noqa: SIM115 - closed with the spool
-        self._rest.write(ExportedEntry.of(entry).model_dump_json().encode() + b"\n")
+        self._rest.write(entry_json(entry).encode() + b"\n")
 
     def __del__(self) -> None:
         if self._rest is not None:

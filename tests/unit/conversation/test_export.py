@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from threadkeep.conversation.blocks import Block, RankedList
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Approval, Body, Entry, HeadChoice, Summary, Update
-from threadkeep.conversation.export import Export, ExportedEntry, export_text, parse_export
+from threadkeep.conversation.export import Export, export_text, parse_export
 from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall, ToolResult, Usage
 from threadkeep.conversation.parts import Attachment, Part, Reasoning
 from threadkeep.conversation.scope import LOCAL
@@ -92,7 +92,7 @@ async def _exported(entries: tuple[Entry, ...], head: int | None = 6) -> str:
 
 async def test_every_entry_of_every_branch_comes_back_as_it_was() -> None:
     export = parse_export(await _exported(_entries()))
-    assert export.entries == tuple(ExportedEntry.of(entry) for entry in _entries())
+    assert tuple(Entry.trusted(conversation="c", **vars(entry)) for entry in export.entries) == _entries()
     assert export.heads == (6, 8)
     conversation = export.conversation.model_dump()
     assert conversation == _conversation(_entries()).model_dump(exclude={"scope", "incomplete", "shares"})
