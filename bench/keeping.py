@@ -18,6 +18,7 @@ import time
 import tracemalloc
 from collections import Counter
 from collections.abc import Callable
+from contextlib import aclosing
 from datetime import timedelta
 from functools import partial
 from itertools import islice
@@ -78,8 +79,9 @@ async def take_in(store: Store, path: Path) -> None:
     """Import a file."""
     importer = Importer(store, LOCAL)
     with path.open("rb") as file:
-        async for item in read_file(file, path.name):
-            await importer.add(item)
+        async with aclosing(read_file(file, path.name)) as items:
+            async for item in items:
+                await importer.add(item)
     assert not importer.report.problems, importer.report.problems[:3]
 
 

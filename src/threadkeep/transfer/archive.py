@@ -101,14 +101,13 @@ def members(file: IO[bytes]) -> Iterator[tuple[str, "Member", Opened]]:
     """Yield the JSON members of an archive by name, opened, each with what opens files by their digests; the rest
     (pictures, pages) is passed over."""
     with _reading():
-        archive = zipfile.ZipFile(file)
-    with archive:
-        infos = sorted(archive.infolist(), key=lambda info: info.filename)
-        _check(infos, sum(info.compress_size for info in infos))
-        for info in infos:
-            if info.filename.lower().endswith((".json", ".jsonl")):
-                with _reading(), archive.open(info) as member:
-                    yield info.filename, Member(member), partial(_attached, archive)
+        archive = zipfile.ZipFile(file)  # not closed at the end: files of the last conversation are read after it
+    infos = sorted(archive.infolist(), key=lambda info: info.filename)
+    _check(infos, sum(info.compress_size for info in infos))
+    for info in infos:
+        if info.filename.lower().endswith((".json", ".jsonl")):
+            with _reading(), archive.open(info) as member:
+                yield info.filename, Member(member), partial(_attached, archive)
 
 
 def _attached(archive: zipfile.ZipFile, sha256: str) -> Iterator[bytes] | None:

@@ -1,8 +1,8 @@
 """Where conversations come from: a file or a database, whose format is found by looking at what is in it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from contextlib import closing
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import aclosing, closing
 from pathlib import Path
 from typing import IO, Any
 
@@ -43,8 +43,9 @@ async def read_source(source: str, table: str | None = None) -> AsyncIterator[Fo
                 yield item
         return
     with await asyncio.to_thread(path.open, "rb") as file:
-        async for item in read_file(file, path.name):
-            yield item
+        async with aclosing(read_file(file, path.name)) as items:
+            async for item in items:
+                yield item
 
 
 def is_sqlite(path: Path) -> bool:
@@ -64,11 +65,17 @@ async def _tables(database: databases.Database, name: str, table: str | None) ->
         yield Problem.of(name.rstrip(", ") or "database", error)
 
 
-async def read_file(file: IO[bytes], name: str) -> AsyncIterator[Found]:
-    """Yield what is in a file that can be read from its beginning. Parsing is done beside the event loop."""
+async def read_file(file: IO[bytes], name: str) -> AsyncGenerator[Found, None]:
+    """Yield what is in a file that can be read from its beginning. It is parsed in a thread, one conversation ahead of
+    who stores them; close this before the file."""
     items = read_items(file, name)
-    while (item := await asyncio.to_thread(next, items, None)) is not None:
-        yield item
+    reading = asyncio.create_task(asyncio.to_thread(next, items, None))
+    try:
+        while (item := await reading) is not None:
+            reading = asyncio.create_task(asyncio.to_thread(next, items, None))
+            yield item
+    finally:
+        await asyncio.wait([reading])
 
 
 def read_items(file: IO[bytes], name: str) -> Iterator[Found]:

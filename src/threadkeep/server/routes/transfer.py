@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from enum import StrEnum
 from tempfile import SpooledTemporaryFile
 from typing import IO, Annotated, Any
@@ -167,15 +168,16 @@ class _Import:
 
     async def steps(self) -> AsyncIterator[Report]:
         """Take in the file; yield the report now and then."""
+        number = 0
         with self._file:
-            number = 0
-            async for item in read_file(self._file, "file"):
-                number += 1
-                if not await self._has_room(item):
-                    return
-                await self._importer.add(item)
-                if number % TOLD_EVERY == 0:
-                    yield self._importer.report
+            async with aclosing(read_file(self._file, "file")) as items:
+                async for item in items:
+                    number += 1
+                    if not await self._has_room(item):
+                        return
+                    await self._importer.add(item)
+                    if number % TOLD_EVERY == 0:
+                        yield self._importer.report
 
     async def _has_room(self, item: Portable | Problem) -> bool:
         try:
