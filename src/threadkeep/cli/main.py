@@ -18,6 +18,7 @@ COMMANDS = {
     "chat": "talk with an assistant in the terminal",
     "serve": "serve the store and its page over HTTP",
     "index": "fill and search an index of documents for assistants to look things up in",
+    "list": "list conversations, the last active first, and what they cost",
     "search": "find messages and titles",
     "keys": "make, list and revoke API keys",
     "logins": "list the browsers that are signed in, and sign them out",

@@ -8,7 +8,7 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from hashlib import blake2b
@@ -22,7 +22,7 @@ from threadkeep.cli.settings_loading import load_settings
 from threadkeep.cli.trust import read_trusted_file
 from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.scope import LOCAL, Scope
-from threadkeep.errors import ImportDamaged, InvalidValue, StoreUnavailable
+from threadkeep.errors import ImportDamaged, InvalidValue, StoreCorrupt, StoreUnavailable
 from threadkeep.runtime import attachments_of, back_up_file, open_store, store_path
 from threadkeep.server.export.document import HtmlWriter
 from threadkeep.settings import Settings
@@ -68,30 +68,44 @@ async def _export(arguments: argparse.Namespace) -> int:
     selection = Selection(arguments.tenant, user, arguments.conversation)
     is_zip = arguments.file is not None and arguments.file.suffix.lower() == ".zip"
     form = arguments.format or (Format.ZIP if is_zip else Format.JSONL)
+    are_pages = form in (Format.MARKDOWN, Format.HTML) and arguments.conversation is None
+    if are_pages and not is_zip and (arguments.file or sys.stdout.isatty()):
+        raise InvalidValue(
+            f"As {form}, many conversations are a ZIP: name FILE.zip, or one of them with --conversation."
+        )
     async with opened_store(arguments.store) as store:
         act = act_now(utc_now, EXPORTED, selection.concerned, format=form.value)
         await store.audit.append(arguments.tenant, act)
-        total = (await store.statistics(arguments.tenant, user=user)).entries
+        stored = await store.statistics(arguments.tenant, user=user)
         if form is Format.JSONL and arguments.file is not None:
-            return await _export_lines(store, selection, arguments, total)
-        with _writing(arguments.file) as file, Progress(total, sys.stderr) as progress:
-            shown = partial(progress.show, remark="exported")
-            match form:
-                case Format.JSONL:
-                    await _write(export_lines(store, selection, shown, attachments=_files(store)), file)
-                case Format.FINETUNE:
-                    await _write(finetune_lines(store, selection, shown), file)
-                case Format.ZIP:
-                    async for data in export_archive(store, selection, shown, _files(store)):
-                        file.write(data)
-                case Format.MARKDOWN:
-                    await write_branches(store, selection, file, shown, MarkdownWriter, "md", _files(store))
-                case Format.HTML:
-                    await write_branches(store, selection, file, shown, HtmlWriter, "html", _files(store))
+            await _export_lines(store, selection, arguments, stored.entries)
+        else:
+            with _writing(arguments.file) as file, Progress(stored.entries, sys.stderr) as progress:
+                await _export_as(form, store, selection, file, partial(progress.show, remark="exported"))
+    if arguments.file is not None:
+        exported = 1 if arguments.conversation else stored.conversations
+        print(f"{exported} conversation(s) are in {arguments.file}", file=sys.stderr)
     return 0
 
 
-async def _export_lines(store: Store, selection: Selection, arguments: argparse.Namespace, total: int) -> int:
+async def _export_as(
+    form: Format, store: Store, selection: Selection, file: IO[bytes], shown: Callable[[int], None]
+) -> None:
+    match form:
+        case Format.JSONL:
+            await _write(export_lines(store, selection, shown, attachments=_files(store)), file)
+        case Format.FINETUNE:
+            await _write(finetune_lines(store, selection, shown), file)
+        case Format.ZIP:
+            async for data in export_archive(store, selection, shown, _files(store)):
+                file.write(data)
+        case Format.MARKDOWN:
+            await write_branches(store, selection, file, shown, MarkdownWriter, "md", _files(store))
+        case Format.HTML:
+            await write_branches(store, selection, file, shown, HtmlWriter, "html", _files(store))
+
+
+async def _export_lines(store: Store, selection: Selection, arguments: argparse.Namespace, total: int) -> None:
     """Write lines to a file; if that is cut off, the next call for the same goes on where this one was."""
     same = blake2b(repr((_url(arguments.store), selection)).encode(), digest_size=4).hexdigest()
     draft = arguments.file.with_name(f"{arguments.file.name}.{same}.partial")
@@ -106,7 +120,6 @@ async def _export_lines(store: Store, selection: Selection, arguments: argparse.
         file.flush()
         os.fsync(file.fileno())
     draft.replace(arguments.file)
-    return 0
 
 
 async def _write(lines: AsyncIterator[str], file: IO[bytes]) -> None:
@@ -280,7 +293,10 @@ async def _restore(arguments: argparse.Namespace) -> int:
         # Opening a store writes to it, and a backup stays as it is.
         path = Path(folder, "backup.db")
         _make_private(path)
-        await asyncio.to_thread(back_up_file, _url_of(arguments.file), path, lambda share: None)
+        try:
+            await asyncio.to_thread(back_up_file, _url_of(arguments.file), path, lambda share: None)
+        except StoreCorrupt:
+            raise ImportDamaged(f"{arguments.file} is damaged, or was cut off; nothing was restored.") from None
         async with opened_store(_url_of(path)) as source, opened_store(arguments.store, is_made=True) as store:
             files = (_files(source), _files(store))
             return _told(await copy(source, store, Selection(), lambda done: None, files))
@@ -313,7 +329,7 @@ async def opened_store(given: str | None, *, is_made: bool = False) -> AsyncIter
     url = _url(given)
     path = store_path(url)
     if path is not None and not path.exists() and not is_made:
-        raise StoreUnavailable(f"There is no store {path} yet.")
+        raise StoreUnavailable(f"There is no store {url} yet.")
     store = await open_store(url)
     try:
         yield store

@@ -49,6 +49,7 @@ def test_an_export_of_an_import_is_the_same_file(
 ) -> None:
     first, second, other = tmp_path / f"first.{chosen}", tmp_path / "second", f"files:///{tmp_path}/folder"
     assert main(["export", "--store", filled, str(first)]) == 0
+    assert capsys.readouterr().err == f"2 conversation(s) are in {first}\n"
     assert main(["import", "--store", other, str(first)]) == 0
     assert capsys.readouterr().out == "Imported: 2 conversation(s) with 703 entries, 0 had nothing new, 0 failed\n"
     assert main(["export", "--store", other, "--format", chosen, str(second)]) == 0
@@ -91,6 +92,15 @@ def test_a_conversation_is_exported_for_people_to_read(
     assert main(["export", "--store", filled, "--format", "markdown", str(pages)]) == 0
     with zipfile.ZipFile(pages) as archive:
         assert sorted(name.partition("-")[2] for name in archive.namelist()) == ["long.md", "one.md"]
+
+
+def test_an_archive_of_pages_does_not_get_the_name_of_a_page(
+    filled: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.html"
+    assert main(["export", "--store", filled, "--format", "html", str(page)]) == 1
+    assert "name FILE.zip, or one of them with --conversation" in capsys.readouterr().err
+    assert not page.exists()
 
 
 def test_branches_are_exported_for_fine_tuning(filled: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -166,6 +176,16 @@ def test_a_backup_is_restored_whole(kind: str, filled: str, tmp_path: Path, caps
     assert backup.read_bytes() == before
     assert main(["backup", "--store", source, str(backup)]) == 1
     assert "never overwritten" in capsys.readouterr().err
+
+
+def test_a_backup_that_was_cut_off_is_told_by_its_name(
+    filled: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    backup = tmp_path / "backup"
+    assert main(["backup", "--store", filled, str(backup)]) == 0
+    backup.write_bytes(backup.read_bytes()[:5000])
+    assert main(["restore", "--store", f"sqlite:///{tmp_path}/restored.db", str(backup)]) == 1
+    assert f"{backup} is damaged, or was cut off" in capsys.readouterr().err
 
 
 def test_problems_are_one_line_each_and_the_exit_status_tells(
