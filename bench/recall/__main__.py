@@ -12,7 +12,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import count, pairwise
 from pathlib import Path
 from statistics import mean, median
@@ -43,8 +43,6 @@ REPLAYED = 110
 WARM = 20
 """How many turns are held again, and how many of them fill the window before anything is measured."""
 LONG = 100_000
-MOST_CASES = 25
-"""How many questions of a set are asked."""
 SHOWN = 80
 """By how many of its first characters a message is recognised in a context."""
 
@@ -82,30 +80,32 @@ class Outcome(NamedTuple):
     milliseconds: float
 
 
-async def engine(data: Set, *, recall: bool) -> list[Outcome]:
-    """Ask through the engine, each question in a conversation of its own; return what came of it with each budget."""
-    model, found = Recorder(0), {budget: list[Outcome]() for budget in data.budgets}
+async def engine(data: Set, *, recall: bool, in_a_row: bool = False) -> list[Outcome]:
+    """Ask through the engine; return what came of it with each budget.
+
+    Each question is asked as the first one, or all of them in a row: then most requests go on as the last one did.
+    """
+    model, found = Recorder(0), list[Outcome]()
     assistant = Assistant(name="bench", policy=Policy(window=Window.FULL, recall=recall))
     store, days = await open_store("memory:"), data.times or (datetime(2023, 1, 1, tzinfo=UTC),) * len(data.log)
     async with await open_conversations(store, [assistant], model=model) as conversations:
-        for name, case in enumerate(data.cases):
+        for budget in data.budgets:
+            model.window = budget * 4 // 3
             entries = tuple(
-                Entry(conversation=f"{name}", seq=seq, parent=seq - 1 or None, created_at=at, body=message)
+                Entry(conversation=f"{budget}", seq=seq, parent=seq - 1 or None, created_at=at, body=message)
                 for seq, at, message in zip(count(1), days, data.log, strict=False)
             )
-            new = NewConversation(id=f"{name}", title="bench", assistant="bench")
+            new = NewConversation(id=f"{budget}", title="bench", assistant="bench")
             await store.import_entries(LOCAL, Import(new=new, created_at=days[0], entries=entries, version=1))
-            chat = await conversations.get(f"{name}")
-            for budget in data.budgets:
-                model.window = budget * 4 // 3
+            chat, outcomes = await conversations.get(f"{budget}"), list[Outcome]()
+            for case in data.cases:
                 started = time.perf_counter()
-                await (await chat.send(case.question, parent=len(entries))).answer()
+                await (await chat.send(case.question, parent=None if in_a_row else len(entries))).answer()
                 took = time.perf_counter() - started
                 shown = share_seen(case, [message.content for message in model.seen])
-                found[budget].append(Outcome(shown, sum(map(count_tokens, model.seen)) / budget, took * 1000))
-            await store.delete(LOCAL, f"{name}")
-            await store.purge(timedelta(0))
-    return [Outcome(*map(mean, zip(*outcomes, strict=True))) for outcomes in found.values()]
+                outcomes.append(Outcome(shown, sum(map(count_tokens, model.seen)) / budget, took * 1000))
+            found.append(Outcome(*map(mean, zip(*outcomes, strict=True))))
+    return found
 
 
 async def cached(data: Set, budget: int, *, recall: bool) -> float:
@@ -230,6 +230,8 @@ async def compare(report: Report, data: Set) -> None:
     ours = await engine(data, recall=True)
     rows = [["the window alone", *(f"{each.shown:.3f}" for each in window)], *rows]
     rows += [["ours", *(f"{each.shown:.3f}" for each in ours)]]
+    in_a_row = await engine(data, recall=True, in_a_row=True)
+    rows += [["ours, one question after the other", *(f"{each.shown:.3f}" for each in in_a_row)]]
     rows += [["ours: share of the room used", *(f"{each.used:.2f}" for each in ours)]]
     rows += [["ours: milliseconds a turn", *(f"{each.milliseconds:.1f}" for each in ours)]]
     size = sum(map(count_tokens, data.log))
@@ -271,7 +273,7 @@ async def main() -> None:
         report.note(f"{chosen.folder} has no public data to measure on: only what is made up was asked for")
     await compare_caches(report, sets[1])
     for data in sets:
-        step = 6 if chosen.quick else -(-len(data.cases) // MOST_CASES)
+        step = 6 if chosen.quick else 1
         await compare(report, data._replace(cases=data.cases[::step]))
     with TemporaryDirectory() as place:
         took = await processor_time(generated_set(), Path(place))

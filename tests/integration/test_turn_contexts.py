@@ -108,7 +108,7 @@ async def test_a_question_that_says_nothing_is_recalled_by_what_is_talked_about(
 
 
 async def test_the_beginning_of_a_request_stays_until_a_question_is_clearly_about_something_else() -> None:
-    model = ScriptedModel(*[says("Yes, so it is. " * 12)] * 42)
+    model = ScriptedModel(*[says("Yes, so it is. " * 12)] * 43)
     model.window = 1_600
     assistant = Assistant(name="a", policy=Policy(window=Window.FULL))
     async with threadkeep.open("memory:", [assistant], model=model) as conversations:
@@ -117,10 +117,12 @@ async def test_the_beginning_of_a_request_stays_until_a_question_is_clearly_abou
         for number in range(40):
             await (await chat.send(f"Is the weather good for a walk on day {number}?")).answer()
         await (await chat.send("What was the harbour key in Bergen?")).answer()
-    *running, last = [request.messages for request in model.requests]
+        await (await chat.send("Again, what was the harbour key in Bergen?")).answer()
+    *running, asked, again = [request.messages for request in model.requests]
     kept = [now[: len(before) - 1] == before[:-1] for before, now in pairwise(running)]
     assert sum(kept) > len(kept) * 3 // 4
-    assert "4711" in last[-1].content
+    assert "4711" in asked[-1].content
+    assert "4711" in again[-1].content
 
 
 async def _asked_after(told: str, reply: str, question: str, latest: str = "Aside.") -> str:

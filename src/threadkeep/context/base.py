@@ -13,6 +13,8 @@ from typing import Any
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message
 
+DEFAULT_TOKENS = 2000
+
 
 class Window(StrEnum):
     """How much of a branch the model sees: all that fits the model, the newest messages, or a budget of tokens."""
@@ -33,6 +35,10 @@ class Policy:
     size: int = 0
     recall: bool = True
     summary: bool = False
+
+    def tokens(self, room: int) -> int:
+        """Return how many tokens of what was said may be shown, where a model has this room."""
+        return min(room, self.size or DEFAULT_TOKENS) if self.window is Window.BUDGET else room
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

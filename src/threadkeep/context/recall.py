@@ -4,6 +4,7 @@ The search is the store's, by the forms of the words of the question; here the f
 marked as earlier and dated. They stand with the question, so that the beginning of the context stays the same bytes.
 """
 
+import math
 from collections.abc import Sequence, Set
 from dataclasses import replace
 from fnmatch import fnmatch
@@ -40,17 +41,19 @@ DATED = 0.2
 CLEAR = 1.0
 """From which score on something is clearly about the question: it has its words, or most of them and the meaning."""
 BESIDE_BEST = 0.6
-"""What has less than this share of the best score is then left out."""
+"""What has at least this share of the best score is as clearly about the question as the best."""
+UNCLEAR = 0.15
+UNCLEAR_BEYOND = 1700
+MOST_UNCLEAR = 1000
+"""How much of the room beyond so many tokens, and how many tokens at most, the best of the rest may have."""
 
 
 def ranked(
-    related: Sequence[tuple[Entry, float]], question: str, closeness: Sequence[float], kept_from: int = 0
-) -> tuple[Entry, ...]:
-    """Return related entries, the best first.
+    related: Sequence[tuple[Entry, float]], question: str, closeness: Sequence[float]
+) -> list[tuple[Entry, float]]:
+    """Return related entries with their scores, the best first.
 
-    `closeness` tells of the first of them how near in meaning they are. Where the request goes on as the last one did,
-    what has a seq of `kept_from` or more is in full view, and the rest is in a provider's cache: then only what is
-    clearly about the question, and more so than all that is in view, is worth a change.
+    `closeness` tells of the first of them how near in meaning they are.
     """
     asked, dates = set(words_in_order(question)), named_dates(question)
     score = {entry.seq: points + _bonus(entry, asked, dates) for entry, points in related}
@@ -60,13 +63,26 @@ def ranked(
         for distance, share in NEIGHBOURS:
             if (beside := entry.seq + distance) in score:
                 score[beside] += share * points
-    best = tuple(sorted((entry for entry, _ in related), key=lambda entry: score[entry.seq], reverse=True))
-    if not kept_from or not best:
-        return best
-    highest = score[best[0].seq]
-    if best[0].seq >= kept_from or highest < CLEAR:
-        return ()
-    return tuple(entry for entry in best if score[entry.seq] >= BESIDE_BEST * highest)
+    best = sorted((entry for entry, _ in related), key=lambda entry: score[entry.seq], reverse=True)
+    return [(entry, score[entry.seq]) for entry in best]
+
+
+def worth_adding(ranked: Sequence[tuple[Entry, float]], room: int, count: Counter) -> tuple[Entry, ...]:
+    """Return what to add, of the entries that are not in view, to a request that goes on as the last one did.
+
+    The beginning of such a request is in a provider's cache, and what is added is charged in full: so all that is
+    clearly about the question, and little else.
+    """
+    highest = max((score for _, score in ranked), default=0.0)
+    least = BESIDE_BEST * highest if highest >= CLEAR else math.inf
+    left = min(MOST_UNCLEAR, int(UNCLEAR * (room - UNCLEAR_BEYOND)))
+    chosen = []
+    for entry, score in ranked:
+        size = count(entry.body) if isinstance(entry.body, Message) else 0
+        if score >= least or size <= left:
+            left -= size
+            chosen.append(entry)
+    return tuple(chosen)
 
 
 def _bonus(entry: Entry, asked: Set[str], dates: Sequence[str]) -> float:

@@ -25,13 +25,12 @@ TARGET = 0.75
 """How much of the room is used after turns were cut off."""
 VERBATIM = 0.25
 """How much of the room the newest turns may take in full when a cut is made: follow-ups mostly refer to them."""
-DEFAULT_TOKENS = 2000
 RECALL_TOKENS = 3000
 RECALL_SHARE = 0.75
 """How much the window leaves to recall: of 4,000 tokens a quarter is window and the other 3,000 are recall, which was
 measured on LoCoMo."""
 MOST_RECALLED = 6000
-"""How much of what a full window has left, because it is cut in large steps, recall may fill."""
+"""How much of what the window has left, because it is cut in large steps, recall may fill."""
 
 
 def window(working: Working) -> Working:
@@ -129,7 +128,7 @@ def room_for_said(working: Working, current: Turn) -> int:
     A budget of the policy is for what was said before: the current question does not count (R-D6).
     """
     asked = sum(working.material.count(line.message) for line in current if line.opens)
-    return min(_unspent(working), _policy_tokens(working) + asked)
+    return min(_unspent(working), working.material.policy.tokens(working.material.budget) + asked)
 
 
 def room_for_question(working: Working) -> int:
@@ -141,13 +140,8 @@ def room_left_for_recall(working: Working) -> int:
     """Return how many tokens recalled entries may have once the lines are decided: what these left."""
     material = working.material
     _, current = in_turns(working.lines, material.turn)
-    most = MOST_RECALLED if material.policy.window is Window.FULL else RECALL_TOKENS
+    most = RECALL_TOKENS if material.policy.window is Window.NEWEST else MOST_RECALLED
     return max(0, min(most, room_for_said(working, current) - size_of(working.lines, material.count)))
-
-
-def _policy_tokens(working: Working) -> int:
-    policy = working.material.policy
-    return policy.size or DEFAULT_TOKENS if policy.window is Window.BUDGET else working.material.budget
 
 
 def _unspent(working: Working) -> int:

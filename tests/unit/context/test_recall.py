@@ -7,7 +7,7 @@ import pytest
 
 from tests.unit.context.logs import entries, material, user
 from threadkeep.context.base import Cut, run
-from threadkeep.context.recall import ranked
+from threadkeep.context.recall import MOST_UNCLEAR, ranked, worth_adding
 from threadkeep.context.standard import STANDARD
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.parts import Attachment
@@ -16,10 +16,8 @@ LOG = entries(*(user(text) for text in ("Ada: a boat", *["so"] * 9, "Bob: a boat
 BOATS = LOG[0], LOG[10], LOG[20]
 
 
-def order(
-    question: str, *closeness: float, kept_from: int = 0, log: tuple[Entry, ...] = BOATS, points: float = 1.0
-) -> list[int]:
-    return [entry.seq for entry in ranked([(entry, points) for entry in log], question, closeness, kept_from)]
+def order(question: str, *closeness: float, log: tuple[Entry, ...] = BOATS) -> list[int]:
+    return [entry.seq for entry, _ in ranked([(entry, 1.0) for entry in log], question, closeness)]
 
 
 def test_of_equals_the_order_stays() -> None:
@@ -38,16 +36,26 @@ def test_a_part_of_the_closeness_goes_to_the_neighbours() -> None:
     assert order("Whose boat?", 0.0, 0.0, 1.0, log=(LOG[0], LOG[19], LOG[20])) == [21, 20, 1]
 
 
-def test_where_the_last_request_goes_on_only_what_is_clearly_asked_for_is_recalled() -> None:
-    assert order("Whose boat?", 0.9, 0.0, 0.8, kept_from=21) == [1, 21, 11]
-    assert order("Whose boat?", 1.0, -1.0, 0.9, kept_from=21, points=0.9) == [1, 21, 11]
-    assert order("Whose boat?", 1.0, -1.0, 0.9, kept_from=21, points=0.6) == [1, 21]
-    assert order("Whose boat?", 1.0, -1.0, 0.9, kept_from=21, points=0.4) == []
+@pytest.mark.parametrize(
+    ("scores", "room", "added"),
+    [
+        ((1.4, 0.9, 0.8), 1_000, [1, 11]),
+        ((0.9, 0.8, 0.7), 1_000, []),
+        ((0.9, 0.8, 0.7), 1_800, [1, 11]),
+        ((1.4, 0.2, 0.1), 1_800, [1, 11]),
+        ((0.3, 0.2, 0.1), 100_000, [1, 11, 21]),
+    ],
+)
+def test_where_the_last_request_goes_on_what_is_clearly_asked_for_is_added_and_little_else(
+    scores: tuple[float, ...], room: int, added: list[int]
+) -> None:
+    best = list(zip(BOATS, scores, strict=True))
+    assert [entry.seq for entry in worth_adding(best, room, lambda message: 7)] == added
 
 
-def test_what_is_outdone_by_a_message_in_view_is_then_not_recalled() -> None:
-    assert order("Whose boat?", 0.9, 0.0, 1.0, kept_from=21) == []
-    assert order("Whose boat?", 0.9, 0.0, 1.0) == [21, 1, 11]
+def test_what_is_not_clearly_asked_for_never_costs_much() -> None:
+    best = [(entry, 0.5) for entry in LOG]
+    assert len(worth_adding(best, 1_000_000, lambda message: 100)) == MOST_UNCLEAR // 100
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from threadkeep.context.base import Context, Cut, Material, Policy, Window, cut_in, run
 from threadkeep.context.marks import own
-from threadkeep.context.recall import ranked
+from threadkeep.context.recall import ranked, worth_adding
 from threadkeep.context.tokens import calibration
 from threadkeep.context.window import MOST_RECALLED
 from threadkeep.conversation.entry import Entry
@@ -141,7 +141,7 @@ def _is_enough(policy: Policy, tokens: int, messages: int, budget: int) -> bool:
     """Whether more than the policy can use was read."""
     if policy.window is Window.NEWEST:
         return messages > policy.size
-    return tokens > 2 * (policy.size if policy.window is Window.BUDGET and policy.size else budget)
+    return tokens > 2 * policy.tokens(budget)
 
 
 def _cut_of(entry: Entry) -> Cut | None:
@@ -205,7 +205,11 @@ async def _where_it_stands(active: ActiveTurn) -> tuple[str, ...]:
 async def _recall(
     active: ActiveTurn, entries: tuple[Entry, ...], kept_from: int, found: Found | None
 ) -> tuple[Entry, ...]:
-    """Return messages of this branch that have to do with the question, the best first (see `ranked`)."""
+    """Return messages of this branch that have to do with the question, the best first.
+
+    Where the request goes on as the last one did, those from `kept_from` on are in full view, and few others are worth
+    adding.
+    """
     messages = [(entry.seq, entry.body) for entry in entries if isinstance(entry.body, Message)]
     asked = max((place for place, (_, message) in enumerate(messages) if message.role is Role.USER), default=None)
     if asked is None:
@@ -221,7 +225,11 @@ async def _recall(
     own = await _with_near(active, await _related(active, words, seq, limit), words, seq)
     texts = [searchable(each.entry.body)[:COMPARED_CHARACTERS].strip() or "-" for each in own[:COMPARED]]
     closeness = await deps.meaning.closeness(text, texts) if deps.meaning and texts else ()
-    return ranked(own, text, closeness, kept_from)
+    best = ranked(own, text, closeness)
+    if not kept_from:
+        return tuple(entry for entry, _ in best)
+    unseen = [(entry, score) for entry, score in best if entry.seq < kept_from]
+    return worth_adding(unseen, active.assistant.policy.tokens(_room(active)), deps.count)
 
 
 async def _related(active: ActiveTurn, words: Sequence[Sequence[str]], before: int, limit: int) -> list[Related]:
