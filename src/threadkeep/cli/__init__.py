@@ -1,4 +1,4 @@
 """The command line: `main.py` finds the command, one file per group of commands does the work.
 
-Nothing here decides anything about conversations; a command reads its arguments, calls, and prints.
+Commands read their arguments, call the engine, and print; nothing about conversations is decided here.
 """

@@ -64,7 +64,7 @@ def run_keys(arguments: argparse.Namespace) -> int:
 
 
 def checked_settings(store: str | None, *, is_made: bool = False) -> Settings:
-    """Return the settings; refuse a store that ends with this command, and one that is missing unless it is made."""
+    """Return the settings; refuse a store in memory, and a missing one unless it may be created."""
     settings = trusted_settings({"store": store})
     if settings.store.startswith("memory:"):
         raise InvalidStoreUrl("A store in memory ends with this command: name another with --store.")

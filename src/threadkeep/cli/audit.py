@@ -1,7 +1,7 @@
 """`threadkeep audit`: list who did what, sign the newest record, and verify that nothing was changed since.
 
-A signed head that is kept elsewhere proves later that the log still leads to it: a chain by itself cannot tell that its
-end was cut off, or that all of it was made anew by whoever can write to the store.
+A signed head that is kept elsewhere proves later that the log still contains it: a hash chain alone does not show that
+its end was cut off, or that all of it was rewritten by somebody with write access to the store.
 """
 
 import argparse

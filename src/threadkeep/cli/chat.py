@@ -1,7 +1,7 @@
 """`threadkeep chat`: talk with an assistant in the terminal, and go on later where you left off.
 
-Here the chat is opened and its lines are read. What happens in a turn is shown by `turn_view`, followed and cancelled
-by `follower`; the commands with a slash are in `slash_commands`.
+This module opens the chat and reads its lines. `turn_view` shows what happens in a turn, `follower` follows and cancels
+it, and `slash_commands` has the commands with a slash.
 """
 
 import argparse
@@ -60,7 +60,7 @@ def run_chat(arguments: argparse.Namespace) -> int:
 
 
 def _own_terminal() -> Terminal:
-    """Return the terminal of this process. A byte that is no text is refused later with an error of ours."""
+    """Return the terminal of this process. Bytes that are not UTF-8 are refused later with an error of ours."""
     for stream, errors in ((sys.stdin, "surrogateescape"), (sys.stdout, "replace"), (sys.stderr, "replace")):
         if reconfigure := getattr(stream, "reconfigure", None):
             reconfigure(errors=errors)
@@ -124,7 +124,7 @@ def _catch_up(session: Session, conversation: ConversationHandle, follower: Foll
 
 
 def _converse(session: Session, follower: Follower) -> None:
-    """Take one line after the other; what goes wrong with one is told, and the next is asked for."""
+    """Take one line after the other; an error is shown, and the next line is asked for."""
     while not session.is_over and (line := _next_line(session.terminal)) is not None:
         try:
             _handle_line(line, session, follower)

@@ -1,4 +1,4 @@
-"""`threadkeep doctor`: looks at everything that a server needs, and says what to do about what is missing.
+"""`threadkeep doctor`: checks everything that a server needs, and says how to fix problems.
 
 It changes nothing that is there: an SQLite file or folder that does not exist yet is not made. A check takes the
 settings and yields findings; it never raises and never waits for long.
@@ -60,7 +60,7 @@ CLOCK_SECONDS = 120.0
 
 
 async def check_store(settings: Settings) -> AsyncIterator[Finding]:
-    """Open the store, which checks its schema, and try to write; one that opening would change is not opened."""
+    """Open the store, which checks its schema, and try to write; a store that would be migrated is not opened."""
     shown, path = settings.store_without_secrets, _store_path(settings)
     if path is not None and not path.exists():
         yield _will_be_made(shown, path)
@@ -77,7 +77,7 @@ async def check_store(settings: Settings) -> AsyncIterator[Finding]:
 
 @contextmanager
 def _store_warnings() -> Iterator[list[logging.LogRecord]]:
-    """Collect what a store has to say when it is opened, so that it is told as a finding."""
+    """Collect warnings that are logged while a store is opened, to report them as findings."""
     logger, listener = logging.getLogger("threadkeep.store"), BufferingHandler(1_000)
     listener.setLevel(logging.WARNING)
     logger.addHandler(listener)
@@ -210,7 +210,7 @@ def _existing_folder(folder: Path) -> Path:
 
 
 async def check_variables(settings: Settings) -> AsyncIterator[Finding]:
-    """Find variables that look like settings and are not heard, as misspelt ones are."""
+    """Find variables that look like settings but have no effect, such as misspelt ones."""
     for name in unknown_variables(os.environ):
         advice = "threadkeep config lists the settings; unset it if it belongs to something else"
         yield Finding(Grade.WARN, "variable", f"{name} is set, but there is no such setting", advice)
@@ -278,7 +278,7 @@ async def _run_checks(settings: Settings, *, as_lines: bool) -> list[Finding]:
 
 
 def _print_finding(finding: Finding) -> None:
-    """Print a finding as soon as it is there: a server that does not answer takes its time."""
+    """Print a finding as soon as it is there, because other checks may take long."""
     advice = f" -> {finding.advice}" if finding.advice else ""
     print(f"{finding.grade:<4}  {finding.what:<12}  {finding.said}{advice}")
     sys.stdout.flush()

@@ -18,7 +18,7 @@ def add_erase_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_erase(arguments: argparse.Namespace) -> int:
-    """Erase, or tell what would go; the status of that is 1, because nothing was done."""
+    """Erase, or without confirmation show what would be erased and return 1, because nothing was done."""
     return asyncio.run(_erase(arguments, Scope(tenant=arguments.tenant, user=arguments.user)))
 
 

@@ -15,7 +15,7 @@ from threadkeep.conversation_handle import ConversationHandle, TurnHandle
 from threadkeep.errors import NotFound
 
 PATIENCE = 3
-"""How often Ctrl-C is pressed in one turn until it ends the program: the turn does not stop, then."""
+"""Ctrl-C pressed so often in one turn ends the program, because the turn does not stop."""
 
 YES, NO = ("y", "yes"), ("n", "no")
 
@@ -120,7 +120,7 @@ class Follower:
 
 
 def _next_item(inbox: SimpleQueue[Item]) -> Item:
-    """Return what comes next. A signal in the instant before the wait is heard a second later, not never."""
+    """Return what comes next. The timeout makes sure that a signal just before the wait is noticed."""
     while True:
         with suppress(Empty):
             return inbox.get(timeout=1)

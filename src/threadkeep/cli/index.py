@@ -58,7 +58,7 @@ def run_index(arguments: argparse.Namespace) -> int:
     try:
         return asyncio.run(_act_on_index(arguments, terminal))
     except BrokenPipeError:
-        # Whoever reads our output has seen enough; nothing more may be written when Python ends.
+        # The reader of our output has closed it; nothing more may be written when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
@@ -77,7 +77,7 @@ async def _act_on_index(arguments: argparse.Namespace, terminal: Terminal) -> in
 
 
 def _embeddings_for(arguments: argparse.Namespace) -> Embeddings:
-    """Return what made the vectors of the index; a new one is made by `add` alone."""
+    """Return the embeddings of the index; only `add` creates a new index."""
     made_with = HybridIndex.made_with(arguments.index)
     if arguments.action == "add":
         return load_embeddings(arguments.embeddings or made_with or "wordllama")
@@ -111,7 +111,7 @@ class _Adding:
         self._done = 0
 
     async def add(self, path: Path) -> None:
-        """Take up the documents of a file. What is wrong with it is told, and the next file has its turn."""
+        """Add the documents of a file. Errors are shown, and the next file is tried."""
         try:
             for document, reached in read_documents(path):
                 self._group.append(document)
@@ -174,7 +174,7 @@ def _one_line(terminal: Terminal, text: str) -> str:
 
 
 class Progress:
-    """How far it is. The line is wiped at the end, so that what is said afterwards stands alone."""
+    """A progress bar, which is erased at the end."""
 
     def __init__(self, total: int, screen: TextIO) -> None:
         self._total = max(total, 1)

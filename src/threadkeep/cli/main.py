@@ -41,7 +41,7 @@ COMMANDS = {
 MODULES = {"keys": "api_keys", "logins": "api_keys", "hold": "retention"} | dict.fromkeys(
     ("export", "import", "copy", "backup", "restore"), "transfer"
 )
-"""Where a command is that is not in the module of its name."""
+"""The modules of commands that are not in the module of their name."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     try:
         status = _run_command(called.command, called.arguments)
-        sys.stdout.flush()  # what cannot be written is told below, and not by Python at its very end
+        sys.stdout.flush()  # an error is handled below, and not shown by Python at its end
         return status
     except ThreadkeepError as error:
         return _complain(str(error))
@@ -73,14 +73,14 @@ def _complain(reason: str) -> int:
 
 
 def _stand_in_for_closed_streams() -> None:
-    """Where a standard stream was closed by the caller there is None, which no command reckons with."""
+    """Replace standard streams that the caller has closed, which are None, by the null device."""
     sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115 - open as long as the process
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def _write_nothing_more() -> None:
-    """Let what is still to be written go nowhere, so that it does not fail again."""
+    """Redirect the remaining output to nowhere, so that flushing it does not fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -107,7 +107,7 @@ def _run_command(name: str, argv: Sequence[str]) -> int:
     getattr(module, f"add_{name}_arguments")(parser)
     arguments = parser.parse_args(argv)
     if arguments.config is not None:
-        os.environ["THREADKEEP_CONFIG"] = arguments.config  # whatever reads settings from now on
+        os.environ["THREADKEEP_CONFIG"] = arguments.config  # for whatever reads settings
     before = CALLER.set(SYSTEM if name == "serve" else Caller("operator"))
     try:
         return int(getattr(module, f"run_{name}")(arguments))

@@ -127,7 +127,7 @@ async def _on_store(arguments: argparse.Namespace, work: Callable[[Conversations
 
 
 async def known_tenants(conversations: Conversations, tenant: str | None) -> Sequence[str]:
-    """Return all tenants, or the one that is named; looking for one that is not there must not make it."""
+    """Return all tenants, or the named one; an error if it does not exist, so that it is not created."""
     known = await conversations.tenants()
     if tenant is not None and check_id(tenant) not in known:
         raise InvalidValue(f"There is no tenant {tenant}.")

@@ -1,10 +1,10 @@
 """`threadkeep serve`: open the store and serve it, with its page, until the process is told to stop.
 
-Only loopback addresses are accepted as long as nobody is asked who they are. What is served is decided in `server/`,
-which store in `runtime.py`; here the socket, the signals and the messages of the start are looked after.
+Without authentication only loopback addresses are accepted. `server/` decides what is served, `runtime.py` opens the
+store; this module handles the socket, the signals and the messages at the start.
 
-The first signal stops gracefully: no new turns, time for those that run, a clean end for event streams. A second one
-ends the process as the system does it: at once. Nothing is lost then either, what was acknowledged is stored.
+The first signal stops gracefully: no new turns, time for running ones, a clean end for event streams. A second one ends
+the process at once, as the system does. Nothing is lost then either: what was acknowledged is stored.
 """
 
 import argparse
@@ -55,9 +55,9 @@ HOW_TO_OPEN = (
 )
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 MOST_FILES = 65_536
-"""As many files as are asked for; a system that allows more would have us keep a table for them."""
+"""The limit of open files that is asked for; with a larger one the system keeps a larger table."""
 SPARE_SECONDS = 8.0
-"""How long a stop may take beside the patience with turns; then the process ends, whatever hangs."""
+"""How long a stop may take in addition to the patience with turns; then the process is ended."""
 LOG_SECONDS = 0.2
 LAST_SECONDS = 5
 """How long answers that are under way may take once everything else has stopped."""
@@ -86,7 +86,7 @@ def _listen_and_serve(settings: Settings) -> int:
 
 
 def _raised_file_limit() -> int:
-    """Raise the number of files that may be open, connections among them, as far as the system lets us."""
+    """Raise the limit of open files, which connections need, as far as the system allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -97,7 +97,7 @@ def _raised_file_limit() -> int:
 
 
 def _with_fitting_streams(settings: Settings, connections: int) -> Settings:
-    """Return the settings with no more streams for one user than leave half of the connections to all others."""
+    """Return the settings with at most half of the connections as streams for one user."""
     streams = min(settings.user_streams or connections, connections // 2)
     return settings.model_copy(update={"user_streams": streams})
 
@@ -198,14 +198,14 @@ async def _stop(server: uvicorn.Server, app: FastAPI, conversations: Conversatio
 
 
 def _told_to_stop(patience: float) -> asyncio.Event:
-    """Return what is set by the first signal; a second one is the system's, and so is a stop that takes too long."""
+    """Return an event that the first signal sets. A second signal, or a stop that takes too long, ends the process."""
     loop, is_told = asyncio.get_running_loop(), asyncio.Event()
 
     def hear(number: int, frame: FrameType | None) -> None:
         for each in SIGNALS:
             signal.signal(each, signal.SIG_DFL)
         loop.call_soon_threadsafe(is_told.set)
-        # Beside the event loop, for which a store that hangs, or its threads, would not let go.
+        # In a thread: a store that hangs may block the event loop.
         last = threading.Timer(patience + SPARE_SECONDS, _give_up)
         last.daemon = True
         last.start()

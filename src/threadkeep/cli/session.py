@@ -1,4 +1,4 @@
-"""A conversation as the terminal holds it: made when the first thing is said in it, or resumed, and greeted."""
+"""The conversation of a terminal chat: created with the first message, or resumed; and the greeting."""
 
 import argparse
 import shlex
@@ -62,7 +62,7 @@ async def _newest_conversation(conversations: Conversations) -> str:
 
 
 def assistant_of(conversations: Conversations, conversation: Conversation, asked_for: Assistant | None) -> Assistant:
-    """Return who answers in a conversation; InvalidValue if that is not whom the command line names."""
+    """Return the assistant of a conversation; InvalidValue if the command line names another."""
     owner = conversation.assistant
     try:
         assistant = conversations.assistant_of(conversation)
@@ -74,7 +74,7 @@ def assistant_of(conversations: Conversations, conversation: Conversation, asked
 
 
 def greet(session: Session, settings: Settings, arguments: argparse.Namespace) -> None:
-    """Say it. UnknownModel if the model that should answer cannot be loaded."""
+    """Show the greeting. UnknownModel if the model cannot be loaded."""
     chosen = None if session.found is None else session.background.run(session.conversation.read()).model
     model = session.conversations.model(chosen or arguments.model, session.assistant)
     say = session.terminal.say

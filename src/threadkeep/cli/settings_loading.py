@@ -29,8 +29,8 @@ def file_path(environment: Mapping[str, str]) -> Path:
 def read_file(environment: Mapping[str, str], check_unnamed: Callable[[Path, bytes], None]) -> dict[str, Any]:
     """Read the file that `THREADKEEP_CONFIG` names, or else `threadkeep.toml` here, if there is one.
 
-    One that nobody has named is used only if `check_unnamed` does not raise. `${NAME}` in a text stands for a variable
-    of the environment, so that the file needs to hold no secrets.
+    A file that was found and not named is used only if `check_unnamed` does not raise. `${NAME}` in a text stands for a
+    variable of the environment, so that the file need not contain secrets.
     """
     named, path = environment.get(f"{PREFIX}CONFIG"), file_path(environment)
     try:
@@ -76,7 +76,7 @@ def origins(environment: Mapping[str, str], flags: Mapping[str, object], file: M
 
 
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:
-    """Return the variables that look like settings of ours and are none."""
+    """Return the variables that look like our settings but are none."""
     known = {f"{PREFIX}{name.upper()}" for name in _SIMPLE} | {f"{PREFIX}{name}" for name in _OTHER_VARIABLES}
     return sorted(name for name in environment if name.startswith(PREFIX) and name not in known)
 

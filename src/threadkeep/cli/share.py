@@ -1,4 +1,4 @@
-"""`threadkeep share`: make, list and take back the links by which anybody can read a conversation."""
+"""`threadkeep share`: make, list and remove the links by which anybody can read a conversation."""
 
 import argparse
 import asyncio

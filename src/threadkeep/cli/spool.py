@@ -1,6 +1,6 @@
-"""`threadkeep spool`: what an instance keeps on its disk because its database is away, and writing it there by hand.
+"""`threadkeep spool`: list what an instance keeps on its disk because its database is away, and write it there.
 
-A server drains its own spool by itself. This is for one whose server is not started again.
+A server drains its own spool. This is for a spool whose server is not started again.
 """
 
 import argparse

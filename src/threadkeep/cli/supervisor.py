@@ -1,6 +1,6 @@
-"""A server that may be killed: it runs in a child process, and whoever kills that one gets another.
+"""A server that may be killed: it runs in a child process, which is started again.
 
-For `make run`, where the page invites to kill the server. Whoever operates a server has a supervisor of the system.
+For `make run`, where the page invites people to kill the server. A real server has a supervisor of the system.
 """
 
 import os

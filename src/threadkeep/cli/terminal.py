@@ -1,4 +1,4 @@
-"""A terminal, or the pipes in its place: where lines come from, and where answers, remarks and complaints go.
+"""A terminal, or pipes in its place: reads lines, and shows answers, remarks and errors.
 
 Without a terminal, answers alone go to the standard output, as they are; remarks go beside them to the standard error.
 Markdown is marked up as it comes. Text is held back only while it could still become something else: a marker at the
@@ -125,7 +125,7 @@ class MarkdownStream:
         return paint(text, *self._styles)
 
     def _may_open(self, marker: re.Match[str]) -> bool:
-        """Whether a span may begin here: an asterisk inside a word or a product is none."""
+        """Whether a span may begin here: not with an asterisk inside a word or a product."""
         return marker[0].startswith("`") or not self._before.isalnum()
 
     def _may_close_later(self, text: str, marker: re.Match[str]) -> bool:
@@ -152,7 +152,7 @@ class Terminal:
         self._is_at_line_start = True
 
     def ask(self, prompt: str, text: str = "") -> str | None:
-        """Return the next line, None at the end of the input. `text` is there to be edited. Ctrl-C is raised here."""
+        """Return the next line, None at the end of the input; it begins with `text`, to be edited. Ctrl-C is raised."""
         with _raising_interrupts():
             if self.is_interactive:
                 return self._edit(prompt, text)
@@ -198,12 +198,12 @@ class Terminal:
         print(paint(line, DIM) if self.is_styled else line, file=out, flush=True)
 
     def complain(self, reason: object) -> None:
-        """Tell what went wrong, in one line."""
+        """Show an error, in one line."""
         self.end_line()
         print(f"threadkeep: {self.harmless(' '.join(str(reason).split()))}", file=self._stderr, flush=True)
 
     def harmless(self, text: str) -> str:
-        """Return a text that does nothing to a screen but to be read: no escape sequence of somebody else."""
+        """Return a text without escape sequences, which could do anything to a terminal."""
         return _CONTROLS.sub(_picture, text.replace("\r\n", "\n")) if self.is_screen else text
 
     def _start_line(self) -> None:
@@ -233,7 +233,7 @@ def _prefilled(text: str) -> Iterator[None]:
 
 @contextmanager
 def interrupts(heard: Callable[[], None]) -> Iterator[None]:
-    """Have Ctrl-C heard instead of raised, except while a line is asked for."""
+    """Call a function at Ctrl-C instead of raising, except while a line is asked for."""
 
     def handle(_number: int, _frame: FrameType | None) -> None:
         heard()

@@ -1,7 +1,7 @@
 """`threadkeep export`, `import`, `copy`, `backup` and `restore`: conversations in and out of stores.
 
-A file is written under another name and renamed when it is whole. What is wrong with single conversations of an import
-is told on the standard error, one line each, and the rest goes in. Formats and rules are not decided here.
+A file is written under another name and renamed when it is complete. Conversations that cannot be imported are reported
+on the standard error, one line each, and the others are imported. Formats and rules are in `transfer/`.
 """
 
 import argparse
@@ -106,7 +106,7 @@ async def _export_as(
 
 
 async def _export_lines(store: Store, selection: Selection, arguments: argparse.Namespace, total: int) -> None:
-    """Write lines to a file; if that is cut off, the next call for the same goes on where this one was."""
+    """Write lines to a file; after an interruption, the same command goes on where it stopped."""
     same = blake2b(repr((_url(arguments.store), selection)).encode(), digest_size=4).hexdigest()
     draft = arguments.file.with_name(f"{arguments.file.name}.{same}.partial")
     if not draft.exists():
@@ -261,7 +261,7 @@ async def _back_up_by_export(arguments: argparse.Namespace, progress: Progress) 
 
 
 def _counted(path: Path) -> tuple[int, int]:
-    """Read an archive back, seals, files and all; return how many conversations and entries are in it."""
+    """Read an archive back with all checks; return how many conversations and entries are in it."""
     conversations = entries = 0
     with path.open("rb") as file:
         for item in read_items(file, path.name):
@@ -325,7 +325,7 @@ def _files(store: Store) -> Attachments | None:
 
 @asynccontextmanager
 async def opened_store(given: str | None, *, is_made: bool = False) -> AsyncIterator[Store]:
-    """Open a store; one that is only read must be there."""
+    """Open a store; one that is only read must exist."""
     url = _url(given)
     path = store_path(url)
     if path is not None and not path.exists() and not is_made:
@@ -342,7 +342,7 @@ def _draft(path: Path) -> Path:
 
 
 def _make_private(path: Path) -> None:
-    """Make an empty file that nobody else can read: it will hold other people's words."""
+    """Make an empty file that only its owner can read, because it will contain conversations."""
     path.unlink(missing_ok=True)
     path.touch(0o600)
 

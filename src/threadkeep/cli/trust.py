@@ -36,7 +36,7 @@ def run_trust(arguments: argparse.Namespace) -> int:
 
 
 def trusted_settings(flags: Mapping[str, object]) -> Settings:
-    """Return the settings of this process, as flags, its environment and a file that may be used say."""
+    """Return the settings from flags, the environment and the file, if that may be used."""
     return load_settings(os.environ, flags, read_trusted_file(os.environ))
 
 
@@ -54,7 +54,7 @@ def read_trusted_file(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _is_confirmed(path: Path) -> bool:
-    """Ask whoever sits at the terminal; without one nobody is asked."""
+    """Ask the person at the terminal; without a terminal the answer is no."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     print(f"{path.resolve()} was not used before as it is now. It can start programs.", file=sys.stderr)
@@ -73,7 +73,7 @@ def _remember(path: Path, content: bytes, environment: Mapping[str, str]) -> Non
 
 
 def _known(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the digests of the files that were confirmed, by path; a memory that cannot be read knows none."""
+    """Return the digests of confirmed files, by path; none if the record cannot be read."""
     try:
         known = json.loads(_memory(environment).read_bytes())
     except (OSError, ValueError):

@@ -27,8 +27,8 @@ WIDEST = 100
 
 
 class TurnView:
-    """Shows events in order, and messages of the past. `mine` are the ids of messages that stand on the screen since
-    they were typed."""
+    """Shows events in order, and past messages. `mine` are the ids of messages that were typed here and are on the
+    screen already."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal

@@ -1,10 +1,10 @@
 """A watchdog for a server that stands still: it says where, and ends the process, so that a supervisor starts it anew.
 
-Two things freeze a server. An event loop that is kept busy or waits for something: other threads go on, so a thread of
-ours notices. And C code that does not let go of the interpreter, as a regular expression that backtracks: no Python
-runs any more. For that, our thread keeps winding up a timer of the system that counts processor time, and whose signal
-is handled without Python. Both end alike: every thread's stack goes to standard error, and a signal ends the process.
-A process that was stopped or suspended meanwhile is not taken for frozen.
+Two things freeze a server. An event loop that is busy or blocked: other threads go on, so a thread of ours notices. And
+C code that does not release the interpreter, such as a regular expression that backtracks: no Python code runs any
+more. For that, our thread keeps resetting a system timer of processor time, whose signal is handled without Python. In
+both cases every thread's stack goes to standard error, and a signal ends the process. A process that was suspended
+meanwhile does not count as frozen.
 """
 
 import asyncio
@@ -56,7 +56,7 @@ class _Watch:
         self._moved = threading.Event()
 
     def run(self) -> None:
-        """Look again and again. Counted are the looks, not the time: after a stop of the whole process one is due."""
+        """Check again and again. Checks are counted, not time: a suspended process only makes one check late."""
         missed = 0
         self._moved.set()
         signal.setitimer(signal.ITIMER_PROF, self._limit)

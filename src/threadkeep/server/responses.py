@@ -19,7 +19,7 @@ from threadkeep.conversation_handle import ConversationHandle
 
 
 def _any_of(schema: dict[str, Any]) -> None:
-    """Say that a block or part may fit more than one schema: that of an unknown kind, which any fits, is among them."""
+    """Use `anyOf`: a block or part of a known kind also fits the schema of an unknown kind."""
     schema["items"] = {"anyOf": schema["items"]["oneOf"]}
 
 
@@ -92,8 +92,8 @@ class ShownContent(Shown):
 
     @classmethod
     def around(cls, message: Message, **place: Any) -> Self:
-        """Return a message as clients see it. It was checked when it was made; another check would be half the time
-        that a conversation takes to open."""
+        """Return a message as clients see it, without checking it again, which would take half of the time of opening a
+        conversation."""
         held = {**message.__dict__, **place}
         fields = {name: held[name] for name in cls.model_fields}  # in their order, in which they are written
         for name in ("blocks", "tool_calls", "tool_trace"):
@@ -103,7 +103,7 @@ class ShownContent(Shown):
 
 
 def _seen(part: Part) -> Part:
-    """Return a part without what clients do not get of it."""
+    """Return a part without its `UNSEEN` fields."""
     held = part.__dict__
     if not (part.model_extra or held.get("extract") or held.get("payload")):
         return part
@@ -196,7 +196,7 @@ class HitList(Shown):
 
 
 LAST_WORDS = 10
-"""Among so many newest entries of a branch is one with words: a turn ends with its answer, and what it noted."""
+"""Among so many newest entries of a branch there is a message with text: few entries follow an answer."""
 EXAMPLE: dict[str, JsonValue] = {
     "head": 9,
     "fork": 6,

@@ -18,7 +18,7 @@ CHANGED = "settings.changed"
 
 
 async def record_settings(conversations: Conversations, settings: Settings) -> None:
-    """Put on record, in the tenant of the operator, which settings were changed since they were recorded last."""
+    """Record in the operator's tenant which settings have changed since the last record."""
     tenant = settings.operator_tenant or LOCAL.tenant
     try:
         secret = await conversations.keyring.secret()

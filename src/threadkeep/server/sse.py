@@ -45,7 +45,7 @@ def encode_event(event: Event | DialectEvent, conversation: str) -> bytes:
 
 @lru_cache(maxsize=256)
 def _encode_words(message: str, text: str, conversation: str, seq: int, index: int, offset: int) -> bytes:
-    """Return a few words as they are sent: encoded once for all readers of the conversation."""
+    """Return a short text event as bytes, encoded once for all readers of the conversation."""
     place = Cursor.trusted(seq=seq, index=index, message=message, offset=offset, is_thought=False, mark=0)
     return encode(TEXT_DELTA, {"message": message, "text": text}, place.encode(conversation))
 
@@ -59,9 +59,9 @@ def encode(name: str, data: object, id: str | None = None) -> bytes:
 
 
 class EventStream(StreamingResponse):
-    """An answer of events, with a comment that no client sees whenever nothing was sent for a while.
+    """An answer of events, with a comment as a heartbeat whenever nothing was sent for a while.
 
-    Who beats is not who reads: a store that hangs does not make a stream look dead.
+    The heartbeat does not depend on the store: while that hangs, the stream stays alive.
     """
 
     heartbeat_seconds = 15.0

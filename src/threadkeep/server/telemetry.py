@@ -41,7 +41,7 @@ SECONDS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20
 
 
 class Telemetry(Observer):
-    """Tells a collector of turns, in the background and in groups; what it cannot take is dropped."""
+    """Sends turns to a collector, in the background and in batches; what it cannot take is dropped."""
 
     def __init__(self) -> None:
         named = Resource({SERVICE_NAME: "threadkeep", SERVICE_VERSION: __version__})
@@ -59,7 +59,7 @@ class Telemetry(Observer):
         )
 
     def surround(self, app: FastAPI) -> None:
-        """Let what a request sets going belong to the trace that the request names."""
+        """Put everything that a request causes into the trace that the request names."""
         app.add_middleware(_TakeTraces)
 
     def close(self) -> None:
@@ -89,7 +89,7 @@ class Telemetry(Observer):
         turn.end(end)
 
     def _chat(self, message: Message, lease: Lease, begin: int, end: int, inside: context.Context) -> None:
-        """Tell of one call of a model: it began when the entry before it was stored."""
+        """Make the span of one model call, which began when the entry before it was stored."""
         provider, _, model = (message.model or "").rpartition(":")
         about: dict[str, Any] = {"gen_ai.operation.name": "chat", "gen_ai.request.model": model}
         about |= {"gen_ai.provider.name": provider or model}

@@ -1,7 +1,7 @@
 """The dialects: other names and shapes for the same conversations, for clients that were written for other servers.
 
-Each translates at the edge and calls what the native routes call. Nothing is decided here that is not about names and
-shapes, so a conversation made in one dialect is there in all the others.
+Each translates names and shapes at the edge and calls what the native routes call, so a conversation made in one
+dialect is available in all the others.
 """
 
 from fastapi import APIRouter

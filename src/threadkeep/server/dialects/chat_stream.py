@@ -1,8 +1,8 @@
 """The dialect of chat and stream (R-B1): `POST /api/chat`, then server-sent events from `/stream?session_id=...`.
 
-Without a cursor a stream tells the newest turn from its beginning, however late it is opened; with `Last-Event-ID` or
-`after` it goes on there. It ends with the turn; who comes back when all is told gets 204, at which an EventSource stops
-asking.
+Without a cursor a stream shows the newest turn from its beginning, however late it is opened; with `Last-Event-ID` or
+`after` it goes on from there. It ends with the turn; a client that comes back after that gets 204, which makes an
+EventSource stop.
 """
 
 from collections.abc import AsyncGenerator
@@ -48,7 +48,7 @@ Told = list[tuple[str, dict[str, Any]]]
 class TurnTranslator:
     """Translates the events of a turn; without a number it is the first turn that an event is about.
 
-    `begun` is the message that the reader has the beginning of already, if it comes back in the middle of one.
+    `begun` is the message of which a returning reader already has the beginning, if any.
     """
 
     def __init__(self, turn: int | None, begun: str | None = None) -> None:
@@ -76,11 +76,11 @@ class TurnTranslator:
 
     @property
     def turn(self) -> int:
-        """The turn that is told; 0 before it is known."""
+        """The turn that is translated; 0 before it is known."""
         return self._turn or 0
 
     def tell(self, event: Event) -> Told:
-        """Return what to say of an event of the turn; the end of a turn that did not fail is the caller's to tell."""
+        """Return the events for one event of the turn. The caller adds the end of a turn that did not fail."""
         match event.what:
             case TextDelta(message=message, text=text):
                 self._begun.add(message)
@@ -97,7 +97,7 @@ class TurnTranslator:
                 return []
 
     def _whole(self, message: Message) -> Told:
-        """Return a finished answer as one delta, unless its text was told as it was written."""
+        """Return a finished answer as one delta, unless its text was streamed before."""
         if message.role is not Role.ASSISTANT or message.id in self._begun:
             return []
         text = message.content or text_of_blocks(message)
@@ -163,7 +163,7 @@ def chat_routes(conversations: Conversations, assistant: str) -> APIRouter:
 
 @dataclass(frozen=True)
 class _Start:
-    """Where a stream begins, and the turn that it tells; none is the one that the log goes on with there."""
+    """Where a stream begins, and the turn that it shows; none is the next one in the log from there."""
 
     cursor: Cursor
     turn: int | None = None
@@ -182,7 +182,7 @@ async def _newest_turn(conversation: ConversationHandle) -> _Start:
 
 
 async def _has_ended_before(conversation: ConversationHandle, cursor: Cursor) -> bool:
-    """Whether no turn is open and none has changed behind the cursor."""
+    """Whether no turn is open and none has changed after the cursor."""
     if await conversation.turns():
         return False
     seq = cursor.seq

@@ -86,7 +86,7 @@ def status_of(end: TurnEnded | TurnWaiting) -> str:
 
 
 REFUSALS = (InvalidInput, KeyReused, LimitReached, Stopping)
-"""How a message can be refused before anything of it is stored."""
+"""The errors by which a message is refused before any of it is stored."""
 
 
 class DialectBody(BaseModel):
@@ -150,7 +150,7 @@ class Exchange:
         return body.assistant or own
 
     async def send(self, asking: Asking) -> Sent:
-        """Store a message, in a new conversation or in one that exists, and see to it that it is answered."""
+        """Store a message, in a new conversation or in one that exists, and have it answered."""
         if not asking.session:
             return await self._begin(asking)
         found = await find(self.conversations, asking.caller.scope, asking.session)
@@ -159,7 +159,7 @@ class Exchange:
         return await self._send(found, asking)
 
     async def _let_answer(self, assistant: str | None, conversation: ConversationHandle) -> None:
-        """Let the assistant that a body names answer from now on, as where a file of another program names none."""
+        """Change the assistant of a conversation to the one that a body names, if it names another."""
         self.conversations.check_assistant(assistant)
         if assistant not in (None, conversation.value.assistant):
             await conversation.update(assistant=assistant)
@@ -184,14 +184,14 @@ class Exchange:
 
 
 async def check_room(caller: Caller) -> None:
-    """Refuse who may not begin one more conversation."""
+    """Raise an error if the caller may not begin one more conversation."""
     await caller.limits.check_storage(caller.scope)
     await caller.limits.check_conversations(caller.scope)
 
 
 @asynccontextmanager
 async def undone_if_refused(created: ConversationHandle) -> AsyncIterator[None]:
-    """Delete a conversation that was just made if its first message is refused: then neither it nor its key stays."""
+    """Delete a conversation that was just created, and its key, if its first message is refused."""
     try:
         yield
     except REFUSALS:
@@ -201,7 +201,7 @@ async def undone_if_refused(created: ConversationHandle) -> AsyncIterator[None]:
 
 
 async def find(conversations: Conversations, scope: Scope, session: str) -> ConversationHandle:
-    """Return the conversation behind a session id; one that could be no id is as unknown as any other."""
+    """Return the conversation behind a session id; an invalid id is answered like an unknown one."""
     try:
         return await conversations.get(session, scope=scope)
     except InvalidId:

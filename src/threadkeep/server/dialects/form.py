@@ -47,7 +47,7 @@ async def _fields(request: Request) -> Any:
     try:
         body = await request.body()
         if content_type == MULTIPART:
-            # The body is read already, and has the size that the server allows; the parser does not ask for its end.
+            # The body was read before, within the size limit, so that the parser needs no end of the stream.
             if not body.rstrip().endswith(b"--"):
                 raise ValueError("a form without its end")
             limits = {"max_files": MOST_FIELDS, "max_fields": MOST_FIELDS, "max_part_size": len(body)}

@@ -1,7 +1,7 @@
 """The dialect of stateless questions (R-D1): the client brings the history along, and nothing is stored unless asked.
 
-The events are those of the native API. A stream that ended cannot be taken up again: the place behind its cursors is
-gone, so an EventSource that comes back is told to stop (204) instead of asking the model a second time.
+The events are those of the native API. A stream that ended cannot be resumed, because its log is gone: an EventSource
+that comes back is told to stop (204), and the model is not asked a second time.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ logger = logging.getLogger(__name__)
 
 
 class Asides:
-    """Opens stores beside those of some conversations, and throws each away when the stream of its turn ends."""
+    """Opens temporary stores, and discards each when the stream of its turn ends."""
 
     def __init__(self, conversations: Conversations, max_bytes: int) -> None:
         self._conversations = conversations
@@ -56,14 +56,14 @@ class Asides:
         self._ending: set[asyncio.Task[None]] = set()
 
     async def open(self) -> tuple[Conversations, Store]:
-        """Return conversations in an empty store. Their turns count as any others do."""
+        """Return conversations in an empty store, whose turns count towards the limits."""
         store = await open_store("memory:", max_bytes=self._max_bytes)
         return self._conversations.beside(store), store
 
     async def follow(
         self, conversation: ConversationHandle, turn: TurnHandle, store: Store
     ) -> AsyncGenerator[Event, None]:
-        """Yield what happens in a turn; when the reader leaves, the turn is stopped and its store goes."""
+        """Yield the events of a turn; when the reader leaves, the turn is stopped and its store discarded."""
         try:
             async with aclosing(turn.events()) as events:
                 async for event in events:
@@ -172,7 +172,7 @@ def _parsed(history: str) -> list[Said]:
 
 
 def trimmed(history: list[Said], most: int, budget: int = HISTORY_TOKENS) -> list[Said]:
-    """Return as much of the newest history as is kept: so many messages, so many tokens (R-D6).
+    """Return the newest history up to a number of messages and of tokens (R-D6).
 
     An old answer that does not fit whole stays as its short form (R-D5). The question does not count.
     """

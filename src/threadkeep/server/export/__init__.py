@@ -1,1 +1,1 @@
-"""A conversation as a self-contained HTML file: no scripts, nothing loaded, everything that was said made harmless."""
+"""A conversation as a self-contained HTML file: no scripts, nothing loaded, all content escaped or sanitised."""

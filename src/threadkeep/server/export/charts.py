@@ -58,7 +58,7 @@ def _axes(series: Sequence[Series], *, is_bars: bool, unit: str) -> str:
 
 
 def _bounded(number: float) -> float:
-    """Return a number that can be reckoned with: differences of the very largest and smallest ones are none."""
+    """Return a number limited to a range in which differences do not overflow."""
     return 0.0 if abs(number) < 1e-300 else max(-1e300, min(number, 1e300))
 
 
@@ -153,7 +153,7 @@ class Part:
 
 
 def _is_whole(series: Sequence[Series]) -> bool:
-    """Whether values are parts of one whole: a single series, nothing below zero, and more than nothing in all."""
+    """Whether values are parts of one whole: a single series, no negative value, and a sum above zero."""
     values = [_bounded(value) for one in series for value in one.values.values()]
     return len(series) == 1 and min(values, default=-1.0) >= 0 and max(values) > 0
 
@@ -210,7 +210,7 @@ def _point(share: float, radius: int) -> str:
 
 
 def _part_legend(part: Part, at: int, y: float, unit: str) -> Iterator[str]:
-    """Return the line of one part; where the values are shares already, no others are told."""
+    """Return the line of one part; if the values are percentages, the shares are not repeated."""
     name = part.name if len(part.name) <= LONGEST_NAME else f"{part.name[: LONGEST_NAME - 1]}…"
     number, share = f"{_short_number(part.value)} {unit}".strip(), _share(part)
     if unit == "%":

@@ -1,7 +1,7 @@
 """A branch as a self-contained HTML file: messages with their Markdown drawn, blocks as tables and drawings.
 
-The file carries its own policy, which allows its one style sheet, the images in it and nothing else: whatever a
-person, a model or a tool said runs nothing and loads nothing wherever the file is opened.
+The file has its own policy, which allows its one style sheet and embedded images only: nothing that a person, a model
+or a tool said runs or loads anything, wherever the file is opened.
 """
 
 from base64 import b64encode
@@ -48,7 +48,7 @@ STYLE += CHART_STYLE
 _HASH = b64encode(sha256(STYLE.encode()).digest()).decode()
 _RULES = f"default-src 'none'; img-src data:; style-src 'sha256-{_HASH}'; base-uri 'none'; form-action 'none'"
 POLICY = f"{_RULES}; frame-ancestors 'none'; sandbox"
-"""The policy for the header: what only a header may say is added to what the file says itself."""
+"""The policy for the header: that of the file, with what only a header may contain."""
 
 
 class HtmlWriter:
@@ -80,7 +80,7 @@ _END = "\n</main>\n</body>\n</html>\n"
 
 
 def notice(title: str, text: str) -> str:
-    """Return a page that says something, where there is no conversation to show."""
+    """Return a page with a message, where there is no conversation to show."""
     return _opening(title, safe(text)) + _END
 
 

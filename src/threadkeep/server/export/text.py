@@ -1,4 +1,4 @@
-"""Text for a file of HTML: Markdown is drawn, and whatever was said can do no harm, between tags or in attributes.
+"""Text for an HTML file: Markdown is rendered, and everything is escaped or sanitised, for content and attributes.
 
 Markdown in a message may make the tags below and links to other sites; HTML in it stays text. The sanitiser comes last.
 """
@@ -23,9 +23,9 @@ _ALLOWED: dict[str, Any] = {
 LONGEST = 50_000
 """A longer text is shown as it was written: to draw it would take seconds."""
 DEEPEST = 50
-"""So is one with lists and quotes in each other deeper than this: the parser would leave out what is inside of them."""
+"""So is one with lists and quotes nested deeper than this: the parser would drop what is inside of them."""
 _UNSEEN = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {0x7F: 0x2421}
-"""Control characters become the pictures of them: some of them could not be written into a file of HTML at all."""
+"""Control characters become their visible symbols: some cannot be written in HTML at all."""
 
 
 def safe(text: str) -> str:
@@ -51,7 +51,7 @@ def prose(text: str, *, breaks: bool = False) -> str:
 
 
 def _drawn(text: str, breaks: bool) -> str:
-    """Return the HTML of some Markdown, or nothing if it cannot be drawn, or nothing of it would be seen."""
+    """Return the HTML of some Markdown; empty if it cannot be rendered, or nothing of it would be visible."""
     import nh3  # noqa: PLC0415 - only an export needs it
 
     markdown = _markdown(breaks)

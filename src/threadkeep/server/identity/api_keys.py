@@ -1,7 +1,7 @@
 """Letting people in: programs by API key, as a bearer token, and browsers by a login, which is kept in a cookie.
 
-Either is looked up again after half a second, so that what was revoked or ended stops working within a second
-everywhere. A login goes on as long as it is used, up to its end.
+Either is looked up again after half a second, so that a revoked key or an ended login stops working within a second
+everywhere. A login lasts as long as it is used, up to its end.
 """
 
 import logging
@@ -39,7 +39,7 @@ LONGEST_DEVICE = 100
 
 
 class ApiKeyGuard:
-    """Lets in who shows a good key, or the login that was made with one."""
+    """Identifies callers by an API key, or by the login that was made with one."""
 
     def __init__(self, keyring: KeyRing, settings: Settings, refusals: Refusals, clock: Clock = utc_now) -> None:
         self._keyring = keyring
@@ -49,7 +49,7 @@ class ApiKeyGuard:
         self._longest = timedelta(seconds=settings.login_max_seconds)
         self._clock = clock
         self._wrong_keys = WrongKeyLimiter()
-        # What was good when it was last looked at, and when that was.
+        # Credentials that were good when they were last looked up, and when that was.
         self._good: OrderedDict[bytes, tuple[ApiKey | Login, float]] = OrderedDict()
         self._ended = 0
 
@@ -105,7 +105,7 @@ class ApiKeyGuard:
         self._good.pop(login.digest, None)
 
     async def _shown(self, scope: Scope, secret: str | None, prefix: str) -> ApiKey | Login | None:
-        """Return what somebody has shown, if it is good. Strange secrets are looked up only so often."""
+        """Return the key or login of a secret, if it is good. Lookups of unknown secrets are limited."""
         if secret is None or not secret.startswith(prefix) or len(secret) > LONGEST_SECRET:
             return None
         digest = digest_of(secret)
@@ -132,7 +132,7 @@ class ApiKeyGuard:
         if isinstance(found, Login) and self._is_due(found, now):
             found = await self._renewed(found, now)
         if ended != self._ended:
-            # It may be the one that ended while it was looked up: good for this request, and not to be remembered.
+            # A login that was ended during the lookup is good for this request, but must not be cached.
             return found
         self._good[digest] = (found, time.monotonic())
         self._good.move_to_end(digest)
@@ -141,7 +141,7 @@ class ApiKeyGuard:
         return found
 
     def _is_due(self, found: ApiKey | Login, now: datetime) -> bool:
-        """Whether the use of a login is to be noted: now and then, for not every request is to be a write."""
+        """Whether to store that a login was used: only now and then, so that not every request is a write."""
         return isinstance(found, Login) and found.idle_until - now < self._idle / 2
 
     async def _renewed(self, login: Login, now: datetime) -> Login:
@@ -160,22 +160,22 @@ def _identity(found: ApiKey | Login) -> Identity:
 
 
 def _device(connection: HTTPConnection) -> str:
-    """Return what a browser says of itself, as far as it can be shown anywhere."""
+    """Return the browser's `User-Agent`, shortened, in printable ASCII."""
     agent = connection.headers.get("user-agent", "")[:LONGEST_DEVICE]
     return "".join(letter if letter.isascii() and letter.isprintable() else "?" for letter in agent)
 
 
 AT_ONCE = 100
 PER_SECOND = 2.0
-"""How many wrong keys an address may show at once, as a browser does that has slept in many tabs, and how fast that is
-forgiven."""
+"""How many wrong keys an address may show at once, as a browser with many old tabs does, and how many more per
+second."""
 MOST_ADDRESSES = 10_000
 
 
 class WrongKeyLimiter:
-    """Remembers the addresses that showed wrong keys lately: one that showed many is not listened to for a moment.
+    """Limits how many wrong keys an address may show.
 
-    A key is too long to be guessed: this only keeps strangers from having the store asked without end.
+    A key is too long to be guessed: this only keeps strangers from querying the store without end.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -183,7 +183,7 @@ class WrongKeyLimiter:
         self._wrong: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def check(self, scope: Scope) -> None:
-        """`RateLimited` if the address of a request has shown too many."""
+        """Raise `RateLimited` if the address of a request has shown too many wrong keys."""
         if (too_many := self._count(_address(scope)) - AT_ONCE + 1) > 0:
             wait = math.ceil(too_many / PER_SECOND)
             raise RateLimited("Too many wrong keys came from this address.", retry_after=wait)
@@ -214,12 +214,12 @@ def _address(scope: Scope) -> str:
 
 COOKIE = "threadkeep"
 ENCRYPTED = "__Host-"
-"""The prefix keeps everybody else from setting the cookie where the page came over TLS."""
+"""With this prefix, browsers let no other host set the cookie. It needs TLS."""
 
 
 def set_login_cookie(connection: HTTPConnection, response: Response, secret: str, seconds: float) -> None:
-    """Have the browser keep its login, for this host alone and out of the reach of scripts and other sites; no seconds
-    at all take it away."""
+    """Set the cookie of a login, for this host alone and unreachable for scripts and other sites; 0 seconds delete
+    it."""
     is_encrypted = _is_encrypted(connection)
     name = f"{ENCRYPTED if is_encrypted else ''}{_cookie_name(connection)}"
     response.set_cookie(
@@ -228,7 +228,7 @@ def set_login_cookie(connection: HTTPConnection, response: Response, secret: str
 
 
 def login_cookie(connection: HTTPConnection) -> str | None:
-    """Return what a browser has kept."""
+    """Return the login's secret from the cookie, if there is one."""
     name = _cookie_name(connection)
     if (found := connection.cookies.get(f"{ENCRYPTED}{name}")) is not None or _is_encrypted(connection):
         return found
@@ -236,7 +236,7 @@ def login_cookie(connection: HTTPConnection) -> str | None:
 
 
 def _cookie_name(connection: HTTPConnection) -> str:
-    """Return a name that tells port and path: browsers send the cookies of a host to all that is served there."""
+    """Return a name with port and path: browsers send the cookies of a host to all servers on it."""
     host, colon, port = connection.headers.get("host", "").rpartition(":")
     has_port = colon and port.isdecimal() and port.isascii() and not host.endswith(":")
     return f"{COOKIE}{f'-{port}' if has_port else ''}{root_path_of(connection).replace('/', '-')}"

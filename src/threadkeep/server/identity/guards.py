@@ -19,8 +19,8 @@ SAFE = ("GET", "HEAD", "OPTIONS")
 
 
 class Identity(Value):
-    """A user of a tenant, and what it may do. `credential` is the digest of what it showed to be let in, if it had to;
-    `login` is set if that was a login, which browsers send along for pages of other sites, too."""
+    """A user of a tenant, and its role. `credential` is the digest of the key or login that it showed, if any; `login`
+    is set for a login, which a browser may also send for pages of other sites."""
 
     scope: Scope
     role: KeyRole = KeyRole.USER
@@ -35,7 +35,7 @@ class Guard(Protocol):
         """Return who is asking, or raise `NotAuthenticated`."""
 
     async def is_valid(self, identity: Identity) -> bool:
-        """Whether who was let in before would be let in now: streams ask from time to time."""
+        """Whether an identity is still valid: streams ask from time to time."""
 
 
 LOCAL_IDENTITY = Identity(scope=LOCAL, role=KeyRole.ADMIN)
@@ -64,7 +64,7 @@ async def identify(connection: HTTPConnection) -> Identity:
 
 
 async def identify_actor(connection: HTTPConnection) -> Identity:
-    """Return who sent a GET that does something: a cookie alone does not show that somebody wanted it."""
+    """Return who sent a GET that has effects: a cookie alone does not prove that the user wanted it."""
     identity = await identify(connection)
     _check_page(connection, identity)
     return identity

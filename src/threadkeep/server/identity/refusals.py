@@ -1,5 +1,5 @@
-"""Refusals in the audit log. A stranger must not be able to fill it: of one address, or one user, a minute is recorded
-once, with how many there were since the last record."""
+"""Refusals in the audit log. A stranger must not be able to fill it: an address, or a user, is recorded once a minute,
+with the number of refusals since the last record."""
 
 import logging
 import math
@@ -25,7 +25,7 @@ MOST_WATCHED = 10_000
 
 
 class Refusals:
-    """Records who was refused; what nobody's tenant is concerned with goes to that of the operator."""
+    """Records refusals, in the tenant concerned or else in that of the operator."""
 
     def __init__(self, audit: AuditLog, operator_tenant: str, clock: Callable[[], float] = time.monotonic) -> None:
         self.audit = audit
@@ -35,13 +35,13 @@ class Refusals:
         self._recorded: OrderedDict[tuple[str, str, str], tuple[float, int]] = OrderedDict()
 
     async def refuse(self, address: str, shown: ApiKey | Login | None) -> None:
-        """Somebody showed a secret that is not good: an unknown one, or one that was."""
+        """Record an unknown, revoked or expired secret."""
         key, kind = (shown.key, "login") if isinstance(shown, Login) else (shown, "key")
         tenant = key.scope.tenant if key else self._operator_tenant
         await self._note(address, tenant, "access.refused", f"{kind}:{shown.id if shown else 'unknown'}")
 
     async def deny(self, scope: Scope, route: str) -> None:
-        """Somebody who is known asked for what it may not do."""
+        """Record that a known caller asked for something it may not do."""
         await self._note(scope.user, scope.tenant, "access.denied", f"route:{route}")
 
     async def _note(self, who: str, tenant: str, action: str, concerned: str) -> None:
@@ -60,7 +60,7 @@ class Refusals:
 
 
 def record_denials(app: FastAPI, refusals: Refusals) -> None:
-    """Have it recorded wherever somebody who is known asks for too much."""
+    """Record every `NotAllowed` of a known caller."""
 
     @app.exception_handler(NotAllowed)
     async def denied(request: Request, error: NotAllowed) -> Response:

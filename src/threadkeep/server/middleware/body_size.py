@@ -1,6 +1,6 @@
-"""How much the body of a request may hold: bytes and, if it is JSON, values: each costs far more than its bytes.
+"""Limits the body of a request: its bytes and, if it is JSON, its values, each of which costs far more than its bytes.
 
-A body that declares too much is refused before it is read, any other as soon as it has too much.
+A body that declares a larger size is refused before it is read, any other as soon as it is too large.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from threadkeep.server.middleware.headers import RAW_SEND, HttpMiddleware
 from threadkeep.server.problems import problem
 
 MOST_VALUES = 50_000
-"""How many values JSON may hold: more would keep everybody waiting while they are parsed and checked."""
+"""How many values JSON may have: parsing and checking more would block other requests."""
 CLOSE = {"Connection": "close"}
 """The rest of a body that is refused is never read, so the connection cannot be used again."""
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
@@ -36,7 +36,7 @@ class BodySize(HttpMiddleware):
             await self._watch(scope, receive, send, most)
 
     async def _watch(self, scope: Scope, receive: Receive, send: Send, most: int) -> None:
-        """Count what arrives. For the application the client is gone then, and its answer to that is not sent."""
+        """Count what arrives. If it is too much, the application sees the client as gone; its answer is not sent."""
         arrived, has_answered, is_open = 0, False, False
         refusal: Response | None = None
         is_form = Headers(scope=scope).get("content-type", "").lower().startswith(FORMS)
@@ -92,7 +92,7 @@ class ValueCount:
         self.count = 0
 
     def add(self, piece: bytes) -> int:
-        """Take in a piece and return how many values there are by now, or a few more."""
+        """Take a piece and return how many values there are by now, or a few more."""
         piece = (self._escape + piece).replace(rb"\\", b"")
         self._escape = piece[-1:] if piece.endswith(b"\\") else b""
         for part in piece.replace(rb"\"", b"").split(b'"'):

@@ -1,8 +1,8 @@
-"""The headers that every answer carries: an id to find it by, and what keeps a browser from running anything else.
+"""The headers of every answer: the id of its request, and security headers that restrict what a browser runs.
 
-A client may bring an id of its own in `X-Request-Id`; one that could do harm in a log is replaced, not refused. The
-policy allows same-origin files and nothing inline; a page that needs more is designed wrong. What may be kept says so
-itself: everything else is somebody's conversations, which no cache should hold.
+A client may send its own id in `X-Request-Id`; one that could do harm in a log is replaced, not refused. The policy
+allows same-origin files and nothing inline. Answers are not cached unless their route says so: most are somebody's
+conversations.
 """
 
 import re
@@ -20,7 +20,7 @@ from threadkeep.store.values import Outage
 REQUEST_ID = "X-Request-Id"
 DEGRADED = "Threadkeep-Degraded"
 RAW_SEND = "threadkeep.send"
-"""Where a request's scope holds the way out past all middleware: `AnswerHeaders` stands outermost."""
+"""The key in a request's scope for the `send` outside of all middleware but `AnswerHeaders`, the outermost."""
 SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
     "media-src 'self'; font-src 'self'; frame-src 'self'; connect-src 'self'; manifest-src 'self'; "
@@ -34,12 +34,12 @@ SECURITY_HEADERS = {
 }
 _SANE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,127}")
 _ADDRESS = re.compile(r"[ -~]{1,100}")
-# Never reset: every request runs in a task of its own, and what answers a failed one does so at the very end of it.
+# Never reset: every request runs in a task of its own, and a failed one is answered at the very end of it.
 _current: ContextVar[str | None] = ContextVar("request_id", default=None)
 
 
 def current_request_id() -> str | None:
-    """Return the id of the request that is being answered, or that began the turn that runs; None elsewhere."""
+    """Return the id of the request that is being answered, or that began the running turn; None elsewhere."""
     return _current.get()
 
 
@@ -50,7 +50,7 @@ def _address(scope: Scope) -> str:
 
 
 class HttpMiddleware(ABC):
-    """What stands around the application and sees its HTTP requests, and nothing else."""
+    """ASGI middleware for HTTP requests only."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

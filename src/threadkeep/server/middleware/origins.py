@@ -1,8 +1,8 @@
-"""Which requests come from where they should: what pages of other sites may do, and which host names are ours.
+"""Refuses requests of pages of other sites, and requests for host names that are not ours.
 
 A browser sends requests for any page that embeds an address (`<img>`, a form, `fetch`), with the visitor's cookies and
-from inside the visitor's network. One rule for every method: whatever names another page as its origin is refused, but
-for a link to our page. A program sends none of these headers and passes; whether it may come in is decided by a guard.
+from inside the visitor's network. One rule for every method: a request with another origin is refused, except for a
+link to our page. A program sends none of these headers and passes; a guard decides whether it may come in.
 
 A site can also let its own name point here (DNS rebinding), so that browsers take this server for that site: without
 authentication, Host must therefore name the loopback.
@@ -20,7 +20,7 @@ from threadkeep.server.middleware.headers import HttpMiddleware
 from threadkeep.server.problems import problem
 
 _OURS = ("same-origin", "none")
-"""What browsers say of requests of our own page, and of an address that a person has typed."""
+"""The values of `Sec-Fetch-Site` for requests of our own page, and for an address that a person has typed."""
 _HOST = re.compile(r"(?:\[(?P<six>[0-9a-f:.]+)\]|(?P<name>[a-z0-9.-]+))(?::[0-9]{1,5})?", re.IGNORECASE | re.ASCII)
 
 
@@ -43,7 +43,7 @@ class OriginGuard(HttpMiddleware):
 
 
 def is_our_page(connection: HTTPConnection) -> bool:
-    """Whether a browser says that our own page sent this: what comes with a cookie must prove it before it acts."""
+    """Whether the browser says that our own page sent this, which a request with a cookie must prove."""
     headers = connection.headers
     if headers.getlist("sec-fetch-site") == ["same-origin"]:
         return True
@@ -66,13 +66,13 @@ def _is_foreign(headers: Headers, named: tuple[str, ...]) -> bool:
     if any(origin not in trusted for origin in origins):
         return True
     if origins:
-        return False  # a browser that tells an origin tells the true one, also for a site that is named
+        return False  # browsers never send a wrong origin
     sites, referers = headers.getlist("sec-fetch-site"), headers.getlist("referer")
     return any(site not in _OURS for site in sites) or any(_origin(referer) not in trusted for referer in referers)
 
 
 def _opens_page(scope: Scope) -> bool:
-    """Whether it is a link to our page, which anybody may set: the page does nothing by being opened."""
+    """Whether it is a link to our page, which any site may have: opening the page has no effects."""
     return scope["method"] in ("GET", "HEAD") and (scope["path"] == "/" or scope["path"].startswith("/c/"))
 
 

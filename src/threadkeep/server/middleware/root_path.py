@@ -14,7 +14,7 @@ _ROOT_PATH = "threadkeep.root_path"
 
 
 class RootPath(HttpMiddleware):
-    """Makes what is inside believe that it stands at the root of its host."""
+    """Makes the application inside see itself at the root of its host."""
 
     def __init__(self, app: ASGIApp, root_path: str) -> None:
         super().__init__(app)

@@ -28,10 +28,10 @@ T = TypeVar("T")
 GOODBYE = b"retry: 1000\n: the server stops; connect again\n\n"
 REVOKED = b'event: error\ndata: {"code":"not_authenticated","detail":"The key or the login has ended."}\n\n'
 QUIET_SECONDS = 0.2
-"""How long streams must have said nothing until they end: what has just been stored is still told."""
+"""How long streams must be silent before they are ended, so that what was just stored is still sent."""
 MOST_SECONDS = 2.0
 WATCH_SECONDS = 0.25
-"""How often it is looked whether who listens to a stream may still do so."""
+"""How often the credentials of open streams are checked."""
 UNMATCHED = "unmatched"
 FAILED = "internal_error"
 
@@ -68,7 +68,7 @@ class OpenRequest:
         return self.is_stream or not self.is_answered
 
     def end(self, last_words: bytes = GOODBYE) -> None:
-        """End it, unless it is about to end by itself; a stream says some last words."""
+        """End it, unless it is about to end by itself; a stream gets a last comment."""
         if self._task is not None and self.stays:
             self.is_over = True
             self.last_words = last_words
@@ -76,7 +76,7 @@ class OpenRequest:
 
 
 class OpenRequests:
-    """All of them."""
+    """All open requests of a server."""
 
     def __init__(self) -> None:
         self._requests: set[OpenRequest] = set()
@@ -95,7 +95,7 @@ class OpenRequests:
         self._requests.discard(request)
 
     async def watch(self, guard: Guard) -> None:
-        """End the streams of those who would not be let in any more, for ever."""
+        """End streams whose credentials are no longer valid, for ever."""
         while True:
             await asyncio.sleep(WATCH_SECONDS)
             for streams in self._streams_by_key():
@@ -104,7 +104,7 @@ class OpenRequests:
                         stream.end(REVOKED)
 
     def _streams_by_key(self) -> list[list[OpenRequest]]:
-        """Return the open streams of everybody, together: a key is looked up once, however many there are."""
+        """Return the open streams by credential: each is looked up once, however many streams it has."""
         found: dict[bytes | None, list[OpenRequest]] = defaultdict(list)
         for request in self._requests:
             if request.is_stream and (identity := request.identity) is not None:
@@ -112,7 +112,7 @@ class OpenRequests:
         return list(found.values())
 
     async def end(self) -> None:
-        """Let nobody in any more, wait a moment for the streams to tell the last news, and end them."""
+        """Refuse new requests, wait a moment for streams to send the last events, and end them."""
         self.is_over = True
         until = time.monotonic() + MOST_SECONDS
         # Silence is no event that could be waited for.
@@ -128,7 +128,7 @@ class OpenRequests:
 
 
 async def _may_stay(stream: OpenRequest, guard: Guard) -> bool:
-    """Whether who listens may go on. A store that does not answer ends no stream: it is asked again in a moment."""
+    """Whether a stream may go on. If the store does not answer, it may: the store is asked again in a moment."""
     try:
         return stream.identity is None or await guard.is_valid(stream.identity)
     except StoreError as error:
@@ -137,7 +137,7 @@ async def _may_stay(stream: OpenRequest, guard: Guard) -> bool:
 
 
 class TrackRequests(HttpMiddleware):
-    """Notes every request while it is answered, and ends its answer if the server stops meanwhile."""
+    """Tracks every request while it is answered, and ends its answer if the server stops meanwhile."""
 
     def __init__(self, app: ASGIApp, open_requests: OpenRequests) -> None:
         super().__init__(app)
@@ -217,7 +217,7 @@ class RecordRequests(HttpMiddleware):
 
 
 _SECRET = re.compile(r"^(.*?/s/).+")
-"""The address of a shared conversation, which whoever reads a log must not learn."""
+"""The path of a share link, whose secret must not be logged."""
 
 
 def _record(scope: Scope, status: int, seconds: float) -> RequestRecord:
@@ -235,7 +235,7 @@ def _record(scope: Scope, status: int, seconds: float) -> RequestRecord:
 
 
 def _route(scope: Scope) -> str:
-    """Return the route that answered; there are only so many, whatever clients ask for."""
+    """Return the route that answered: a bounded set of names, whatever clients ask for."""
     if path := getattr(scope.get("route"), "path", None):
         return str(path)
     mounted = scope.get("root_path", "").removeprefix(scope.get("app_root_path", ""))
@@ -243,8 +243,8 @@ def _route(scope: Scope) -> str:
 
 
 async def unless_gone(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
-    """Do the work that a client waits for and return what comes of it; `ClientDisconnect` if the client leaves before:
-    nobody would hear of it."""
+    """Do the work that a client waits for and return its result; cancel it and raise `ClientDisconnect` if the client
+    leaves before."""
     leaving, working = asyncio.create_task(_gone(receive)), asyncio.create_task(work)
     try:
         await asyncio.wait((leaving, working), return_when=asyncio.FIRST_COMPLETED)

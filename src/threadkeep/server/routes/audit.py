@@ -100,7 +100,7 @@ async def _lines(conversations: Conversations, tenant: str, wanted: Wanted) -> A
 
 
 async def _names(conversations: Conversations, tenant: str, shown: Sequence[ShownAct]) -> dict[str, str]:
-    """Return who is meant by pseudonyms: those who have conversations or a key. Of who was erased nothing is left."""
+    """Return the names behind pseudonyms, of people who have conversations or a key; erased ones have no name."""
     named = {text for act in shown for text in (act.actor, act.object, *act.details.values()) if isinstance(text, str)}
     keys = await conversations.keyring.all(tenant)
     known = {*await conversations.users(tenant), *(key.scope.user for key in keys)}

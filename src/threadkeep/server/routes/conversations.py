@@ -31,11 +31,11 @@ from threadkeep.store.base import MAX_LIMIT, WALKED
 from threadkeep.store.values import ListFilter
 
 TRIES = 5
-"""How often a conversation that grows while it is read is read again."""
+"""How often a conversation that changes while it is read is read again."""
 MOST_CHARACTERS = 2_000_000
-"""A page of messages ends early where there is so much in it, or behind `MAX_LIMIT` entries of other kinds."""
+"""A page of messages ends early after so many characters, or after `MAX_LIMIT` entries of other kinds."""
 REMARKS = 50
-"""How many entries behind the newest message are looked through for the end of its turn."""
+"""How many entries after the newest message are searched for the end of its turn."""
 Limit = Annotated[int, Query(ge=1, le=200, description="How many at most.")]
 Place = Annotated[int | None, Query(ge=1, le=MAX_SEQ, description="The number of an entry.")]
 IfMatch = Annotated[str | None, Header(description="The version that the change is meant for, as in ETag.")]

@@ -1,9 +1,9 @@
 """Events as endless streams: what happens in a conversation, and in a user's list of conversations.
 
-What has changed stands on top of the list, so as a rule only its first lines are read; if those are new, all of it.
-It is also read whole when there is news, which may be a deletion, and once in a while, because another process may have
-deleted without a word. What is found is compared with what was told last: nothing is told twice. A reader that comes
-back starts with the list itself, and is told first in which conversations a turn runs or waits.
+The list is sorted by activity, so usually only its first rows are read, and all of it if these have changed. It is also
+read as a whole after a nudge, which may mean a deletion, and now and then, because a deletion by another process may
+come without a nudge. What is found is compared with what was sent last, so nothing is sent twice. A reader that comes
+back reads the list itself, and is first told in which conversations a turn runs or waits.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -31,7 +31,7 @@ SHOWN = 100
 TOP = 3
 """How many of them are read to learn whether anything has changed."""
 WHOLE_EVERY = 5
-"""Every so many looks without news the whole list is read."""
+"""After so many readings without a nudge the whole list is read."""
 LastEventId = Annotated[
     str | None,
     Header(description="The cursor of the last event that was seen; wins over `after`."),
@@ -108,7 +108,7 @@ async def watch_list(conversations: Conversations, scope: Scope) -> AsyncIterato
 async def _look(
     conversations: Conversations, scope: Scope, seen: _List, limit: int
 ) -> tuple[_List, list[Conversation]]:
-    """Return the list as it is now, and what in it has changed. Only logs that have grown are looked into."""
+    """Return the list as it is now, and what in it has changed. Only logs that have grown are read."""
     listed = (await conversations.list(scope=scope, limit=limit)).items
     changed = [conversation for conversation in listed if _is_changed(conversation, seen)]
     if limit < SHOWN and len(changed) == len(listed) == limit:
@@ -127,7 +127,7 @@ def _is_changed(conversation: Conversation, seen: _List) -> bool:
 
 
 async def _seen(conversations: Conversations, conversation: Conversation) -> _Seen | None:
-    """Return what there is to see of a conversation; what its turns do is in its log. None if it is gone by now."""
+    """Return what the list shows of a conversation, with the state of its turns. None if it was deleted."""
     try:
         turns = await conversations.at(conversation.scope, conversation.id).turns()
     except ConversationNotFound:

@@ -28,7 +28,7 @@ from threadkeep.store.media_type import RASTER, UNKNOWN
 
 POLICY = "sandbox; default-src 'none'"
 ACTIVE = frozenset({"text/html", "image/svg+xml", "application/xml"})
-"""What a browser might run if it were opened in our origin: it never learns that it is that."""
+"""Types that a browser might run in our origin: such files are sent with another type."""
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 _BODY: dict[str, Any] = {
     "requestBody": {
@@ -191,7 +191,7 @@ async def _mismatch(files: Attachments, scope: Scope, upload: str, error: Upload
 
 
 def _range(request: Request, file: StoredFile, etag: str) -> tuple[int, int] | None:
-    """Return the part that is asked for, which may be empty; none for the whole, as where several parts are."""
+    """Return the requested range, which may be empty; None for the whole file, also if several ranges are requested."""
     asked = _RANGE.fullmatch(request.headers.get("range", "").replace(" ", ""))
     if asked is None or not (asked[1] or asked[2]) or request.headers.get("if-range", etag) != etag:
         return None
@@ -202,7 +202,7 @@ def _range(request: Request, file: StoredFile, etag: str) -> tuple[int, int] | N
 
 
 def file_headers(file: StoredFile) -> dict[str, str]:
-    """Return what a browser is told about a file: what it may show, what it must save, and that it runs nothing."""
+    """Return headers that say whether a browser may show a file or must save it, and that it runs nothing."""
     is_shown = file.media_type in RASTER or file.media_type.startswith("audio/")
     plain = re.sub(r"[^A-Za-z0-9._ -]", "_", file.name) or file.id
     named = f"filename=\"{plain}\"; filename*=UTF-8''{quote(file.name or file.id, safe='')}"

@@ -152,13 +152,13 @@ async def _received(request: Request) -> IO[bytes]:
 
 
 def _refuse_what_is_none(report: Report) -> None:
-    """A file in which nothing can be read is a bad request, and no report."""
+    """Raise an error if nothing in the file can be read: that is a bad request, and no report."""
     if not report.conversations and len(report.problems) == 1 and report.problems[0].code in _CODES:
         raise _CODES[report.problems[0].code](report.problems[0].detail)
 
 
 class _Import:
-    """One import, conversation by conversation, within the limits of who sent it."""
+    """One import, conversation by conversation, within the limits of the caller."""
 
     def __init__(self, importer: Importer, file: IO[bytes], scope: Scope, limits: Limits) -> None:
         self._importer = importer
@@ -167,7 +167,7 @@ class _Import:
         self._limits = limits
 
     async def steps(self) -> AsyncIterator[Report]:
-        """Take in the file; yield the report now and then."""
+        """Import the file; yield the report now and then."""
         number = 0
         with self._file:
             async with aclosing(read_file(self._file, "file")) as items:
@@ -188,8 +188,8 @@ class _Import:
         return True
 
     async def events(self, jobs: set[asyncio.Task[None]]) -> AsyncIterator[bytes]:
-        """Yield progress as events, and in the end the report. The work is one of the `jobs`, and goes on when nobody
-        listens any more; who sends the file again hears of the rest."""
+        """Yield progress as events, and in the end the report. The work is one of the `jobs`, and goes on when the
+        client leaves, which can send the file again to get the report."""
         told: asyncio.Queue[Report | None] = asyncio.Queue()
 
         async def work() -> None:
