@@ -13,7 +13,7 @@ from itertools import chain
 from operator import itemgetter
 
 from threadkeep.text.query import Query
-from threadkeep.text.words import DENSE, MAX_WORD, SPOKEN, Word, find_words, fold, without_marks
+from threadkeep.text.words import DENSE, MAX_WORD, Word, find_words, fold_all, without_marks
 
 CANDIDATES = 200
 """How many matching entries, the newest, and how many matching titles are ranked for one search."""
@@ -63,7 +63,7 @@ def rank(query: Query, texts: Iterable[str]) -> list[Found | None]:
     """
     texts, pattern = list(texts), _pattern(query)
     counted = [_counted(query, pattern, text) for text in texts]
-    weight = _weights(counted)
+    weight, hits = _weights(counted), partial(_hits, query, pattern)
     found: list[Found | None] = []
     for place, (text, often) in enumerate(zip(texts, counted, strict=True)):
         if (query and not often) or not query.stands_in(text):
@@ -71,7 +71,7 @@ def rank(query: Query, texts: Iterable[str]) -> list[Found | None]:
             continue
         length = 1.2 * (0.75 + 0.25 * len(text) / 400)
         score = sum(weight[word] * count * 2.2 / (count + length) for word, count in often.items())
-        found.append(Found(round(score - place * 1e-4, 6), text, partial(_hits, query, pattern)))
+        found.append(Found(round(score - place * 1e-4, 6), text, hits))
     return found
 
 
@@ -92,7 +92,7 @@ def _counted(query: Query, pattern: re.Pattern[str], text: str) -> Mapping[str, 
     elif DENSE.search(plain):
         found = [word.text for word in find_words(text) if query.matches(word.text)]
     else:
-        found = list(filter(query.matches, fold(" ".join(SPOKEN.findall(plain)))))
+        found = list(filter(query.matches, fold_all(plain)))
     often = Counter(map(itemgetter(slice(MAX_WORD)), found))
     if query.prefix is not None and (begun := [word for word in often if word not in query.required]):
         often[query.prefix] = sum(map(often.pop, begun))

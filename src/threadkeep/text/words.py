@@ -28,13 +28,14 @@ MAX_QUERY_CHARACTERS = 8_000
 
 _ASCII_WORD = re.compile("[a-z0-9]+")
 # Letters and digits, with the vowel signs of Hebrew, Arabic and the scripts of India, which are no letters to Python.
-_WORD = re.compile("(?:[^\\W_]|[\u0591-\u05c7\u0610-\u061a\u064b-\u0670\u0900-\u0dff])+")
+_SIGNS = "\u0591-\u05c7\u0610-\u061a\u064b-\u0670\u0900-\u0dff"
+_WORD = re.compile(f"(?:[^\\W_]|[{_SIGNS}])+")
 # Scripts that are written without spaces: Thai, Lao, Myanmar, Khmer, Hiragana, Katakana, Han, Hangul.
 DENSE = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
-# A word as it stands in a text: with the accents that are written as signs of their own.
-SPOKEN = re.compile(_WORD.pattern.replace("[\u0591", "[\u0300-\u036f\u0591"))
+# A word as it stands in a text without underscores: with the accents that are written as signs of their own.
+SPOKEN = re.compile(f"[a-zA-Z0-9\\w\u0300-\u036f{_SIGNS}]+")
 _MARKS = re.compile(
-    "[\u00a0-\u00a9\u00ab-\u00b1\u00b6-\u00b8\u00bb\u2000-\u206f\u20a0-\u20cf\u2190-\u245f\u2500-\u2bff\U0001f000-\U0001faff]+"
+    "[\u00a0-\u00a9\u00ab-\u00b1\u00b6-\u00b8\u00bb\u2000-\u206f\u20a0-\u20cf\u2190-\u245f\u2500-\u2bff\U0001f000-\U0001faff]"
 )
 _ACCENTS = re.compile("[\u0300-\u036f]+")
 
@@ -81,13 +82,20 @@ def words(text: str) -> set[str]:
         text = without_marks(text)
     if not text.isascii() and DENSE.search(text):
         return {word.text for word in find_words(text)}
-    return set(fold(text if text.isascii() else " ".join(SPOKEN.findall(text))))
+    return set(fold(text) if text.isascii() else fold_all(text))
 
 
 def without_marks(text: str) -> str:
     """Return a text of the same length without dashes, quotation marks and pictures, which are all that keeps most
     English text from the fast way."""
-    return _MARKS.sub(lambda marks: " " * len(marks[0]), text)
+    return _MARKS.sub(" ", text)
+
+
+def fold_all(text: str) -> list[str]:
+    """Return what `fold` makes of the words of a text, in no order: most of them need no folding."""
+    spoken = SPOKEN.findall(text.replace("_", " "))
+    foreign = [word for word in spoken if not word.isascii()]
+    return fold(" ".join(filter(str.isascii, spoken))) + fold(" ".join(foreign))
 
 
 def fold(text: str) -> list[str]:
@@ -102,7 +110,7 @@ def fold(text: str) -> list[str]:
 def find_words(text: str) -> list[Word]:
     """Return the words of a text in order; dense scripts give each pair of neighbours, and the last sign alone."""
     found = []
-    for match in SPOKEN.finditer(text):
+    for match in SPOKEN.finditer(text.replace("_", " ")):
         last = match.start()
         for dense in DENSE.finditer(text, *match.span()):
             found += _spell(text, last, dense.start())

@@ -144,3 +144,9 @@ def test_names_citations_and_data_of_parts_are_found_and_what_was_thought_is_not
     found = words(searchable(message))
     assert {"content", "kitten", "encyclopedia", "seven"} <= found
     assert not {"secretly", "hidden"} & found
+
+
+def test_words_with_accents_stand_beside_words_without_and_underscores_part_them() -> None:
+    text = "A snake_case_café and ÉCLAIRS, the Straße — ﬁne \u0301 e\u0301te"
+    assert words(text) == {"a", "snake", "case", "cafe", "and", "eclairs", "the", "strasse", "fine", "ete"}
+    assert [text[word.start : word.end] for word in find_words(text)][1:4] == ["snake", "case", "café"]
