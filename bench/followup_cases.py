@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,9 @@ from threadkeep.retrieval.base import Document
 OWN = Path(__file__).parent / "followups"
 SWITCHES = 15
 """After how many foreign histories each first question of the public data is asked."""
+
+FITTED_PARTS = (1, 2, 3, 4)
+"""The parts of `turns.jsonl` that weights were fitted on."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,17 @@ def judged_in(language: str) -> list[Judged]:
     return [
         Judged(row["question"], (Message(role=Role.ASSISTANT, content=row["before"]),), row["needs_context"])
         for row in rows
+    ]
+
+
+def turns_in(language: str, parts: Collection[int]) -> list[Judged]:
+    """Return questions in a language after a whole turn, of some parts; each part was written at another time."""
+    return [
+        Judged(question, _messages(list(zip(("user", "assistant"), row["history"], strict=True))), needs_context)
+        for row in _read(OWN / "turns.jsonl")
+        if row["language"] == language and row["part"] in parts
+        for name, needs_context in (("follow_ups", True), ("alone", False))
+        for question in row[name]
     ]
 
 

@@ -21,7 +21,7 @@ TURNS = 6
 """How many of the newest questions, with their answers, words are taken from."""
 MOST_CHARACTERS = 4_000
 """How much of one message is looked at."""
-MOST_CANDIDATES = 200
+MOST_CANDIDATES = 100
 ANSWER_DECAY = 0.5
 WEIGHTS: Mapping[str, float] = {
     "first": 1.03,
@@ -159,6 +159,8 @@ def _counted(text: str) -> dict[str, tuple[str, int, bool]]:
 
 def _parts(spelled: str, is_japanese: bool) -> list[str]:
     """Return the words in something written without spaces; pairs of signs where nothing tells them apart."""
+    if spelled.isascii():
+        return [spelled.lower()]
     if is_japanese:
         return _JAPANESE_NAMES.findall(spelled) + [part for part in DENSE.sub(" ", spelled).lower().split() if part]
     if _HANGUL.search(spelled):

@@ -1,7 +1,7 @@
 """Follow-up detection: does the newest question need the conversation before it to be understood?
 
-With a history it does, unless it clearly stands alone; a change of topic stands alone. For other languages than
-English `languages` decides, by fewer signs. The signs are weighed with small
+With a history it does, unless it clearly stands alone; a change of topic stands alone. `languages` sees the signs of
+other languages than English, and weighs them by itself. The signs of an English question are weighed with small
 numbers: fitted on conversations of 2019 (TREC CAsT) and rounded, except for places, beginnings, fragments and "which"
 alone: those conversations have too few of them, so they were set by hand. `bench/followups.py` measures them all.
 """
@@ -22,12 +22,10 @@ WEIGHTS: Mapping[str, float] = {
     "names_a_place": 4.0,
     "nothing_specific": 2.5,
     "begins_as_follow_up": 2.0,
-    "may_point": 1.5,
     "one_specific": 1.0,
     "definite": 0.9,
     "fragment": 1.2,
     "bare_which": 1.5,
-    "leaves_open": 1.2,
     "goes_on": 0.6,
     "bare_general": 0.4,
     "known_word": -0.35,
@@ -47,7 +45,9 @@ _WHY = {
     "definite": "it speaks of something as known",
     "fragment": "it is no whole sentence",
     "bare_which": "it asks which, and does not say of what",
-    "leaves_open": "it asks whether something is so, and leaves open of what",
+    "takes_up": "it takes up a word of an answer",
+    "one_open": "it names little by itself",
+    "asks_whether": "it asks whether something is so, and names little",
     "goes_on": "it compares with something said before",
     "bare_general": "it leaves open what it belongs to",
 }
@@ -80,15 +80,20 @@ def follow_up(question: str, history: Sequence[Message]) -> FollowUp:
         return FollowUp(needs_context=False, why="it is a courtesy")
     known = stems(texts)
     shared = tuple(wording.written[at] for at in wording.specific if stem(wording.words[at]) in known)
-    signs = languages.signs_in(question, texts)
-    if signs is not None:
+    asked, answered = (
+        [text for message, text in zip(messages, texts, strict=True) if message.role is role]
+        for role in (Role.USER, Role.ASSISTANT)
+    )
+    weights, bias = languages.WEIGHTS, languages.BIAS
+    shown = languages.signs_in(question, asked, answered)
+    if shown is not None:
         shared = shared or _shared_pairs(question, texts)
     elif not _LATIN.search(question):
         return _in_another_script(question, texts)
-    asked = [text for message, text in zip(messages, texts, strict=True) if message.role is Role.USER]
-    shown = list(signs or wording.signs(stems(asked)))
-    if BIAS + sum(WEIGHTS[sign] for sign in shown) > 0:
-        strongest = max(shown, key=lambda sign: WEIGHTS[sign])
+    else:
+        weights, bias, shown = WEIGHTS, BIAS, list(wording.signs(stems(asked)))
+    if bias + sum(weights[sign] for sign in shown) > 0:
+        strongest = max(shown, key=lambda sign: weights[sign])
         return FollowUp(needs_context=True, why=_WHY[strongest], shared=shared)
     why = "it names what it is about" if shared else "it stands alone, with words that are new here"
     return FollowUp(needs_context=False, why=why, shared=shared)

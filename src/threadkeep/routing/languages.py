@@ -1,187 +1,373 @@
-"""The signs of a question in another language than English, for the same weights as those of an English one.
+"""The signs of a question in another language than English.
 
-A question points back, begins as a continuation, speaks of something as known or names little: what each of it looks
-like is told by the lists in `language_words`. Chinese and Japanese are not written in words, so there the same lists
-are looked for in the text, and two signs count as a word.
+`languages.toml` tells which words belong to the closed classes of a language: pronouns, question words, conjunctions,
+auxiliaries. What else a question has names something, and the fewer there are, the more it leaves open. Chinese and
+Japanese are not written in words: the same lists are looked for in the text, and what stands between them is counted.
+`bench/train_signs.py` fits what each sign weighs.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+import tomllib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
 
-from threadkeep.routing.language_words import LANGUAGES, Language
 from threadkeep.text.stop_words import BY_LANGUAGE, ENGLISH, fold_accents, language_of
 
-_HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
+WEIGHTS: Mapping[str, float] = {
+    "nothing_specific": 4.1,
+    "takes_up": 3.5,
+    "points_back": 2.8,
+    "may_point": 2.9,
+    "asks_whether": 2.1,
+    "begins_as_follow_up": 1.9,
+    "one_specific": 2.1,
+    "goes_on": 1.7,
+    "one_open": 0.7,
+    "brings_up": -1.8,
+    "many_specific": -1.3,
+    "proper_name": -1.3,
+    "complete": -1.5,
+    "many_open": -1.5,
+    "definition": -2.6,
+}
+BIAS = -1.2
+
+_HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff\u3005]")
 _KANA = re.compile("[\u3040-\u30ff]")
 _HANGUL = re.compile("[\uac00-\ud7af]")
-_UNSPACED_CONTENT = re.compile("[a-z0-9]+|[\u30a1-\u30fa\u30fc]+|[\u3400-\u9fff]+")
-_PUNCTUATION = (
-    "?!.,;:\u2026\"'\u2019\u201c\u201d\u00ab\u00bb()[]\u060c\u061f\u061b\u0964\u00bf\u00a1"
-    "\u3002\uff1f\uff01\u3001\uff0c"
-)
+_RUN = re.compile("[a-z0-9]+|[\u30a1-\u30fa\u30fc]+|[\u3400-\u9fff\u3005]+")
+_PAUSES = ",;:.!?\u2026\u060c\u061f\u061b\u0964\u3002\uff1f\uff01\u3001\uff0c"
+_PUNCTUATION = _PAUSES + "\"'\u2019\u201c\u201d\u00ab\u00bb()[]\u00bf\u00a1"
 _SPLIT = re.compile(r"[\s'\u2019\-/]+")
-_PAUSE = re.compile("[,;:.!?\u060c\u061b\uff0c\u3002]\\s")
-_ASKING = re.compile(
-    "何|誰|どこ|いつ|なぜ|どう|どれ|どの|谁|什么|哪|怎|为何|누구|누가|무엇|뭐|어디|언제|왜|어떻게|얼마|몇|어떤|무슨|주세요|줘"
-)
-# "repetirla", "prenotarlo": a verb that carries what it is done to.
+# A verb that carries what it is done to, "prenotarlo"; in Arabic a noun, too, but none that has an article.
 _CARRIES_OBJECT = {
-    name: re.compile(pattern)
-    for name, pattern in (
-        ("spanish", r"(?:[aei]r(?:me|te|se|nos)?|ndo)l[aoe]s?$"),
-        ("italian", r"[aei]r(?:l[aoei]|ne|ci|vi)$|ndol[aoei]$"),
-        ("arabic", r"(?:ها|هما)$"),
-    )
+    "spanish": re.compile("..(?:[aei]r(?:me|te|se|nos)?|ndo(?:me|te|se)?)l[aoe]s?$"),
+    "italian": re.compile("..(?:[aei]r(?:l[aoei]|ne|ci|vi|gli)|ndol[aoei])$"),
+    "arabic": re.compile("(?!ال)..+(?:ها|هما|هم|هن|ه)$"),
 }
-_BEFORE_OBJECT = {
-    "spanish": re.compile(r"\b(?:me|te|se|nos|ya|no) l[ao]s? |\bl[ao]s? (?:puedo|puede|tengo|tiene|hay|compro|uso|he|ha)\b"),
-    "italian": re.compile(r"\b(?:me|te|se|ce|ve|non) l[aoei] |\bl[aoi] (?:posso|puo|devo|trovo|compro|uso|vendono|fanno)\b"),
-    "portuguese": re.compile(r"\b(?:que|nao|onde|como|quando) [oa]s? posso\b"),
-    "french": re.compile(r"\b(?:me|te|nous|vous|puis je|peut on|on peut|dois je|faut il) l(?:e|a|es) |\bl (?:a|ont|acheter) |\b(?:y|j|on|vous|tu|nous) en "),
-}  # fmt: skip
-# Words that stand for nothing at all: "il pleut", "gibt es".
-_EXPLETIVE = re.compile(
-    r"\b(?:il (?:y|faut|pleut|fait|neige|vaut|existe|est (?:vrai|possible))|faut il|fait il|y a"
-    r"|gibt es|es gibt|es regnet|ist es (?:wahr|moglich|gesund|sinnvoll)|is het (?:waar|mogelijk|verstandig|gezond))\b"
-)
-_MOST_OPEN = 2
-"""How many words a question may name that asks only whether something is so, and still leave open of what."""
+# An object before its verb looks like an article; it is none behind another pronoun, or if no noun can follow.
+_BEFORE_VERB = {
+    "french": re.compile(r"\b(?:je|j|tu|on|nous|vous|me|te|se|ne|n) (?:le|la|les|l|y|en) "),
+    "spanish": re.compile(
+        r"\b(?:me|te|se|nos|ya|no) l[ao]s? |\blo (?!que\b|mas\b|mejor\b|de\b)"
+        r"|\bl[ao]s? (?:puedo|puede|tengo|tiene|hay|he|ha|han|hago) |\b(?:como|donde|cuando|por que) l[aoe]s? \w+ $"
+    ),
+    "italian": re.compile(
+        r"\b(?:me|te|se|ce|ve|non|mi|si|gia) l[aoei] |\bl (?:ho|hai|ha|hanno|abbiamo) |\blo (?!s[^aeiou]|z|gn|ps|x|y)"
+        r"|\bl[aoi] (?:posso|puo|devo) |\b(?:come|dove|quando|perche) l[aoei] \w+ $"
+    ),
+    "portuguese": re.compile(r"\b(?:que|nao|onde|como|quando) [oa]s? (?:posso|pode|devo|\w+ $)"),
+}
+_KOREAN_PARTICLES = tuple("은는이가을를에의도로와과")
+_JAPANESE_PARTICLES = "はがをのにでともへやか"
+_LONGEST_ENDING = 4
+_LEAST_SHARED = 2
+_MANY_SPECIFIC = 3
+_MANY_OPEN = 4
 
 
-def signs_in(question: str, texts: Sequence[str]) -> Iterator[str] | None:
-    """Return the signs of a question after some texts; None if its language is English or none of those here."""
+class Language(NamedTuple):
+    """The lists of a language; what each of them holds is told where they are."""
+
+    points: frozenset[str]
+    may_point: frozenset[str]
+    articles: frozenset[str]
+    nothing: tuple[str, ...]
+    times: tuple[str, ...]
+    begins: tuple[str, ...]
+    goes_on: frozenset[str]
+    asks: frozenset[str]
+    brings_up: frozenset[str]
+    joins: frozenset[str]
+    of: frozenset[str]
+    defines: tuple[str, ...]
+    closed: frozenset[str]
+    general: tuple[str, ...]
+
+
+class Reading(NamedTuple):
+    """A question as it is read in its language. Places are those of words, or of signs where there are no words."""
+
+    points: Sequence[int]
+    may_point: Sequence[int]
+    breaks: Sequence[int]
+    open: Sequence[str]
+    open_size: int
+    specific: Sequence[int]
+    size: int
+    shown: Mapping[str, bool]
+
+
+def signs_in(question: str, asked: Sequence[str], answered: Sequence[str]) -> list[str] | None:
+    """Return the signs of a question, given what was asked and answered; None if its language is none of those here."""
     text = fold_accents(question.lower())
     if _KANA.search(text) or _HAN.search(text):
-        return _unspaced_signs(text, LANGUAGES["japanese" if _KANA.search(text) else "chinese"])
-    words = _words(text)
-    name = "korean" if _HANGUL.search(text) else language_of(words, _words(fold_accents(" ".join(texts).lower())))
-    return None if name == ENGLISH or name not in LANGUAGES else _spaced_signs(question, text, name)
+        name = "japanese" if _KANA.search(text) else "chinese"
+    else:
+        before = fold_accents(" ".join((*asked[-1:], *answered[-1:])).lower())
+        name = "korean" if _HANGUL.search(text) else language_of(_words(text), _words(before))
+    if name == ENGLISH or name not in languages():
+        return None
+    is_dense = name in ("chinese", "japanese")
+    reading = _read_dense(text, languages()[name]) if is_dense else _read_words(question, name, languages()[name])
+    topic, said = (fold_accents(" ".join(texts).lower()) for texts in (asked, answered))
+    is_said = _is_within if is_dense else _is_word_of
+    taken = (word for word in reading.open if is_said(word, said) and not is_said(word, topic))
+    return [*_signs(reading), *(["takes_up"] if any(taken) else [])]
 
 
-def _spaced_signs(question: str, text: str, name: str) -> Iterator[str]:
-    language, words, written = LANGUAGES[name], _words(text), _words(question)
-    if name == "arabic":  # "and" is written as one with the word behind it
-        words = [
-            word[1:] if word[:1] == "و" and word[1:] in (*language.points, *language.weak) else word for word in words
-        ]
-    stop_words = BY_LANGUAGE.get(name, frozenset()) | language.weak | language.goes_on | frozenset(language.points)
-    specific = [at for at, word in enumerate(words) if word not in stop_words and not _is_general(word, language)]
-    begun = " ".join(words) + " "
-    # What an accent tells apart is told apart here: "e" (and), "è" (is).
-    if any(f"{' '.join(written).lower()} ".startswith(f"{start} ") for start in language.begins):
-        yield "begins_as_follow_up"
-    # After a pause, a word points at what the question named before it: "an egg, so that it stays soft".
-    pauses = [len(_words(text[: match.start()])) for match in _PAUSE.finditer(text)]
-    inner = next((at for at in reversed(pauses) if any(place < at for place in specific)), len(words))
-    if any(word in language.points for word in words[:inner]) or _names_object(
-        name, words[: specific[0] + 1] if specific else words, begun
-    ):
+def _signs(reading: Reading) -> Iterator[str]:
+    def is_inner(place: int) -> bool:
+        """Whether the question itself named something before, in another clause: "I have a cat, what does it eat?"."""
+        return any(named < start <= place for named in reading.specific for start in reading.breaks)
+
+    points_back = any(not is_inner(place) for place in reading.points)
+    if points_back:
         yield "points_back"
-    # "les feuilles tombent-elles": what stands behind a verb takes up what stands before it.
-    weak = [at for at in range(inner) if not (f"-{words[at]}" in text and any(place < at for place in specific))]
-    said = _EXPLETIVE.sub(lambda found: "_ " * len(found[0].split()), begun).split()
-    if any(_may_point(said, at, language, specific, written) for at in weak):
+    if any(not is_inner(place) for place in reading.may_point):
         yield "may_point"
-    if not language.goes_on.isdisjoint(words):
-        yield "goes_on"
-    names = [at for at in specific if _is_name(written, at, name)]
-    yield from _size_signs(len(specific), has_name=bool(names))
-    if any(words[at - 1] in language.articles for at in range(1, len(words)) if at not in names and at in specific):
-        yield "definite"
-    if specific and any(begun.startswith(f"{start} ") for start in language.defines):
-        yield "definition"
-    asks = any(begun.startswith(f"{fold_accents(start)} ") for start in language.asks)
-    if name == "korean":
-        asks = text.strip(_PUNCTUATION + " ").endswith(language.asks) and not _ASKING.search(text)
-    if asks and len(specific) <= _MOST_OPEN and not names:
-        yield "leaves_open"
-
-
-def _size_signs(size: int, *, has_name: bool) -> Iterator[str]:
-    if not size:
-        yield "nothing_specific"
-    elif size == 1:
-        yield "one_specific"
-    elif size > _MOST_OPEN:
+    # "What is its price?" asks for no definition, and a name that is asked for next to another stands for a question.
+    begins = reading.shown["begins_as_follow_up"]
+    many = reading.size >= _MANY_SPECIFIC
+    hidden = {"definition": points_back, "proper_name": begins, "complete": begins or points_back, "asks_whether": many}
+    yield from (name for name, is_shown in reading.shown.items() if is_shown and not hidden.get(name))
+    if reading.size <= 1:
+        yield "one_specific" if reading.size else "nothing_specific"
+    elif many:
         yield "many_specific"
-    if has_name:
-        yield "proper_name"
+    if reading.open_size == 1:
+        yield "one_open"
+    elif reading.open_size >= _MANY_OPEN:
+        yield "many_open"
 
 
-def _unspaced_signs(text: str, language: Language) -> Iterator[str]:
-    runs = _unspaced_content(text, language)
-    size = (sum(len(run) for run in runs if _HAN.match(run)) + 1) // 2 + sum(not _HAN.match(run) for run in runs)
-    # "And the whale?" is the whale, and what marks a topic.
+def _read_words(question: str, name: str, language: Language) -> Reading:
+    written, breaks = _clauses(question)
+    words = [fold_accents(word.lower()) for word in written]
+    closed = BY_LANGUAGE.get(name, frozenset()) | language.closed
+    if name == "arabic":  # "and" is written as one with the word behind it
+        joined = [at for at, word in enumerate(words) if word[:1] == "و" and word[1:] in closed]
+        words = [word[1:] if at in joined else word for at, word in enumerate(words)]
+        breaks += joined
+    breaks += [at + 1 for at, word in enumerate(words) if word in language.joins]
+    # A Korean syllable alone is a particle.
+    open_ = [at for at, word in enumerate(words) if word not in closed and not re.fullmatch(_HANGUL, word)]
+    names = [at for at in open_ if _is_name(written, at, name)]
+    specific = [at for at in open_ if at in names or not _is_general(words[at], language)]
+    begun, lower = " ".join(words) + " ", [word.lower() for word in written]
+    nothing = _covered(words, language.nothing)
+    pointing = {at for at, word in enumerate(lower) if _is_listed(word, language.points)} - nothing
+    pointing |= _objects(words, begun, name, closed - language.points)
+    return Reading(
+        points=[at for at in pointing if not any(word.startswith(language.times) for word in words[at + 1 : at + 2])],
+        may_point=[
+            at
+            for at, word in enumerate(lower)
+            if word in language.may_point
+            and at not in nothing
+            # "les feuilles tombent-elles": what stands behind a verb takes up what stands before it.
+            and not (f"-{word}" in question.lower() and any(place < at for place in specific))
+            and not (word in language.articles and _is_article(at, open_, written))
+        ],
+        breaks=breaks,
+        open=[words[at] for at in specific if at not in names],
+        open_size=len(open_),
+        specific=specific,
+        size=len(specific),
+        shown={
+            "begins_as_follow_up": _begins(lower, language.begins) or (name == "arabic" and 0 in breaks),
+            "goes_on": not language.goes_on.isdisjoint(words),
+            "definition": bool(specific) and _begins(words, language.defines),
+            "proper_name": bool(names),
+            "asks_whether": language.asks.isdisjoint((*lower, *words))
+            and not (name == "korean" and any(asking in begun for asking in language.asks)),
+            "brings_up": any(word in language.brings_up for word in words[:-1]),
+            "complete": any(
+                word in language.of
+                and any(place < at for place in open_)
+                and any(at < place < at + 4 for place in specific)
+                for at, word in enumerate(words)
+            ),
+        },
+    )
+
+
+def _read_dense(text: str, language: Language) -> Reading:
+    is_japanese = _KANA.search(text) is not None
+    listed = language.closed
+    runs = list(_RUN.finditer(_without(text, listed, is_japanese)))
+    named = list(_RUN.finditer(_without(text, listed.union(language.general), is_japanese)))
+    open_ = [run for run in runs if run[0] not in language.closed]
+    specific = [run for run in named if run[0] not in language.closed and run[0] not in language.general]
+    ends, starts = {run.end() for run in open_}, {run.start() for run in open_}
+    size = _size(text, open_, is_japanese)
+    pointing = text
+    for phrase in language.nothing:
+        pointing = pointing.replace(phrase, " " * len(phrase))
     is_topic = size <= 1 and text.strip(_PUNCTUATION + " ").endswith(("は", "呢"))
-    if text.startswith(language.begins) or is_topic:
-        yield "begins_as_follow_up"
-    if any(word in text for word in language.points):
-        yield "points_back"
-    elif any(word in text for word in language.weak):
-        yield "may_point"
-    if any(word in text for word in language.goes_on):
-        yield "goes_on"
-    yield from _size_signs(size, has_name=any(not _HAN.match(run) for run in runs))
-    if size and any(word in text for word in language.defines):
-        yield "definition"
-    if size <= _MOST_OPEN and text.strip(_PUNCTUATION + " ").endswith(language.asks) and not _ASKING.search(text):
-        yield "leaves_open"
+    return Reading(
+        points=_places(pointing, language.points),
+        may_point=_places(text, language.may_point),
+        breaks=[place + 1 for place in _places(text, language.joins)],
+        # Words are not told apart in a run of Han signs, but two of them are mostly one.
+        open=[
+            run[0][at : at + 2] if _HAN.match(run[0]) else run[0]
+            for run in specific
+            if not run[0].isascii()
+            for at in range(len(run[0]) - 1 if _HAN.match(run[0]) else 1)
+        ],
+        open_size=size,
+        specific=[run.start() for run in specific],
+        size=_size(text, specific, is_japanese),
+        shown={
+            "begins_as_follow_up": is_topic or text.startswith(language.begins),
+            "goes_on": any(word in text for word in language.goes_on),
+            "definition": bool(specific) and any(word in text for word in language.defines),
+            "proper_name": any(run[0].isascii() for run in specific),
+            "asks_whether": not any(word in text for word in language.asks),
+            "brings_up": any(word in text for word in language.brings_up),
+            "complete": any(place in ends and place + 1 in starts for place in _places(text, language.of)),
+        },
+    )
+
+
+@cache
+def languages() -> Mapping[str, Language]:
+    """Return the lists by language."""
+    listed = tomllib.loads((files(__package__) / "languages.toml").read_text(encoding="utf-8"))
+    return {name: _language(lists) for name, lists in listed.items()}
+
+
+def _language(lists: Mapping[str, str]) -> Language:
+    def phrases(name: str) -> tuple[str, ...]:
+        return tuple(" ".join(phrase.split()) for phrase in lists.get(name, "").split("|") if phrase)
+
+    def words(name: str) -> frozenset[str]:
+        return frozenset(lists.get(name, "").split())
+
+    classes = ("points", "may_point", "articles", "goes_on", "asks", "brings_up", "joins", "of", "closed")
+    found = {name: words(name) for name in classes}
+    closed = {word for name in classes for word in found[name]}
+    folded = {name: frozenset(map(fold_accents, found[name])) for name in ("goes_on", "brings_up", "joins", "of")}
+    return Language(
+        **found | folded | {"closed": frozenset((*closed, *map(fold_accents, closed)))},
+        nothing=phrases("nothing"),
+        times=tuple(lists.get("times", "").split()),
+        begins=phrases("begins"),
+        defines=phrases("defines"),
+        general=tuple(fold_accents(lists["general"]).split()),
+    )
 
 
 def _words(text: str) -> list[str]:
     return [word for part in _SPLIT.split(text) if (word := part.strip(_PUNCTUATION))]
 
 
-def _names_object(name: str, words: Sequence[str], begun: str) -> bool:
-    carries, before = _CARRIES_OBJECT.get(name), _BEFORE_OBJECT.get(name)
-    return (carries is not None and any(len(word) > 3 and carries.search(word) for word in words)) or (
-        before is not None and before.search(begun) is not None
+def _clauses(question: str) -> tuple[list[str], list[int]]:
+    """Return the words of a question, and which of them stand behind a pause."""
+    words, breaks = list[str](), list[int]()
+    for part in _SPLIT.split(question):
+        if word := part.strip(_PUNCTUATION):
+            words.append(word)
+        if part.endswith(tuple(_PAUSES)):
+            breaks.append(len(words))
+    return words, breaks
+
+
+def _begins(words: Sequence[str], phrases: Sequence[str]) -> bool:
+    return f"{' '.join(words)} ".startswith(tuple(f"{phrase} " for phrase in phrases))
+
+
+def _covered(words: Sequence[str], phrases: Sequence[str]) -> set[int]:
+    """Return the places of words that are part of one of some phrases."""
+    split = [phrase.split() for phrase in phrases]
+    return {
+        place
+        for at in range(len(words))
+        for phrase in split
+        if words[at : at + len(phrase)] == phrase
+        for place in range(at, at + len(phrase))
+    }
+
+
+def _is_listed(word: str, listed: Collection[str]) -> bool:
+    """Whether a word is in a list; a Korean one has particles behind it."""
+    return word in listed or (
+        _HANGUL.match(word) is not None and any(len(each) > 1 and word.startswith(each) for each in listed)
     )
 
 
-def _may_point(
-    words: Sequence[str], at: int, language: Language, specific: Sequence[int], written: Sequence[str]
-) -> bool:
-    """Whether a word stands for something, and is no article before a noun: "das" alone, not "das Telefon"."""
-    if words[at] not in language.weak:
-        return False
-    behind = written[at + 1 : at + 2]
-    is_noun = at + 1 in specific or any(word[:1].isupper() for word in behind)
-    names_later = bool(behind) and words[at + 1] not in language.weak and any(place > at + 1 for place in specific)
-    return words[at] not in language.articles or not (is_noun or names_later)
+def _objects(words: Sequence[str], begun: str, name: str, closed: Collection[str]) -> set[int]:
+    """Return where a verb has an object that is a pronoun, before it or as one word with it."""
+    carries, before = _CARRIES_OBJECT.get(name), _BEFORE_VERB.get(name)
+    found = {at for at, word in enumerate(words) if carries and word not in closed and carries.match(word)}
+    return found | {len(begun[: match.end()].split()) - 1 for match in (before.finditer(begun) if before else ())}
+
+
+def _is_article(at: int, open_: Collection[int], written: Sequence[str]) -> bool:
+    """Whether a noun follows: "das Telefon", not "das" alone."""
+    return at + 1 in open_ or any(word[:1].isupper() for word in written[at + 1 : at + 2])
 
 
 def _is_name(written: Sequence[str], at: int, name: str) -> bool:
-    """Whether a word is written as a name is: with capitals (every noun is in German), or with Latin signs elsewhere."""
+    """Whether a word is written as a name is: with digits or a capital; every noun has one in German, two are a name."""
     word = written[at]
     if any(sign.isdigit() for sign in word) or sum(sign.isupper() for sign in word) > 1:
         return True
-    return name != "german" and at > 0 and word[:1].isupper()
+    beside = (*written[max(at - 1, 1) : at], *written[at + 1 : at + 2])
+    return at > 0 and word[:1].isupper() and (name != "german" or any(each[:1].isupper() for each in beside))
 
 
 def _is_general(word: str, language: Language) -> bool:
-    if _HANGUL.search(word) and (len(word) == 1 or word.endswith(("요", "까", "줘", "죠"))):
-        return True  # a particle, or the verb that a Korean question ends with
+    """Whether a word is a form of one that says little: "photos", but not "photosynthesis"."""
     bare = word.removeprefix("ال") if len(word) > 4 else word
     return any(
-        each.startswith(start) and len(each) <= _longest(start) for each in (word, bare) for start in language.general
+        each.startswith(start) and len(each) <= len(start) + (1 if len(start) == 1 else _LONGEST_ENDING)
+        for each in (word, bare)
+        for start in language.general
     )
 
 
-def _longest(start: str) -> int:
-    """Return how long a word may be to be a form of what it begins with, and not another word: "photo", not more."""
-    return len(start) + (1 if _HANGUL.match(start) and len(start) == 1 else max(3, len(start)))
+def _is_within(word: str, text: str) -> bool:
+    return word in text
 
 
-def _unspaced_content(text: str, language: Language) -> list[str]:
-    """Return what is left of a text, between the words that say little: signs of words, not endings and particles."""
-    # A sign alone is a word in Chinese; in Japanese it may as well be a part of a name.
-    is_japanese = _KANA.search(text) is not None
-    text = _ASKING.sub(" ", text)
-    for word in sorted((*language.general, *language.points, *language.weak), key=len, reverse=True):
-        text = text if is_japanese and len(word) == 1 else text.replace(word, " ")
-    return [
-        run
-        for run in _UNSPACED_CONTENT.findall(text)
-        if run not in language.general and (len(run) > 1 or run.isdigit() or is_japanese)
-    ]
+def _is_word_of(word: str, text: str) -> bool:
+    """Whether a word was said, in any form: forms of a word begin alike, and a compound has it as a part."""
+    core = word.removeprefix("ال")
+    if len(core) > _LEAST_SHARED and core.endswith(_KOREAN_PARTICLES):
+        return any(said.startswith(core[:-1]) for said in _words(text))
+    begin = core[: max(4, len(core) - 3)]
+    return any(
+        said == core
+        or (len(core) > 3 and said.startswith(begin) and abs(len(said) - len(core)) <= _LONGEST_ENDING)
+        or (len(core) > 4 and core in said)
+        for said in (each.removeprefix("ال") for each in _words(text))
+    )
+
+
+def _places(text: str, listed: Collection[str]) -> list[int]:
+    return [match.start() for word in listed for match in re.finditer(re.escape(word), text)]
+
+
+def _without(text: str, listed: Collection[str], is_japanese: bool) -> str:
+    """Return a text with spaces for the words of some lists; a sign alone may be a part of a Japanese name."""
+    for word in sorted(listed, key=len, reverse=True):
+        if len(word) > 1 or not is_japanese:
+            text = text.replace(word, " " * len(word))
+    return text
+
+
+def _size(text: str, runs: Sequence[re.Match[str]], is_japanese: bool) -> int:
+    """Return how many words some runs are about: two signs in Chinese; in Japanese a noun, or two verbs."""
+    if not is_japanese:
+        signs = sum(len(run[0]) for run in runs if _HAN.match(run[0]))
+        return (signs + 1) // 2 + sum(not _HAN.match(run[0]) for run in runs)
+    halves = 0
+    for run in runs:
+        behind = text[run.end() : run.end() + 1]
+        is_verb = len(run[0]) == 1 and _KANA.match(behind) and behind not in _JAPANESE_PARTICLES
+        halves += 1 if is_verb else 4 if len(run[0]) > 3 and _HAN.match(run[0]) else 2
+    return (halves + 1) // 2

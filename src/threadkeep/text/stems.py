@@ -32,6 +32,7 @@ def _split(words: str) -> tuple[str, ...]:
 _BY_LANGUAGE = {language: _split(words) for language, words in _ENDINGS.items()}
 
 
+@lru_cache(maxsize=8192)
 def stem(word: str) -> str:
     """Return a word in lower case without an English plural or possessive ending; other words as they are."""
     word = word.lower().replace("\u2019", "'").removesuffix("'s")

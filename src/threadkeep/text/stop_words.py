@@ -19,7 +19,7 @@ dich die dies diese dieser dieses dir doch dort du durch ein eine einem einen ei
 habe haben hat hatte hier ich ihm ihn ihr ihre im in ist ja jetzt kann kein keine können man mehr mein meine mich mir
 mit nach nicht noch nun nur ob oder ohne sag sehr sein seine sich sie sind so über um und uns unser unter vom von vor
 war waren warum was wegen weil welche welcher wenn wer wie wieder wir wird wo zu zum zur"""
-_FRENCH = """ai alors as au aussi aux avait avec avez avons bien c ce ces cet cette comme comment d dans de des deux
+_FRENCH = """a ai alors as au aussi aux avait avec avez avons bien c ce ces cet cette comme comment d dans de des deux
 donc du elle elles en encore entre est et été être eu fait il ils j je l la le les leur leurs lui m ma mais me même mes
 moi mon n ne nos notre nous on ont ou où par pas peu peut plus pour pourquoi qu quand que quel quelle quelles quels qui
 quoi s sa sans se ses si son sont sur t ta te tes toi ton tous tout très tu un une vos votre vous y"""
@@ -82,24 +82,26 @@ BY_LANGUAGE = {
 """The words of each language by itself: "die" and "war" are stop words in German, and something else in English."""
 STOP_WORDS = frozenset().union(*(BY_LANGUAGE[name] for name in (ENGLISH, "german", "french", "spanish")))
 """Words of the languages that are most often mixed: what is none of them says something."""
+_BEFORE = 6
+"""How many words a conversation counts as that has nothing but common words of one language."""
 _CYRILLIC = re.compile("[\u0400-\u04ff]")
 _ARABIC_SCRIPT = re.compile("[\u0600-\u06ff]")
 _DEVANAGARI = re.compile("[\u0900-\u097f]")
 
 
 def language_of(words: Collection[str], before: Collection[str] = ()) -> str:
-    """Return the language that most of the words are common in; words that were said before decide between equals.
+    """Return the language that most of the words are common in; what was said before counts as a few words more.
 
     Where nothing tells, it is the language of the script, which is English for the Latin one.
     """
     known, said = frozenset(words), frozenset(before)
-    found = {name: len(listed & known) for name, listed in BY_LANGUAGE.items()}
-    most = max(found.values())
-    likely = [name for name, count in found.items() if count == most]
-    if most or said:
-        likely.sort(key=lambda name: -len(BY_LANGUAGE[name] & said))
-    if most or BY_LANGUAGE[likely[0]] & said:
-        return likely[0]
+    found = {
+        name: len(listed & known) + _BEFORE * len(listed & said) / (len(said) or 1)
+        for name, listed in BY_LANGUAGE.items()
+    }
+    likely = max(found, key=lambda name: found[name])
+    if found[likely]:
+        return likely
     text = " ".join(words)
     scripts = {"russian": _CYRILLIC, "arabic": _ARABIC_SCRIPT, "hindi": _DEVANAGARI}
     return next((language for language, script in scripts.items() if script.search(text)), ENGLISH)

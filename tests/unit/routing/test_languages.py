@@ -11,11 +11,13 @@ from threadkeep.routing.follow_up import follow_up
 from threadkeep.routing.languages import signs_in
 
 ROOT = Path(__file__).parents[3]
+TURNS = [json.loads(line) for line in (ROOT / "bench/followups/turns.jsonl").read_text("utf-8").splitlines()]
 CASES = [json.loads(line) for line in (ROOT / "bench/followups/languages.jsonl").read_text("utf-8").splitlines()]
 
 
-def judged(question: str, before: str) -> bool:
-    return follow_up(question, (Message(role=Role.ASSISTANT, content=before),)).needs_context
+def judged(question: str, before: str, asked: str = "") -> bool:
+    history = [Message(role=Role.USER, content=asked), Message(role=Role.ASSISTANT, content=before)]
+    return follow_up(question, history[not asked :]).needs_context
 
 
 @pytest.mark.parametrize(
@@ -47,6 +49,44 @@ def test_the_questions_of_a_language_are_told_apart(language: str) -> None:
     assert mean(map(mean, halves)) >= 0.8
 
 
+@pytest.mark.parametrize("language", sorted({row["language"] for row in TURNS}))
+def test_questions_after_a_turn_are_told_apart(language: str) -> None:
+    rows = [row for row in TURNS if row["language"] == language]
+    halves = [
+        [judged(question, row["history"][1], row["history"][0]) == needs for row in rows for question in row[name]]
+        for name, needs in (("follow_ups", True), ("alone", False))
+    ]
+    assert min(map(len, halves)) >= 20
+    assert mean(map(mean, halves)) >= 0.8
+
+
+@pytest.mark.parametrize(
+    ("question", "signs"),
+    [
+        ("Mein Hund bellt, wie beruhige ich ihn?", "many_specific"),
+        ("ضاعت بطاقتي البنكية، كيف أوقفها؟", "many_specific"),
+        ("我的手机屏幕碎了，修一下它要多少钱？", "brings_up"),
+    ],
+)
+def test_a_pronoun_behind_what_the_question_named_does_not_point_back(question: str, signs: str) -> None:
+    shown = signs_in(question, [], [])
+    assert shown is not None
+    assert signs in shown
+    assert not {"points_back", "may_point"}.intersection(shown)
+
+
+def test_a_word_that_only_the_answer_had_is_taken_up_in_any_form() -> None:
+    asked, answered = ["Was soll ich mitnehmen?"], ["Feste Schuhe, eine Regenjacke und Karten."]
+    assert "takes_up" in (signs_in("Welche Jacke würdest du empfehlen?", asked, answered) or ())
+    assert "takes_up" in (signs_in("Wo kaufe ich die Karte?", asked, answered) or ())
+    assert "takes_up" not in (signs_in("Was soll ich nicht mitnehmen?", asked, answered) or ())
+
+
+def test_what_was_said_before_outweighs_a_word_that_another_language_has() -> None:
+    before = "A Amazônia é a maior floresta tropical do mundo, com muitas espécies."
+    assert "may_point" in (signs_in("Que animais vivem lá?", [], [before]) or ())
+
+
 @pytest.mark.parametrize(
     ("before", "goes_on", "stands_alone"),
     [
@@ -70,12 +110,12 @@ def test_what_was_said_before_decides_between_languages_that_share_a_word() -> N
         ("Quanto custa?", "A Sony A7 é uma boa câmara."),
         ("Quanto costa?", "La Sony A7 è buona."),
     ):
-        assert "nothing_specific" in list(signs_in(question, [before]) or ())
+        assert "nothing_specific" in list(signs_in(question, [], [before]) or ())
 
 
 def test_english_and_unknown_languages_are_judged_elsewhere() -> None:
-    assert signs_in("How much does it weigh?", ["The camera is good."]) is None
-    assert signs_in("ราคาเท่าไหร่", ["กล้องดี"]) is None
+    assert signs_in("How much does it weigh?", [], ["The camera is good."]) is None
+    assert signs_in("ราคาเท่าไหร่", [], ["กล้องดี"]) is None
 
 
 @pytest.mark.parametrize("question", ["", "？", "的", "は", "그", "و", "\x00 это"])
