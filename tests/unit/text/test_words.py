@@ -14,6 +14,7 @@ from threadkeep.text.words import (
     MAX_WORD,
     content_forms,
     content_words,
+    find_words,
     index_terms,
     searchable,
     words,
