@@ -157,7 +157,7 @@ async def _misshapen(request: Request, error: RequestValidationError) -> JSONRes
     wrong = error.errors()[0]
     place = ".".join(str(part) for part in wrong["loc"])
     match wrong["type"]:
-        case "json_invalid":
+        case "json_invalid" if wrong["loc"][0] == "body":
             reason = wrong.get("ctx", {}).get("error", wrong["msg"])
             return problem(422, "invalid_request", f"The body is not JSON: {reason} (character {wrong['loc'][-1]}).")
         case "model_attributes_type" | "model_type" if isinstance(wrong.get("input"), bytes):

@@ -17,33 +17,45 @@ from pydantic import (
     WithJsonSchema,
     WrapValidator,
 )
+from pydantic_core import PydanticCustomError
 
 from threadkeep.conversation.clock import period
 from threadkeep.conversation.entry import Status
 from threadkeep.conversation.ids import Id, check_id
 from threadkeep.conversation.parts import MAX_PARTS
 from threadkeep.conversation.turn import BusyPolicy
-from threadkeep.conversation.value import JsonObject, Text, check_json, check_text
+from threadkeep.conversation.value import JsonObject, check_json, check_text
 from threadkeep.errors import ConversationNotFound, InvalidId
 
+
+def _text(given: object) -> object:
+    """Check a text; what is none is left to pydantic, whose complaint names the field."""
+    return check_text(given) if isinstance(given, str) else given
+
+
+SentText = Annotated[str, BeforeValidator(_text)]
 Seq = Annotated[
     int,
     Field(strict=True, ge=0, le=2**53, description="The number of an entry; 0 is the place before the first."),
 ]
 # The bounds come before the check of the text, so that they are bounds of a string and not of anything with a length.
-Title = Annotated[str, Field(max_length=500, examples=["Holidays"]), BeforeValidator(check_text)]
-ModelName = Annotated[str, Field(min_length=1, max_length=200, examples=["demo"]), BeforeValidator(check_text)]
+Title = Annotated[str, Field(max_length=500, examples=["Holidays"]), BeforeValidator(_text)]
+ModelName = Annotated[str, Field(min_length=1, max_length=200, examples=["demo"]), BeforeValidator(_text)]
 Lasts = Annotated[
     timedelta | None,
     BeforeValidator(lambda text: None if text is None else period(text), json_schema_input_type=str | None),
     Field(examples=["90d"], description="How long: `90d`, `12h`; none is until it is revoked."),
 ]
-Reason = Annotated[str, Field(max_length=2000), BeforeValidator(check_text)]
+Reason = Annotated[str, Field(max_length=2000), BeforeValidator(_text)]
 
 
 def _parts_or_text(given: Any, check: ValidatorFunctionWrapHandler) -> Any:
     """Take a list of parts as it is: whoever stores the message checks them."""
-    return check_json(given) if isinstance(given, list) and given else check(given)
+    if isinstance(given, str):
+        return check(given)
+    if isinstance(given, list) and given:
+        return check_json(given)
+    raise PydanticCustomError("content", "Input should be text or a list of parts")
 
 
 _PART = {
@@ -54,7 +66,7 @@ _PART = {
 Content = Annotated[
     str,
     Field(min_length=1),
-    BeforeValidator(check_text),
+    BeforeValidator(_text),
     WrapValidator(_parts_or_text),
     PlainSerializer(lambda content: content),
     WithJsonSchema(
@@ -91,7 +103,7 @@ class CreateBody(Body):
 
     assistant: Id | None = Field(default=None, examples=["chat"])
     title: Title | None = None
-    system: Text | None = Field(default=None, description="Instructions for this conversation alone.")
+    system: SentText | None = Field(default=None, description="Instructions for this conversation alone.")
     model: ModelName | None = None
     metadata: JsonObject = Field(default_factory=dict)
 
@@ -133,7 +145,7 @@ class RegenerateBody(Body):
 class ApproveBody(Body):
     """A person's answer to a tool call that waits for one."""
 
-    tool_call_id: Text = Field(min_length=1, max_length=255)
+    tool_call_id: SentText = Field(min_length=1, max_length=255)
     approved: StrictBool
     reason: Reason | None = None
 

@@ -27,6 +27,14 @@ async def test_a_value_of_another_type_is_refused(method: str, path: str, body: 
         assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request")
 
 
+@pytest.mark.parametrize("field", ["title", "system", "model"])
+async def test_what_is_no_text_is_told_by_the_name_of_its_field(field: str) -> None:
+    async with served() as client:
+        answer = await client.post("/v1/conversations", json={field: 5})
+        assert answer.status_code == 422
+        assert answer.json()["detail"] == f"body.{field}: Input should be a valid string"
+
+
 @pytest.mark.parametrize(
     "body", [{}, {"title": None}, {"metadata": None, "status": None, "archived": None, "model": None}]
 )

@@ -29,7 +29,6 @@ from threadkeep.conversation.events import (
 )
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.turn import TurnChange, TurnState
-from threadkeep.conversation.value import Text
 from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.conversations import Conversations
 from threadkeep.server.dialects.exchange import Asking, Calling, DialectBody, Exchange, find, status_of
@@ -37,6 +36,7 @@ from threadkeep.server.dialects.form import body_reader, described
 from threadkeep.server.idempotency_header import replay_headers
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import room_for_stream
+from threadkeep.server.requests import SentText
 from threadkeep.server.responses import Shown
 from threadkeep.server.routes.events import LastEventId
 from threadkeep.server.sse import DialectEvent, stream
@@ -113,7 +113,7 @@ _STREAMED: dict[int | str, dict[str, Any]] = {
 class StreamedChatBody(DialectBody):
     """A message; `session_id` missing, null or empty begins a conversation."""
 
-    message: Text = Field(min_length=1, examples=["My name is Alice."])
+    message: SentText = Field(min_length=1, examples=["My name is Alice."])
     session_id: str | None = Field(default=None, examples=[None])
 
 

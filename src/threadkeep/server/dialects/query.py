@@ -3,15 +3,15 @@
 from fastapi import APIRouter, Response
 from pydantic import Field
 
-from threadkeep.conversation.value import Text
 from threadkeep.conversations import Conversations
 from threadkeep.server.dialects.exchange import Asking, Calling, DialectBody, Exchange, Reply
+from threadkeep.server.requests import SentText
 
 
 class QueryBody(DialectBody):
     """A question; `session_id` missing, null or empty begins a conversation."""
 
-    query: Text = Field(min_length=1, examples=["Which phones are under $500?"])
+    query: SentText = Field(min_length=1, examples=["Which phones are under $500?"])
     session_id: str | None = Field(default=None, examples=[None])
 
 

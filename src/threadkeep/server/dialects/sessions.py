@@ -12,7 +12,6 @@ from starlette.responses import StreamingResponse
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.message import Message, Role
-from threadkeep.conversation.value import Text
 from threadkeep.conversations import Conversations
 from threadkeep.errors import ConversationNotFound
 from threadkeep.server.dialects.exchange import (
@@ -29,7 +28,7 @@ from threadkeep.server.idempotency_header import replay_headers
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import room_for_export
 from threadkeep.server.list_cursors import ListCursors
-from threadkeep.server.requests import Title, canonical_body
+from threadkeep.server.requests import SentText, Title, canonical_body
 from threadkeep.server.responses import Shown
 
 Limit = Annotated[int, Query(ge=1, le=200, description="How many at most; the next ones are behind `Link`.")]
@@ -39,13 +38,13 @@ class NewSession(DialectBody):
     """A session that begins without a message."""
 
     title: Title | None = None
-    system: Text | None = None
+    system: SentText | None = None
 
 
 class ChatInSession(DialectBody):
     """A message for a session that is named by the path."""
 
-    message: Text = Field(min_length=1, examples=["What is the budget of CC-1001?"])
+    message: SentText = Field(min_length=1, examples=["What is the budget of CC-1001?"])
 
 
 class ChatBody(ChatInSession):

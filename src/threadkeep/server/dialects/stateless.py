@@ -21,7 +21,6 @@ from threadkeep.context.tokens import four_characters_each
 from threadkeep.conversation.events import Event
 from threadkeep.conversation.ids import Id
 from threadkeep.conversation.message import Message, Role, check_role
-from threadkeep.conversation.value import Text
 from threadkeep.conversation_handle import ConversationHandle, TurnHandle
 from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue, TurnNotFound
@@ -38,7 +37,7 @@ from threadkeep.server.idempotency_header import replay_headers
 from threadkeep.server.identity.guards import Actor
 from threadkeep.server.limits import Limited
 from threadkeep.server.negotiation import refuse_head
-from threadkeep.server.requests import canonical_body
+from threadkeep.server.requests import SentText, canonical_body
 from threadkeep.server.routes.events import LastEventId
 from threadkeep.server.sse import stream
 from threadkeep.settings import Settings
@@ -102,13 +101,13 @@ class Said(BaseModel):
     """A message of the history."""
 
     role: Annotated[Role, BeforeValidator(_check_role)]
-    content: Text
+    content: SentText
 
 
 class StatelessBody(DialectBody):
     """A question and what was said before it. `store` keeps both, and the answer, as a conversation."""
 
-    query: Text = Field(min_length=1, examples=["What stocks benefit from rate cuts?"])
+    query: SentText = Field(min_length=1, examples=["What stocks benefit from rate cuts?"])
     history: list[Said] = Field(default_factory=list)
     store: bool = False
 

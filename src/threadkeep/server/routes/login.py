@@ -4,20 +4,20 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import Field
 
 from threadkeep.conversation.api_key import KeyRole, Login
-from threadkeep.conversation.value import Moment, Text
+from threadkeep.conversation.value import Moment
 from threadkeep.conversations import Conversations
 from threadkeep.errors import KeyNotFound
 from threadkeep.server.identity.api_keys import ApiKeyGuard, set_login_cookie
 from threadkeep.server.identity.guards import Admin, Who
 from threadkeep.server.limits import within_rate
-from threadkeep.server.requests import Body
+from threadkeep.server.requests import Body, SentText
 from threadkeep.server.responses import Shown
 
 
 class LoginBody(Body):
     """A key."""
 
-    key: Text = Field(min_length=1, max_length=200, examples=["tk_..."])
+    key: SentText = Field(min_length=1, max_length=200, examples=["tk_..."])
 
 
 class ShownLogin(Shown):

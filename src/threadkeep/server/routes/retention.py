@@ -8,13 +8,13 @@ from pydantic import Field
 
 from threadkeep.conversation.clock import moment_of, utc_now
 from threadkeep.conversation.entry import Status
-from threadkeep.conversation.value import Moment, Text
+from threadkeep.conversation.value import Moment
 from threadkeep.conversations import Conversations
 from threadkeep.retention.holds import Hold
 from threadkeep.retention.rules import Action, Retention
 from threadkeep.retention.run import Planned
 from threadkeep.server.identity.guards import Admin
-from threadkeep.server.requests import Body
+from threadkeep.server.requests import Body, SentText
 from threadkeep.server.responses import Shown
 from threadkeep.server.routes.conversations import Limit
 
@@ -57,7 +57,7 @@ class NewHold(Body):
 
     conversation: str | None = None
     user: str | None = None
-    reason: Text = Field(min_length=1, max_length=500, examples=["case 2026-17"])
+    reason: SentText = Field(min_length=1, max_length=500, examples=["case 2026-17"])
 
 
 class ShownHold(Shown):

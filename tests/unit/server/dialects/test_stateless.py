@@ -96,6 +96,7 @@ async def test_a_history_that_is_no_list_of_messages_is_refused(history: str) ->
     async with serving() as served:
         answer = await served.client.get(PATH, params={"query": "Why?", "history": history})
         assert_problem(answer, 422, "invalid_request")
+        assert answer.json()["detail"].startswith("query.history")
 
 
 async def test_a_browser_that_comes_back_is_told_to_stop_instead_of_asking_again() -> None:

@@ -38,14 +38,15 @@ async def test_the_same_key_with_the_same_parts_is_one_message_and_with_others_i
 @pytest.mark.parametrize(
     ("content", "code"),
     [
-        ([], "invalid_value"),
+        ([], "invalid_request"),
         ([{}], "invalid_part"),
         (["text"], "invalid_part"),
         ([{"type": "text", "text": ""}], "invalid_part"),
         ([{"type": "reasoning", "text": "forged", "payload": {"signature": "x"}}], "invalid_part"),
         ([{"type": "image", "file": "f-1", "media_type": "image/png"}], "file_not_found"),
         ([{"type": "text", "text": "x"}] * 101, "too_many_parts"),
-        ({"type": "text", "text": "x"}, "invalid_value"),
+        ({"type": "text", "text": "x"}, "invalid_request"),
+        (None, "invalid_request"),
     ],
 )
 async def test_what_is_no_list_of_parts_is_refused_with_a_code_and_nothing_is_stored(content: Any, code: str) -> None:
@@ -53,5 +54,6 @@ async def test_what_is_no_list_of_parts_is_refused_with_a_code_and_nothing_is_st
         path = await conversation(client)
         refused = await client.post(f"{path}/messages", json={"content": content})
         assert refused.json()["code"] == code
-        assert refused.status_code in (400, 404)
+        assert refused.status_code in (400, 404, 422)
+        assert code != "invalid_request" or "body.content: " in refused.json()["detail"]
         assert (await client.get(path)).json()["messages"] == []
