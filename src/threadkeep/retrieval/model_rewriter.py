@@ -39,7 +39,7 @@ _REFUSAL = re.compile(
 )
 _MAKING_SENTENCES = """compare compared comparison difference different between detail information list example
 describe explain available type kind feature option product item question regarding relate related specific mention
-mentioned previous recommend recommendation conversation context"""
+mentioned previous recommend recommendation conversation context beside besides except instead versus within without"""
 _NEUTRAL = frozenset(_MAKING_SENTENCES.split())
 _SAME_START = 5
 _RECENT = 8

@@ -20,6 +20,7 @@ from threadkeep.routing.vocabulary import (
     POINTING,
     POLITE,
     QUESTION_WORDS,
+    SINGLE,
     SMALL,
 )
 from threadkeep.text.stems import stem
@@ -43,7 +44,7 @@ _DEFINITION = re.compile(r"\W*(?:what|who) (?:is|are|was|were) (?:an? )?(?:[\w-]
 _COMPLEMENT = frozenset(
     {"of", "between", "for", "about", "in", "to", "with", "on", "from", "at", "by", "against", "during"}
 )
-_PAUSE = re.compile(r"[.,;:!?]\s")
+_PAUSE = re.compile(r"[.,;:!?]\s|\b(?:and|but|because|so) ", re.IGNORECASE)
 _EXPLETIVE = frozenset({"mean", "take", "possible", "cost", "like"})
 _ANSWERED_BY_THERE = frozenset({"is", "are", "was", "were", "isn't", "aren't"})
 _MAX_FRAGMENT = 3
@@ -134,6 +135,8 @@ class Wording:
                 pointing = not behind and before not in _ANSWERED_BY_THERE
             case "it" if behind in _EXPLETIVE and self._at(at + 2) == "to":
                 pointing = False
+            case "it" if at == 1 and before == "is" and self._at(3) in ("to", "that", "if"):
+                pointing = behind.endswith("er")
             case _:
                 pointing = word in POINTING
         return pointing and not (word in INNER and (self._is_explained(at) or self._is_introduced(at)))
@@ -157,8 +160,12 @@ class Wording:
         earlier = [end for end in self.specific if self._clauses[end] < self._clauses[at]]
         joined = self.words[at] in MANY and "and" in self.words[:at]
         beside = [end for end in self.specific if joined and end < self.words.index("and")]
-        return any(self._is_plural(end) for end in (*earlier, *beside)) or any(
-            self.words[place - 1] in INTRODUCING for end in earlier for place in range(max(1, end - 2), end + 1)
+        if any(self._is_plural(end) for end in (*earlier, *beside)) and self.words[at] not in SINGLE:
+            return True
+        return any(
+            end in self.proper or any(self.words[place - 1] in INTRODUCING for place in range(max(1, end - 2), end + 1))
+            for end in earlier
+            if not (self.words[at] in SINGLE and self._is_plural(end))
         )
 
     def _is_plural(self, at: int) -> bool:

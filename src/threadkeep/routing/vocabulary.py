@@ -17,13 +17,16 @@ POINTING = _set(
 )
 """Words that stand for something that was named before."""
 
-INTRODUCING = _set("a an my our about some")
+INTRODUCING = _set("a an my our about some many several two three")
 """Words before something that a question brings up itself."""
 
 MANY = _set("they them their theirs")
 """Words that stand for several things."""
 
-INNER = _set("it its they them their he she his her him one ones this these")
+SINGLE = _set("it its he she his her him")
+"""Words that stand for one thing, and not for several."""
+
+INNER = _set("it its they them their he she his her him one ones this these there")
 """Of those, the ones that may stand for something in the same sentence: "What is taurine and is it safe?"."""
 
 GOING_ON = _set("other others another else same similar too instead also both alternatives")

@@ -63,10 +63,21 @@ def test_a_question_that_leans_on_the_conversation_needs_it(question: str) -> No
         "My laptop is slow. How can I fix it?",
         "There are many kinds of penguins. Which one is the tallest?",
         "We adopted two kittens and they keep scratching the sofa, how do we stop them?",
+        "I bought a sofa online but it arrived damaged. Can I return it?",
+        "My neighbour's dog barks all night and I can't stand it, what can I do about him?",
+        "There are so many yoga styles. Which one is best for back pain?",
+        "I'm planning a trip to Peru, what's the best time to go there?",
+        "Let's talk about the Roman Empire. Why did it fall?",
+        "Is it true that bats are blind?",
     ],
 )
 def test_a_question_that_names_what_it_is_about_stands_alone(question: str) -> None:
     assert not follow_up(question, PHONES).needs_context, question
+
+
+@pytest.mark.parametrize("question", ["I have small hands. Is it comfortable?", "Is it easier to learn than Spanish?"])
+def test_a_word_for_one_thing_does_not_stand_for_several_that_the_question_names(question: str) -> None:
+    assert follow_up(question, PHONES).needs_context, question
 
 
 @pytest.mark.parametrize(
