@@ -9,12 +9,12 @@ from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Body, Entry, PathBody, Status
 from threadkeep.conversation.ids import Id
-from threadkeep.conversation.value import JsonObject, Moment, Text, Value, check_json
+from threadkeep.conversation.value import JsonObject, Moment, Text, Value
 from threadkeep.errors import InvalidValue
 
 FORMAT: Literal["threadkeep.conversation"] = "threadkeep.conversation"
@@ -46,13 +46,6 @@ class ExportedConversation(Value):
         return cls.model_validate(conversation.model_dump(exclude={"scope", "incomplete", "shares"}))
 
 
-def _check_free_form(body: object) -> object:
-    """Check a body that may hold blocks or parts of an unknown kind; all other fields are checked by their types."""
-    if isinstance(body, dict) and (body.get("kind") != "message" or body.get("blocks") or body.get("parts")):
-        check_json(body)
-    return body
-
-
 class ExportedEntry(Value):
     """An entry with its place: messages with blocks and tool calls, results with timings, states, turns, remarks."""
 
@@ -60,7 +53,7 @@ class ExportedEntry(Value):
     parent: Seq | None
     turn: Seq | None
     created_at: Moment
-    body: Annotated[Body, BeforeValidator(_check_free_form)]
+    body: Body
 
     @property
     def continues_branch(self) -> bool:
