@@ -108,9 +108,9 @@ class TestAdministration:
         assert {"acme", "umbrella"} <= set(tenants)
         assert list(tenants) == sorted(tenants)
 
-    @pytest.mark.parametrize("tenant", ["", "..", "a/b", "a b", "a\x00"])
-    async def test_what_can_be_no_tenant_is_refused(self, store: Store, tenant: str) -> None:
-        with pytest.raises(InvalidId):
-            await store.list_tenant(tenant)
-        with pytest.raises(InvalidId):
-            await store.users(tenant)
+    async def test_what_can_be_no_tenant_is_refused(self, store: Store) -> None:
+        for tenant in ("", "..", "a/b", "a b", "a\x00"):
+            with pytest.raises(InvalidId):
+                await store.list_tenant(tenant)
+            with pytest.raises(InvalidId):
+                await store.users(tenant)

@@ -109,7 +109,7 @@ class TestListFilters:
         assert await _names(other, title="ott") == ["a"]
         await other.close()
 
-    @pytest.mark.parametrize("title", ["", " ", "!", "🙂"])
-    async def test_a_title_without_a_word_is_refused(self, store: Store, title: str) -> None:
-        async with refused(store, InvalidSearch):
-            await store.list(ADA, ListFilter(title=title))
+    async def test_a_title_without_a_word_is_refused(self, store: Store) -> None:
+        for title in ("", " ", "!", "🙂"):
+            async with refused(store, InvalidSearch):
+                await store.list(ADA, ListFilter(title=title))

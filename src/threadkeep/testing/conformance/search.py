@@ -7,7 +7,7 @@ from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Summary, Update
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.state import State
-from threadkeep.errors import InvalidCursor, InvalidLimit
+from threadkeep.errors import InvalidCursor
 from threadkeep.store.base import ROOT, Store
 from threadkeep.store.values import Append, Hit
 from threadkeep.testing.clock import FakeClock
@@ -178,8 +178,3 @@ class TestSearch:
             await store.search(BOB, "needle", after=cursor)
         async with refused(store, InvalidCursor):
             await store.search(ADA, "hay", after=cursor)
-
-    @pytest.mark.parametrize("limit", [0, -1, 1001, True])
-    async def test_a_limit_out_of_bounds_is_refused(self, store: Store, limit: int) -> None:
-        async with refused(store, InvalidLimit):
-            await store.search(ADA, "needle", limit=limit)

@@ -159,9 +159,7 @@ class TestSearchFilters:
         assert await _found(other, "otters ") == []
         await other.close()
 
-    @pytest.mark.parametrize(
-        "text", ["-otter", "role:user", "otter colour:red", "otter before:soon", "otter role:boss"]
-    )
-    async def test_a_search_that_cannot_be_made_is_refused(self, store: Store, text: str) -> None:
-        async with refused(store, InvalidSearch):
-            await store.search(ADA, text)
+    async def test_a_search_that_cannot_be_made_is_refused(self, store: Store) -> None:
+        for text in ("-otter", "role:user", "otter colour:red", "otter before:soon", "otter role:boss"):
+            async with refused(store, InvalidSearch):
+                await store.search(ADA, text)
