@@ -166,7 +166,7 @@ async def test_a_search_uses_the_index(store: Store, postgres_server: PostgresSe
     for start in range(0, 300, 100):
         await say(store, name, *(f"number{number} common" for number in range(start, start + 100)))
     await store.search(ADA, "common")
-    await store.related(ADA, name, [["number7"]], before=300)
+    await store.related(ADA, name, [["number7"]], head=299)
     await store.close()
     admin = postgres_server.as_admin(postgres_database)
 

@@ -4,7 +4,6 @@ The search is the store's, by the forms of the words of the question; here the f
 marked as earlier and dated. They stand with the question, so that the beginning of the context stays the same bytes.
 """
 
-import math
 from collections.abc import Sequence, Set
 from dataclasses import replace
 from fnmatch import fnmatch
@@ -42,6 +41,8 @@ CLEAR = 1.0
 """From which score on something is clearly about the question: it has its words, or most of them and the meaning."""
 BESIDE_BEST = 0.6
 """What has at least this share of the best score is as clearly about the question as the best."""
+BESIDE = 2
+"""How many entries before and after the best are as clearly about the question: a question, or its answer."""
 UNCLEAR = 0.15
 UNCLEAR_BEYOND = 1700
 MOST_UNCLEAR = 1000
@@ -71,15 +72,16 @@ def worth_adding(ranked: Sequence[tuple[Entry, float]], room: int, count: Counte
     """Return what to add, of the entries that are not in view, to a request that goes on as the last one did.
 
     The beginning of such a request is in a provider's cache, and what is added is charged in full: so all that is
-    clearly about the question, and little else.
+    clearly about the question, with what stands beside the best of it, and little else.
     """
-    highest = max((score for _, score in ranked), default=0.0)
-    least = BESIDE_BEST * highest if highest >= CLEAR else math.inf
+    best, highest = next(((entry.seq, score) for entry, score in ranked), (0, 0.0))
+    is_clear = highest >= CLEAR
     left = min(MOST_UNCLEAR, int(UNCLEAR * (room - UNCLEAR_BEYOND)))
     chosen = []
     for entry, score in ranked:
         size = count(entry.body) if isinstance(entry.body, Message) else 0
-        if score >= least or size <= left:
+        is_asked_for = is_clear and (score >= BESIDE_BEST * highest or abs(entry.seq - best) <= BESIDE)
+        if is_asked_for or size <= left:
             left -= size
             chosen.append(entry)
     return tuple(chosen)

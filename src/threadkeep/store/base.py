@@ -341,12 +341,12 @@ class Store(ABC):
 
     @abstractmethod
     async def related(
-        self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], *, before: int, limit: int = 20
+        self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], *, head: int, limit: int = 20
     ) -> tuple[Related, ...]:
-        """Return messages of a conversation, of any branch, stored before the entry `before`, that have to do with some
-        words, best first: those that hold the rarest and most of them, and their neighbours. A word is a list of its
-        forms; one of them is enough. For each word the newest `text.search.RELATED` messages that hold it are
-        considered, so that it costs the same in a long conversation; `text.search.relate` decides for every backend."""
+        """Return messages of the branch that ends in `head` that have to do with some words, best first: those that
+        hold the rarest and most of them, and their neighbours. A word is a list of its forms; one of them is enough.
+        For each word the newest `text.search.RELATED` messages that hold it are considered, so that it costs the same
+        in a long conversation; `text.search.relate` decides for every backend."""
 
     @abstractmethod
     async def statistics(self, tenant: str, *, user: str | None = None, conversation: str | None = None) -> Statistics:

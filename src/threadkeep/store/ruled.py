@@ -14,11 +14,12 @@ from typing import Any, TypeVar
 
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import Conversation
-from threadkeep.conversation.cursor import MAX_SEQ, Cursor
+from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Entry, Update
 from threadkeep.conversation.ids import IdSource, check_id
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.tree import Run
 from threadkeep.conversation.turn import Lease, Turn
 from threadkeep.errors import (
     AlreadyExists,
@@ -219,7 +220,7 @@ class RuledStore(Store):
 
     @abstractmethod
     async def _related(
-        self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], before: int, limit: int
+        self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], path: Sequence[Run], limit: int
     ) -> Iterable[Related]:
         """Return the entries, the best first, that `text.search.relate` names given those that hold forms of words."""
 
@@ -254,8 +255,10 @@ class RuledStore(Store):
         return await self._search(Search(scope, text, query, conversation, order, check_limit(limit), *place))
 
     async def related(
-        self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], *, before: int, limit: int = 20
+        self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], *, head: int, limit: int = 20
     ) -> tuple[Related, ...]:
         check_limit(limit)
-        found = await self._related(scope, check_id(conversation), query_forms(words), min(before, MAX_SEQ), limit)
+        tree = await self.tree(scope, check_id(conversation))
+        path = tree.path(min(head, tree.newest))
+        found = await self._related(scope, conversation, query_forms(words), path, limit) if path else ()
         return tuple(related for related in found if isinstance(related.entry.body, Message))

@@ -6,12 +6,14 @@ what is shown of it is decided here, so that the same search finds the same on e
 
 import math
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import chain
 from operator import itemgetter
 
+from threadkeep.conversation.tree import Run
 from threadkeep.text.query import Query
 from threadkeep.text.words import DENSE, MAX_WORD, Word, find_words, fold_all, without_marks
 
@@ -107,16 +109,24 @@ def _hits(query: Query, pattern: re.Pattern[str], text: str) -> list[Word]:
     return [word for word in find_words(text) if query.matches(word.text)]
 
 
-def relate(found: Sequence[Sequence[int]], before: int, limit: int) -> dict[int, float]:
-    """Return the entries that have most to do with some words, and how much, the best first, given for each word the
-    newest entries that hold it.
+def relate(found: Sequence[Sequence[int]], path: Sequence[Run], limit: int) -> dict[int, float]:
+    """Return the entries of a branch that have most to do with some words, and how much, the best first, given for each
+    word the newest entries that hold it.
 
     A word that few entries hold says more than one that many do, and what was never said is missing everywhere: an
     entry that holds all words has a score of 1. What stands around a hit counts too: the neighbours of an entry that
     fits, and the passages in which the words come together. Of equals the newer entry comes first.
     """
+    firsts, lasts = [run.first for run in reversed(path)], [run.last for run in reversed(path)]
+
+    def is_on_branch(seq: int) -> bool:
+        place = bisect_right(firsts, seq) - 1
+        return place >= 0 and seq <= lasts[place]
+
     size = max((seqs[0] for seqs in found if seqs), default=0)
     held = [(seqs, math.log(1 + _reach(seqs, size) / max(1, len(seqs)))) for seqs in found]
+    if len(path) > 1:
+        held = [(list(filter(is_on_branch, seqs)), weight) for seqs, weight in held]
     total = sum(weight for _, weight in held)
     score: dict[int, float] = {}
     passages: dict[int, int] = {}
@@ -130,7 +140,7 @@ def relate(found: Sequence[Sequence[int]], before: int, limit: int) -> dict[int,
     for seq in best:
         own = score[seq]
         for distance, share in NEIGHBOURS:
-            if 0 < (beside := seq + distance) < before:
+            if is_on_branch(beside := seq + distance):
                 around[beside] = around.get(beside, 0.0) + share * own
     together = {passage: _together(passages, passage) / len(held) for passage in {seq // PASSAGE for seq in around}}
     for seq, share in around.items():

@@ -53,6 +53,13 @@ def test_where_the_last_request_goes_on_what_is_clearly_asked_for_is_added_and_l
     assert [entry.seq for entry in worth_adding(best, room, lambda message: 7)] == added
 
 
+def test_what_stands_beside_the_best_is_added_with_it() -> None:
+    best = [(LOG[10], 1.2), (LOG[0], 0.3), (LOG[11], 0.2), (LOG[13], 0.2)]
+    assert [entry.seq for entry in worth_adding(best, 1_000, lambda message: 7)] == [11, 12]
+    assert worth_adding(best[1:], 1_000, lambda message: 7) == ()
+    assert worth_adding([], 1_000, lambda message: 7) == ()
+
+
 def test_what_is_not_clearly_asked_for_never_costs_much() -> None:
     best = [(entry, 0.5) for entry in LOG]
     assert len(worth_adding(best, 1_000_000, lambda message: 100)) == MOST_UNCLEAR // 100

@@ -5,6 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
+from threadkeep.conversation.tree import Run
 from threadkeep.errors import InvalidSearch
 from threadkeep.text.query import Query
 from threadkeep.text.search import RELATED, rank, relate
@@ -12,6 +13,8 @@ from threadkeep.text.words import words
 
 scripts = st.text(st.characters(categories=["L", "N", "M", "P", "Z", "S", "Cc"]), max_size=60)
 _OPERATORS = re.compile('[":-]')
+TO_7 = [Run(parent=0, first=1, last=7)]
+TO_999 = [Run(parent=0, first=1, last=999)]
 
 
 @given(scripts)
@@ -90,29 +93,31 @@ def test_a_snippet_shows_the_place_with_most_hits_on_one_line() -> None:
 
 def test_words_that_come_together_in_a_passage_count_more_than_words_apart() -> None:
     # The first word is at 10 and 500, the second at 20 alone: 10 has it near, 500 has not.
-    found = relate([[500, 10], [20]], 1000, 3)
+    found = relate([[500, 10], [20]], TO_999, 3)
     assert found[10] > found[500]
 
 
-def test_what_is_beside_a_hit_is_related_and_what_is_not_before_the_bound_is_not() -> None:
-    assert set(relate([[6]], 8, 20)) == {2, 3, 4, 5, 6, 7}
-    assert list(relate([[6]], 8, 1)) == [6]
-    assert relate([[], []], 8, 20) == {}
+def test_what_is_beside_a_hit_is_related_and_what_is_not_on_the_branch_is_not() -> None:
+    assert set(relate([[6]], TO_7, 20)) == {2, 3, 4, 5, 6, 7}
+    assert list(relate([[6]], TO_7, 1)) == [6]
+    assert relate([[], []], TO_7, 20) == {}
+    fork = [Run(parent=5, first=9, last=12), Run(parent=0, first=1, last=5)]
+    assert set(relate([[10, 7, 4]], fork, 20)) == {1, 2, 3, 4, 5, 9, 10, 11, 12}
 
 
 def test_a_word_that_fills_the_newest_hits_is_weighed_by_how_far_they_reach() -> None:
     everywhere, rare = list(range(99_999, 99_999 - RELATED, -1)), [50_000]
-    found = relate([everywhere, rare], 100_000, 500)
+    found = relate([everywhere, rare], [Run(parent=0, first=1, last=99_999)], 500)
     assert next(iter(found)) == 50_000
     assert 99_500 not in found
 
 
 def test_what_scores_far_less_than_the_best_comes_last_and_is_the_first_to_go() -> None:
     common = list(range(900, 0, -10))
-    found = relate([common, *[[905]] * 4], 1000, 500)
+    found = relate([common, *[[905]] * 4], TO_999, 500)
     assert next(iter(found)) == 905
     assert found[100] < 0.2 * found[905]
-    assert 100 not in relate([common, *[[905]] * 4], 1000, 9)
+    assert 100 not in relate([common, *[[905]] * 4], TO_999, 9)
 
 
 @given(scripts, st.text("ab1é—“ ", max_size=20))

@@ -106,7 +106,7 @@ CALLS: dict[str, Call] = {
     "expired": lambda store, lease: store.expired(LEASE_FOR),
     "write": lambda store, lease: store.write(lease, "answer", 0, "Well"),
     "search": lambda store, lease: store.search(ADA, "Hello"),
-    "related": lambda store, lease: store.related(ADA, ID, [["hello"]], before=1),
+    "related": lambda store, lease: store.related(ADA, ID, [["hello"]], head=1),
     "statistics": lambda store, lease: store.statistics(ADA.tenant),
     "list_tenant": lambda store, lease: store.list_tenant(ADA.tenant),
     "users": lambda store, lease: store.users(ADA.tenant),

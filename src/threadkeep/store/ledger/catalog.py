@@ -4,7 +4,7 @@ It holds a card for every conversation (what a list shows, open turns, sizes) an
 brought up to date by `note` after a ledger has changed. Safe to be used by several threads.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from heapq import nlargest
@@ -68,12 +68,12 @@ class WordIndex:
         """Return the entries that a query looks for, without those that hold a word that it excludes."""
         return self.find(query, conversation) - self._holding(query.excluded, conversation)
 
-    def newest(self, words: Iterable[str], conversation: str, before: int) -> list[int]:
-        """Return the newest entries of a conversation before an entry that hold one of the words, newest first."""
+    def newest(self, words: Iterable[str], conversation: str, last: int) -> list[int]:
+        """Return the newest entries of a conversation up to `last` that hold one of the words, newest first."""
         found: set[int] = set()
         for word in words:
             seqs = self._entries.get(word, {}).get(conversation, [])
-            end = bisect_left(seqs, before)
+            end = bisect_right(seqs, last)
             found.update(seqs[max(0, end - RELATED) : end])
         return sorted(found, reverse=True)[:RELATED]
 
@@ -230,11 +230,11 @@ class Catalog:
             found = [subject_of(card.conversation) for card in cards]
         return nlargest(SCANNED, found, key=lambda subject: subject.created_at)
 
-    def related(self, user: str, conversation: str, words: Iterable[Sequence[str]], before: int) -> list[list[int]]:
-        """Return for each word the newest entries of a conversation before an entry that hold one of its forms."""
+    def related(self, user: str, conversation: str, words: Iterable[Sequence[str]], last: int) -> list[list[int]]:
+        """Return for each word the newest entries of a conversation up to `last` that hold one of its forms."""
         with self._lock:
             index = self._indexes.get(user, WordIndex())
-            return [index.newest(forms, conversation, before) for forms in words]
+            return [index.newest(forms, conversation, last) for forms in words]
 
     def expired(self, now: datetime, latest: datetime) -> list[Turn]:
         """Return the turns that nobody sees to: no lease until between now and `latest`, or only queued ones."""

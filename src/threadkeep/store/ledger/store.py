@@ -15,6 +15,7 @@ from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.tree import Run
 from threadkeep.conversation.turn import Turn
 from threadkeep.errors import ConversationNotFound, EntryNotFound, StoreCorrupt
 from threadkeep.store.audit import Recorded
@@ -266,11 +267,11 @@ class LedgerStore(EmbeddedStore):
         return await self._read_catalog(asked.scope.tenant, look)
 
     async def _related(
-        self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], before: int, limit: int
+        self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], path: Sequence[Run], limit: int
     ) -> list[Related]:
         def look(ledgers: TenantLedgers) -> list[Related]:
             with ledgers.reading(scope, conversation) as ledger:
-                found = relate(ledgers.catalog.related(scope.user, conversation, words, before), before, limit)
+                found = relate(ledgers.catalog.related(scope.user, conversation, words, path[0].last), path, limit)
                 return [Related(ledger.entry(seq), score) for seq, score in found.items() if seq <= ledger.tip.last]
 
         return await self._read_catalog(scope.tenant, look)

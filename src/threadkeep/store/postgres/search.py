@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from threadkeep.conversation.entry import Status
 from threadkeep.conversation.scope import Scope
-from threadkeep.conversation.tree import Tree
+from threadkeep.conversation.tree import Run, Tree
 from threadkeep.errors import ConversationNotFound, StoreCorrupt, StoreError
 from threadkeep.store.base import MAX_LIMIT
 from threadkeep.store.codec import STATE, decode_id, encode_id, found_text, kinds_of, role_of
@@ -164,13 +164,13 @@ class Searcher:
         return rows
 
     async def related(
-        self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], before: int, limit: int
+        self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], path: Sequence[Run], limit: int
     ) -> list[Related]:
-        """Return earlier entries of a conversation that have to do with the words, the best first."""
+        """Return entries of a branch that have to do with the words, the best first."""
         place = await self._db.place(scope, conversation)
         quoted = [" | ".join(map(_quoted, forms)) for forms in words]
-        rows = await self._find("holding", *place, quoted, min(before, 2**31 - 1), RELATED)
-        found = relate([row["seqs"] for row in rows], before, limit)
+        rows = await self._find("holding", *place, quoted, path[0].last + 1, RELATED)
+        found = relate([row["seqs"] for row in rows], path, limit)
         lines = await self._db.pool.call("entries_at", *place, list(found)) if found else []
         entries = {entry.seq: entry for entry in self._db.translator.entries(conversation, lines)}
         return [Related(entries[seq], score) for seq, score in found.items() if seq in entries]

@@ -15,7 +15,7 @@ from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import IdSource, check_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import State, StateChange, fold
-from threadkeep.conversation.tree import Tree
+from threadkeep.conversation.tree import Run, Tree
 from threadkeep.conversation.turn import Turn
 from threadkeep.errors import ConversationNotFound, StoreBusy, StoreUnavailable
 from threadkeep.store.checks import check_new
@@ -251,9 +251,9 @@ class PostgresStore(RuledStore):
         return hit_page(asked, await self._searcher.search(asked))
 
     async def _related(
-        self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], before: int, limit: int
+        self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], path: Sequence[Run], limit: int
     ) -> list[Related]:
-        return await self._searcher.related(scope, conversation, words, before, limit)
+        return await self._searcher.related(scope, conversation, words, path, limit)
 
     async def statistics(self, tenant: str, *, user: str | None = None, conversation: str | None = None) -> Statistics:
         only = None if conversation is None else encode_id(conversation)

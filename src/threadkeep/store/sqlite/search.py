@@ -27,23 +27,23 @@ Keys = tuple[int, int]
 _ENTRY = ", ".join(f"e.{column}" for column in ENTRY.split(", "))
 
 
-def related(reader: Reader, key: ConversationKey, words: Sequence[Sequence[str]], before: int) -> list[list[int]]:
-    """Return for each word the newest entries of a conversation before an entry that hold one of its forms."""
+def related(reader: Reader, key: ConversationKey, words: Sequence[Sequence[str]], last: int) -> list[list[int]]:
+    """Return for each word the newest entries of a conversation up to `last` that hold one of its forms."""
     late = [
         (seq, found)
         for _, conversation, seq, found in late_words(reader, key.tenant, None, MAX_SEQ)
-        if conversation == key.conversation and seq < before
+        if conversation == key.conversation and seq <= last
     ]
     # CROSS keeps the planner from asking the words about each entry of the conversation, one by one.
     sql = (
         "SELECT e.seq FROM word CROSS JOIN entry e ON e.position = word.rowid "
-        "WHERE word MATCH ? AND e.tenant = ? AND e.conversation = ? AND e.seq < ? ORDER BY word.rowid DESC LIMIT ?"
+        "WHERE word MATCH ? AND e.tenant = ? AND e.conversation = ? AND e.seq <= ? ORDER BY word.rowid DESC LIMIT ?"
     )
     holding = []
     for forms in words:
         any_form = " OR ".join(f'"{form}"' for form in forms)
         match = f'"¤c{key.conversation}" AND ({any_form})'
-        old = [seq for (seq,) in reader.db.execute(sql, (match, *key[:2], before, RELATED))]
+        old = [seq for (seq,) in reader.db.execute(sql, (match, *key[:2], last, RELATED))]
         holding.append(([seq for seq, found in late if not found.isdisjoint(forms)] + old)[:RELATED])
     return holding
 

@@ -19,6 +19,7 @@ from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import IdSource, check_id
 from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.tree import Run
 from threadkeep.conversation.turn import Turn
 from threadkeep.errors import StoreUnavailable
 from threadkeep.store import filesystem
@@ -149,12 +150,12 @@ class SqliteStore(EmbeddedStore):
             return await asyncio.to_thread(look)
 
     async def _related(
-        self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], before: int, limit: int
+        self, scope: Scope, conversation: str, words: Sequence[Sequence[str]], path: Sequence[Run], limit: int
     ) -> list[Related]:
         def look() -> list[Related]:
             with translating_sqlite_errors(self._searcher.db), self._searcher.snapshot():
                 log = self._searcher.log(scope, conversation)
-                found = relate(search.related(self._searcher, log.key, words, before), before, limit)
+                found = relate(search.related(self._searcher, log.key, words, path[0].last), path, limit)
                 return [Related(entry, found[entry.seq]) for entry in log.at(list(found))]
 
         async with self._searching:

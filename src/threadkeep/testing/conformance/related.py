@@ -2,6 +2,7 @@
 
 import pytest
 
+from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.state import StateChange
 from threadkeep.errors import ConversationNotFound, InvalidLimit
 from threadkeep.store.base import Store
@@ -10,9 +11,9 @@ from threadkeep.testing.conformance.refusal import refused
 from threadkeep.testing.samples import ADA, BOB, new
 
 
-async def _found(store: Store, name: str, *words: str, before: int = 1000, limit: int = 20) -> list[int]:
+async def _found(store: Store, name: str, *words: str, head: int = 1000, limit: int = 20) -> list[int]:
     forms = [word.split("|") for word in words]
-    return [related.entry.seq for related in await store.related(ADA, name, forms, before=before, limit=limit)]
+    return [related.entry.seq for related in await store.related(ADA, name, forms, head=head, limit=limit)]
 
 
 FAR = ("so", "well", "then", "right", "fine")
@@ -45,14 +46,22 @@ class TestRelated:
 
     async def test_only_what_was_stored_before_is_found(self, store: Store) -> None:
         name = await new(store, ADA, "apple one", "apple two", "apple three")
-        assert await _found(store, name, "apple", before=3) == [2, 1]
-        assert await _found(store, name, "apple", before=1) == []
+        assert await _found(store, name, "apple", head=2) == [2, 1]
+        assert await _found(store, name, "apple", head=0) == []
+
+    async def test_what_other_branches_say_is_left_out_and_keeps_nothing_away(self, store: Store) -> None:
+        name = await new(store, ADA, "the harbour of Bergen", *FAR)
+        for number in range(30):
+            elsewhere = Message(role=Role.USER, content=f"Bergen has a harbour {number}")
+            await store.append(ADA, name, Append(bodies=(elsewhere,), parent=1))
+        assert await _found(store, name, "harbour", "bergen", head=6, limit=5) == [1, 3, 2, 5, 4]
+        assert await _found(store, name, "harbour", "bergen", head=36, limit=2) == [36, 1]
 
     async def test_a_limit_keeps_the_best(self, store: Store) -> None:
         name = await new(store, ADA, *(f"number {number}" for number in range(30)))
         assert await _found(store, name, "number", "7", limit=1) == [8]
         async with refused(store, InvalidLimit):
-            await store.related(ADA, name, [["number"]], before=9, limit=0)
+            await store.related(ADA, name, [["number"]], head=9, limit=0)
 
     async def test_a_word_of_a_long_conversation_is_found_far_back(self, store: Store) -> None:
         name = await new(store, ADA, "the harbour of Bergen", *(f"weather {number}" for number in range(200)))
@@ -63,7 +72,7 @@ class TestRelated:
         other = await new(store, ADA, "secret garden")
         assert await _found(store, other, "secret") == [1]
         async with refused(store, ConversationNotFound):
-            await store.related(BOB, name, [["secret"]], before=9)
+            await store.related(BOB, name, [["secret"]], head=9)
 
     async def test_only_messages_are_found(self, store: Store) -> None:
         name = await new(store, ADA, "secret plan")

@@ -2,42 +2,26 @@
 what the model will see."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, replace
 from itertools import takewhile
 
 from threadkeep.context.base import Context, Cut, Material, Policy, Window, cut_in, run
 from threadkeep.context.marks import own
-from threadkeep.context.recall import ranked, worth_adding
+from threadkeep.context.recall import worth_adding
 from threadkeep.context.tokens import calibration
-from threadkeep.context.window import MOST_RECALLED
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
 from threadkeep.retrieval.base import Passage
-from threadkeep.retrieval.expansion import candidates, choose
 from threadkeep.store.base import MAX_LIMIT, ROOT
-from threadkeep.store.values import Related
-from threadkeep.text.words import content_forms, content_words, searchable
-from threadkeep.text.words import words as indexed_words
 from threadkeep.turn.active_turn import ActiveTurn
 from threadkeep.turn.lookup import Found
+from threadkeep.turn.related_messages import related_messages
 
 PAGE = 50
 SPARE = 10
 """How many entries more than the newest messages are read at once: state changes, and the rest of a turn."""
 ANSWER_SHARE = 4
 """A quarter of a model's window is left for its answer."""
-RELATED = (60, 250)
-"""How many related messages are looked at, at least and at most: twice as many as probably fit into the room."""
-MOST_WORDS = 12
-"""How many words of a question, the longest, are looked for: a long one would cost more than it finds."""
-COMPARED = 60
-COMPARED_CHARACTERS = 300
-"""How many of them, and how much of each, are compared with the question in meaning."""
-ENOUGH_WORDS = 2
-"""A question with fewer words that say something is looked for with words of the conversation."""
-FEW_WORDS = 4
-"""How many words of the conversation are then added."""
 
 
 async def gather_context(
@@ -76,8 +60,7 @@ async def gather_context(
         # Once a turn, so that its further calls begin with the same bytes.
         if active.recalled is None:
             earlier = await _earlier(active, entries) if context.cut != cut else ()
-            kept_from = max(cut.first, cut.masked) if context.cut == cut else 0
-            active.recalled = await _recall(active, entries, kept_from, found), earlier
+            active.recalled = await _recall(active, entries, cut, found, goes_on=context.cut == cut), earlier
         recalled, earlier = active.recalled
         material = replace(material, recalled=recalled, earlier=earlier, cut=context.cut)
         context = run(active.assistant.processors, material)
@@ -203,71 +186,16 @@ async def _where_it_stands(active: ActiveTurn) -> tuple[str, ...]:
 
 
 async def _recall(
-    active: ActiveTurn, entries: tuple[Entry, ...], kept_from: int, found: Found | None
+    active: ActiveTurn, entries: tuple[Entry, ...], cut: Cut, found: Found | None, *, goes_on: bool
 ) -> tuple[Entry, ...]:
-    """Return messages of this branch that have to do with the question, the best first.
+    """Return messages that have to do with the question, the best first.
 
-    Where the request goes on as the last one did, those from `kept_from` on are in full view, and few others are worth
+    Where the request goes on as the last one did, those behind the cut are in full view, and few others are worth
     adding.
     """
-    messages = [(entry.seq, entry.body) for entry in entries if isinstance(entry.body, Message)]
-    asked = max((place for place, (_, message) in enumerate(messages) if message.role is Role.USER), default=None)
-    if asked is None:
-        return ()
-    (seq, question), history = messages[asked], [message for _, message in messages[:asked]]
-    text = _looked_for(question.content, history, found)
-    words = sorted(content_forms(text), key=lambda forms: -len(forms[0]))[:MOST_WORDS]
-    deps = active.deps
-    sizes = [deps.count(message) for _, message in messages]
-    # Where most messages are short, the room is filled by the long ones all the same.
-    usual = sum(size * size for size in sizes) / sum(sizes)
-    limit = min(max(RELATED[0], int(2 * min(_room(active), MOST_RECALLED) / usual)), RELATED[1])
-    own = await _with_near(active, await _related(active, words, seq, limit), words, seq)
-    texts = [searchable(each.entry.body)[:COMPARED_CHARACTERS].strip() or "-" for each in own[:COMPARED]]
-    closeness = await deps.meaning.closeness(text, texts) if deps.meaning and texts else ()
-    best = ranked(own, text, closeness)
-    if not kept_from:
+    room = active.assistant.policy.tokens(_room(active))
+    best = await related_messages(active, entries, found, room)
+    if not goes_on:
         return tuple(entry for entry, _ in best)
-    unseen = [(entry, score) for entry, score in best if entry.seq < kept_from]
-    return worth_adding(unseen, active.assistant.policy.tokens(_room(active)), deps.count)
-
-
-async def _related(active: ActiveTurn, words: Sequence[Sequence[str]], before: int, limit: int) -> list[Related]:
-    """Return related messages of this branch."""
-    lease, store = active.lease, active.deps.store
-    related = await store.related(lease.scope, lease.conversation, words, before=before, limit=limit)
-    runs = (await store.tree(lease.scope, lease.conversation)).path(active.head) if related else ()
-    return [each for each in related if any(run.first <= each.entry.seq <= run.last for run in runs)]
-
-
-async def _with_near(
-    active: ActiveTurn, related: list[Related], words: Sequence[Sequence[str]], before: int
-) -> list[Related]:
-    """Return related messages with those that hold words which mean nearly the same as a word that was never said.
-
-    They count as much as such words are of the question.
-    """
-    meaning = active.deps.meaning
-    said = {word for each in related[:COMPARED] for word in indexed_words(searchable(each.entry.body))}
-    unsaid = [forms[0] for forms in words if said.isdisjoint(forms)]
-    near = await meaning.near(unsaid) if meaning and unsaid else ()
-    if not near:
-        return related
-    merged = {each.entry.seq: each for each in related}
-    for each in await _related(active, [near], before, RELATED[0]):
-        score = each.score * len(unsaid) / len(words)
-        known = merged.get(each.entry.seq)
-        merged[each.entry.seq] = Related(each.entry, score + (known.score if known else 0.0))
-    return sorted(merged.values(), key=lambda each: each.score, reverse=True)
-
-
-def _looked_for(question: str, history: Sequence[Message], found: Found | None) -> str:
-    """Return what to recall by: the question as it was rewritten, where it was.
-
-    A question that says too little by itself is looked for with words of the newest turns.
-    """
-    if found is not None:
-        return " ".join((found.rewrite.text, *found.rewrite.words))
-    if len(content_words(question)) < ENOUGH_WORDS:
-        return " ".join((question, *choose(candidates(question, history), {}, FEW_WORDS)))
-    return question
+    unseen = [(entry, score) for entry, score in best if entry.seq < max(cut.first, cut.masked)]
+    return worth_adding(unseen, room, active.deps.count)

@@ -56,7 +56,7 @@ async def test_a_search_finds_what_is_not_indexed_yet(store: SqliteStore) -> Non
         assert [hit.seq for hit in (await store.search(ADA, "seal")).items] == [2]
         assert (await store.search(ADA, "another")).items == ()
         assert len((await store.search(ADA, "otters", conversation="first")).items) == 2
-        related = await store.related(ADA, "first", [["otters"]], before=9)
+        related = await store.related(ADA, "first", [["otters"]], head=9)
         assert texts_of(tuple(entry for entry, _ in related)) == ["late otters and seals", "first otters"]
 
 

@@ -1,0 +1,76 @@
+"""Messages of a branch that have to do with the question, for recall: by the words of the question, by words that mean
+nearly the same, and by what they mean as a whole."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from threadkeep.context.recall import ranked
+from threadkeep.context.window import MOST_RECALLED
+from threadkeep.conversation.entry import Entry
+from threadkeep.conversation.message import Message, Role
+from threadkeep.retrieval.expansion import candidates, choose
+from threadkeep.retrieval.word_vectors import WordVectors
+from threadkeep.store.values import Related
+from threadkeep.text.words import content_forms, content_words, searchable
+from threadkeep.text.words import words as indexed_words
+from threadkeep.turn.active_turn import ActiveTurn
+from threadkeep.turn.lookup import Found
+
+LEAST, MOST = 60, 250
+"""How many related messages are looked at: twice as many as probably fit into the room."""
+MOST_WORDS = 12
+"""How many words of a question, the longest, are looked for: a long one would cost more than it finds."""
+COMPARED = 60
+COMPARED_CHARACTERS = 300
+"""How many of the messages, and how much of each, are compared with the question in meaning."""
+ENOUGH_WORDS = 2
+"""A question with fewer content words is looked for with words of the conversation."""
+FEW_WORDS = 4
+"""How many words of the conversation are then added."""
+
+
+async def related_messages(
+    active: ActiveTurn, entries: Sequence[Entry], found: Found | None, room: int
+) -> list[tuple[Entry, float]]:
+    """Return messages before the newest question of some entries that have to do with it, with scores, the best first.
+
+    `room` is how many tokens may be shown; it decides how many messages are looked at.
+    """
+    messages = [(entry.parent, entry.body) for entry in entries if isinstance(entry.body, Message)]
+    asked = max((place for place, (_, message) in enumerate(messages) if message.role is Role.USER), default=None)
+    if asked is None or (head := messages[asked][0]) is None:
+        return []
+    deps, lease = active.deps, active.lease
+    text = _looked_for(messages[asked][1].content, [message for _, message in messages[:asked]], found)
+    words = sorted(content_forms(text), key=lambda forms: -len(forms[0]))[:MOST_WORDS]
+    sizes = [deps.count(message) for _, message in messages]
+    # Where most messages are short, the room is filled by the long ones all the same.
+    usual = sum(size * size for size in sizes) / sum(sizes)
+    limit = min(max(LEAST, int(2 * min(room, MOST_RECALLED) / usual)), MOST)
+    related = partial(deps.store.related, lease.scope, lease.conversation, head=head)
+    holding = await related(words, limit=limit)
+    if deps.meaning and (widened := await _widened(words, holding, deps.meaning)) != words:
+        holding = await related(widened, limit=limit)
+    texts = [searchable(each.entry.body)[:COMPARED_CHARACTERS].strip() or "-" for each in holding[:COMPARED]]
+    closeness = await deps.meaning.closeness(text, texts) if deps.meaning and texts else ()
+    return ranked(holding, text, closeness)
+
+
+async def _widened(
+    words: Sequence[Sequence[str]], related: Sequence[Related], meaning: WordVectors
+) -> list[Sequence[str]]:
+    """Return the words with others that mean nearly the same in the place of those that no related message holds."""
+    said = {word for each in related[:COMPARED] for word in indexed_words(searchable(each.entry.body))}
+    return [forms if not said.isdisjoint(forms) else (*forms, *await meaning.near(forms[:1])) for forms in words]
+
+
+def _looked_for(question: str, history: Sequence[Message], found: Found | None) -> str:
+    """Return what to recall by: the question as it was rewritten, where it was.
+
+    A question that says too little by itself is looked for with words of the newest turns.
+    """
+    if found is not None:
+        return " ".join((found.rewrite.text, *found.rewrite.words))
+    if len(content_words(question)) < ENOUGH_WORDS:
+        return " ".join((question, *choose(candidates(question, history), {}, FEW_WORDS)))
+    return question
