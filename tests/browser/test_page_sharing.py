@@ -46,6 +46,23 @@ async def test_what_is_shared_can_be_read_by_whoever_has_the_link_until_that_is_
     await expect(stranger.get_by_text("This link leads nowhere.")).to_be_visible()
 
 
+async def test_a_link_shows_as_much_as_was_chosen(person: Person, new_context: NewContext) -> None:
+    await person.begin("say the first")
+    await person.say("say the second")
+    await person.say("say the third")
+    sheet = await _sheet(person.page)
+    chosen = sheet.get_by_label("What it shows")
+    await expect(chosen.get_by_role("option")).to_have_count(3)
+    await chosen.select_option(label="the second")
+    await sheet.get_by_role("button", name="Make a link").click()
+    stranger = await (await new_context()).new_page()
+    await stranger.goto(await sheet.get_by_label("Your link").input_value())
+    await expect(stranger.get_by_text("the second", exact=True)).to_be_visible()
+    await expect(stranger.get_by_text("the third")).to_have_count(0)
+    await sheet.get_by_role("button", name="Stop sharing").click()
+    await expect(sheet.get_by_test_id("links")).to_be_empty()
+
+
 async def test_your_data_lists_what_is_shared_and_stops_it(person: Person) -> None:
     page = person.page
     await person.begin("Say one.")

@@ -174,12 +174,17 @@ async def test_the_list_is_filtered_by_title(person: Person, api: Api) -> None:
 
 
 async def test_a_long_list_is_loaded_in_parts(new_context: NewContext, api: Api, stage: Server) -> None:
+    put_aside = await api.begin(title="Put aside")
+    await api.client.patch(f"/v1/conversations/{put_aside}", json={"archived": True})
     for number in range(70):
         await api.begin(title=f"One of many {number}")
     person = Person(await (await new_context()).new_page(), stage.url)
     await person.open()
     await expect(person.row("One of many 69")).to_be_visible()
     await expect(person.row("One of many 0")).to_have_count(0)
+    await person.page.get_by_role("button", name="Archived", exact=True).click()
+    await expect(person.row("Put aside")).to_be_visible()
+    await person.page.get_by_role("button", name="Back to all").click()
     await person.page.get_by_role("button", name="Show older").click()
     await expect(person.row("One of many 0")).to_be_visible()
 

@@ -1,4 +1,4 @@
-// Sharing: links by which anybody can read the version of a conversation that is shown, as it is now; and the end of them.
+// Sharing: links by which anybody can read the version of a conversation that is shown, up to an answer; and the end of them.
 
 import { conversationPath, del, get, post } from "../api.js";
 import { copyText } from "../copying.js";
@@ -14,6 +14,7 @@ import { Dialog } from "./dialog.js";
 export const canShare = "share" in document.documentElement.dataset;
 const DAYS = [1, 7, 30, 365];
 const MOST_LISTED = 100;
+const MOST_LETTERS = 60;
 
 const moment = (text) => date(new Date(text), { dateStyle: "medium", timeStyle: "short" });
 const days = (count) => number(count, { style: "unit", unit: "day", unitDisplay: "long" });
@@ -22,6 +23,7 @@ export function Share({ conversation }) {
   const [links, setLinks] = useState(/** @type {any[] | null} */ (null));
   const [made, setMade] = useState("");
   const [lasts, setLasts] = useState("");
+  const [head, setHead] = useState(0);
   const path = (rest = "") => conversationPath(conversation.id, `/shares${rest}`);
   const read = () => get(path()).then(({ data }) => setLinks(data), complain);
   useEffect(() => {
@@ -29,7 +31,7 @@ export function Share({ conversation }) {
   }, []);
   const make = async () => {
     try {
-      const link = await post(path(), { head: conversation.branch.value || null, expires: lasts || null });
+      const link = await post(path(), { head: head || conversation.branch.value || null, expires: lasts || null });
       setMade(location.origin + link.path);
       await read();
     } catch (error) {
@@ -48,7 +50,8 @@ export function Share({ conversation }) {
   };
   return html`<${Dialog} title=${t("shareTitle")} onClose=${() => (dialog.value = null)} testid="share">
     <p>${t("shareHelp")}</p>
-    <div class="settings"><div class="field"><label for="lasts">${t("linkLasts")}</label>
+    <div class="settings"><${UpTo} conversation=${conversation} choose=${setHead} />
+    <div class="field"><label for="lasts">${t("linkLasts")}</label>
       <select id="lasts" onChange=${(event) => setLasts(event.currentTarget.value)}>
         <option value="">${t("untilStopped")}</option>
         ${DAYS.map((count) => html`<option value=${`${count}d`} key=${count}>${days(count)}</option>`)}
@@ -64,6 +67,20 @@ export function Share({ conversation }) {
     )}</ul>
   <//>`;
 }
+
+// Where a link ends: at the newest message, or at an earlier answer that was given to its end.
+function UpTo({ conversation, choose }) {
+  const messages = conversation.messages.value.slice(0, -1).filter(({ isDraft }) => !isDraft);
+  const answers = messages.filter(({ role, tool_calls: calls }) => role === "assistant" && !calls?.length).reverse();
+  return html`<div class="field"><label for="head">${t("linkUpTo")}</label>
+    <select id="head" onChange=${(event) => choose(Number(event.currentTarget.value))}>
+      <option value="0">${t("newestMessage")}</option>
+      ${answers.map(({ seq, content }) => html`<option value=${seq} key=${seq}>${beginningOf(content)}</option>`)}
+    </select>
+  </div>`;
+}
+
+const beginningOf = (text) => (text.length > MOST_LETTERS ? `${text.slice(0, MOST_LETTERS)}…` : text);
 
 function told({ created_at: since, expires_at: until }) {
   return until

@@ -59,7 +59,12 @@ function List() {
     (text ? (item.title ?? "").toLowerCase().includes(text) : item.archived === showsArchived.value) &&
     (!field || item[field] === value);
   const found = conversations.value.filter(wanted);
-  const hasArchived = conversations.value.some((item) => item.archived);
+  // Of what is further down in the list it is not known.
+  const mayHaveArchived = next.value || conversations.value.some((item) => item.archived);
+  const turnArchive = () => {
+    showsArchived.value = !showsArchived.value;
+    if (showsArchived.value) fetchFiltered("archived=true");
+  };
   return html`
     ${!text && html`<${Unsent} />`}
     ${inGroups(found).map(
@@ -89,9 +94,8 @@ function List() {
     }
     ${
       !text &&
-      (hasArchived || showsArchived.value) &&
-      html`<button type="button" class="link archive"
-      onClick=${() => (showsArchived.value = !showsArchived.value)}>
+      (mayHaveArchived || showsArchived.value) &&
+      html`<button type="button" class="link archive" onClick=${turnArchive}>
       ${showsArchived.value ? t("backToAll") : t("archived")}</button>`
     }`;
 }

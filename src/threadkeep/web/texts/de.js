@@ -557,6 +557,8 @@ export default {
   shareTitle: "Diese Unterhaltung teilen",
   shareHelp:
     "Wer den Link hat, kann diese Fassung der Unterhaltung lesen, wie sie jetzt ist, ohne sich anzumelden: den Titel, was gesagt wurde, was Werkzeuge getan haben, Gedanken, Bilder und die Namen von Dateien. Nicht gezeigt werden: wer Sie sind, Anweisungen, andere Fassungen und was später gesagt wird.",
+  linkUpTo: "Was er zeigt",
+  newestMessage: "Alles, bis zur neuesten Nachricht",
   linkLasts: "Wie lange der Link gilt",
   untilStopped: "Bis Sie das Teilen beenden",
   makeLink: "Link erstellen",

@@ -574,6 +574,8 @@ export default {
   shareTitle: "Share this conversation",
   shareHelp:
     "Anybody who has the link can read this version of the conversation as it is now, without signing in: the title, what was said, what tools did, thoughts, images and the names of files. Not shown: who you are, instructions, other versions, and whatever is said later.",
+  linkUpTo: "What it shows",
+  newestMessage: "Everything, up to the newest message",
   linkLasts: "How long the link works",
   untilStopped: "Until you stop sharing",
   makeLink: "Make a link",

@@ -554,6 +554,8 @@ export default {
   shareTitle: "Compartir esta conversación",
   shareHelp:
     "Quien tenga el enlace puede leer esta versión de la conversación tal como está ahora, sin iniciar sesión: el título, lo que se dijo, lo que hicieron las herramientas, los razonamientos, las imágenes y los nombres de los archivos. No se muestran: quién es usted, las instrucciones, otras versiones y lo que se diga más tarde.",
+  linkUpTo: "Qué muestra",
+  newestMessage: "Todo, hasta el mensaje más reciente",
   linkLasts: "Cuánto tiempo vale el enlace",
   untilStopped: "Hasta que deje de compartir",
   makeLink: "Crear un enlace",

@@ -554,6 +554,8 @@ export default {
   shareTitle: "Partager cette conversation",
   shareHelp:
     "Toute personne qui a le lien peut lire cette version de la conversation telle qu'elle est maintenant, sans se connecter : le titre, ce qui a été dit, ce que les outils ont fait, les réflexions, les images et les noms des fichiers. Ne sont pas montrés : qui vous êtes, les instructions, les autres versions et ce qui sera dit plus tard.",
+  linkUpTo: "Ce qu'il montre",
+  newestMessage: "Tout, jusqu'au dernier message",
   linkLasts: "Durée du lien",
   untilStopped: "Jusqu'à l'arrêt du partage",
   makeLink: "Créer un lien",
