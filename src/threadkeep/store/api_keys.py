@@ -1,5 +1,5 @@
-"""Making and revoking API keys, for the command line and for administrators alike: a change and its record in the audit
-log are one commit, and the secret of a key is known only to whoever made it."""
+"""Making and revoking API keys, for the command line and for administrators: a change and its audit record are one
+commit, and the secret of a key is not stored."""
 
 from datetime import timedelta
 
@@ -17,7 +17,7 @@ HINT = 9
 async def create_key(
     keyring: KeyRing, audit: AuditLog, scope: Scope, role: KeyRole, lasts: timedelta | None
 ) -> tuple[str, ApiKey]:
-    """Add a key that is good for so long (none: until it is revoked); return its secret, for the only time, and it."""
+    """Add a key that is good for so long (none: until it is revoked); return its secret, which is not kept, and it."""
     secret, now = new_secret(), utc_now()
     key = ApiKey(
         id=new_id(),
@@ -33,7 +33,7 @@ async def create_key(
 
 
 async def revoke_key(keyring: KeyRing, audit: AuditLog, id: str, tenant: str | None = None) -> ApiKey:
-    """Make a key of a tenant (none: of any) useless; `KeyNotFound` if there is none."""
+    """Revoke a key of a tenant (none: of any); `KeyNotFound` if there is none."""
     for key in await keyring.all(tenant):
         if key.id == id:
             return key if key.revoked_at else await keyring.revoke(id, utc_now(), _recorded(audit, "key.revoked", key))

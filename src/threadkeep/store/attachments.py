@@ -1,7 +1,7 @@
 """Attachments: files that messages refer to by id, uploaded in one go or in pieces, read as a whole or in part.
 
-A file belongs to a user of a tenant; somebody else's is missing. Its id is derived from owner, content and name, so the
-same file twice is the same. What a file is, its bytes decide. At no time is more than a chunk or two in memory.
+A file belongs to a user of a tenant; for others it is missing. Its id is derived from owner, content and name, so the
+same file saved twice is one file. Its type is derived from its bytes. Never more than a chunk or two is in memory.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ MEGABYTE = 1024 * 1024
 UNUSED_FOR = timedelta(days=1)
 """How long a file is kept that no message uses, and an upload that does not grow."""
 TOUCHED_FOR = timedelta(hours=1)
-"""A file that was touched so long ago is touched again when it is sent: it stays until the message is there."""
+"""A file that was touched longer ago is touched again when it is sent, so that it is kept until the message uses it."""
 PAGE = 100
 
 
@@ -65,7 +65,7 @@ class Attachments:
     # Reading
 
     async def stored(self, scope: Scope, file: str) -> StoredFile:
-        """Return what is known of a file; `FileNotFound` if there is none, or it is somebody else's."""
+        """Return the row of a file; `FileNotFound` if there is none, or it is somebody else's."""
         with suppress(InvalidId):
             if (found := await self._tables.find(scope, check_id(file))) is not None:
                 return found
@@ -138,7 +138,7 @@ class Attachments:
         return upload
 
     async def upload(self, scope: Scope, id: str) -> Upload:
-        """Return how far an upload has come; `UploadNotFound` if it is complete, somebody else's or not there."""
+        """Return the state of an upload; `UploadNotFound` if it is complete, somebody else's or missing."""
         with suppress(InvalidId):
             if (found := await self._tables.upload(scope, check_id(id))) is not None:
                 return found

@@ -1,8 +1,8 @@
 """The contract of an audit log: who did what, to what, when and from where, in one chain of hashes for each tenant.
 
-It holds ids, counts and codes, never content. Holds and retention settings are acts in it, and what is in force is a
-fold over them: a change and its record are one. A person's name is kept as a pseudonym, so that erasing the person
-breaks no chain. What is hashed, folded and verified is decided here, once for all backends, which keep rows of text.
+It has ids, counts and codes, never content. Legal holds and retention rules are acts in it: the present ones are
+derived from the log, so a change and its record cannot differ. A person is named by a pseudonym, so that erasing the
+person breaks no chain. What is hashed, derived and verified is decided here; backends only keep rows of text.
 """
 
 import hmac
@@ -24,7 +24,7 @@ from threadkeep.conversation.value import JsonObject, Moment, Value
 from threadkeep.errors import InvalidInput, InvalidLimit, StoreCorrupt
 
 USER, ALIAS = "user:", "user:~"
-"""How a person is named by an act, and how the log keeps that: no id begins with a tilde."""
+"""The prefixes of a person's name in an act, and of the pseudonym in the log: no id begins with a tilde."""
 PRUNED = "audit.pruned"
 FACTS = ("hold.added", "hold.removed", "retention.set", "retention.removed")
 """Acts that stay in force, each for its topic and object, until another one replaces or removes it."""
@@ -58,7 +58,7 @@ def login_act(login: Login, action: str) -> tuple[str, Act]:
 
 
 class Row(NamedTuple):
-    """A record as it is kept: text alone, so that what is hashed is what stands there."""
+    """A record as it is stored: text only, which is also what is hashed."""
 
     seq: int
     at: str
@@ -77,7 +77,7 @@ class Row(NamedTuple):
 
     @property
     def act(self) -> Act:
-        """What it tells; `StoreCorrupt` if it tells nothing."""
+        """The act in it; `StoreCorrupt` if it cannot be read."""
         fields = {name: value for name, value in self._asdict().items() if name in Act.model_fields}
         try:
             return Act.model_validate({**fields, "details": json.loads(self.details)})
@@ -86,14 +86,14 @@ class Row(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """A row that goes into the log of a tenant in the commit of what it tells of."""
+    """A row for the log of a tenant, stored in the same commit as the change that it records."""
 
     tenant: str
     row: Row
 
 
 class Head(Value):
-    """The newest record of a log: whoever keeps it elsewhere can tell later whether the log still leads to it."""
+    """The newest record of a log. Kept elsewhere, it shows later whether the log still contains it."""
 
     seq: int = 0
     hash: str = ""
@@ -178,7 +178,7 @@ class AuditLog(ABC):
         await self._append(check_id(tenant), self.row(tenant, act))
 
     async def read(self, tenant: str, wanted: Wanted | None = None, *, limit: int = 100) -> tuple[Audited, ...]:
-        """Return records of a tenant. Who filters by a person names it `user:ID`, or as the log does."""
+        """Return records of a tenant. A filter names a person as `user:ID` or by the pseudonym."""
         wanted = wanted or Wanted()
         if not 1 <= limit <= PAGE:
             raise InvalidLimit
@@ -231,7 +231,7 @@ class AuditLog(ABC):
         return chain.result()
 
     def alias(self, tenant: str, name: str) -> str:
-        """Return how the log names an actor or an object: a person by a pseudonym that only this store can make."""
+        """Return the name of an actor or object in the log: for a person a pseudonym that only this store can make."""
         if not name.startswith(USER) or name.startswith(ALIAS):
             return name
         person = f"{tenant}\0{name.removeprefix(USER)}".encode()
@@ -300,7 +300,7 @@ def at_text(moment: datetime) -> str:
 
 
 class _Chain:
-    """Follows rows, from the start or from the last one that was pruned, and notes what does not fit."""
+    """Follows rows, from the start or from the last pruned one, and collects what does not fit."""
 
     def __init__(self, tenant: str, checkpoint: Row | None, kept: Head | None) -> None:
         details = checkpoint.act.details if checkpoint else {}

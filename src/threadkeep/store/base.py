@@ -51,10 +51,10 @@ from threadkeep.store.values import (
 ROOT = 0
 MAX_LIMIT = 1000
 WALKED = 20
-"""How many entries, each of which may be large, whoever goes through a log holds at a time."""
+"""How many entries, each of which may be large, a walk through a log holds at a time, at first."""
 MOST_WALKED = 500
 WALKED_CHARACTERS = 1024 * 1024
-"""How far the pages of a walk grow: to so many entries, and to so much text if the next are like those just read."""
+"""Pages of a walk grow up to so many entries, and up to so many characters if the next entries are like the last."""
 MAX_BYTES = 1024 * 1024
 
 
@@ -68,7 +68,7 @@ class Store(ABC):
     files: FileTables | None = None
     """The tables of attachments; none where a store keeps no files."""
     unreached: Unreached
-    """Background work for each tenant, and those for whom it fails."""
+    """Runs background work tenant by tenant, and knows the tenants for whom it fails."""
 
     @abstractmethod
     async def close(self) -> None:
@@ -79,15 +79,15 @@ class Store(ABC):
         """Return if the store can be read and written, else raise the `StoreError` that a write would."""
 
     async def release(self) -> None:
-        """Let go of what memory holds of single conversations, if it holds anything: it is read again when needed."""
+        """Release what is cached of conversations; it is read again when needed."""
         return
 
     def notify_channel(self) -> NotifyChannel | None:
-        """Return a new notify channel to the other processes on this store; none where they cannot be told at once."""
+        """Return a new notify channel to the other processes on this store; None if the store has none."""
         return None
 
     def outage(self) -> Outage | None:
-        """Return what is known of an outage of the database; none if all is well, and where there can be none."""
+        """Return the present outage of the database; None if there is none."""
         return None
 
     def spool_state(self, scope: Scope, conversation: str) -> SpoolState:

@@ -27,7 +27,7 @@ MAX_VERSION = 2**31 - 1
 
 
 def check_parent(parent: int | None) -> None:
-    """Refuse a parent that can be no seq at all."""
+    """Refuse a parent that is no possible seq."""
     if parent is not None and not 0 <= parent <= MAX_SEQ:
         raise InvalidParent
 
@@ -43,7 +43,7 @@ def encode_within(body: Body, max_bytes: int) -> Row:
 
 
 def check_new(new: NewConversation) -> None:
-    """Refuse a conversation that is large before anything is said in it."""
+    """Refuse a new conversation whose instructions or metadata are too large."""
     _check_metadata(new.metadata)
     if new.system is not None and len(new.system.encode()) > MAX_SYSTEM_BYTES:
         raise SystemTooLarge

@@ -1,5 +1,5 @@
-"""Other places for the bytes of attachments than a database: a folder, and any object store that `obstore` knows, such
-as S3. What is known of files stays in the store. What a database has from before is still read, and removed, there."""
+"""Places for the bytes of attachments outside of the database: a folder, and any object store that `obstore` knows, such
+as S3. The tables of files stay in the store. Bytes that are in the database from before are still used there."""
 
 import asyncio
 import os

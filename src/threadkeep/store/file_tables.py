@@ -1,8 +1,8 @@
-"""What a store keeps of attachments: files by their ids, blobs of bytes that files share, and which messages use them.
+"""The tables of attachments: files by their ids, blobs of bytes that files share, and which messages use them.
 
 A blob begins as an upload, with an owner and no digest. When it is complete it gets its digest, and files refer to
 it; a blob of the same tenant with the same digest takes its place. A blob that nothing refers to any more is dropped:
-first its row says so, then its chunks are removed, then its row. So whatever is cut off is found and finished later.
+first its row is marked, then its chunks are removed, then its row. So an interrupted removal is finished later.
 """
 
 from abc import ABC, abstractmethod

@@ -1,5 +1,5 @@
-"""Files of any store on a disk: errors of the operating system in our words, who may read what is kept, locks, atomic
-replacement, setting aside."""
+"""Files of any store on a disk: errors of the operating system as ours, access rights, locks, atomic replacement, names
+for files that are set aside."""
 
 import errno
 import fcntl
@@ -47,7 +47,7 @@ logger = logging.getLogger(__name__)
 
 
 def warn_if_shared(path: Path) -> None:
-    """Tell in the log, where `threadkeep doctor` finds it, if other users of this machine may use a file or folder."""
+    """Log a warning, which `threadkeep doctor` shows, if other users of this machine may use a file or folder."""
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & 0o077:
         logger.warning("%s is open to other users of this machine (mode %o): chmod go= %s", path, mode, path)
@@ -58,7 +58,7 @@ PATIENCE = 10.0
 
 
 class Signature(NamedTuple):
-    """What tells that a file is still the one that was read."""
+    """Identifies the state of a file: as long as it is the same, the file is the one that was read."""
 
     inode: int
     size: int

@@ -1,5 +1,5 @@
-"""The rules of taking in what was written elsewhere: an import of another store's entries, and the adoption of what an
-instance acknowledged while the database was away. Like the rules of writing they read and write nothing."""
+"""The rules for entries that were written elsewhere: the import of another store's entries, and the adoption of what an
+instance acknowledged while the database was away. Like `rules`, they read and write nothing."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta

@@ -1,6 +1,6 @@
 """The contract of a key ring: where a store keeps the hashes of API keys and of the logins that were made with them.
 
-Neither holds anything of a conversation, and both are looked up before it is known whose request it is.
+Both are looked up before it is known whose request it is, so they are not scoped.
 """
 
 from abc import ABC, abstractmethod

@@ -1,6 +1,6 @@
-"""What a file is, told by its first bytes and never by what its sender says: HTML that calls itself a PNG is HTML.
+"""The type of a file, by its first bytes and never by what its sender says: HTML that calls itself a PNG is HTML.
 
-A name decides between kinds of plain text alone, which are all shown as text and never run.
+The name decides only between kinds of plain text, which are all shown as text and never run.
 """
 
 import re
@@ -9,7 +9,7 @@ HEAD = 4096
 """How many bytes are looked at."""
 UNKNOWN = "application/octet-stream"
 RASTER = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/avif", "image/heic"})
-"""The images that are pixels and nothing else: no browser finds a script in one."""
+"""The image formats that cannot contain scripts."""
 
 _SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
     (0, b"\x89PNG\r\n\x1a\n", "image/png"),

@@ -1,4 +1,4 @@
-"""A store in memory: for tests and for questions that need no memory of them. It ends with the process."""
+"""A store in memory: for tests, and for stateless questions. It ends with the process."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -107,7 +107,7 @@ class MemoryLedgers(TenantLedgers):
 
 
 class MemoryStore(LedgerStore):
-    """Conversations in memory. Every verb runs to its end in the event loop, so nothing comes between."""
+    """Conversations in memory. Every verb runs in the event loop without awaiting, so it is atomic."""
 
     def __init__(self, clock: Clock, ids: IdSource, max_bytes: int) -> None:
         super().__init__(clock, ids, max_bytes)

@@ -1,7 +1,7 @@
-"""The contract of a notify channel: short words to every process that uses the same store, at once.
+"""The contract of a notify channel: short messages ("words") to every process that uses the same store, at once.
 
-It is for telling that there is something to read, never for what is to be read: whoever can reach the store may listen.
-It may lose words, and need not keep their order.
+It says that there is something to read, and never carries content: everybody with access to the store may listen. Words
+may get lost or change their order.
 """
 
 from abc import ABC, abstractmethod
@@ -23,8 +23,8 @@ class NotifyChannel(ABC):
 
     @abstractmethod
     async def send(self, words: Sequence[str]) -> None:
-        """Send words; none at all just finds out whether the channel still carries. Raises an error of `StoreError`."""
+        """Send words; an empty list only checks whether the channel works. Raises an error of `StoreError`."""
 
     @abstractmethod
     async def close(self) -> None:
-        """Hear no more. A channel that is not open is left as it is."""
+        """Close the channel, if it is open."""

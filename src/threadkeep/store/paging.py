@@ -21,11 +21,11 @@ from threadkeep.text.query import Query, Subject, Terms
 from threadkeep.text.search import CANDIDATES, Found, rank
 
 LOOKED_AT = 2000
-"""How many conversations, the last active, a filter of a list looks at for one page."""
+"""How many conversations, the last active first, a filtered list reads for one page."""
 FIRST_PAGE = (2**62, 2**62)
 LAST_PLACE = (-(2**62), 0)
 Listed = tuple[Conversation, int]
-"""A conversation as a list shows it, and the key by which a backend tells equally active ones apart."""
+"""A conversation as a list shows it, and the key by which a backend sorts equally active ones."""
 
 
 class ListQuery(NamedTuple):

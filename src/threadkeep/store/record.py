@@ -1,6 +1,6 @@
 """A record: one step in the life of a conversation, as it is decided, kept and applied. Plain JSON can hold it.
 
-Beside it: the end of a log, which the rules decide by, and where a record's entries go in the log. No I/O.
+Also here: the end of a log, on which the rules decide, and where a record's entries go in the log. No I/O.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +20,7 @@ from threadkeep.store.base import ROOT
 
 
 class Opening(Value):
-    """The beginning of a conversation: whose it is, and a mark that tells it from a later one with the same id."""
+    """The beginning of a conversation: its owner, and a mark that differs from that of a later one with this id."""
 
     tenant: Id
     user: Id

@@ -1,8 +1,8 @@
 """A store whose writing follows the rules: every verb that writes to a log, once, for all backends, and the limits,
 cursors and pages of lists and searches.
 
-What a backend adds is `_write` (read the end of a log, let the rules decide, commit the record, answer) and what it
-finds.
+A backend adds `_write` (read the end of a log, let the rules decide, commit the record, answer), and the queries of
+lists and searches.
 """
 
 from abc import abstractmethod
@@ -72,7 +72,7 @@ class RuledStore(Store):
         """Commit what is decided about the end of a log, if that is still its end, and return the answer."""
 
     async def _write_for(self, holder: Lease | Turn, verb: Verb[T]) -> T:
-        """Write for a turn; when its conversation is gone, so is the lease."""
+        """Write for a turn; `LeaseLost` if its conversation is gone."""
         try:
             return await self._write(holder.scope, holder.conversation, verb)
         except ConversationNotFound:
@@ -108,7 +108,7 @@ class RuledStore(Store):
         return await self._write(scope, conversation, verb)
 
     def _act(self, scope: Scope, conversation: str, verb: str, **details: Any) -> Row:
-        """Return what the audit log is to say of what is done to a conversation."""
+        """Return the audit record of an act on a conversation."""
         act = act_now(self._clock, f"conversation.{verb}", f"conversation:{check_id(conversation)}", **details)
         return self.audit.row(scope.tenant, act)
 
@@ -122,7 +122,7 @@ class RuledStore(Store):
             if not added:
                 return 0
             besides = await self._besides(scope, name, last, added)
-            # A log of many parts is on record once, with its last one.
+            # An import in many parts is recorded once, with its last part.
             act = self._act(scope, name, "imported", entries=added[-1].seq) if imported.version is not None else None
             with suppress(EndMovedError):
                 verb = Verb(partial(import_rules.import_entries, self._rules, imported, rows, besides), act=act)

@@ -51,7 +51,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class EndMovedError(Exception):
-    """Others wrote between a look at the log and a decision about it."""
+    """Others wrote between reading the end of the log and committing."""
 
 
 class Decision(NamedTuple, Generic[T_co]):
@@ -68,10 +68,10 @@ class Decision(NamedTuple, Generic[T_co]):
 
 
 class Verb(NamedTuple, Generic[T_co]):
-    """A wish to write: how to decide about it, and what the end that is handed in must know.
+    """A request to write: how to decide about it, and what it needs of the end of the log.
 
-    `parent` is an entry that the decision asks about. Who is patient would rather share a commit than have one at once.
-    `act` goes into the audit log with the record.
+    `parent` is an entry that the decision asks about. A patient one would rather share a commit than have its own at
+    once. `act` goes into the audit log with the record.
     """
 
     decide: Callable[[End], Decision[T_co]]
@@ -289,7 +289,7 @@ def holds_message(bodies: Sequence[Body], message: str) -> bool:
 
 
 def check_entries(tip: Tip, expected: int | None) -> None:
-    """Refuse what was decided by a log that has gone on since."""
+    """Refuse a change that was decided on an older state of the log."""
     if expected is not None and expected != tip.last:
         raise ConversationBusy("The conversation has gone on meanwhile.")
 

@@ -1,5 +1,5 @@
-"""Making, finding and taking back share links: each is an update of the conversation, so that a link is one commit with
-its record in the audit log, and ends with its conversation, however that ends. `conversation/share.py` says what it is.
+"""Making, finding and removing share links. Each is an update of the conversation, so that a link and its audit record
+are one commit, and a link ends with its conversation. `conversation/share.py` says what a link is.
 """
 
 from collections.abc import Callable

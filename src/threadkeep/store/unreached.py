@@ -1,5 +1,5 @@
-"""Background work for one tenant after the other. Where tenants live on several machines of a database, one that is
-away stops the work for its own tenants and for nobody else's; health and metrics tell of them."""
+"""Background work for one tenant after the other. If tenants live on several machines of a database and one machine is
+away, only the work for its tenants stops; health and metrics report them."""
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Set
@@ -14,9 +14,9 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 ItemT = TypeVar("ItemT")
 AGAIN_AFTER = timedelta(seconds=10)
-"""After what time a job that failed for a tenant is tried again; what is away may let each try wait for seconds."""
+"""When a job that failed for a tenant is tried again: each try may take seconds while a machine is away."""
 TOLD_FOR = timedelta(minutes=1)
-"""How long a failure is told of: where a machine is away, some job is tried far more often; a rare one tells little."""
+"""How long a failure is reported: while a machine is away, some job is tried far more often than that."""
 
 
 class UnreachedTenants(NamedTuple):
@@ -34,7 +34,7 @@ class _Failure(NamedTuple):
 
     @property
     def is_away(self) -> bool:
-        """Whether trying something else for that tenant would fail as well, and perhaps take seconds to do so."""
+        """Whether an error means that other work for that tenant would fail as well, perhaps after seconds."""
         return isinstance(self.error, StoreUnavailable)
 
 
@@ -48,7 +48,7 @@ class Unreached:
 
     @property
     def state(self) -> UnreachedTenants | None:
-        """What to tell of it; none if all is well."""
+        """What health and metrics report; None if there is nothing."""
         self._forget_old()
         if not self._failures:
             return None

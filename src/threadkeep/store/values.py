@@ -1,4 +1,4 @@
-"""What is handed to the verbs of a store, and what they answer with. The verbs are in `base`."""
+"""The arguments and answers of the verbs of a store, which are in `base`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ class Append:
 
     Messages and state changes continue `parent` (none: the head; `ROOT`: a new beginning; another entry: a branch)
     and each other; the last one becomes the head. A remark concerns the entry before it in `bodies`, or else `parent`.
-    `act` is what the audit log is to say of it.
+    `act` goes into the audit log.
     """
 
     bodies: tuple[Appendable, ...] = ()

@@ -1,4 +1,4 @@
-"""What all conversations of one folder share, and problems with files that could be worked around."""
+"""What all conversations of one folder share, and the problems with its files that were found."""
 
 import logging
 from dataclasses import dataclass

@@ -210,8 +210,7 @@ class ConversationFiles:
             yield
 
     def delete(self, scope: Scope, trashed: Trashed, expected_entries: int | None) -> None:
-        """Move all files into the trash. The view goes before the journal: alone it would be taken for another
-        program's."""
+        """Move all files into the trash, the view first: without a journal it would look like another program's."""
         with self.writing(scope), translating_os_errors():
             check_entries(self.ledger.tip, expected_entries)
             torn = filesystem.set_aside_files(self._journal.path, "torn")
@@ -229,7 +228,7 @@ class ConversationFiles:
                 self._cut_torn_end()
                 if self._ledger is not None:
                     raise AlreadyExists
-                # Whoever waits for the lock sees that the file is another one now, and looks again.
+                # A process that waits for the lock notices that the file was replaced, and opens it again.
                 os.replace(trashed.journal, self._journal.path)
                 filesystem.sync_folder(self._config.hidden)
             self._forget()

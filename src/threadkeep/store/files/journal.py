@@ -25,7 +25,7 @@ from threadkeep.store.filesystem import NEVER, Signature
 from threadkeep.store.record import Record
 
 FORMAT, IMPORTING = 2, 3
-"""What a journal is written in, and what a record is that tells of an import, which earlier releases cannot read."""
+"""The format of journals, and the format of records of an import, which earlier releases cannot read."""
 
 
 class Chain(NamedTuple):
@@ -130,7 +130,7 @@ _BEGINNING = 256
 
 
 class NewRecords(NamedTuple):
-    """What was read; `anew` says that it is the whole journal, because it is another one than before."""
+    """What was read; `anew` is whether it is the whole journal, because it is not the one that was read before."""
 
     records: list[Record]
     anew: bool
@@ -149,7 +149,7 @@ class Journal:
 
     @property
     def end(self) -> str:
-        """What stands for everything up to the end: how long it is, and the checksum of its last line."""
+        """A text that identifies everything up to the end: its length, and the checksum of its last line."""
         return f"{self._end} {self._chain.crc:08x}"
 
     @contextmanager
@@ -230,7 +230,7 @@ class Journal:
         return written
 
     def holds(self, end: str) -> bool:
-        """Whether the journal has what stood at an end that was noted before; a note that was cut off says nothing."""
+        """Whether the journal still contains an end that was noted before; False for an incomplete note."""
         length, _, crc = end.partition(" ")
         if not length.isdigit() or len(crc) != 8:
             return True

@@ -33,7 +33,7 @@ def _secret(folder: Path) -> bytes:
     """Return the secret of the folder, made when it is first asked for."""
     path = folder / "secret"
     if path.exists():
-        return path.read_bytes()  # also for who may only read; it is never changed
+        return path.read_bytes()  # without a lock, which needs write access: it never changes
     with filesystem.locked(folder / "api-keys.lock", os.O_RDWR | os.O_CREAT):
         if not path.exists():
             _replace(path, token_bytes(SECRET_BYTES))
@@ -41,7 +41,7 @@ def _secret(folder: Path) -> bytes:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Write a file so that it is there as it was, or as it is to be, whenever the process ends."""
+    """Replace a file atomically: after a crash it has either its old or its new content."""
     draft = path.with_suffix(".new")
     filesystem.write_file(draft, data)
     os.replace(draft, path)

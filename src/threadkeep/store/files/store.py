@@ -1,7 +1,7 @@
 """Conversations in a folder of files: readable documents for people and other programs, journals for us.
 
-Safe with several processes and threads. Every verb looks at the files, so nothing is kept beside them that could be
-old; what waits for the disk runs in threads.
+Safe with several processes and threads. Every verb checks the files, so nothing cached can be stale; what waits for the
+disk runs in threads.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ T = TypeVar("T")
 THREADS = 32
 PING_SECONDS = 2.0
 VIEW_SECONDS = 2.0
-"""How long after the journal a view is written: it is written whole, so it costs more the longer a conversation is."""
+"""How long after the journal a view is written: it is rewritten as a whole, which costs more the longer it is."""
 
 
 class FilesStore(LedgerStore):
@@ -73,7 +73,7 @@ class FilesStore(LedgerStore):
         try:
             return await self.keyring.secret()
         except (StoreDenied, StoreReadOnly):
-            return token_bytes(SECRET_BYTES)  # who may not write puts nothing on record
+            return token_bytes(SECRET_BYTES)  # without write access nothing is recorded
 
     def _make(self) -> None:
         filesystem.make_folder(self._config(LOCAL.tenant).hidden)
@@ -90,7 +90,7 @@ class FilesStore(LedgerStore):
         self._own_file.close()
 
     async def write_views(self) -> None:
-        """Write the views that are behind, for who cannot wait the few seconds until they follow."""
+        """Write the views that are behind now, instead of some seconds later."""
         for folder in self._opened():
             await self._run(folder.write_views)
 

@@ -1,8 +1,8 @@
 """The trash of a folder: conversations that were deleted, each with all its files in a folder of its own.
 
-The name of that folder tells when it was deleted, which one it is, and in which order. What counts is the journal: it
-comes last and leaves first, so that a crash in between leaves a conversation either here or there. Files that are here
-without their journal were left behind by such a crash. Whoever uses the trash holds the lock of its folder.
+The name of that folder has the time of deletion, the id and a running number. The journal decides where a conversation
+is: it is moved in last and out first, so that after a crash a conversation is either deleted or not. Files in the trash
+without their journal were left behind by such a crash. Callers hold the lock of the folder.
 """
 
 import os

@@ -1,8 +1,8 @@
 """The readable view of a conversation: one JSON document with the text of the current branch.
 
-Other programs read such documents and write them too, so what is read here is checked, and what is missing but not
-needed is forgiven. The view is made from the journal and is never where we look for what we stored. It is replaced as a
-whole, never written over unseen; what another program changed in it becomes records.
+Other programs read and write such documents, so what is read here is checked; missing fields that are not needed are
+accepted. The view is made from the journal and is never read for what we stored ourselves. It is replaced as a whole,
+and only if no other program has changed it; such changes become records.
 """
 
 import json
@@ -168,7 +168,7 @@ class View:
         return None
 
     def write(self, data: bytes) -> None:
-        """Replace the file, unless another program was there since we looked: that is imported at the next look."""
+        """Replace the file, unless another program has changed it since it was read: that is imported the next time."""
         filesystem.write_file(self._draft, data)
         if self.signature() == self.seen:
             os.replace(self._draft, self.path)

@@ -1,4 +1,4 @@
-"""A catalog: what is known across the conversations of one tenant without opening each of them.
+"""A catalog: what lists and searches need of all conversations of one tenant, without opening each.
 
 It holds a card for every conversation (what a list shows, open turns, sizes) and an index of words for every user, all
 brought up to date by `note` after a ledger has changed. Safe to be used by several threads.

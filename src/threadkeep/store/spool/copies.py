@@ -21,9 +21,9 @@ from threadkeep.errors import StoreUnavailable
 from threadkeep.store.values import Append, Appended, Begin, Begun, Created, Draft, Hit, LogPage
 
 MARK = "threadkeep_spool"
-"""Where the metadata of a conversation in the spool tells about the copy; nobody outside sees it."""
+"""The key in the metadata of a conversation in the spool that describes the copy; it is not shown outside."""
 BLIND = 2**40
-"""Behind this number go the entries of a conversation of which nothing is known here, not even how long it is."""
+"""Entries of a conversation of which nothing is known here, not even its length, are numbered from here on."""
 NOT_HERE = "The database is away, and this part of the conversation is not known here."
 Key = tuple[str, str, str]
 _MARKED = ("shift", "base", "answers", "is_new", "carried")

@@ -1,7 +1,7 @@
 """Draining: what the spool holds of one conversation goes into the database, in order, once.
 
-Entries go in groups that a key each makes something that is done once: those that a client's key protects by that key,
-so that a retry finds them, the others by one of their place in the spool. A drain that was cut off is simply run again.
+Entries are written in groups, each with an idempotency key: the client's key where there is one, so that a retry finds
+them, else a key made of their place in the spool. So a drain that was cut off is simply run again.
 """
 
 import logging

@@ -1,5 +1,5 @@
-"""Attachments in an outage: files are in the database alone. Those that passed through here lately, within a bound, can
-still be read; whoever wants another, or wants to keep one, is told at once that it is away."""
+"""Attachments in an outage. Files are only in the database: those that were used here lately, within a bound, can still
+be read; reading others and saving fails at once with `StoreUnavailable`."""
 
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence

@@ -33,8 +33,8 @@ _NUMBERS = ("head", "after", "at", "before")
 
 @dataclass(frozen=True, kw_only=True)
 class SpoolLimits:
-    """How an outage is met: after how many seconds a database that does not answer is taken for away, how much text the
-    spool may hold, and whether turns are answered meanwhile or wait for the end of it."""
+    """After how many seconds a database that does not answer counts as away, how much text the spool may hold, and
+    whether turns are answered during an outage or wait for its end."""
 
     patience: float = 3.0
     max_bytes: int = 1024**3

@@ -1,4 +1,4 @@
-"""Who may come in during an outage: those whose key or login was good when the database last told."""
+"""Who may come in during an outage: those whose key or login was good when the database last answered."""
 
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable

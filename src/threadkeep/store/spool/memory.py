@@ -1,6 +1,6 @@
 """What this instance knows of conversations of the database: what it read or wrote of them lately, within a bound.
 
-It costs a few entries of a dictionary while all is well; in an outage a conversation is shown and answered with it.
+It costs little while the database works; in an outage conversations are shown and answered with it.
 """
 
 from collections import OrderedDict

@@ -1,6 +1,5 @@
-"""Whether the database answers: it is asked within a limit, and once it was away looked after until all is well again.
-
-While it is away nobody waits for it: what asks is told so at once.
+"""Whether the database answers: calls have a time limit, and after a failure the database is checked until it is back
+and the spool is drained. While it is away, calls fail at once.
 """
 
 import asyncio
@@ -19,14 +18,14 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 OUTAGES = (StoreUnavailable, StoreFull, StoreReadOnly)
-"""What says that the database cannot take anything for now, whatever it is."""
+"""Errors that mean that the database cannot take writes for now."""
 AWAY = "The database is away."
 LOOK_EVERY = 0.5
 """Seconds between two looks whether the database is back, or a turn has ended that draining waits for."""
 TICKS = 8
-"""How often within the patience it is looked which calls are late."""
+"""How often within the patience late calls are looked for."""
 LOOKS_UNTOLD = 120
-"""After how many looks the log tells again how things are."""
+"""After how many checks an outage is logged again."""
 
 
 class OutageWatch:
@@ -115,7 +114,7 @@ class OutageWatch:
         self.since = self.since or self._clock()
         if self._task is None or self._task.done():
             work = supervised("draining the spool", self._until_all_is_well)
-            # On nobody's behalf: what it logs has nothing to do with the request that met the outage first.
+            # In an empty context: what it logs does not belong to the request that met the outage first.
             self._task = asyncio.create_task(work, context=Context())
 
     async def _until_all_is_well(self) -> None:
