@@ -16,6 +16,8 @@ SWITCHES = 15
 
 FITTED_PARTS = (1, 2, 3, 4)
 """The parts of `turns.jsonl` that weights were fitted on."""
+NEW_PARTS = (5,)
+"""Those that nothing was fitted on. They were measured before anything was corrected; the docs have that number."""
 
 
 @dataclass(frozen=True)

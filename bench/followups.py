@@ -7,6 +7,7 @@ shipped (`../shared/data/followups` by default); where it is missing, only our o
 import argparse
 import asyncio
 import math
+import random
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +16,8 @@ from statistics import mean, median
 from typing import NamedTuple
 
 from bench.followup_cases import (
+    FITTED_PARTS,
+    NEW_PARTS,
     Case,
     Judged,
     judged_by_people,
@@ -23,16 +26,19 @@ from bench.followup_cases import (
     own_cases,
     own_documents,
     own_judged,
+    people_rewrites,
     public_cases,
     public_documents,
     switched,
     translated,
+    turns_in,
 )
 from bench.followup_rivals import AllTurns, KeywordGate, LastTurn, RarestWords, VectorsOnly, words_only
 from bench.report import Report
 from threadkeep.conversation.message import Message
 from threadkeep.retrieval.base import Document, Query, Retriever, Rewriter
 from threadkeep.retrieval.hybrid import HybridIndex
+from threadkeep.retrieval.model_rewriter import flaw
 from threadkeep.retrieval.words_rewriter import WordsRewriter
 from threadkeep.routing.follow_up import follow_up
 from threadkeep.routing.keyword_list import mentions_reference
@@ -119,22 +125,42 @@ async def compare(report: Report, title: str, cases: Sequence[Case], sides: Side
     return hybrid
 
 
+Judges = Callable[[Judged], bool]
+JUDGES: Mapping[str, Judges] = {
+    "always yes": lambda _: True,
+    "the keyword list": lambda case: mentions_reference(case.question),
+    "ours": lambda case: follow_up(case.question, case.history).needs_context,
+}
+
+
+def accuracies(judges_so: Judges, questions: Sequence[Judged]) -> tuple[float, float, float]:
+    """Return how often a judge is right where context is needed, where it is not, and the mean of both."""
+    needed = mean(judges_so(case) for case in questions if case.needs_context)
+    alone = mean(not judges_so(case) for case in questions if not case.needs_context)
+    return needed, alone, (needed + alone) / 2
+
+
 def judge(report: Report, title: str, questions: Sequence[Judged]) -> float:
     """Show how well the need for context is seen; return our balanced accuracy."""
-    judges: Mapping[str, Callable[[Judged], bool]] = {
-        "always yes": lambda _: True,
-        "the keyword list": lambda case: mentions_reference(case.question),
-        "ours": lambda case: follow_up(case.question, case.history).needs_context,
-    }
-    rows, balanced = [], 0.0
-    for name, judges_so in judges.items():
-        needed = mean(judges_so(case) for case in questions if case.needs_context)
-        alone = mean(not judges_so(case) for case in questions if not case.needs_context)
-        balanced = (needed + alone) / 2
-        rows.append([name, f"{needed:.3f}", f"{alone:.3f}", f"{balanced:.3f}"])
+    found = {name: accuracies(judges_so, questions) for name, judges_so in JUDGES.items()}
+    rows = [[name, *(f"{value:.3f}" for value in values)] for name, values in found.items()]
     columns = ["judge", "seen where needed", "left alone where not", "balanced accuracy"]
     report.table(f"{title}: {len(questions)} questions", columns, rows)
-    return balanced
+    return found["ours"][-1]
+
+
+def judge_languages(report: Report) -> None:
+    """Show the same for the other languages, by what is known of the questions."""
+    rows, ours = [], []
+    for language in languages():
+        sets = judged_in(language), turns_in(language, FITTED_PARTS), turns_in(language, NEW_PARTS)
+        found = [accuracies(JUDGES["ours"], questions)[-1] for questions in sets]
+        listed = accuracies(JUDGES["the keyword list"], [case for questions in sets for case in questions])[-1]
+        rows.append([language, f"{listed:.2f}", *(f"{value:.2f}" for value in found)])
+        ours.append(accuracies(JUDGES["ours"], [case for questions in sets for case in questions])[-1])
+    columns = ["language", "the keyword list, all", "ours: lists corrected", "weights fitted", "neither"]
+    report.table("Needs context, other languages, balanced accuracy", columns, rows)
+    report.bar("balanced accuracy, the worst of the languages, all questions", min(ours), at_least=0.8)
 
 
 async def measure_own(report: Report) -> None:
@@ -147,8 +173,7 @@ async def measure_own(report: Report) -> None:
         found = await score(some, ways(sides.hybrid)[OURS], sides.hybrid)
         report.note(f"{kind}, {len(some)}: nDCG@5 {found.ndcg:.3f} (last turn only {last.ndcg:.3f})")
     judge(report, "Needs context, our own", own_judged())
-    balanced = {language: judge(report, f"Needs context, {language}", judged_in(language)) for language in languages()}
-    report.bar("balanced accuracy, the worst of the languages", min(balanced.values()), at_least=0.8)
+    judge_languages(report)
     report.bar("our own conversations, recall@5", ours.recall, at_least=0.9)
     await sides.hybrid.close()
 
@@ -194,6 +219,23 @@ async def measure_public(report: Report, folder: Path, quick: bool) -> None:
     await sides.hybrid.close()
 
 
+def measure_guard(report: Report, folder: Path) -> None:
+    """Measure what is taken of a model's queries: those of people should be, and none of another conversation."""
+    chance, rows, refused = random.Random(3), [], []
+    for year in ("19", "20"):
+        own, foreign, rewrites = [], [], people_rewrites(folder, year)
+        for conversation, question, rewrite, history in rewrites:
+            said = [message.content for message in history]
+            other = chance.choice([each for name, _, each, _ in rewrites if name != conversation])
+            own.append(flaw(rewrite, question, said) is not None)
+            foreign.append(flaw(other, question, said) is not None)
+        rows.append([f"20{year}", f"{mean(own):.3f}", f"{mean(foreign):.3f}"])
+        refused.append(mean(foreign))
+    columns = ["CAsT", "people's rewrites refused", "those of another conversation refused"]
+    report.table("Guard of a model's query; answers, which people took words from, are missing", columns, rows)
+    report.bar("rewrites of another conversation refused", min(refused), at_least=0.95)
+
+
 async def main() -> None:
     """Run everything that there is data for."""
     parser = argparse.ArgumentParser(description="How well follow-ups are understood.")
@@ -206,6 +248,7 @@ async def main() -> None:
     await measure_translated(report)
     if (chosen.folder / "mtragun_dev_queries.jsonl").is_file():
         await measure_public(report, chosen.folder, chosen.quick)
+        measure_guard(report, chosen.folder)
     else:
         report.note(f"{chosen.folder} has no public data to measure on: only our own conversations were measured")
     report.close()

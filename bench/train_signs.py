@@ -17,7 +17,7 @@ from threadkeep.conversation.message import Role
 from threadkeep.routing.languages import WEIGHTS, signs_in
 
 STEPS = 50
-PENALTY = 1.0
+PENALTY = 0.1
 TURNS_COUNT = 2.0
 
 Numbers = npt.NDArray[np.float64]

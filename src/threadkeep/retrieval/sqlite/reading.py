@@ -130,15 +130,20 @@ def _passage(database: Database, key: int, score: float) -> Passage:
 def rarity(database: Database, words: Iterable[str]) -> dict[str, float]:
     """Return how rare each word is among the passages: that of its rarest part, on a scale of magnitudes."""
     total = database.value("SELECT count(*) FROM passage")
+    if not total:
+        return {}
     stem = database.fts5_tokenizer("porter", ["ascii"])
-    return {word: _rarity(database, stem, word, total) for word in words} if total else {}
+    parts = {word: _stems(stem, word) for word in words}
+    spelled = list({each for stems in parts.values() for each in stems})
+    places = ", ".join("?" * len(spelled))
+    known = dict(database.rows(f"SELECT term, doc FROM vocabulary WHERE term IN ({places})", spelled))
+    counts = {word: min((known.get(each, 0) for each in stems), default=total) for word, stems in parts.items()}
+    return {word: 1 - math.log1p(count) / math.log1p(total) for word, count in counts.items()}
 
 
-def _rarity(database: Database, stem: apsw.FTS5Tokenizer, word: str, total: int) -> float:
+def _stems(stem: apsw.FTS5Tokenizer, word: str) -> list[str]:
     text = " ".join(query_terms(word)).encode()
-    stems = stem(text, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False)
-    counts = [database.value("SELECT doc FROM vocabulary WHERE term = ?", (each,)) or 0 for each in stems]
-    return 1 - math.log1p(min(counts)) / math.log1p(total) if counts else 0.0
+    return stem(text, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False)
 
 
 def listed(database: Database, after: str, limit: int) -> list[Listed]:
