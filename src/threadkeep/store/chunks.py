@@ -1,4 +1,4 @@
-"""Places for the bytes of attachments outside of the database: a folder, and any object store that `obstore` knows, such
+"""Places for the bytes of attachments outside of the database: a folder, and any object store of `obstore`, such
 as S3. The tables of files stay in the store. Bytes that are in the database from before are still used there."""
 
 import asyncio
