@@ -10,9 +10,12 @@ from tests.browser.conftest import NewContext, Serve
 from tests.browser.person import Api, Person, calling
 
 
-@pytest.mark.parametrize("way", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("way", "kind", "name"),
+    [("light", "Everything with attached files, as a ZIP", "all.zip"), ("dark", "as JSON Lines", "all.jsonl")],
+)
 async def test_what_was_exported_is_imported_elsewhere_once(
-    new_context: NewContext, serve: Serve, tmp_path: Path, way: str
+    new_context: NewContext, serve: Serve, tmp_path: Path, way: str, kind: str, name: str
 ) -> None:
     one, other = serve(), serve()
     page = await (await new_context(color_scheme=way, reduced_motion="reduce")).new_page()
@@ -23,8 +26,8 @@ async def test_what_was_exported_is_imported_elsewhere_once(
     await page.get_by_role("button", name="Your data").click()
     await find_nothing(page, "your data")
     async with page.expect_download() as downloading:
-        await page.get_by_role("link", name="Everything, as JSON Lines").click()
-    file = tmp_path / "conversations.jsonl"
+        await page.get_by_role("link", name=kind).click()
+    file = tmp_path / name
     await (await downloading.value).save_as(file)
     person = Person(page, other.url)
     await person.open()

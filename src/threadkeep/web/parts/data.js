@@ -14,8 +14,8 @@ import { t } from "../language.js";
 
 /** @type {[string, TextKey][]} */
 const FORMATS = [
-  ["jsonl", "exportJsonLines"],
   ["zip", "exportZip"],
+  ["jsonl", "exportJsonLines"],
 ];
 
 export function YourData() {

@@ -303,8 +303,8 @@ export default {
   keyMore: "المزيد: تصدير، نسخ، أرشفة، حذف",
   singleKeys: "المفاتيح المفردة تعمل خارج الحقول",
 
-  exportJsonLines: "كل شيء بصيغة JSON Lines: يمكن استيراده من جديد",
-  exportZip: "ملف ZIP فيه مستند لكل محادثة",
+  exportZip: "كل شيء مع الملفات المرفقة بصيغة ZIP: يمكن استيراده من جديد",
+  exportJsonLines: "كل المحادثات دون الملفات المرفقة بصيغة JSON Lines",
   export: "تصدير",
   import: "استيراد",
   importing: "جارٍ الاستيراد …",

@@ -274,8 +274,8 @@ export default {
   keyMore: "Mehr: exportieren, kopieren, archivieren, löschen",
   singleKeys: "Einzelne Tasten wirken außerhalb von Feldern",
 
-  exportJsonLines: "Alles, als JSON Lines: kann wieder importiert werden",
-  exportZip: "Eine ZIP-Datei mit einem Dokument je Unterhaltung",
+  exportZip: "Alles mit angehängten Dateien, als ZIP: kann wieder importiert werden",
+  exportJsonLines: "Alle Unterhaltungen ohne angehängte Dateien, als JSON Lines",
   export: "Export",
   import: "Import",
   importing: "Wird importiert …",

@@ -334,8 +334,8 @@ export default {
   singleKeys: "Single keys work outside of fields",
 
   // Your data
-  exportJsonLines: "Everything, as JSON Lines: it can be imported again",
-  exportZip: "A ZIP file with one document for each conversation",
+  exportZip: "Everything with attached files, as a ZIP: it can be imported again",
+  exportJsonLines: "All conversations without attached files, as JSON Lines",
   export: "Export",
   import: "Import",
   importing: "Importing …",

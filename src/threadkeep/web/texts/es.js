@@ -273,8 +273,8 @@ export default {
   keyMore: "Más: exportar, copiar, archivar, eliminar",
   singleKeys: "Las teclas sueltas actúan fuera de los campos",
 
-  exportJsonLines: "Todo, en JSON Lines: se puede volver a importar",
-  exportZip: "Un archivo ZIP con un documento por conversación",
+  exportZip: "Todo con los archivos adjuntos, en ZIP: se puede volver a importar",
+  exportJsonLines: "Todas las conversaciones sin los archivos adjuntos, en JSON Lines",
   export: "Exportar",
   import: "Importar",
   importing: "Importando …",

@@ -273,8 +273,8 @@ export default {
   keyMore: "Plus : exporter, copier, archiver, supprimer",
   singleKeys: "Les touches seules agissent hors des champs",
 
-  exportJsonLines: "Tout, en JSON Lines : peut être importé à nouveau",
-  exportZip: "Un fichier ZIP avec un document par conversation",
+  exportZip: "Tout avec les fichiers joints, en ZIP : peut être importé à nouveau",
+  exportJsonLines: "Toutes les conversations sans les fichiers joints, en JSON Lines",
   export: "Exporter",
   import: "Importer",
   importing: "Importation …",

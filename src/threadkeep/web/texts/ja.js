@@ -270,8 +270,8 @@ export default {
   keyMore: "その他: 書き出し、コピー、アーカイブ、削除",
   singleKeys: "入力欄の外では単独キーが働く",
 
-  exportJsonLines: "すべてを JSON Lines で: 再び読み込めます",
-  exportZip: "会話ごとに 1 文書の ZIP ファイル",
+  exportZip: "すべてを添付ファイルとともに ZIP で: 再び読み込めます",
+  exportJsonLines: "添付ファイルを除くすべての会話を JSON Lines で",
   export: "書き出し",
   import: "読み込み",
   importing: "読み込み中 …",
