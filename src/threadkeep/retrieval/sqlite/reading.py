@@ -133,17 +133,17 @@ def rarity(database: Database, words: Iterable[str]) -> dict[str, float]:
     if not total:
         return {}
     stem = database.fts5_tokenizer("porter", ["ascii"])
-    parts = {word: _stems(stem, word) for word in words}
+    spoken = {word: " ".join(query_terms(word)).encode() for word in words}
+    # Asked without offsets and words beside, it returns the stems alone.
+    parts = {
+        word: list(stem(text, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False))
+        for word, text in spoken.items()
+    }
     spelled = list({each for stems in parts.values() for each in stems})
     places = ", ".join("?" * len(spelled))
     known = dict(database.rows(f"SELECT term, doc FROM vocabulary WHERE term IN ({places})", spelled))
     counts = {word: min((known.get(each, 0) for each in stems), default=total) for word, stems in parts.items()}
     return {word: 1 - math.log1p(count) / math.log1p(total) for word, count in counts.items()}
-
-
-def _stems(stem: apsw.FTS5Tokenizer, word: str) -> list[str]:
-    text = " ".join(query_terms(word)).encode()
-    return stem(text, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False)
 
 
 def listed(database: Database, after: str, limit: int) -> list[Listed]:
