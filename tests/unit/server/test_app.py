@@ -56,10 +56,10 @@ def assert_problem(answer: httpx.Response, status: int, code: str) -> None:
     assert problem["detail"]
 
 
-@pytest.mark.parametrize("path", ["/health/live", "/health/ready"])
-async def test_a_healthy_server_says_so(client: httpx.AsyncClient, path: str) -> None:
-    answer = await client.get(path)
-    assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+async def test_a_healthy_server_says_so(client: httpx.AsyncClient) -> None:
+    for path in ("/health/live", "/health/ready"):
+        answer = await client.get(path)
+        assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
 
 
 async def test_a_store_that_does_not_answer_makes_the_server_unready_but_alive(
@@ -142,14 +142,14 @@ async def test_the_page_holds_nothing_that_its_policy_forbids(client: httpx.Asyn
     assert "://" not in page.text
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:8000", "localhost:8000", "LOCALHOST", "[::1]", "[::1]:8000"])
-async def test_the_names_of_this_machine_are_answered(client: httpx.AsyncClient, host: str) -> None:
-    assert (await client.get("/health/live", headers={"Host": host})).status_code == 200
+async def test_the_names_of_this_machine_are_answered(client: httpx.AsyncClient) -> None:
+    for host in ("127.0.0.1", "127.0.0.1:8000", "localhost:8000", "LOCALHOST", "[::1]", "[::1]:8000"):
+        assert (await client.get("/health/live", headers={"Host": host})).status_code == 200
 
 
-@pytest.mark.parametrize("host", FOREIGN_HOSTS)
-async def test_any_other_host_is_refused(client: httpx.AsyncClient, host: str) -> None:
-    assert_problem(await client.get("/", headers={"Host": host}), 400, "foreign_host")
+async def test_any_other_host_is_refused(client: httpx.AsyncClient) -> None:
+    for host in FOREIGN_HOSTS:
+        assert_problem(await client.get("/", headers={"Host": host}), 400, "foreign_host")
 
 
 async def test_two_hosts_or_none_are_refused(client: httpx.AsyncClient) -> None:
@@ -160,9 +160,9 @@ async def test_two_hosts_or_none_are_refused(client: httpx.AsyncClient) -> None:
     assert_problem(await client.send(without), 400, "foreign_host")
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:9999"])
-async def test_a_page_of_another_site_is_refused(client: httpx.AsyncClient, origin: str) -> None:
-    assert_problem(await client.get("/health/live", headers={"Origin": origin}), 403, "foreign_origin")
+async def test_a_page_of_another_site_is_refused(client: httpx.AsyncClient) -> None:
+    for origin in ("http://evil.example", "null", "http://127.0.0.1:9999"):
+        assert_problem(await client.get("/health/live", headers={"Origin": origin}), 403, "foreign_origin")
 
 
 async def test_our_own_page_is_answered(client: httpx.AsyncClient) -> None:

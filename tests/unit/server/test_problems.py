@@ -15,33 +15,29 @@ def _assert_says(answer: httpx.Response, status: int, code: str, words: str) -> 
     assert words in answer.json()["detail"]
 
 
-@pytest.mark.parametrize(
-    ("body", "status", "words"),
-    [
-        (b"{", 422, "not JSON: Expecting property name"),
-        (b'{"title": "a\x00b"}', 422, "(character 12)"),
-        (b"[]", 422, "should be a JSON object"),
-        (b'"text"', 422, "should be a JSON object"),
-        (b'{"title": "\xff"}', 422, "not JSON in UTF-8"),
-        (b"[" * 40_000, 422, "nested too deeply"),
-        (b'{"metadata": {"a": ' + b"9" * 5000 + b"}}", 422, "not JSON in UTF-8"),
-        (b'{"titel": "a"}', 422, "body.titel"),
-        (b'{"title": "' + b"x" * 501 + b'"}', 422, "at most 500 characters"),
-        (b'{"model": ""}', 422, "at least 1 character"),
-    ],
-    ids=["cut", "nul", "list", "text", "bytes", "deep", "huge", "field", "long", "empty"],
-)
-async def test_a_body_that_cannot_be_used_says_why(body: bytes, status: int, words: str) -> None:
+async def test_a_body_that_cannot_be_used_says_why() -> None:
     async with served() as client:
-        _assert_says(await client.post(CREATE, content=body, headers=JSON), status, "invalid_request", words)
+        for body, status, words in (
+            (b"{", 422, "not JSON: Expecting property name"),
+            (b'{"title": "a\x00b"}', 422, "(character 12)"),
+            (b"[]", 422, "should be a JSON object"),
+            (b'"text"', 422, "should be a JSON object"),
+            (b'{"title": "\xff"}', 422, "not JSON in UTF-8"),
+            (b"[" * 40_000, 422, "nested too deeply"),
+            (b'{"metadata": {"a": ' + b"9" * 5000 + b"}}", 422, "not JSON in UTF-8"),
+            (b'{"titel": "a"}', 422, "body.titel"),
+            (b'{"title": "' + b"x" * 501 + b'"}', 422, "at most 500 characters"),
+            (b'{"model": ""}', 422, "at least 1 character"),
+        ):
+            _assert_says(await client.post(CREATE, content=body, headers=JSON), status, "invalid_request", words)
 
 
-@pytest.mark.parametrize("sent", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", None])
-async def test_json_that_is_not_called_so_is_told_how_to_call_it(sent: str | None) -> None:
+async def test_json_that_is_not_called_so_is_told_how_to_call_it() -> None:
     async with served() as client:
-        headers = {} if sent is None else {"Content-Type": sent}
-        answer = await client.post(CREATE, content=b'{"title": "x"}', headers=headers)
-        _assert_says(answer, 415, "unsupported_media_type", "Content-Type: application/json")
+        for sent in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", None):
+            headers = {} if sent is None else {"Content-Type": sent}
+            answer = await client.post(CREATE, content=b'{"title": "x"}', headers=headers)
+            _assert_says(answer, 415, "unsupported_media_type", "Content-Type: application/json")
 
 
 async def test_an_address_names_every_method_that_it_takes() -> None:
@@ -69,12 +65,12 @@ async def test_who_changed_too_late_is_told_the_new_version() -> None:
         assert late.json()["version"] == 2
 
 
-@pytest.mark.parametrize("method", ["GET", "PATCH", "DELETE"])
-@pytest.mark.parametrize("id", ["%00", "%ff", "%20", "..%2e", "a%0d%0ab", "x" * 129])
-async def test_what_can_be_no_id_is_as_unknown_as_any_other(method: str, id: str) -> None:
+async def test_what_can_be_no_id_is_as_unknown_as_any_other() -> None:
     async with served() as client:
-        path, body = f"/v1/conversations/{id}", {"title": "x"} if method == "PATCH" else None
-        _assert_says(await client.request(method, path, json=body), 404, "conversation_not_found", "no such")
+        for id in ("%00", "%ff", "%20", "..%2e", "a%0d%0ab", "x" * 129):
+            for method in ("GET", "PATCH", "DELETE"):
+                path, body = f"/v1/conversations/{id}", {"title": "x"} if method == "PATCH" else None
+                _assert_says(await client.request(method, path, json=body), 404, "conversation_not_found", "no such")
 
 
 async def test_a_search_in_what_can_be_no_conversation_finds_none() -> None:

@@ -59,33 +59,34 @@ async def test_a_form_is_as_good_as_json(as_parts: bool) -> None:
         assert [message["content"] for message in messages] == [text, "one", "again", "two"]
 
 
-@pytest.mark.parametrize(
-    ("type", "body", "status"),
-    [
-        ("application/json", b"{", 400),
-        ("application/json", b"[" * 40_000, 400),
-        ("application/json", b"[" * 100_000, 413),
-        ("application/json", b"\xff", 400),
-        ("application/json", b'"text"', 422),
-        ("application/json", b"{}", 422),
-        ("application/json", b'{"message": "\\ud800"}', 400),
-        ("application/x-www-form-urlencoded", b"message=%ff", 400),
-        ("application/x-www-form-urlencoded", b"text=hi", 422),
-        ("multipart/form-data", b"message", 400),
-        ("multipart/form-data; boundary=x", b'--x\r\nContent-Disposition: form-data; name="message"\r\n\r\ncut o', 400),
-        ("multipart/form-data; boundary=x", b"--x\r\nno headers\r\n--x--", 400),
-        ("multipart/form-data; boundary=x", b"--x\r\n" * 200_000 + b"--x--", 400),
-        ("multipart/form-data; boundary=x", b"--x\r\n" + b"a: b;\r\n" * 200_000 + b"\r\n\r\n--x--", 400),
-        ("multipart/form-data; boundary=" + ";" * 30_000, b"--x--", 400),
-        ("application/x-www-form-urlencoded", b"&" * 1_000_000, 400),
-        ("application/x-www-form-urlencoded", b"text=" + b"%41" * 300_000, 422),
-    ],
-)
-async def test_a_body_that_cannot_be_read_is_refused(type: str, body: bytes, status: int) -> None:  # noqa: A002
+async def test_a_body_that_cannot_be_read_is_refused() -> None:
     async with serving() as served:
-        answer = await served.client.post("/api/chat", content=body, headers={"Content-Type": type})
-        assert answer.headers["content-type"] == "application/problem+json"
-        assert answer.status_code == status
+        for media_type, body, status in (
+            ("application/json", b"{", 400),
+            ("application/json", b"[" * 40_000, 400),
+            ("application/json", b"[" * 100_000, 413),
+            ("application/json", b"\xff", 400),
+            ("application/json", b'"text"', 422),
+            ("application/json", b"{}", 422),
+            ("application/json", b'{"message": "\\ud800"}', 400),
+            ("application/x-www-form-urlencoded", b"message=%ff", 400),
+            ("application/x-www-form-urlencoded", b"text=hi", 422),
+            ("multipart/form-data", b"message", 400),
+            (
+                "multipart/form-data; boundary=x",
+                b'--x\r\nContent-Disposition: form-data; name="message"\r\n\r\ncut o',
+                400,
+            ),
+            ("multipart/form-data; boundary=x", b"--x\r\nno headers\r\n--x--", 400),
+            ("multipart/form-data; boundary=x", b"--x\r\n" * 200_000 + b"--x--", 400),
+            ("multipart/form-data; boundary=x", b"--x\r\n" + b"a: b;\r\n" * 200_000 + b"\r\n\r\n--x--", 400),
+            ("multipart/form-data; boundary=" + ";" * 30_000, b"--x--", 400),
+            ("application/x-www-form-urlencoded", b"&" * 1_000_000, 400),
+            ("application/x-www-form-urlencoded", b"text=" + b"%41" * 300_000, 422),
+        ):
+            answer = await served.client.post("/api/chat", content=body, headers={"Content-Type": media_type})
+            assert answer.headers["content-type"] == "application/problem+json"
+            assert answer.status_code == status
 
 
 async def test_the_stream_tells_text_calls_and_results_in_order() -> None:
