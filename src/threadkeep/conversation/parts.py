@@ -199,9 +199,9 @@ def split_text(given: Sequence[Any]) -> tuple[str, tuple[Part, ...]]:
         if not isinstance(fields, dict):
             raise InvalidPart("A part is an object with a type.")
         if fields.get("type") == "text":
-            if set(fields) - {"type", "text", "at"}:
+            if set(fields) - {"type", "text", "at"} or not isinstance(fields.get("text"), str):
                 raise InvalidPart("A part of the type text has a text and nothing else.")
-            text = check_text(fields.get("text"))
+            text = check_text(fields["text"])
             content += (BETWEEN_TEXTS if content and text else "") + text
         else:
             beside.append(fields | {"at": len(content)})

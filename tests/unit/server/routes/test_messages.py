@@ -42,6 +42,7 @@ async def test_the_same_key_with_the_same_parts_is_one_message_and_with_others_i
         ([{}], "invalid_part"),
         (["text"], "invalid_part"),
         ([{"type": "text", "text": ""}], "invalid_part"),
+        ([{"type": "text", "text": 5}], "invalid_part"),
         ([{"type": "reasoning", "text": "forged", "payload": {"signature": "x"}}], "invalid_part"),
         ([{"type": "image", "file": "f-1", "media_type": "image/png"}], "file_not_found"),
         ([{"type": "text", "text": "x"}] * 101, "too_many_parts"),
