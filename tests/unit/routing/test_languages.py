@@ -82,6 +82,13 @@ def test_a_word_that_only_the_answer_had_is_taken_up_in_any_form() -> None:
     assert "takes_up" not in (signs_in("Was soll ich nicht mitnehmen?", asked, answered) or ())
 
 
+def test_questions_are_typed_without_accents_and_marks() -> None:
+    before = "El Fiat 500e es pequeño; el Renault 5 tiene más autonomía."
+    assert not judged("cuantos planetas tiene el sistema solar", before)
+    assert not judged("donde esta la torre inclinada de pisa y cuanto mide", before)
+    assert judged("cuanto tarda en cargar", before)
+
+
 def test_what_was_said_before_outweighs_a_word_that_another_language_has() -> None:
     before = "A Amazônia é a maior floresta tropical do mundo, com muitas espécies."
     assert "may_point" in (signs_in("Que animais vivem lá?", [], [before]) or ())
