@@ -125,7 +125,10 @@ class LogCheck:
 
 def to_entry(conversation: str, fields: Any) -> Entry:
     """Return the entry that a JSON object, or its text, describes."""
-    return Entry.trusted(conversation=conversation, **validated(ExportedEntry, fields).__dict__)
+    place = validated(ExportedEntry, fields).__dict__
+    body = place["body"]
+    # What checking notes about a body takes as much room as a short message: it is left behind.
+    return Entry.trusted(conversation=conversation, **{**place, "body": body.adopt(body.__dict__)})
 
 
 def validated(kind: type[V], fields: Any) -> V:
