@@ -12,7 +12,6 @@ import json
 import os
 import random
 import signal
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -24,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.acceptance.child import fork, in_child
-from tests.acceptance.torture import STORES, place_of
+from tests.acceptance.torture import Told, torture
 from threadkeep.conversation.api_key import KeyRole
 from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.conversation import NewConversation
@@ -293,10 +292,8 @@ class Campaign:
         return survived
 
 
-def _run(url: str, chosen: argparse.Namespace) -> int:
-    """Run one campaign here and tell how it went."""
-    scheme, started = url.partition(":")[0], time.monotonic()
-    import_module(STEPS[scheme][0])
+def _run(url: str, chosen: argparse.Namespace) -> Told:
+    import_module(STEPS[url.partition(":")[0]][0])
     campaign = Campaign(url, chosen.seed)
     if chosen.every:
         done = f"{sum(campaign.every_moment(kind) for kind in KINDS)} moments"
@@ -304,37 +301,9 @@ def _run(url: str, chosen: argparse.Namespace) -> int:
         for number in range(chosen.count):
             campaign.at_random(KINDS[number % len(KINDS)], number)
         done = f"seed {chosen.seed}"
-    for violation in campaign.violations:
-        print(f"{scheme}: BROKEN: {violation}")
-    verdict = "a promise was broken" if campaign.violations else "nothing left, nothing too much, nothing twice"
-    took = time.monotonic() - started
-    print(f"{scheme}: keeping, {done}, {campaign.kills} killed, {took:.0f} s: {verdict}", flush=True)
-    return 1 if campaign.violations else 0
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Run the campaigns that the command line asks for."""
-    parser = argparse.ArgumentParser(
-        prog="torture_keeping", description="Kill processes that delete, erase and upload."
-    )
-    parser.add_argument("--count", type=int, default=20, help="how many rounds, per store")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--every", action="store_true", help="every moment once, instead of random ones")
-    parser.add_argument("--store", choices=STORES, action="append", help="only this store; may be repeated")
-    parser.add_argument("--url", help="use the empty store behind this URL")
-    chosen = parser.parse_args(arguments)
-    if chosen.url:
-        return _run(chosen.url, chosen)
-    status = 0
-    for store in chosen.store or STORES:
-        with place_of(store) as url:
-            # A process of its own: forking is safe only where no thread was ever started.
-            command = [sys.executable, "-m", "tests.acceptance.torture_keeping", "--url", url]
-            command += ["--count", str(chosen.count), "--seed", str(chosen.seed)]
-            command += ["--every"] if chosen.every else []
-            status |= subprocess.run(command, check=False).returncode
-    return status
+    fine = "nothing left, nothing too much, nothing twice"
+    return Told(f"keeping, {done}, {campaign.kills} killed", campaign.violations, fine)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(torture("torture_keeping", "Kill processes that delete, erase and upload.", _run))

@@ -12,7 +12,6 @@ import os
 import random
 import select
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -22,11 +21,10 @@ from itertools import count
 from pathlib import Path
 
 from tests.acceptance.child import fork, in_child
-from tests.acceptance.torture import place_of
+from tests.acceptance.torture import Told, progress, torture
 from tests.acceptance.turn_checker import Line, TurnChecker
 from tests.acceptance.turn_player import Player, play
 
-STORES = ("sqlite", "postgresql")
 PATIENCE = 60.0
 PACE = 0.001
 MOST_KILLS = 3
@@ -109,57 +107,19 @@ def _last_words(work: Callable[[int], None], after: float | None = None) -> list
     return [json.loads(line) for line in told.split(b"\n")[:-1]]
 
 
-def _kill(url: str, chosen: argparse.Namespace) -> int:
-    """Run one campaign here and tell how it goes."""
-    scheme = url.partition(":")[0]
-    import_module({"sqlite": "threadkeep.store.sqlite.store"}.get(scheme, "threadkeep.store.postgres.store"))
-    started = time.monotonic()
+def _kill(url: str, chosen: argparse.Namespace) -> Told:
+    is_sqlite = url.startswith("sqlite:")
+    import_module("threadkeep.store.sqlite.store" if is_sqlite else "threadkeep.store.postgres.store")
     with tempfile.TemporaryDirectory(prefix="threadkeep-charges-") as folder:
         campaign = TurnKills(url, chosen.seed, Path(folder))
         if chosen.every:
             done = f"{campaign.every_moment()} moments"
         else:
-            campaign.at_random(chosen.count, lambda rounds: _progress(scheme, rounds, chosen.count))
+            campaign.at_random(chosen.count, lambda rounds: progress(f"{rounds}/{chosen.count} conversations", rounds))
             done = f"seed {chosen.seed}"
-    for violation in campaign.violations:
-        print(f"{scheme}: BROKEN: {violation}")
-    verdict = "a promise was broken" if campaign.violations else "every turn ended, nothing lost, nothing twice"
-    took = time.monotonic() - started
-    print(f"{scheme}: turns, {done}, {campaign.kills} killed, {took:.0f} s: {verdict}", flush=True)
-    return 1 if campaign.violations else 0
-
-
-def _progress(scheme: str, rounds: int, count: int) -> None:
-    if sys.stdout.isatty() or rounds % 100 == 0:
-        print(f"{scheme}: {rounds}/{count} conversations", end="\r", flush=True)
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Run the campaigns that the command line asks for."""
-    parser = argparse.ArgumentParser(prog="torture_turns", description="Kill processes that run turns.")
-    parser.add_argument("--count", type=int, default=20, help="how many conversations, per store")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--every", action="store_true", help="every moment once, instead of random ones")
-    parser.add_argument("--store", choices=STORES, action="append", help="only this store; may be repeated")
-    parser.add_argument("--url", help="use the empty store behind this URL")
-    chosen = parser.parse_args(arguments)
-    if chosen.url:
-        return _kill(chosen.url, chosen)
-    status = 0
-    for store in chosen.store or STORES:
-        with place_of(store) as url:
-            # A process of its own: forking is safe only where no thread was ever started.
-            command = [sys.executable, "-m", "tests.acceptance.torture_turns", "--url", url]
-            command += [
-                "--count",
-                str(chosen.count),
-                "--seed",
-                str(chosen.seed),
-                *(["--every"] if chosen.every else []),
-            ]
-            status |= subprocess.run(command, check=False).returncode
-    return status
+    fine = "every turn ended, nothing lost, nothing twice"
+    return Told(f"turns, {done}, {campaign.kills} killed", campaign.violations, fine)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(torture("torture_turns", "Kill processes that run turns.", _kill, ("sqlite", "postgresql")))

@@ -1,7 +1,5 @@
 """Bodies are taken as they are written: a number is no text, a yes is no `true`, and null changes nothing."""
 
-
-
 from tests.unit.server.serving import conversation, served
 
 
