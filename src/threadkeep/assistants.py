@@ -29,6 +29,8 @@ CHAT = "chat"
 """The assistant that is always there."""
 ASSISTANTS = "threadkeep.assistants"
 """The entry points by which packages offer assistants."""
+EXTRA = "pip install 'threadkeep[assistants]'"
+"""What the assistants that come along need."""
 
 
 def load_counter(name: str | None) -> Counter:
@@ -96,10 +98,16 @@ def _offered(point: EntryPoint, settings: Settings) -> Assistant | None:
         found = point.load()
         return _checked(point.name, found(settings) if callable(found) else found)
     except Exception as error:
+        # Not everybody wants all that come along; who asks for one is told, and so is who asks the doctor.
         is_extra = isinstance(error, ModuleNotFoundError) and point.module.startswith("threadkeep_assistants.")
-        advice = " (pip install 'threadkeep[assistants]')" if is_extra else ""
-        logger.warning("the assistant %s cannot be loaded: %s%s", point.name, error, advice)
+        level, advice = (logging.INFO, f" ({EXTRA})") if is_extra else (logging.WARNING, "")
+        logger.log(level, "the assistant %s cannot be loaded: %s%s", point.name, error, advice)
         return None
+
+
+def missing_assistants(known: Mapping[str, Assistant]) -> list[str]:
+    """Return the names of assistants that are installed and could not be loaded."""
+    return sorted({point.name for point in entry_points(group=ASSISTANTS)} - known.keys())
 
 
 def load_assistant(name: str, known: Mapping[str, Assistant]) -> Assistant:
@@ -107,6 +115,8 @@ def load_assistant(name: str, known: Mapping[str, Assistant]) -> Assistant:
     what is wrong with it."""
     if ":" in name:
         return _checked(name, _named_here("The assistant", name))
+    if name in missing_assistants(known):
+        raise InvalidValue(f"The assistant {name} needs packages that are not installed: {EXTRA}")
     if name not in known:
         offered = ", ".join(sorted(known))
         raise InvalidValue(f"There is no assistant named {name}; there are: {offered}. Yours is named module:name.")
@@ -185,7 +195,7 @@ class Agents:
 
 
 def _load_agent(assistant: str, name: str) -> Agent:
-    found = _named(f"{assistant} needs packages (pip install 'threadkeep[assistants]'):", name)
+    found = _named(f"{assistant} needs packages ({EXTRA}):", name)
     agent = found if isinstance(found, Agent) else found()
     if not isinstance(agent, Agent):
         raise InvalidValue(f"{name} is no agent, but a {type(agent).__name__}.")

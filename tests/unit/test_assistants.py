@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from threadkeep.assistants import found_assistants, load_counter
+from threadkeep.assistants import found_assistants, load_assistant, load_counter, missing_assistants
 from threadkeep.context.tokens import count_tokens
 from threadkeep.errors import InvalidValue
 from threadkeep.runtime import open_conversations
@@ -35,6 +35,21 @@ def test_the_assistant_that_is_set_comes_first_and_must_be_there() -> None:
         InvalidValue, match=r"^default_assistant: there is no assistant named nobody; there are: chat, "
     ):
         found_assistants(Settings(default_assistant="nobody"))
+
+
+def test_assistants_whose_packages_are_missing_are_left_out_without_a_word_until_somebody_asks(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in [name for name in sys.modules if name.startswith("threadkeep_assistants.")]:
+        monkeypatch.delitem(sys.modules, name)
+    for package in ("yaml", "langgraph"):
+        monkeypatch.setitem(sys.modules, package, None)
+    found = found_assistants(Settings())
+    assert found.keys() == {"chat", "market", "skillian"}
+    assert missing_assistants(found) == ["shop", "skill_creator"]
+    assert not [record for record in caplog.records if record.levelname == "WARNING"]
+    with pytest.raises(InvalidValue, match=r"shop needs packages .*: pip install 'threadkeep\[assistants\]'"):
+        load_assistant("shop", found)
 
 
 async def test_only_a_name_that_a_person_gives_brings_modules_of_the_current_folder_in(

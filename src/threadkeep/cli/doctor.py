@@ -21,7 +21,7 @@ from logging.handlers import BufferingHandler
 from pathlib import Path
 from typing import NamedTuple
 
-from threadkeep.assistants import found_assistants, load_counter
+from threadkeep.assistants import EXTRA, found_assistants, load_counter, missing_assistants
 from threadkeep.cli.config import add_setting_flags, given_flags
 from threadkeep.cli.settings_loading import unknown_variables
 from threadkeep.cli.trust import trusted_settings
@@ -226,6 +226,8 @@ async def check_assistants(settings: Settings) -> AsyncIterator[Finding]:
         yield Finding(Grade.FAIL, "assistants", str(error), advice)
         return
     yield Finding(Grade.OK, "assistants", ", ".join(known))
+    if missing := missing_assistants(known):
+        yield Finding(Grade.WARN, "assistants", f"{', '.join(missing)} cannot be loaded", f"if you want them, {EXTRA}")
     for dialect, name in settings.dialects:
         if name not in known:
             text = f"{name}, which is to answer in the dialect {dialect}, is not there; {next(iter(known))} answers"

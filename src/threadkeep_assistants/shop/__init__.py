@@ -1,12 +1,19 @@
 """The shop: finds products in a catalogue and understands follow-ups. An example of how to bring your own graph.
 
-The graph is loaded when the first question comes: it needs the extras `retrieval` and `langgraph`.
+The graph is loaded when the first question comes, because that takes a while: it needs the extras `retrieval` and
+`langgraph`, and where these are missing there is no shop.
 """
+
+from importlib.util import find_spec
 
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.assistant import Assistant
 from threadkeep_assistants.shop.script import SCRIPT
 from threadkeep_assistants.shop.tools import check_stock, get_price, order_status
+
+for _package in ("langgraph", "sqlite_vec", "wordllama"):
+    if find_spec(_package) is None:
+        raise ModuleNotFoundError(f"No module named '{_package}'")
 
 ASSISTANT = Assistant(
     name="shop",
