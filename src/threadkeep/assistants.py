@@ -16,7 +16,6 @@ from threadkeep.context.tokens import count_tokens
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.errors import InvalidValue
 from threadkeep.settings import AssistantSettings, Settings
-from threadkeep.tools.base import Tool
 from threadkeep.tools.mcp.servers import McpServers
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.agent import Agent
@@ -133,10 +132,6 @@ def _declared(name: str, settings: AssistantSettings) -> Assistant:
     """Return the assistant that the settings describe, or name."""
     if settings.program is not None:
         return replace(_checked(settings.program, _named_here("The assistant", settings.program)), name=name)
-    tools = [_named_here("The tool", tool) for tool in settings.tools]
-    for tool, found in zip(settings.tools, tools, strict=True):
-        if not isinstance(found, Tool):
-            raise InvalidValue(f"{tool} is no tool; is there a @tool on top of it?")
     return Assistant(
         name=name,
         instructions=settings.instructions,
@@ -144,7 +139,7 @@ def _declared(name: str, settings: AssistantSettings) -> Assistant:
         examples=settings.examples,
         model=settings.model,
         options=settings.options,
-        tools=Registry(tools),
+        tools=Registry(_named_here("The tool", tool) for tool in settings.tools),
         mcp=settings.mcp,
         policy=_policy(settings),
         lookup=None if settings.index is None else _lookup(settings.index),

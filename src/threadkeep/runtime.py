@@ -205,6 +205,8 @@ async def open_conversations(
     without one it is chosen by what is found in the environment. `pace` is the seconds that the scripted demo takes for
     a word.
     """
+    if isinstance(assistants, Assistant) or not all(isinstance(each, Assistant) for each in assistants):
+        raise InvalidValue("The argument assistants is not valid: it is a list of threadkeep.Assistant.")
     hosting = hosting or Hosting()
     given = assistants or (chat_assistant(Settings()),)
     known = {assistant.name: with_window(assistant, hosting.max_history_length) for assistant in given}

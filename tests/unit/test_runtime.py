@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from importlib.metadata import EntryPoint
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from tests.told import data_of, failure_of, name_of
 from threadkeep import runtime
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.ids import IdSource
-from threadkeep.errors import InvalidStoreUrl, StoreUnavailable
+from threadkeep.errors import InvalidStoreUrl, InvalidValue, StoreUnavailable
 from threadkeep.llm.script import Call, Reply, Scene, Script
 from threadkeep.runtime import Hosting, open_conversations, open_store, store_path
 from threadkeep.store.base import Store
@@ -58,6 +59,12 @@ def after_wait(scene: Scene) -> Reply | None:
 def call_wait(scene: Scene) -> Reply | None:
     """Call the tool if somebody says its name."""
     return Reply(calls=(Call("wait"),)) if scene.question == "wait" else None
+
+
+@pytest.mark.parametrize("given", [Assistant(name="alone"), ["forecast"]])
+async def test_what_is_no_list_of_assistants_is_refused(given: Any) -> None:
+    with pytest.raises(InvalidValue, match="assistants is not valid"):
+        await open_conversations("memory:", given, model="demo")
 
 
 async def test_a_store_of_ones_own_is_taken_as_it_is_and_closed_at_the_end() -> None:

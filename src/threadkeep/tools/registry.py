@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from inspect import isfunction
 
 from threadkeep.conversation.message import ToolCall
 from threadkeep.errors import InvalidValue
@@ -21,12 +22,19 @@ SHOWN_CHARACTERS = 20_000
 _SHOWN_NAMES = 20
 
 
+def _check_tool(given: object) -> None:
+    if not isinstance(given, Tool):
+        named = f"{given.__module__}:{given.__name__}" if isfunction(given) else repr(given)
+        raise InvalidValue(f"{named} is no tool; is there a @tool on top of it?")
+
+
 class Registry:
     """A set of tools with different names, in the order in which they were given."""
 
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
         self._tools: dict[str, Tool] = {}
         for tool in tools:
+            _check_tool(tool)
             if tool.spec.name in self._tools:
                 raise InvalidValue(f"Two tools are named {tool.spec.name}; give one of them another name.")
             self._tools[tool.spec.name] = tool

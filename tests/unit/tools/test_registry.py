@@ -33,6 +33,11 @@ def test_two_tools_of_one_name_are_refused() -> None:
         Registry([Named("same"), Named("other"), Named("same")])
 
 
+def test_a_function_that_is_no_tool_is_told_by_its_name() -> None:
+    with pytest.raises(InvalidValue, match=r"samples:call is no tool; is there a @tool on top of it"):
+        Registry([call])  # type: ignore[list-item]
+
+
 def test_more_tools_make_another_registry_and_never_replace_one() -> None:
     mine, theirs, new = Named("taken"), Named("taken"), Named("new")
     registry = Registry([mine])
