@@ -1,4 +1,4 @@
-"""`threadkeep erase`: erase a person and all that is stored of it, and print the signed receipt."""
+"""`threadkeep erase`: erase a person and all that is stored about them, and print the signed receipt."""
 
 import argparse
 import asyncio

@@ -1,4 +1,4 @@
-"""A person and all that is stored of it: `DELETE /v1/users/{user}` erases both for good."""
+"""A person and all that is stored about them: `DELETE /v1/users/{user}` erases both for good."""
 
 from fastapi import APIRouter
 from pydantic import SecretStr
