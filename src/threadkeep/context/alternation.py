@@ -20,12 +20,18 @@ GO_ON = note("please go on")
 def alternation(working: Working) -> Working:
     """Merge neighbours and fill gaps."""
     system = [message for message in working.messages if message.role is Role.SYSTEM]
-    others = _merged(message for message in working.messages if message.role is not Role.SYSTEM)
+    others = (message for message in working.messages if message.role is not Role.SYSTEM)
+    return replace(working, messages=(*system, *alternated(others)))
+
+
+def alternated(messages: Iterable[Message]) -> list[Message]:
+    """Return the messages by turns."""
+    others = _merged(messages)
     if others and others[0].role is not Role.USER:
         others.insert(0, own("beginning", OPENING))
     if not others or others[-1].role is Role.ASSISTANT:
         others.append(own("end", GO_ON))
-    return replace(working, messages=(*system, *_answered(others)))
+    return _answered(others)
 
 
 def _merged(messages: Iterable[Message]) -> list[Message]:

@@ -19,15 +19,16 @@ from threadkeep.context.window import room_for_said, room_left_for_recall
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
 from threadkeep.text.dates import named_dates
-from threadkeep.text.excerpt import around
+from threadkeep.text.excerpt import around, ends
 from threadkeep.text.search import NEIGHBOURS
 from threadkeep.text.words import content_words, words_in_order
 
 MAX_CHARACTERS = 1200
-"""How much of one recalled message is shown."""
+LEAST_CHARACTERS = 40
+"""How much of one recalled message is shown, at most, and at least where the room ends with it."""
 MAX_SPEAKER = 40
 """Within how many characters a message may say who speaks."""
-OVERHEAD = 30
+OVERHEAD = 20
 DATE = 8
 """Tokens that are left for the note around what is recalled, and for each date in it."""
 UNUSED = 0.05
@@ -109,7 +110,9 @@ def recall(working: Working) -> Working:
     best, rest = (_lost(entries, working) for entries in (material.recalled, material.earlier))
     picked, room = pick(best, room, material.count, words)
     known = {line.seq for line, _ in picked}
-    added, _ = pick([line for line in rest if line.seq not in known], room - spare, material.count, words)
+    rest = [line for line in rest if line.seq not in known]
+    added, room = pick(rest, room - spare, material.count, words)
+    added += _part([line for line in rest if line.seq not in {each.seq for each, _ in added}], room, material.count)
     chosen = sorted((*picked, *added), key=lambda found: found[0].seq)
     if not chosen:
         return working
@@ -132,23 +135,40 @@ def _lost(entries: Sequence[Entry], working: Working) -> list[Line]:
 
 def pick(lines: Sequence[Line], room: int, count: Counter, words: Sequence[str]) -> tuple[list[tuple[Line, str]], int]:
     """Return the first lines that fit into the room, with the text that tells each, and the room that they leave."""
-    chosen, days = list[tuple[Line, str]](), set[str]()
-    # All of them are told in one message, a line each.
-    empty = count(own("size", "")) - 1
+    chosen, days, empty = list[tuple[Line, str]](), set[str](), _empty(count)
     for line in lines:
         said, message = _text(line), line.message
         # What was counted when it was stored need not be told and counted again to see that it does not fit.
         is_plain = said == message.content and not message.parts and not message.tool_calls
         if is_plain and len(said) <= MAX_CHARACTERS and count(message) - empty > room:
             continue
-        speaker = "tool result" if message.role is Role.TOOL else message.role
-        text = f"({speaker}) {around(said, words, MAX_CHARACTERS)}"
+        text = _told(line, around(said, words, MAX_CHARACTERS))
         cost = count(own("size", text)) - empty + DATE * (_day(line) not in days)
         if cost <= room:
             room -= cost
             chosen.append((line, text))
             days.add(_day(line))
     return chosen, room
+
+
+def _part(lines: Sequence[Line], room: int, count: Counter) -> list[tuple[Line, str]]:
+    """Return as much of the first of lines that do not fit as there is room for, if it is more than a few words."""
+    size = min(MAX_CHARACTERS, 8 * room) if lines else 0
+    while size >= LEAST_CHARACTERS:
+        text = _told(lines[0], ends(_text(lines[0]), size))
+        if count(own("size", text)) - _empty(count) + DATE <= room:
+            return [(lines[0], text)]
+        size = size * 4 // 5
+    return []
+
+
+def _empty(count: Counter) -> int:
+    """Return by how much a message of its own is more than a line: all of them are told in one message, a line each."""
+    return count(own("size", "")) - 1
+
+
+def _told(line: Line, text: str) -> str:
+    return f"({'tool result' if line.message.role is Role.TOOL else line.message.role}) {text}"
 
 
 def _day(line: Line) -> str:

@@ -12,6 +12,7 @@ from threadkeep.context.blocks import old_text_of
 from threadkeep.context.history import Turn
 from threadkeep.context.marks import with_mark, with_text, without_mark
 from threadkeep.context.parts import without_reasoning
+from threadkeep.context.tool_pairs import paired
 from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall
 from threadkeep.text.excerpt import OLD, ends, head
 
@@ -63,8 +64,10 @@ def _short(value: Any, size: int) -> Any:
 
 
 def size_of(turn: Turn, count: Counter) -> int:
-    """Return how many tokens a turn has."""
-    return sum(count(line.message) for line in turn)
+    """Return how many tokens a turn has, with the results that a call without one gets."""
+    messages = [line.message for line in turn]
+    has_tools = any(message.tool_calls or message.tool_result for message in messages)
+    return sum(map(count, paired(messages) if has_tools else messages))
 
 
 def squeeze(turn: Turn, room: int, limit: int, count: Counter) -> tuple[Turn, int]:
@@ -132,12 +135,19 @@ def _question(line: Line, limit: int, count: Counter) -> Line:
 
 
 def fitted(message: Message, tokens: int, count: Counter) -> Message:
-    """Return the message with so much of the two ends of its text as fits, but never less than an old text has."""
-    size, short = len(message.content), message
-    if count(message) > tokens:
-        size = min(size, 4 * tokens)
-        short = with_text(message, ends(message.content, max(size, OLD)))
-    while count(short) > tokens and size > OLD:
-        size = size * 3 // 4
-        short = with_text(message, ends(message.content, max(size, OLD)))
+    """Return the message with so much of the two ends of its text as fits, but never less than an old text has.
+
+    How many characters a token has differs from text to text, so it is measured: first down to what fits, then up
+    again as long as more does.
+    """
+    text, short, size, counted = message.content, message, len(message.content), count(message)
+    while counted > tokens and size > OLD:
+        size = max(OLD, min(size * tokens // counted, size * 99 // 100))
+        short = with_text(message, ends(text, size))
+        counted = count(short)
+    while size < (larger := size * tokens // max(1, counted)) < len(text):
+        longer = with_text(message, ends(text, larger))
+        if (counted := count(longer)) > tokens:
+            break
+        short, size = longer, larger
     return short

@@ -7,12 +7,12 @@ ids and names are such as every provider takes.
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2s
 from typing import Any
 
-from threadkeep.context.base import Working
+from threadkeep.context.base import Counter, Working
 from threadkeep.context.marks import note
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.conversation.parts import Part, Reasoning
@@ -45,11 +45,15 @@ class _Step:
 
 def tool_pairs(working: Working) -> Working:
     """Pair calls and results, and give every call a legal id and name."""
-    taken: set[str] = set()
-    messages: list[Message] = []
-    for part in _steps(working.messages):
-        messages += _paired(part, taken) if isinstance(part, _Step) else [part]
-    return replace(working, messages=tuple(messages))
+    return replace(working, messages=tuple(paired(working.messages)))
+
+
+def paired(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages with one result behind each call, in legal names."""
+    taken, found = set[str](), list[Message]()
+    for part in _steps(messages):
+        found += _paired(part, taken) if isinstance(part, _Step) else [part]
+    return found
 
 
 def _steps(messages: Sequence[Message]) -> list[Message | _Step]:
@@ -145,13 +149,23 @@ def told_calls(working: Working) -> Working:
     """
     if working.material.has_tools:
         return working
-    names = {call.id: call.name for message in working.messages for call in message.tool_calls}
+    names = _names(working.messages)
     return replace(working, messages=tuple(_as_text(message, names) for message in working.messages))
+
+
+def counter_of_told(working: Working) -> Counter:
+    """Return what counts a message of the history as it will be told: without tools, a call as text."""
+    count, names = working.material.count, _names(line.message for line in working.lines)
+    return count if working.material.has_tools else lambda message: count(_as_text(message, names))
+
+
+def _names(messages: Iterable[Message]) -> dict[str, str]:
+    return {call.id: call.name for message in messages for call in message.tool_calls}
 
 
 def _as_text(message: Message, names: dict[str, str]) -> Message:
     if message.tool_result is not None:
-        name = names[message.tool_result.tool_call_id]
+        name = names.get(message.tool_result.tool_call_id, "")
         text = note(f"result of the tool {name}:\n{message.content}")
         return Message(id=message.id, role=Role.USER, content=text, parts=message.parts)
     if not message.tool_calls:

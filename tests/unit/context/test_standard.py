@@ -133,26 +133,28 @@ def _built(*messages: Message, **fields: object) -> Context:
 
 @st.composite
 def tool_logs(draw: st.DrawFn) -> list[Message]:
-    """Return a history full of tool calls, the current turn too."""
+    """Return a history full of tool calls, the current turn too, some without a result and some without an answer."""
     log: list[Message] = []
+    text = draw(st.sampled_from(["a value of it ", "关于它的数据。", '{"id": 17, "tags": ["a"]}, ', "| 17 | 0.5 |\n"]))
     for turn in range(draw(st.integers(1, 6))):
-        log += [assistant("answer " * draw(st.integers(1, 60)))] if turn else []
+        log += [assistant("answer " * draw(st.integers(1, 60)))] if turn and draw(st.integers(0, 3)) else []
         log.append(user(f"Look at item {turn}, please."))
         for step in range(draw(st.integers(1, 4))):
             calls = [f"{turn}-{step}-{number}" for number in range(draw(st.integers(1, 2)))]
             log.append(assistant("", *calls))
-            log += [tool(call, "a value of it " * draw(st.integers(1, 300))) for call in calls]
-    return log
+            log += [tool(call, text * draw(st.integers(1, 300))) for call in calls if draw(st.integers(0, 9))]
+    return [assistant("Hello.")] * draw(st.integers(0, 1)) + log
 
 
 @settings(max_examples=150, deadline=None)
-@given(tool_logs(), st.integers(300, 4000), st.booleans(), st.randoms(use_true_random=False))
+@given(tool_logs(), st.integers(300, 8000), st.booleans(), st.booleans(), st.randoms(use_true_random=False))
 def test_a_small_budget_is_kept_and_the_question_stays_whole(
-    log: list[Message], budget: int, is_policy: bool, dice: Random
+    log: list[Message], budget: int, is_policy: bool, has_tools: bool, dice: Random
 ) -> None:
-    """Whether it is the model's or the policy's, with what the window does without, whatever of it is recalled."""
+    """Whether it is the model's or the policy's, with what the window does without, whatever of it is recalled, also
+    where calls are told as text because the assistant has no tools any more."""
     branch, policy = entries(*log), Policy(window=Window.BUDGET, size=budget)
-    taken = material(entries=branch, budget=budget, count=count_tokens)
+    taken = material(entries=branch, budget=budget, count=count_tokens, has_tools=has_tools)
     taken = replace(taken, budget=96_000, policy=policy) if is_policy else taken
     cut = run(STANDARD, taken).cut
     recalled = tuple(dice.sample(branch[:-1], dice.randrange(len(branch))))
@@ -160,7 +162,7 @@ def test_a_small_budget_is_kept_and_the_question_stays_whole(
     question = next(message for message in reversed(log) if message.role is Role.USER)
     assert context.tokens <= budget + count_tokens(question) * is_policy
     assert any(question.content in message.content for message in context.messages)
-    check_everywhere(Request(messages=context.messages, tools=TOOLS))
+    check_everywhere(Request(messages=context.messages, tools=TOOLS if has_tools else ()))
 
 
 def test_a_cut_leaves_little_of_the_room_unused() -> None:
@@ -170,8 +172,17 @@ def test_a_cut_leaves_little_of_the_room_unused() -> None:
         tool("a", "a value of it " * 90),
         assistant("It is there. " * 30),
     ]
-    branch = entries(*turns * 20, user("And now?"))
-    for budget in (1000, 2000, 4000, 6000):
+    branch = entries(*turns * 30, user("And now?"))
+    for budget in (500, 1000, 2000, 4000, 6000, 8000):
+        taken = material(entries=branch, budget=budget, count=count_tokens, earlier=branch[::-1])
+        assert 0.9 * budget < run(STANDARD, taken).tokens <= budget
+        of_policy = replace(taken, budget=96_000, policy=Policy(window=Window.BUDGET, size=budget))
+        assert 0.9 * budget < run(STANDARD, of_policy).tokens <= budget + 10
+
+
+def test_neighbours_of_one_role_that_become_one_message_leave_their_room_to_recall() -> None:
+    branch = entries(*[user(f"Remark {number}.") for number in range(500)], user("And now?"))
+    for budget in (500, 1000, 2000):
         taken = material(entries=branch, budget=budget, count=count_tokens, earlier=branch[::-1])
         assert 0.9 * budget < run(STANDARD, taken).tokens <= budget
 

@@ -114,11 +114,24 @@ def test_a_newest_result_that_is_too_large_keeps_as_much_of_its_ends_as_fits() -
     assert "characters left out" in text
 
 
-def test_a_large_current_turn_leaves_a_quarter_to_what_was_before() -> None:
+def test_a_large_current_turn_leaves_an_eighth_to_what_was_before() -> None:
     given = material(
         *exchanges(5, 40), user("q"), assistant("", "a"), tool("a", "x" * 50_000), budget=2000, policy=NO_RECALL
     )
     assert seqs(given) == list(range(1, 14))
+    many = material(*exchanges(90, 40), user("q"), assistant("", "a"), tool("a", "x" * 50_000), budget=2000)
+    assert 1800 < given.count(windowed(given).lines[-1].message) <= 2000
+    assert 1700 < many.count(windowed(many).lines[-1].message) < 1800
+    assert sum(many.count(line.message) for line in windowed(many).lines[:-3]) > 150
+
+
+@pytest.mark.parametrize(
+    "text", ["words and more ", "数据和更多内容。", '{"id": 17, "tags": ["a", "b"]}, ', "| 17 | 0.5 |\n"]
+)
+def test_a_fresh_result_of_any_kind_of_text_gets_nearly_the_whole_room(text: str) -> None:
+    log = [user("q"), assistant("", "a"), tool("a", (text * 200_000)[:200_000])]
+    given = material(*log, budget=3000, policy=NO_RECALL, count=count_tokens)
+    assert 2900 < sum(count_tokens(line.message) for line in windowed(given).lines) <= 3000
 
 
 def test_a_question_is_shortened_only_if_it_alone_is_too_large() -> None:

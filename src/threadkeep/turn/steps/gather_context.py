@@ -7,6 +7,7 @@ from itertools import takewhile
 
 from threadkeep.context.base import Context, Cut, Material, Policy, Window, cut_in, run
 from threadkeep.context.marks import own
+from threadkeep.context.parts import for_model
 from threadkeep.context.recall import worth_adding
 from threadkeep.context.tokens import calibration
 from threadkeep.conversation.entry import Entry
@@ -111,7 +112,7 @@ async def _history(active: ActiveTurn, head: int, policy: Policy, budget: int) -
                 return tuple(reversed(read)), cut
             read.append(entry)
             if isinstance(entry.body, Message):
-                tokens += active.deps.count(entry.body)
+                tokens += active.deps.count(for_model(entry.body, active.model.name, active.model.accepts))
                 messages += 1
                 cut = cut or _cut_of(entry)
         head = page[0].parent or 0
