@@ -77,6 +77,10 @@ async def test_an_administrator_sees_usage_rules_holds_and_the_audit(person: Per
     await corner.get_by_role("button", name="Retention").click()
     await expect(corner).to_contain_text("Nothing is due.")
     await corner.get_by_role("button", name="Holds").click()
+    await page.set_viewport_size({"width": 390, "height": 844})
+    field = await corner.get_by_label("Reason").bounding_box()
+    assert field is not None
+    assert field["width"] > 130, "nobody sees what is written there"
     await corner.get_by_label("Reason").fill("case 17")
     await corner.get_by_role("button", name="Hold", exact=True).click()
     await expect(corner.get_by_test_id("holds")).to_contain_text("case 17: everything")

@@ -162,6 +162,12 @@ async def test_the_way_back_is_offered_for_half_a_minute(person: Person, api: Ap
     await expect(person.row("Really gone")).to_have_count(0)
 
 
+async def test_a_title_without_a_letter_is_none(person: Person, api: Api) -> None:
+    id = await api.begin(title="  ")
+    await person.open(id)
+    await expect(person.page.locator(f"nav a[href$='{id}']")).to_have_accessible_name("New conversation")
+
+
 async def test_the_list_is_filtered_by_title(person: Person, api: Api) -> None:
     for title in ("Apples and pears", "Pears only", "Plums"):
         await api.begin(title=title)

@@ -27,4 +27,4 @@ export function rememberFirst(id, text) {
 }
 
 /** @param {{ id: string, title: string | null } | null | undefined} about */
-export const titleOf = (about) => about?.title || (about && known()[about.id]) || t("newConversation");
+export const titleOf = (about) => about?.title?.trim() || (about && known()[about.id]) || t("newConversation");

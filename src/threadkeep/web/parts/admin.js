@@ -54,7 +54,7 @@ function Usage({ answer: { tenant, users } }) {
 
 function Keeping({ answer: { data, has_more: hasMore } }) {
   const rows = data.map((plan) => [plan.conversation, plan.user, plan.action, plan.reason, moment(plan.due)]);
-  return html`<p class="muted">${rich("keepingHelp", { command: html`<code>threadkeep retention</code>` })}</p>
+  return html`<p class="muted">${rich("keepingHelp", { file: html`<code>threadkeep.toml</code>` })}</p>
     ${table(["conversation", "user", "action", "rule", "due"], rows, t("nothingDue"))}
     ${hasMore && html`<p class="muted">${t("thereIsMore")}</p>`}`;
 }

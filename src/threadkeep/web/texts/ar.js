@@ -330,7 +330,7 @@ export default {
   all: "الكل",
   entries: "المدخلات",
   size: "الحجم",
-  keepingHelp: "ما تفعله قواعد الحفظ الآن. تُضبط بالأمر {command}.",
+  keepingHelp: "ما تفعله قواعد الحفظ الآن. تُضبط في الملف {file}.",
   action: "الإجراء",
   rule: "القاعدة",
   due: "الاستحقاق",

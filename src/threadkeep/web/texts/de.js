@@ -303,7 +303,7 @@ export default {
   all: "alle",
   entries: "Einträge",
   size: "Größe",
-  keepingHelp: "Was die Aufbewahrungsregeln jetzt tun würden. Sie werden mit {command} gesetzt.",
+  keepingHelp: "Was die Aufbewahrungsregeln jetzt tun würden. Sie stehen in {file}.",
   action: "Aktion",
   rule: "Regel",
   due: "Fällig",

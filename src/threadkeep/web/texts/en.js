@@ -363,7 +363,7 @@ export default {
   all: "all",
   entries: "Entries",
   size: "Size",
-  keepingHelp: "What the retention rules would do now. They are set with {command}.",
+  keepingHelp: "What the retention rules would do now. They are set in {file}.",
   action: "Action",
   rule: "Rule",
   due: "Due",

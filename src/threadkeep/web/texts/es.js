@@ -301,7 +301,7 @@ export default {
   all: "todos",
   entries: "Entradas",
   size: "Tamaño",
-  keepingHelp: "Lo que harían ahora las reglas de conservación. Se fijan con {command}.",
+  keepingHelp: "Lo que harían ahora las reglas de conservación. Se fijan en {file}.",
   action: "Acción",
   rule: "Regla",
   due: "Vence",

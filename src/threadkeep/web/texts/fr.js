@@ -301,7 +301,7 @@ export default {
   all: "tous",
   entries: "Entrées",
   size: "Taille",
-  keepingHelp: "Ce que les règles de conservation feraient maintenant. Elles se règlent avec {command}.",
+  keepingHelp: "Ce que les règles de conservation feraient maintenant. Elles se règlent dans {file}.",
   action: "Action",
   rule: "Règle",
   due: "Échéance",

@@ -298,7 +298,7 @@ export default {
   all: "全員",
   entries: "エントリー",
   size: "サイズ",
-  keepingHelp: "保存期間の規則が今行うこと。規則は {command} で設定します。",
+  keepingHelp: "保存期間の規則が今行うこと。規則は {file} で設定します。",
   action: "処理",
   rule: "規則",
   due: "期限",
