@@ -14,6 +14,8 @@ from threadkeep.testing.clock import FakeClock
 
 BACKENDS = ("sqlite", "postgresql", "files", "memory")
 ON_DISK = ("sqlite", "postgresql", "files")
+EACH_WAY = tuple(zip(BACKENDS, (*BACKENDS[1:], BACKENDS[0]), strict=True))
+"""Each backend once as the source and once as the target of a transfer, which does not know what it goes between."""
 
 Opener = Callable[[Clock], Coroutine[Any, Any, Store]]
 

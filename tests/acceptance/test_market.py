@@ -3,21 +3,17 @@
 Paraphrases and follow-ups are asked of one server, each as a branch behind the questions that came before it.
 """
 
-import asyncio
-import os
-import sys
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from tests.acceptance.server_process import server_process
 from tests.unit.threadkeep_assistants.market.phrases import CHAIN, COMPARED, FOLLOW_UPS, LISTED, TOP, WORKED, Phrase
 from threadkeep_assistants.market.companies import FICTION
 
-ROOT = Path(__file__).parents[2]
 TURNS: dict[str, tuple[str, list[str], str]] = {
     LISTED: ("rank_stocks", ["ranked_list", "narrative"], "1. D.R. Horton (DHI), 2. Lennar (LEN)"),
     TOP: ("describe_company", ["narrative", "chart"], "D.R. Horton (DHI) belongs to Homebuilders"),
@@ -26,28 +22,6 @@ TURNS: dict[str, tuple[str, list[str], str]] = {
     "tell me more about that": ("describe_company", ["narrative", "chart"], "D.R. Horton (DHI) belongs to"),
     "what about AAPL instead?": ("describe_company", ["narrative", "chart"], "Apple (AAPL) belongs to"),
 }
-
-
-@asynccontextmanager
-async def serving(folder: Path) -> AsyncIterator[httpx.AsyncClient]:
-    """`threadkeep serve --model demo` in a folder, killed at the end."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.acceptance.slow_server", "0", "--port", "0", "--model", "demo"),
-        cwd=folder,
-        env={**os.environ, "THREADKEEP_LOG_LEVEL": "warning", "PYTHONPATH": str(ROOT)},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    assert process.stdout is not None
-    try:
-        line = (await process.stdout.readline()).decode()
-        assert line.startswith("Threadkeep serves"), line
-        async with httpx.AsyncClient(base_url=line.split()[-1], timeout=30) as client:
-            yield client
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.communicate()
 
 
 async def begun(client: httpx.AsyncClient) -> str:
@@ -73,14 +47,14 @@ async def calls_of(client: httpx.AsyncClient, path: str, answer: dict[str, Any])
 async def test_the_worked_example_survives_a_restart_between_all_turns(tmp_path: Path) -> None:
     path = ""
     for question, (tool, blocks, text) in TURNS.items():
-        async with serving(tmp_path) as client:
+        async with server_process(tmp_path, pace="0") as (_, client):
             path = path or await begun(client)
             answer = await asked(client, path, question)
             assert text in answer["content"]
             assert FICTION in answer["content"]
             assert [block["type"] for block in answer["blocks"]] == blocks
             assert [name for name, _ in await calls_of(client, path, answer)] == [tool]
-    async with serving(tmp_path) as client:
+    async with server_process(tmp_path, pace="0") as (_, client):
         kept = (await client.get(path)).json()["messages"]
         assert [message["content"] for message in kept if message["role"] == "user"] == list(TURNS)
         blocks_kept = [[block["type"] for block in each["blocks"]] for each in kept if each["role"] == "assistant"]
@@ -101,7 +75,7 @@ HISTORIES = _histories([*WORKED, *FOLLOW_UPS])
 async def test_paraphrases_and_follow_ups_are_answered_from_what_came_before(
     tmp_path: Path, before: tuple[str, ...]
 ) -> None:
-    async with serving(tmp_path) as client:
+    async with server_process(tmp_path, pace="0") as (_, client):
         path, head = await begun(client), 0
         for question in before:
             head = (await asked(client, path, question))["seq"]
@@ -117,7 +91,7 @@ async def test_a_history_that_a_client_brings_along_is_understood(tmp_path: Path
         {"role": "assistant", "content": "Showed ranked list: NEE, PLD, DHI"},
     ]
     body = {"query": "Tell me more about the second one", "history": history}
-    async with serving(tmp_path) as client:
+    async with server_process(tmp_path, pace="0") as (_, client):
         told = (await client.post("/v1/chat/query/stream", json=body)).text
         assert "Prologis (PLD) belongs to REITs" in told
         assert (await client.get("/v1/conversations")).json()["data"] == []

@@ -2,9 +2,7 @@
 turn is given up, and everybody else is served."""
 
 import asyncio
-import os
 import signal
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,42 +12,17 @@ import httpx
 import pytest
 
 from tests.acceptance.poison import SETTINGS
+from tests.acceptance.server_process import server_process
 
-ROOT = Path(__file__).parents[2]
 NEW = {"assistant": "poison"}
 
 
 @asynccontextmanager
 async def serving(folder: Path, **settings: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, httpx.AsyncClient]]:
-    """Run a server on a free port that keeps its file in a folder, and kill it at the end."""
+    """Run a server with the assistant that freezes it."""
     (folder / "threadkeep.toml").write_text(SETTINGS)
-    process = await asyncio.create_subprocess_exec(
-        *(
-            sys.executable,
-            "-m",
-            "threadkeep.cli.main",
-            "serve",
-            "--config",
-            "threadkeep.toml",
-            "--port",
-            "0",
-            "--model",
-            "demo",
-        ),
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "THREADKEEP_LOG_LEVEL": "warning", **settings},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    assert process.stdout is not None
-    try:
-        line = (await asyncio.wait_for(process.stdout.readline(), 30)).decode()
-        async with httpx.AsyncClient(base_url=line.split()[-1], timeout=30) as client:
-            yield process, client
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
+    async with server_process(folder, "--config", "threadkeep.toml", **settings) as served:
+        yield served
 
 
 async def hangs(folder: Path, times: int) -> None:

@@ -3,7 +3,6 @@ device goes on; and a provider that plays a sensible model, and one that misbeha
 
 import asyncio
 import json
-import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Sequence
@@ -14,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.acceptance.server_process import server_process
 from tests.integration.serving import Server, serving
 from threadkeep.llm.general_script import NOTICE
 from threadkeep.llm.langchain import LangChainModel
@@ -76,22 +76,9 @@ class Process:
 
 @asynccontextmanager
 async def served(folder: Path) -> AsyncIterator[Process]:
-    """Run `threadkeep serve` on a free port; skills are saved below the folder."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "threadkeep.cli.main", "serve", "--port", "0", "--model", "demo"),
-        cwd=folder,
-        env={**os.environ, "THREADKEEP_LOG_LEVEL": "warning", "THREADKEEP_SKILLS_DIR": "made"},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    assert process.stdout is not None
-    line = (await process.stdout.readline()).decode()
-    assert line.startswith("Threadkeep serves"), (await process.communicate())[1]
-    async with httpx.AsyncClient(base_url=line.split()[-1], timeout=60) as client:
-        yield Process(process, client)
-    if process.returncode is None:
-        process.kill()
-        await process.wait()
+    """Run a server whose skills are saved below the folder."""
+    async with server_process(folder, THREADKEEP_SKILLS_DIR="made") as process:
+        yield Process(*process)
 
 
 async def begun(process: Process) -> str:

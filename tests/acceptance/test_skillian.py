@@ -1,8 +1,5 @@
 """The finance assistant as its users meet it: over HTTP, through restarts, with models that behave and misbehave."""
 
-import asyncio
-import os
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,7 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.integration.serving import PATIENCE, Server, told_until
+from tests.acceptance.server_process import server_process
+from tests.integration.serving import Server, told_until
 from tests.integration.serving import serving as serving_here
 from threadkeep.llm.langchain import LangChainModel
 from threadkeep.testing import openai_answers as played
@@ -19,34 +17,14 @@ from threadkeep.testing.openai_server import OpenAiServer, Played, openai_server
 from threadkeep.testing.providers import openai
 from threadkeep_assistants.skillian import ASSISTANT
 
-ROOT = Path(__file__).parents[2]
 BUDGET = "What is the budget of cost centre CC-1001?"
 COMPARE = "Compare FI and BPC for company 1000"
 TOP = ["120000 Trade receivables", "400000 Product revenue", "121000 Intercompany receivables"]
 
 
-@asynccontextmanager
-async def serving(folder: Path) -> AsyncIterator[httpx.AsyncClient]:
-    """`threadkeep serve --model demo` as a process of its own, with its file in a folder; it ends by being killed."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.acceptance.slow_server", "0", "--port", "0", "--model", "demo"),
-        cwd=folder,
-        env={**os.environ, "THREADKEEP_LOG_LEVEL": "warning", "PYTHONPATH": str(ROOT)},
-        stdout=asyncio.subprocess.PIPE,
-    )
-    assert process.stdout is not None
-    try:
-        url = (await asyncio.wait_for(process.stdout.readline(), PATIENCE)).decode().split()[-1]
-        async with httpx.AsyncClient(base_url=url, timeout=PATIENCE) as client:
-            yield client
-    finally:
-        process.kill()
-        await process.wait()
-
-
 async def in_session(folder: Path, message: str, session: str | None = None) -> dict[str, Any]:
     """Ask in the dialect of sessions, of a server that was started for this question alone."""
-    async with serving(folder) as client:
+    async with server_process(folder, pace="0") as (_, client):
         answer = await client.post("/api/v1/chat", json={"message": message, "session_id": session})
         assert answer.status_code == 200, answer.text
         return dict(answer.json())
@@ -67,7 +45,7 @@ async def test_the_worked_example_with_a_killed_server_after_each_turn(tmp_path:
         assert (shown["session_id"], shown["tool_calls"]) == (session, [])
         assert shown["response"].startswith(f"The {count} largest of 15 differences between FI and BPC")
         assert all(f"{number}. {line}" in shown["response"] for number, line in enumerate(TOP, 1))
-    async with serving(tmp_path) as client:
+    async with server_process(tmp_path, pace="0") as (_, client):
         whole = (await client.get(f"/api/v1/sessions/{session}")).json()
         native = (await client.get(f"/v1/conversations/{session}")).json()
     assert_every_step_is_kept(whole["messages"])

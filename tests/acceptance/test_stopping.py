@@ -1,10 +1,8 @@
 """Stopping a real server with real signals, while a turn runs and streams are open."""
 
 import asyncio
-import os
 import signal
 import sqlite3
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
@@ -13,7 +11,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.acceptance.server_process import server_process
+
 QUESTION = {"content": "What can you do?"}
 NEVER, IN_TIME = "5", "0.02"
 """Seconds for a word: a turn that will not end within a test, and one that will."""
@@ -47,26 +46,9 @@ class Server:
 
 @asynccontextmanager
 async def serving(folder: Path, pace: str, patience: float) -> AsyncIterator[Server]:
-    """A server on a free port that keeps its file in a folder."""
-    quiet = {"THREADKEEP_LOG_LEVEL": "warning", "THREADKEEP_STOP_PATIENCE": str(patience), "PYTHONPATH": str(ROOT)}
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.acceptance.slow_server", pace, "--port", "0", "--model", "demo"),
-        cwd=folder,
-        env={**os.environ, **quiet},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    assert process.stdout is not None
-    line = (await process.stdout.readline()).decode()
-    assert line.startswith("Threadkeep serves"), (await process.communicate())[1]
-    url = line.split()[-1]
-    async with httpx.AsyncClient(base_url=url, timeout=30) as client:
-        try:
-            yield Server(process, client)
-        finally:
-            if process.returncode is None:
-                process.kill()
-            await process.wait()
+    """Run a server that has so many seconds of patience with turns when it is stopped."""
+    async with server_process(folder, pace=pace, THREADKEEP_STOP_PATIENCE=str(patience)) as served:
+        yield Server(*served)
 
 
 @dataclass

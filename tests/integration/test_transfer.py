@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from tests.backends import BACKENDS, opener
+from tests.backends import EACH_WAY, opener
 from tests.integration.model.log_rules import LogRules
 from tests.integration.model.machine import Stage
 from tests.integration.model.turn_rules import TurnRules
@@ -90,13 +90,10 @@ async def _fill(store: Store, clock: FakeClock) -> None:
 
 
 @pytest.mark.asyncio
-@pytest.mark.parametrize("target", BACKENDS)
-@pytest.mark.parametrize("source", ["sqlite", "postgresql"])
+@pytest.mark.parametrize(("source", "target"), EACH_WAY)
 async def test_an_export_of_an_import_is_the_same_bytes(
     source: str, target: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    if source == target == "postgresql":
-        source = "memory"
     clock = FakeClock()
     for name in ("one", "two"):
         (tmp_path / name).mkdir()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.backends import BACKENDS, opener
+from tests.backends import EACH_WAY, opener
 from threadkeep.cli.main import main
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.message import Message, Role
@@ -76,13 +76,10 @@ async def read(store: Store, scope: Scope, file: str) -> bytes:
     return await files_of(store).read(scope, file)
 
 
-@pytest.mark.parametrize("target", BACKENDS)
-@pytest.mark.parametrize("source", ["memory", "sqlite", "files", "postgresql"])
+@pytest.mark.parametrize(("source", "target"), EACH_WAY)
 async def test_an_archive_of_an_import_is_the_same_bytes_and_a_copy_holds_the_same(
     source: str, target: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    if source == target == "postgresql":
-        source = "memory"
     clock = FakeClock()
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
