@@ -12,7 +12,7 @@ const percent = (share) => number(share, { style: "percent", maximumFractionDigi
 const MIDDLE = 16;
 
 /** Return the parts of a chart that has one series without negative values: {label, value, share, from}, clockwise. */
-export function partsOf({ places, series: [{ values }] }) {
+function partsOf({ places, series: [{ values }] }) {
   const all = places.map(({ label }, at) => ({ label, value: values[at] })).filter(({ value }) => value > 0);
   const kept = new Set([...all].sort((one, other) => other.value - one.value).slice(0, MOST_PARTS - 1));
   const shown = all.length > MOST_PARTS ? all.filter((part) => kept.has(part)) : all;

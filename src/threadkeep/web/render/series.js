@@ -5,7 +5,7 @@ import { partsInWords } from "./pie.js";
 import { isRecord, listOf, numberOf, textOf, wordsOf } from "./value.js";
 import { t } from "../language.js";
 
-export const MOST_SERIES = 6;
+const MOST_SERIES = 6;
 const MOST_PLACES = 1500;
 const LARGEST = 1e300;
 const DATE = /^\d{4}-\d{2}(?:-\d{2}(?:[T ][\d:.]+(?:Z|[-+]\d{2}:?\d{2})?)?)?$/;

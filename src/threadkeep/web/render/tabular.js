@@ -20,7 +20,7 @@ export function rowsOf(table) {
 }
 
 /** Return rows as CSV. A text that a spreadsheet would take for a formula is marked as the text that it is. */
-export function csvOf(rows) {
+function csvOf(rows) {
   return rows.map((row) => row.map(csvCell).join(",")).join("\r\n");
 }
 
@@ -30,7 +30,7 @@ function csvCell(text) {
 }
 
 /** Return rows as a Markdown table. */
-export function markdownOf([head = [], ...rows]) {
+function markdownOf([head = [], ...rows]) {
   const line = (cells) => `| ${cells.join(" | ")} |`;
   const written = (row) => line(row.map((text) => text.replaceAll("|", "\\|").replace(/\s+/g, " ")));
   return [written(head), line(head.map(() => "---")), ...rows.map(written)].join("\n");
