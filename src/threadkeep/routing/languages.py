@@ -44,9 +44,9 @@ _PUNCTUATION = _PAUSES + "\"'\u2019\u201c\u201d\u00ab\u00bb()[]\u00bf\u00a1"
 _SPLIT = re.compile(r"[\s'\u2019\-/]+")
 # A verb that carries what it is done to, "prenotarlo"; in Arabic a noun, too, but none that has an article.
 _CARRIES_OBJECT = {
-    "spanish": re.compile("..(?:[aei]r(?:me|te|se|nos)?|ndo(?:me|te|se)?)l[aoe]s?$"),
-    "italian": re.compile("..(?:[aei]r(?:l[aoei]|ne|ci|vi|gli)|ndol[aoei])$"),
-    "arabic": re.compile("(?!ال)..+(?:ها|هما|هم|هن|ه)$"),
+    "spanish": re.compile("(?<=..)(?:[aei]r(?:me|te|se|nos)?|ndo(?:me|te|se)?)l[aoe]s?$"),
+    "italian": re.compile("(?<=..)(?:[aei]r(?:l[aoei]|ne|ci|vi|gli)|ndol[aoei])$"),
+    "arabic": re.compile("(?<=...)(?:ها|هما|هم|هن|ه)$"),
 }
 # An object before its verb looks like an article; it is none behind another pronoun, or if no noun can follow.
 _BEFORE_VERB = {
@@ -61,8 +61,11 @@ _BEFORE_VERB = {
     ),
     "portuguese": re.compile(r"\b(?:que|nao|onde|como|quando) [oa]s? (?:posso|pode|devo|\w+ $)"),
 }
+_ARABIC_ARTICLE = "ال"
 _KOREAN_PARTICLES = tuple("은는이가을를에의도로와과")
 _JAPANESE_PARTICLES = "はがをのにでともへやか"
+MOST_CHARACTERS = 600
+"""How much of a question is read: what is longer names enough by then."""
 _LONGEST_ENDING = 4
 _LEAST_SHARED = 2
 _MANY_SPECIFIC = 3
@@ -103,6 +106,7 @@ class Reading(NamedTuple):
 
 def signs_in(question: str, asked: Sequence[str], answered: Sequence[str]) -> list[str] | None:
     """Return the signs of a question, given what was asked and answered; None if its language is none of those here."""
+    question = question[:MOST_CHARACTERS]
     text = fold_accents(question.lower())
     if _KANA.search(text) or _HAN.search(text):
         name = "japanese" if _KANA.search(text) else "chinese"
@@ -116,6 +120,10 @@ def signs_in(question: str, asked: Sequence[str], answered: Sequence[str]) -> li
     # The longer what was said, the less it means that a word was among it.
     topic, said = (fold_accents(" ".join(texts).lower()) for texts in (asked, answered[-1:]))
     is_said = _is_within if is_dense else _is_word_of
+    if not is_dense:
+        topic, said = (
+            f" {' '.join(word.removeprefix(_ARABIC_ARTICLE) for word in _words(text))} " for text in (topic, said)
+        )
     takes_up = any(is_said(word, said) and not is_said(word, topic) for word in reading.open)
     return list(_signs(reading, takes_up=takes_up))
 
@@ -164,10 +172,10 @@ def _read_words(question: str, name: str, language: Language) -> Reading:
         breaks += joined
     breaks += [at + 1 for at, word in enumerate(words) if word in language.joins]
     # A Korean syllable alone is a particle.
-    open_ = [at for at, word in enumerate(words) if word not in closed and not re.fullmatch(_HANGUL, word)]
-    names = [at for at in open_ if _is_name(written, at, name)]
+    open_ = [at for at, word in enumerate(words) if word not in closed and not _HANGUL.fullmatch(word)]
+    names = {at for at in open_ if _is_name(written, at, name)}
     specific = [at for at in open_ if at in names or not _is_general(words[at], language)]
-    begun, lower = " ".join(words) + " ", [word.lower() for word in written]
+    spelled, begun, lower = question.lower(), " ".join(words) + " ", [word.lower() for word in written]
     nothing = _covered(words, language.nothing)
     pointing = {at for at, word in enumerate(lower) if _is_listed(word, language.points)} - nothing
     pointing |= _objects(words, begun, name, closed - language.points)
@@ -179,7 +187,7 @@ def _read_words(question: str, name: str, language: Language) -> Reading:
             if word in language.may_point
             and at not in nothing
             # "les feuilles tombent-elles": what stands behind a verb takes up what stands before it.
-            and not (f"-{word}" in question.lower() and any(place < at for place in specific))
+            and not (f"-{word}" in spelled and any(place < at for place in specific))
             and not (word in language.articles and _is_article(at, open_, written))
         ],
         breaks=breaks,
@@ -315,7 +323,11 @@ def _is_listed(word: str, listed: Collection[str]) -> bool:
 def _objects(words: Sequence[str], begun: str, name: str, closed: Collection[str]) -> set[int]:
     """Return where a verb has an object that is a pronoun, before it or as one word with it."""
     carries, before = _CARRIES_OBJECT.get(name), _BEFORE_VERB.get(name)
-    found = {at for at, word in enumerate(words) if carries and word not in closed and carries.match(word)}
+    found = {
+        at
+        for at, word in enumerate(words)
+        if carries and word not in closed and not word.startswith(_ARABIC_ARTICLE) and carries.search(word)
+    }
     return found | {len(begun[: match.end()].split()) - 1 for match in (before.finditer(begun) if before else ())}
 
 
@@ -335,7 +347,7 @@ def _is_name(written: Sequence[str], at: int, name: str) -> bool:
 
 def _is_general(word: str, language: Language) -> bool:
     """Whether a word is a form of one that says little: "photos", but not "photosynthesis"."""
-    bare = word.removeprefix("ال") if len(word) > 4 else word
+    bare = word.removeprefix(_ARABIC_ARTICLE) if len(word) > 4 else word
     return any(
         each.startswith(start) and len(each) <= len(start) + (1 if len(start) == 1 else _LONGEST_ENDING)
         for each in (word, bare)
@@ -348,21 +360,19 @@ def _is_within(word: str, text: str) -> bool:
 
 
 def _is_word_of(word: str, text: str) -> bool:
-    """Whether a word was said, in any form: forms of a word begin alike, and a compound has it as a part."""
-    core = word.removeprefix("ال")
+    """Whether a word was said, in any form: forms of a word begin alike, and a compound has it as a part.
+
+    The text has a space around each of its words.
+    """
+    core = word.removeprefix(_ARABIC_ARTICLE)
     if len(core) > _LEAST_SHARED and core.endswith(_KOREAN_PARTICLES):
-        return any(said.startswith(core[:-1]) for said in _words(text))
-    begin = core[: max(4, len(core) - 3)]
-    return any(
-        said == core
-        or (len(core) > 3 and said.startswith(begin) and abs(len(said) - len(core)) <= _LONGEST_ENDING)
-        or (len(core) > 4 and core in said)
-        for said in (each.removeprefix("ال") for each in _words(text))
-    )
+        return f" {core[:-1]}" in text
+    begin = f" {core[: max(4, len(core) - 3)]}"
+    return f" {core} " in text or (len(core) > 3 and begin in text) or (len(core) > 4 and core in text)
 
 
 def _places(text: str, listed: Collection[str]) -> list[int]:
-    return [match.start() for word in listed for match in re.finditer(re.escape(word), text)]
+    return [at for word in listed if word in text for at in range(len(text)) if text.startswith(word, at)]
 
 
 def _without(text: str, listed: Collection[str], is_japanese: bool) -> str:

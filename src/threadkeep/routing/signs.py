@@ -4,6 +4,7 @@ No sign decides alone; what each of them weighs is in `follow_up`.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -81,7 +82,8 @@ class Wording:
         self.text = " ".join(question.split())
         self.written = _WORD.findall(self.text)
         self.words = [_plain(word) for word in self.written]
-        self._clauses = [len(_PAUSE.findall(self.text, 0, match.start())) for match in _WORD.finditer(self.text)]
+        pauses = [match.end() for match in _PAUSE.finditer(self.text)]
+        self._clauses = [bisect_right(pauses, match.start()) for match in _WORD.finditer(self.text)]
         self.stop_words = BY_LANGUAGE[language_of(self.words)] | SMALL
 
     @cached_property
