@@ -100,6 +100,21 @@ async def test_another_form_of_a_word_and_the_answer_beside_it_are_recalled() ->
     assert "Nansen" in context
 
 
+@pytest.mark.parametrize(
+    ("told", "question"),
+    [
+        ("Der Schlüssel für den Keller liegt unter dem Blumentopf.", "Wo finde ich die Kellerschlüssel?"),
+        ("Je suis allergique aux arachides.", "Quelles allergies ai-je ?"),
+        ("Soy alérgico a los cacahuetes.", "¿Cuáles son mis alergias?"),
+        ("Ik ben allergisch voor pinda's.", "Welke allergieën heb ik?"),
+        ("У меня аллергия на арахис.", "Какие у меня аллергии?"),
+        ("قطتنا اسمها موريتز وعمرها إحدى عشرة سنة.", "كم عمر القطة؟"),
+    ],
+)
+async def test_compound_and_derived_words_of_other_languages_are_recalled(told: str, question: str) -> None:
+    assert told in await _asked_after(told, "OK.", question)
+
+
 async def test_a_question_that_says_nothing_is_recalled_by_what_is_talked_about() -> None:
     context = await _asked_after(
         "The harbour key is 4711.", "Noted.", "And where is it?", "We are at the harbour again."

@@ -46,8 +46,8 @@ BESIDE = 2
 """How many entries before and after the best are as clearly about the question: a question, or its answer."""
 UNCLEAR = 0.15
 UNCLEAR_BEYOND = 1700
-MOST_UNCLEAR = 1000
-"""How much of the room beyond so many tokens, and how many tokens at most, the best of the rest may have."""
+LEAST_UNCLEAR, MOST_UNCLEAR = 60, 1000
+"""How much of the room beyond so many tokens, within these limits, the best of the rest may have."""
 
 
 def ranked(
@@ -77,7 +77,7 @@ def worth_adding(ranked: Sequence[tuple[Entry, float]], room: int, count: Counte
     """
     best, highest = next(((entry.seq, score) for entry, score in ranked), (0, 0.0))
     is_clear = highest >= CLEAR
-    left = min(MOST_UNCLEAR, int(UNCLEAR * (room - UNCLEAR_BEYOND)))
+    left = min(MOST_UNCLEAR, max(LEAST_UNCLEAR, int(UNCLEAR * (room - UNCLEAR_BEYOND))))
     chosen = []
     for entry, score in ranked:
         size = count(entry.body) if isinstance(entry.body, Message) else 0

@@ -32,8 +32,8 @@ BESIDE_LARGE = 0.125
 """How much of the room a current turn that could use all of it leaves to the turns before."""
 RECALL_TOKENS = 3000
 RECALL_SHARE = 0.75
-"""How much the window leaves to recall: of 4,000 tokens a quarter is window and the other 3,000 are recall, which was
-measured on LoCoMo."""
+"""How much the window leaves to recall: of 4,000 tokens a quarter is window and the other 3,000 are recall. With half
+of the room, less of the evidence is shown where there are only 2,000 tokens (`bench.recall`)."""
 MOST_RECALLED = 6000
 """How much of what the window has left, because it is cut in large steps, recall may fill."""
 

@@ -9,15 +9,15 @@ from functools import lru_cache
 from threadkeep.text.stop_words import fold_accents
 
 _ENDINGS = {
-    "german": "e en er es em n s st t te ten ung ungen",
-    "french": "s e es x er ez ee ees ait ant ent ons",
-    "spanish": "s es o a os as ar er ir an en ado ada ados adas ando iendo",
-    "italian": "o a i e are ere ire ato ata ati ate ando endo",
-    "portuguese": "s es o a os as ar er ir am em ado ada ados adas ando endo oes",
-    "dutch": "e en s t de den te ten",
+    "german": "e en er es em n s st t te ten ung ungen ie ien isch ische ischen lich keit heit",
+    "french": "s e es x er ez ee ees ait ant ent ons ie ies ique iques ion ions eur euse age ment",
+    "spanish": "s es o a os as ar er ir an en ado ada ados adas ando iendo ia ias ico ica icos icas cion ciones mente",
+    "italian": "o a i e are ere ire ato ata ati ate ando endo ia ie ico ica ici iche zione zioni mente",
+    "portuguese": "s es o a os as ar er ir am em ado ada ados adas ando endo ia ias ico ica icos icas cao oes mente",
+    "dutch": "e en s t de den te ten ie ieen isch ische ing ingen heid lijk",
     "russian": """а я ы и у ю е о ь ом ем ой ей ов ев ам ям ами ями ах ях ый ий ая ое ее ые ие ого его ому ему ым им ых
-    их ать ить еть л ла ло ли ет ут ют ит ат ят""",
-    "arabic": "ة ات ين ون ي",
+    их ать ить еть л ла ло ли ет ут ют ит ат ят ия ии ию ией ный ная ное ные ский ская ское ские ение ения ость""",
+    "arabic": "ة ات ين ون ي تي تنا ته تها تك نا ه ها هم ك",
     "hindi": "ा े ी ों ें ियां ियों ना ने नी ता ते ती",
 }
 _ARABIC_PREFIXES = ("", "ال", "و", "ب", "ل", "وال", "بال")

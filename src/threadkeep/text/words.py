@@ -20,7 +20,7 @@ INDEXED_CHARACTERS = 100_000
 """How much of one entry is indexed."""
 MAX_WORD = 64
 MAX_QUERY_WORDS = 32
-MAX_FORMS = 100
+MAX_FORMS = 250
 MAX_INDEX_TERMS = 64
 """How many different words of a query an index is asked for; the rest of a pasted page adds nothing but time."""
 MAX_QUERY_CHARACTERS = 8_000
@@ -160,10 +160,13 @@ def content_words(text: str, limit: int = MAX_QUERY_WORDS) -> list[str]:
     return [word for word in words if word not in stop_words][:limit]
 
 
-def content_forms(text: str) -> list[tuple[str, ...]]:
-    """Return for each content word of a text the forms that it may have in the text's language."""
-    language = language_of(query_terms(text[:MAX_QUERY_CHARACTERS]))
-    return [forms(word, language) for word in content_words(text)]
+def content_forms(text: str, before: str = "") -> list[tuple[str, ...]]:
+    """Return for each content word of a text the forms that it may have in its language, which what was said before
+    helps to tell."""
+    words = dict.fromkeys(query_terms(text[:MAX_QUERY_CHARACTERS]))
+    language = language_of(words, words_in_order(before))
+    spoken = (word for word in words if word not in BY_LANGUAGE[language])
+    return [forms(word, language) for word in islice(spoken, MAX_QUERY_WORDS)]
 
 
 def index_terms(texts: Iterable[str]) -> list[str]:

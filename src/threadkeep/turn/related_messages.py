@@ -20,9 +20,13 @@ LEAST, MOST = 60, 250
 """How many related messages are looked at: twice as many as probably fit into the room."""
 MOST_WORDS = 12
 """How many words of a question, the longest, are looked for: a long one would cost more than it finds."""
+SAID_BEFORE = 500
+"""How many characters of each of the last two messages help to tell the language of a question."""
 COMPARED = 60
 COMPARED_CHARACTERS = 300
 """How many of the messages, and how much of each, are compared with the question in meaning."""
+LEAST_PART = 4
+"""How many letters a part of a compound word has at least."""
 ENOUGH_WORDS = 2
 """A question with fewer content words is looked for with words of the conversation."""
 FEW_WORDS = 4
@@ -41,15 +45,17 @@ async def related_messages(
     if asked is None or (head := messages[asked][0]) is None:
         return []
     deps, lease = active.deps, active.lease
-    text = _looked_for(messages[asked][1].content, [message for _, message in messages[:asked]], found)
-    words = sorted(content_forms(text), key=lambda forms: -len(forms[0]))[:MOST_WORDS]
+    history = [message for _, message in messages[:asked]]
+    text = _looked_for(messages[asked][1].content, history, found)
+    before = " ".join(message.content[:SAID_BEFORE] for message in history[-2:])
+    words = sorted(content_forms(text, before), key=lambda forms: -len(forms[0]))[:MOST_WORDS]
     sizes = [deps.count(message) for _, message in messages]
     # Where most messages are short, the room is filled by the long ones all the same.
     usual = sum(size * size for size in sizes) / sum(sizes)
     limit = min(max(LEAST, int(2 * min(room, MOST_RECALLED) / usual)), MOST)
     related = partial(deps.store.related, lease.scope, lease.conversation, head=head)
     holding = await related(words, limit=limit)
-    if deps.meaning and (widened := await _widened(words, holding, deps.meaning)) != words:
+    if (widened := await _widened(words, holding, deps.meaning)) != words:
         holding = await related(widened, limit=limit)
     texts = [searchable(each.entry.body)[:COMPARED_CHARACTERS].strip() or "-" for each in holding[:COMPARED]]
     closeness = await deps.meaning.closeness(text, texts) if deps.meaning and texts else ()
@@ -57,11 +63,21 @@ async def related_messages(
 
 
 async def _widened(
-    words: Sequence[Sequence[str]], related: Sequence[Related], meaning: WordVectors
+    words: Sequence[Sequence[str]], related: Sequence[Related], meaning: WordVectors | None
 ) -> list[Sequence[str]]:
-    """Return the words with others that mean nearly the same in the place of those that no related message holds."""
+    """Return the words, each that no related message holds with its parts and others that mean nearly the same."""
     said = {word for each in related[:COMPARED] for word in indexed_words(searchable(each.entry.body))}
-    return [forms if not said.isdisjoint(forms) else (*forms, *await meaning.near(forms[:1])) for forms in words]
+    widened = list[Sequence[str]]()
+    for forms in words:
+        word = forms[0]
+        if not said.isdisjoint(forms):
+            widened.append(forms)
+            continue
+        # Most of these parts are no words, and find nothing.
+        places = range(LEAST_PART, len(word) - LEAST_PART + 1)
+        near = await meaning.near([word]) if meaning else ()
+        widened.append((*forms, *near, *(part for at in places for part in (word[:at], word[at:]))))
+    return widened
 
 
 def _looked_for(question: str, history: Sequence[Message], found: Found | None) -> str:

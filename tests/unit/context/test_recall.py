@@ -40,8 +40,8 @@ def test_a_part_of_the_closeness_goes_to_the_neighbours() -> None:
     ("scores", "room", "added"),
     [
         ((1.4, 0.9, 0.8), 1_000, [1, 11]),
-        ((0.9, 0.8, 0.7), 1_000, []),
-        ((0.9, 0.8, 0.7), 1_800, [1, 11]),
+        ((0.9, 0.8, 0.7), 1_000, [1, 11]),
+        ((0.9, 0.8, 0.7), 2_300, [1, 11, 21]),
         ((1.4, 0.2, 0.1), 1_800, [1, 11]),
         ((0.3, 0.2, 0.1), 100_000, [1, 11, 21]),
     ],
@@ -50,13 +50,13 @@ def test_where_the_last_request_goes_on_what_is_clearly_asked_for_is_added_and_l
     scores: tuple[float, ...], room: int, added: list[int]
 ) -> None:
     best = list(zip(BOATS, scores, strict=True))
-    assert [entry.seq for entry in worth_adding(best, room, lambda message: 7)] == added
+    assert [entry.seq for entry in worth_adding(best, room, lambda message: 30)] == added
 
 
 def test_what_stands_beside_the_best_is_added_with_it() -> None:
     best = [(LOG[10], 1.2), (LOG[0], 0.3), (LOG[11], 0.2), (LOG[13], 0.2)]
-    assert [entry.seq for entry in worth_adding(best, 1_000, lambda message: 7)] == [11, 12]
-    assert worth_adding(best[1:], 1_000, lambda message: 7) == ()
+    assert [entry.seq for entry in worth_adding(best, 1_000, lambda message: 70)] == [11, 12]
+    assert worth_adding(best[1:], 1_000, lambda message: 70) == ()
     assert worth_adding([], 1_000, lambda message: 7) == ()
 
 
