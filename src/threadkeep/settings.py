@@ -7,15 +7,7 @@ from ipaddress import ip_network
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import quote, urlsplit
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    SecretStr,
-    model_validator,
-)
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
 
 from threadkeep.conversion.converter import IMAGE_SIDE
 from threadkeep.llm.base import DEFAULTS, ModelOptions
@@ -180,10 +172,7 @@ class Settings(BaseModel):
     )
     log_content: bool = Field(default=False, description="whether the log may hold what people and models say")
     session_timeout: float = Field(
-        default=1800,
-        gt=0,
-        allow_inf_nan=False,
-        description="idle seconds until what memory holds for somebody goes",
+        default=1800, gt=0, allow_inf_nan=False, description="idle seconds until what memory holds for somebody goes"
     )
     operator_tenant: str | None = Field(
         default=None,

@@ -70,11 +70,7 @@ class Instance:
         self._process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "threadkeep.cli.main", "serve", *flags),
             cwd=self._folder.parent,
-            env={
-                **os.environ,
-                "THREADKEEP_LOG_LEVEL": "error",
-                "THREADKEEP_OUTAGE_AFTER": str(NOTICED_AFTER),
-            },
+            env={**os.environ, "THREADKEEP_LOG_LEVEL": "error", "THREADKEEP_OUTAGE_AFTER": str(NOTICED_AFTER)},
             stdout=asyncio.subprocess.PIPE,
         )
         assert self._process.stdout is not None

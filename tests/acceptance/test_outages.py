@@ -4,14 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.outages import (
-    Fault,
-    killed_in_drain,
-    killed_in_outage,
-    nothing_else,
-    play,
-    play_failover,
-)
+from tests.acceptance.outages import Fault, killed_in_drain, killed_in_outage, nothing_else, play, play_failover
 
 
 async def test_what_was_acknowledged_in_outages_of_every_kind_is_there_once(

@@ -14,14 +14,7 @@ import pytest
 from tests.postgres_server import PostgresServer, Urls
 from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.scope import LOCAL
-from threadkeep.errors import (
-    StoreCorrupt,
-    StoreDenied,
-    StoreNotMigrated,
-    StoreReadOnly,
-    StoreTooNew,
-    StoreUnavailable,
-)
+from threadkeep.errors import StoreCorrupt, StoreDenied, StoreNotMigrated, StoreReadOnly, StoreTooNew, StoreUnavailable
 from threadkeep.runtime import open_store
 from threadkeep.store.base import Store
 from threadkeep.store.values import Append

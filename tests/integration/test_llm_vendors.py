@@ -150,11 +150,7 @@ OPTIONS = ModelOptions(temperature=1, max_tokens=100, stop=("END",), reasoning_e
 @pytest.mark.parametrize(
     ("make", "steps", "expected"),
     [
-        (
-            claude,
-            CLAUDE_TEXT + CLAUDE_CALL,
-            {"temperature": 1, "max_tokens": 100, "stop_sequences": ["END"]},
-        ),
+        (claude, CLAUDE_TEXT + CLAUDE_CALL, {"temperature": 1, "max_tokens": 100, "stop_sequences": ["END"]}),
         (llama, LLAMA_TEXT + LLAMA_CALL, {"think": "low"}),
     ],
 )

@@ -22,13 +22,7 @@ from threadkeep.testing.conformance.turns import TestTurns
 from threadkeep.testing.samples import ADA, new, say, texts_of
 from threadkeep.testing.stores import OpenAnother
 
-__all__ = [
-    "TestDrafts",
-    "TestIdempotency",
-    "TestKeyRing",
-    "TestLeases",
-    "TestTurns",
-]
+__all__ = ["TestDrafts", "TestIdempotency", "TestKeyRing", "TestLeases", "TestTurns"]
 
 
 @pytest.fixture(scope="module")

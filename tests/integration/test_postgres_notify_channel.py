@@ -71,10 +71,7 @@ async def test_a_reader_at_another_instance_sees_text_and_end_of_a_turn(instance
     writing, reading = await connected(instances, ScriptedModel([Text("Hel"), gate, *says("lo")]), ScriptedModel())
     chat = await new_conversation(writing)
     seen = []
-    async with (
-        asyncio.timeout(PATIENCE),
-        aclosing(reading.at(chat.scope, chat.id).follow(Cursor())) as events,
-    ):
+    async with asyncio.timeout(PATIENCE), aclosing(reading.at(chat.scope, chat.id).follow(Cursor())) as events:
         await chat.send("Hi")
         async for event in events:
             seen.append(name_of(event))

@@ -105,8 +105,7 @@ async def test_search_finds_what_was_indexed_before_a_tenant_moved_to_a_worker_w
     await new(store, ADA, "word one", "word two", "word three")
     assert len((await store.search(ADA, "word")).items) == 3
     postgres_server.execute(
-        "ALTER TABLE threadkeep.word ALTER position RESTART",
-        postgres_server.as_admin(postgres_database),
+        "ALTER TABLE threadkeep.word ALTER position RESTART", postgres_server.as_admin(postgres_database)
     )
     first = await store.search(ADA, "word", limit=2)
     rest = await store.search(ADA, "word", limit=2, after=first.next)

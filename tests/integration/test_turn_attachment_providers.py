@@ -79,10 +79,7 @@ def _llama_parts(message: dict[str, Any]) -> list[Any]:
     ids=["anthropic", "openai", "ollama"],
 )
 async def test_a_provider_gets_the_files_of_a_message_in_order(
-    make: Callable[[OpenAiServer], Model],
-    played: Played,
-    parts: Callable[[dict[str, Any]], list[Any]],
-    takes_pdf: bool,
+    make: Callable[[OpenAiServer], Model], played: Played, parts: Callable[[dict[str, Any]], list[Any]], takes_pdf: bool
 ) -> None:
     async with openai_server(played) as server:
         async with await open_conversations("memory:", model=make(server), hosting=Hosting(image_side=64)) as kept:

@@ -252,12 +252,7 @@ async def test_editing_a_message_makes_a_branch_beside_it(processes: Processes) 
     await ended(old)
     edited = await chat.send("Capital of France?", parent=old.entries[0].parent)
     await ended(edited)
-    assert [message.content for message in await chat.messages()] == [
-        "Hello",
-        "Hello.",
-        "Capital of France?",
-        "Paris.",
-    ]
+    assert [message.content for message in await chat.messages()] == ["Hello", "Hello.", "Capital of France?", "Paris."]
     siblings = (await chat.tree()).siblings(edited.entries[0].seq, edited.entries[0].parent or 0)
     assert siblings == (old.entries[0].seq, edited.entries[0].seq)
     assert [message.content for message in model.requests[2].messages][-1] == "Capital of France?"

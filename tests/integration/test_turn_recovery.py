@@ -332,10 +332,7 @@ async def test_a_turn_whose_assistant_is_gone_fails_cleanly(
     monkeypatch.setattr(runner, "OTHERS_TIME", 0)
     assert await other._runner.recover() == 1
     end = await ended(turn)
-    assert (name_of(end), failure_of(end)) == (
-        "turn.failed",
-        "invalid_value: There is no assistant named tester.",
-    )
+    assert (name_of(end), failure_of(end)) == ("turn.failed", "invalid_value: There is no assistant named tester.")
     assert [message.content for message in await chat.messages()] == ["Hello", *([text] if text else [])]
 
 

@@ -18,11 +18,7 @@ def _opened(values: Values) -> dict[str, Any]:
 
 DOOR = Machine(
     states=("closed", "open", "gone"),
-    transitions=(
-        Transition("closed", "open", _is_named),
-        Transition("open", "closed"),
-        Transition("open", "gone"),
-    ),
+    transitions=(Transition("closed", "open", _is_named), Transition("open", "closed"), Transition("open", "gone")),
     final=frozenset({"gone"}),
     entering={"open": _opened},
     instructions={"open": "Mind the draught."},

@@ -47,8 +47,7 @@ class ModelOptions(Value):
         default=None, ge=0, lt=2**31, description="the same number makes the same answer likelier (not Anthropic)"
     )
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = Field(
-        default=None,
-        description="how long a model that reasons may think: `low`, `medium`, `high` or another it has",
+        default=None, description="how long a model that reasons may think: `low`, `medium`, `high` or another it has"
     )
 
     @classmethod

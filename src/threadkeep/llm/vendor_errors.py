@@ -11,14 +11,7 @@ from email.utils import parsedate_to_datetime
 from math import isfinite
 from typing import Any
 
-from threadkeep.errors import (
-    ContextTooLong,
-    ModelError,
-    ModelRateLimited,
-    ModelRefused,
-    ModelTimeout,
-    ModelUnavailable,
-)
+from threadkeep.errors import ContextTooLong, ModelError, ModelRateLimited, ModelRefused, ModelTimeout, ModelUnavailable
 
 _SECRET = re.compile(
     r"(?i:bearer\s+\S+|\b(?:api[-_ ]?)?key[=:]\s*\S+)"

@@ -35,8 +35,7 @@ def _text(given: object) -> object:
 
 SentText = Annotated[str, BeforeValidator(_text)]
 Seq = Annotated[
-    int,
-    Field(strict=True, ge=0, le=2**53, description="The number of an entry; 0 is the place before the first."),
+    int, Field(strict=True, ge=0, le=2**53, description="The number of an entry; 0 is the place before the first.")
 ]
 # The bounds come before the check of the text, so that they are bounds of a string and not of anything with a length.
 Title = Annotated[str, Field(max_length=500, examples=["Holidays"]), BeforeValidator(_text)]

@@ -15,10 +15,7 @@ from threadkeep.conversation.event_json import TEXT_DELTA, to_json
 from threadkeep.conversation.events import FEW_WORDS, Event, ReadersCounted, SpoolChanged, TextDelta, TurnRetrying
 from threadkeep.errors import ThreadkeepError
 
-STREAM_HEADERS = {
-    "Cache-Control": "no-store, no-transform",
-    "X-Accel-Buffering": "no",
-}
+STREAM_HEADERS = {"Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no"}
 """What keeps caches and proxies from holding events back."""
 
 

@@ -112,12 +112,7 @@ class Store(ABC):
 
     @abstractmethod
     async def list(
-        self,
-        scope: Scope,
-        where: ListFilter = EVERY,
-        *,
-        limit: int = 20,
-        after: str | None = None,
+        self, scope: Scope, where: ListFilter = EVERY, *, limit: int = 20, after: str | None = None
     ) -> ConversationPage:
         """Return the user's conversations that a filter lets through, the one with the newest entry first, from the
         cursor `after` on. A filter looks at `paging.LOOKED_AT` of them for one page, and the next page goes on there.

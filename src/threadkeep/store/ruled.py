@@ -21,14 +21,7 @@ from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.tree import Run
 from threadkeep.conversation.turn import Lease, Turn
-from threadkeep.errors import (
-    AlreadyExists,
-    ConversationNotFound,
-    ImportConflict,
-    InvalidParent,
-    LeaseLost,
-    StoreBusy,
-)
+from threadkeep.errors import AlreadyExists, ConversationNotFound, ImportConflict, InvalidParent, LeaseLost, StoreBusy
 from threadkeep.store import import_rules
 from threadkeep.store.audit import Row, act_now
 from threadkeep.store.base import ROOT, WALKED, Store

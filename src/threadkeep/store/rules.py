@@ -34,17 +34,7 @@ from threadkeep.store.audit import Row as AuditRow
 from threadkeep.store.base import ROOT
 from threadkeep.store.checks import check_append, check_begin, check_chunk, check_update, encode_within
 from threadkeep.store.codec import Row, encode
-from threadkeep.store.record import (
-    Chunk,
-    DraftEnd,
-    End,
-    KeyUse,
-    Opening,
-    OpenTurn,
-    Record,
-    Replay,
-    Tip,
-)
+from threadkeep.store.record import Chunk, DraftEnd, End, KeyUse, Opening, OpenTurn, Record, Replay, Tip
 from threadkeep.store.values import Append, Appended, Begin, Begun
 
 T_co = TypeVar("T_co", covariant=True)

@@ -66,11 +66,7 @@ def tool(function: Callable[..., Any], /) -> FunctionTool: ...
 
 @overload
 def tool(
-    *,
-    name: str | None = None,
-    repeatable: bool = False,
-    needs_approval: bool = False,
-    timeout: float | None = None,
+    *, name: str | None = None, repeatable: bool = False, needs_approval: bool = False, timeout: float | None = None
 ) -> Callable[[Callable[..., Any]], FunctionTool]: ...
 
 

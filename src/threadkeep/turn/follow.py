@@ -51,13 +51,7 @@ MOVED = "Others went on with this conversation during an outage: read it again."
 
 
 async def follow(
-    store: Store,
-    bus: LocalBus,
-    scope: Scope,
-    conversation: str,
-    after: Cursor | None = None,
-    *,
-    presence: bool = False,
+    store: Store, bus: LocalBus, scope: Scope, conversation: str, after: Cursor | None = None, *, presence: bool = False
 ) -> AsyncGenerator[Event, None]:
     """Yield every event behind the cursor (none: from now on), for ever.
 

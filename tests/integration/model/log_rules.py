@@ -4,24 +4,14 @@ import asyncio
 from typing import TypeVar
 
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    precondition,
-    rule,
-)
+from hypothesis.stateful import precondition, rule
 
 from tests.integration.model.conversation import ConversationModel
 from tests.integration.model.machine import Machine, pick, side, texts, word
 from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.entry import Approval, Entry, HeadChoice, Summary, Update
 from threadkeep.conversation.state import State
-from threadkeep.errors import (
-    AlreadyExists,
-    ConversationNotFound,
-    InvalidParent,
-    KeyReused,
-    StaleHead,
-    StaleVersion,
-)
+from threadkeep.errors import AlreadyExists, ConversationNotFound, InvalidParent, KeyReused, StaleHead, StaleVersion
 from threadkeep.store.values import Append
 from threadkeep.testing.samples import NO_TIME, answered, asked, key
 

@@ -7,11 +7,7 @@ from typing import Any, TypeVar
 
 import pytest
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-)
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant
 
 from tests.backends import Opener
 from tests.integration.model.conversation import ConversationModel

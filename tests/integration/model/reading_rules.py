@@ -3,10 +3,7 @@
 from typing import TypeVar
 
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    precondition,
-    rule,
-)
+from hypothesis.stateful import precondition, rule
 
 from tests.integration.model.machine import Machine, pick, side, word
 from threadkeep.conversation.entry import Summary

@@ -3,22 +3,14 @@
 from typing import TypeVar
 
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    precondition,
-    rule,
-)
+from hypothesis.stateful import precondition, rule
 
 from tests.integration.model.conversation import ConversationModel, DraftModel, TurnModel
 from tests.integration.model.machine import Machine, pick, side, texts, word
 from threadkeep.conversation.entry import Body, Entry
 from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.conversation.turn import Lease, TurnChange, TurnState
-from threadkeep.errors import (
-    ConversationBusy,
-    DraftMismatch,
-    InvalidParent,
-    LeaseLost,
-)
+from threadkeep.errors import ConversationBusy, DraftMismatch, InvalidParent, LeaseLost
 from threadkeep.store.values import Append, Begin
 from threadkeep.testing.samples import MINUTE, answered, asked, key
 

@@ -4,14 +4,7 @@ import pytest
 import pytest_asyncio
 
 from threadkeep.conversation.ids import new_id
-from threadkeep.errors import (
-    ConversationNotFound,
-    HoldNotFound,
-    HoldOnNobody,
-    InvalidId,
-    InvalidValue,
-    LegalHold,
-)
+from threadkeep.errors import ConversationNotFound, HoldNotFound, HoldOnNobody, InvalidId, InvalidValue, LegalHold
 from threadkeep.retention.holds import Holds, check_not_held, delete_unless_held
 from threadkeep.store.base import Store
 from threadkeep.testing.clock import FakeClock

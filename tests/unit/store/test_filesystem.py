@@ -8,14 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from threadkeep.errors import (
-    StoreBusy,
-    StoreDenied,
-    StoreError,
-    StoreFull,
-    StoreReadOnly,
-    StoreUnavailable,
-)
+from threadkeep.errors import StoreBusy, StoreDenied, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 from threadkeep.store import filesystem
 from threadkeep.store.filesystem import translating_os_errors
 

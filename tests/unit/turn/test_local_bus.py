@@ -92,10 +92,7 @@ async def test_readers_are_told_when_one_comes_and_when_one_goes() -> None:
     conversations = await open_conversations("memory:", model="demo")
     try:
         chat = await conversations.create()
-        async with (
-            asyncio.timeout(PATIENCE),
-            aclosing(chat.follow(presence=True)) as first,
-        ):
+        async with asyncio.timeout(PATIENCE), aclosing(chat.follow(presence=True)) as first:
             assert await anext(first) == Event(ReadersCounted(1))
             async with aclosing(chat.follow(presence=True)) as second:
                 assert data_of(await anext(second)) == {"readers": 2}

@@ -75,11 +75,7 @@ CALLS: dict[str, Call] = {
         Adopt(
             entries=(
                 Entry(
-                    conversation=ID,
-                    seq=3,
-                    parent=1,
-                    created_at=utc_now(),
-                    body=Message(role=Role.USER, content="Else"),
+                    conversation=ID, seq=3, parent=1, created_at=utc_now(), body=Message(role=Role.USER, content="Else")
                 ),
             ),
             key=key("adopted"),

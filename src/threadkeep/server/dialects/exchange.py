@@ -23,14 +23,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnState
 from threadkeep.conversation_handle import ConversationHandle, TurnHandle, TurnOutcome
 from threadkeep.conversations import Conversations
-from threadkeep.errors import (
-    ConversationNotFound,
-    InvalidId,
-    InvalidInput,
-    KeyReused,
-    LimitReached,
-    Stopping,
-)
+from threadkeep.errors import ConversationNotFound, InvalidId, InvalidInput, KeyReused, LimitReached, Stopping
 from threadkeep.server.idempotency_header import Key, replay_headers
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.limits import Limited, Limits

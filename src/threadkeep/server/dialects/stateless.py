@@ -25,14 +25,7 @@ from threadkeep.conversation_handle import ConversationHandle, TurnHandle
 from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue, TurnNotFound
 from threadkeep.runtime import open_store
-from threadkeep.server.dialects.exchange import (
-    Caller,
-    Calling,
-    DialectBody,
-    Exchange,
-    check_room,
-    undone_if_refused,
-)
+from threadkeep.server.dialects.exchange import Caller, Calling, DialectBody, Exchange, check_room, undone_if_refused
 from threadkeep.server.idempotency_header import replay_headers
 from threadkeep.server.identity.guards import Actor
 from threadkeep.server.limits import Limited
@@ -136,10 +129,7 @@ def stateless_routes(conversations: Conversations, settings: Settings) -> APIRou
         return await ask(caller, body)
 
     @router.get(
-        "/stream",
-        response_class=StreamingResponse,
-        responses=_STREAMED | _ASKED_BEFORE,
-        summary="Ask with a history",
+        "/stream", response_class=StreamingResponse, responses=_STREAMED | _ASKED_BEFORE, summary="Ask with a history"
     )
     async def get(
         caller: Calling,

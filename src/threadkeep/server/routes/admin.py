@@ -52,11 +52,7 @@ def admin_routes(conversations: Conversations) -> APIRouter:
 
     @router.get("/conversations", summary="The conversations of all users of the tenant")
     async def listing(
-        who: Admin,
-        limit: Limit = 20,
-        after: str | None = None,
-        *,
-        where: Annotated[ListFilter, Depends(list_filter)],
+        who: Admin, limit: Limit = 20, after: str | None = None, *, where: Annotated[ListFilter, Depends(list_filter)]
     ) -> OwnedList:
         tenant, filters = who.scope.tenant, where.model_dump()
         await conversations.record(tenant, "conversations.listed", f"tenant:{tenant}")

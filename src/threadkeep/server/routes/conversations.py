@@ -75,11 +75,7 @@ def conversation_routes(conversations: Conversations) -> APIRouter:
 
     @router.get("", summary="List conversations, the last active first")
     async def listing(
-        who: Who,
-        limit: Limit = 20,
-        after: str | None = None,
-        *,
-        where: Annotated[ListFilter, Depends(list_filter)],
+        who: Who, limit: Limit = 20, after: str | None = None, *, where: Annotated[ListFilter, Depends(list_filter)]
     ) -> ConversationList:
         filters = where.model_dump()
         page = await conversations.list(scope=who.scope, limit=limit, after=await cursors.read(after), **filters)

@@ -82,11 +82,7 @@ def share_routes(conversations: Conversations, root_path: str) -> APIRouter:
         await conversations.at(who.scope, id).unshare()
 
     @router.delete(
-        f"{owned}/{{share}}",
-        status_code=204,
-        dependencies=counted,
-        response_class=Response,
-        summary="Take a link back",
+        f"{owned}/{{share}}", status_code=204, dependencies=counted, response_class=Response, summary="Take a link back"
     )
     async def unshare(who: Who, id: ConversationId, share: Annotated[str, Path(max_length=128)]) -> None:
         await conversations.at(who.scope, id).unshare(share)

@@ -21,17 +21,7 @@ from threadkeep.conversation.tree import Jump, Run, Tree
 from threadkeep.conversation.turn import Turn, TurnChange, TurnState
 from threadkeep.errors import EntryNotFound
 from threadkeep.store.embedded import ConversationLog
-from threadkeep.store.record import (
-    Chunk,
-    DraftEnd,
-    KeyUse,
-    Opening,
-    OpenTurn,
-    Record,
-    Replay,
-    Tip,
-    place_entries,
-)
+from threadkeep.store.record import Chunk, DraftEnd, KeyUse, Opening, OpenTurn, Record, Replay, Tip, place_entries
 from threadkeep.store.rules import finishes, version_after
 from threadkeep.store.values import Draft
 

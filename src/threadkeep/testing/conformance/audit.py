@@ -13,14 +13,7 @@ from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Status, Update
 from threadkeep.conversation.state import State
-from threadkeep.errors import (
-    AlreadyExists,
-    ConversationNotFound,
-    InvalidId,
-    InvalidParent,
-    KeyNotFound,
-    StaleVersion,
-)
+from threadkeep.errors import AlreadyExists, ConversationNotFound, InvalidId, InvalidParent, KeyNotFound, StaleVersion
 from threadkeep.store.audit import PRUNED, START, Act, Head, Recorded, Wanted, act_now
 from threadkeep.store.base import Store
 from threadkeep.store.values import Append, Import

@@ -316,10 +316,7 @@ class TestDeletion:
             name = await new(store, ADA, "one", "two", name=f"c{at}")
             await store.delete(ADA, name)
             restored, *purged = await asyncio.gather(
-                store.restore(ADA, name),
-                other.purge(NO_TIME),
-                store.purge(NO_TIME),
-                return_exceptions=True,
+                store.restore(ADA, name), other.purge(NO_TIME), store.purge(NO_TIME), return_exceptions=True
             )
             if isinstance(restored, ConversationNotFound):
                 assert sorted(map(str, purged)) == ["0", "1"]

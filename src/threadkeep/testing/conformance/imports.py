@@ -208,8 +208,7 @@ class TestImports:
         ended = _entry(3, TurnChange(state=TurnState.CANCELLED), 1, now, 1)
         about = NewConversation(id="c")
         await store.import_entries(
-            ADA,
-            Import(new=about, created_at=now, entries=first, version=1, open_turns={1: TurnState.WAITING}),
+            ADA, Import(new=about, created_at=now, entries=first, version=1, open_turns={1: TurnState.WAITING})
         )
         assert [turn.state for turn in await store.turns(ADA, "c")] == [TurnState.WAITING]
         await store.import_entries(ADA, Import(new=about, created_at=now, entries=(*first, ended), version=1))

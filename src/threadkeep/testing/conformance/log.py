@@ -11,14 +11,7 @@ from threadkeep.conversation.entry import Approval, Summary, Update
 from threadkeep.conversation.message import Cost, Message, MessageStatus, Role, ToolCall, ToolResult, Usage
 from threadkeep.conversation.parts import Attachment, Part, Reasoning
 from threadkeep.conversation.state import StateChange
-from threadkeep.errors import (
-    ContentTooLarge,
-    EntryNotFound,
-    InvalidCursor,
-    InvalidParent,
-    StaleHead,
-    StaleVersion,
-)
+from threadkeep.errors import ContentTooLarge, EntryNotFound, InvalidCursor, InvalidParent, StaleHead, StaleVersion
 from threadkeep.store.base import MAX_BYTES, ROOT, Store
 from threadkeep.store.values import Append, Appendable
 from threadkeep.testing.clock import FakeClock

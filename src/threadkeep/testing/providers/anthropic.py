@@ -52,10 +52,7 @@ RULES = Rules(
 _NAME = re.compile("[a-zA-Z0-9_-]{1,64}")
 _ID = re.compile("[a-zA-Z0-9_-]+")
 _THINKING = ("thinking", "redacted_thinking")
-_BLOCKS = {
-    "user": {"text", "image", "document", "tool_result"},
-    "assistant": {"text", "tool_use", *_THINKING},
-}
+_BLOCKS = {"user": {"text", "image", "document", "tool_result"}, "assistant": {"text", "tool_use", *_THINKING}}
 
 
 def check(request: Request) -> None:

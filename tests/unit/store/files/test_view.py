@@ -137,15 +137,7 @@ def _changed(ledger: Ledger, *texts: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "texts",
-    [
-        ("one", "two", "three", "four"),
-        ("one", "another"),
-        ("another",),
-        ("one",),
-        (),
-        ("one", "two"),
-    ],
+    "texts", [("one", "two", "three", "four"), ("one", "another"), ("another",), ("one",), (), ("one", "two")]
 )
 def test_the_branch_becomes_what_the_document_says_and_nothing_is_lost(texts: tuple[str, ...]) -> None:
     ledger = _ledger(asked("one"), answered("two"))
