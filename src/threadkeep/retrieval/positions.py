@@ -61,6 +61,13 @@ _PLACE = re.compile(
     rf"|^\W*(?P<alone>\d{{1,2}})\W*$|^\W*(?P<bare>{_WORDS})(?:\s+(?:{_THING}))?\W*$",
     re.IGNORECASE,
 )
+_LEFT_OUT = re.compile(
+    r"\b(?:(?:all|everything|anything|any)\s+but|(?:all |everything |anything )?"
+    rf"(?:except|excluding|besides|other than))(?:\s+for)?\s+(?={_ARTICLE}\s|number|#)",
+    re.IGNORECASE,
+)
+"""What stands before a place that is not meant."""
+_BUT = re.compile(r"\s+(?:one\s+)?but\s+(?P<steps>one|two)\b", re.IGNORECASE)
 _BOTH = re.compile(r"\b(?:both(?: of them)?|the two|either of them|beide|les deux|ambos)\b", re.IGNORECASE)
 _MEASURES = (
     (
@@ -108,7 +115,11 @@ class _Reader:
         for shown in lists:
             for find in (self._places, self._measured, self._named):
                 if items := find(text, shown):
-                    return Referred(items, tuple(item for item in shown if item not in items), _put(text, items))
+                    others = tuple(item for item in shown if item not in items)
+                    if refused := _LEFT_OUT.search(text):
+                        place = _SOME.match(text, refused.end()) or _PLACE.match(text, refused.end()) or refused
+                        items, others, text = others, items, text[: refused.start()] + text[place.end() :].lstrip(" ,")
+                    return Referred(items[:MOST_ITEMS], others, _put(text, items[:MOST_ITEMS]))
         if named is None or not lists:
             return None
         items = lists[0][:MOST_ITEMS]
@@ -134,8 +145,10 @@ class _Reader:
     def _measured(self, text: str, shown: ShownList) -> ShownList:
         for measure, choose, pattern in _MEASURES:
             known = [item for item in shown if measure in item.numbers]
-            if known and pattern.search(text):
-                return (choose(known, key=lambda item: item.numbers[measure]),)
+            if known and (found := pattern.search(text)):
+                ordered = sorted(known, key=lambda item: item.numbers[measure], reverse=choose is max)
+                place = _place_of(text, found)
+                return tuple(ordered[place : place + 1])
         return ()
 
     def _named(self, text: str, shown: ShownList) -> ShownList:
@@ -165,7 +178,14 @@ def _put(text: str, items: Sequence[Item]) -> str:
         if first := pattern.search(text):
             rest = pattern.sub("", text[first.end() :])
             return " ".join(f"{text[: first.start()]} {names}{rest}".split())
-    return f"{text.rstrip(' ?!.')}: {names}"
+    return ": ".join(part for part in (text.rstrip(" ?!."), names) if part)
+
+
+def _place_of(text: str, superlative: re.Match[str]) -> int:
+    """Return which one a superlative means: "the second cheapest", "the cheapest but one"."""
+    before = text[: superlative.start()].split()[-1:]
+    steps = _BUT.match(text, superlative.end())
+    return _COUNTS.get(steps["steps"].lower(), 1) if steps else _ORDINALS.get("".join(before).lower(), 0)
 
 
 def _position_of(match: re.Match[str]) -> int:

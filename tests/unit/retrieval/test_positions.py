@@ -39,6 +39,12 @@ SHOWN = [[STOCKS], [PHONES, items("Nokia X30", "Fairphone 5")]]
         ("Wie teuer ist der zweite?", ["Google Pixel 8a"]),
         ("le premier", ["Samsung Galaxy A54"]),
         ("first one, is it there?", ["Samsung Galaxy A54"]),
+        ("the second cheapest", ["Samsung Galaxy A54"]),
+        ("the cheapest but one", ["Samsung Galaxy A54"]),
+        ("Which is the second most expensive?", ["Samsung Galaxy A54"]),
+        ("all but the first", ["Google Pixel 8a", "Motorola Edge 40"]),
+        ("everything except the last two", ["Samsung Galaxy A54"]),
+        ("anything cheaper than the second one?", ["Google Pixel 8a"]),
     ],
 )
 def test_a_reference_is_resolved_in_the_newest_list_that_fits(question: str, expected: list[str]) -> None:
@@ -98,3 +104,10 @@ def test_a_sentence_in_a_list_is_no_name() -> None:
 
 def test_a_word_that_every_item_has_chooses_none() -> None:
     assert referred("Is Samsung good?", [[items("Samsung A", "Samsung B")]]) is None
+
+
+def test_what_is_left_out_is_not_looked_for() -> None:
+    found = referred("besides the second one, which is good?", SHOWN)
+    assert found is not None
+    assert found.text == "which is good: Samsung Galaxy A54, Motorola Edge 40"
+    assert [item.names[0] for item in found.others] == ["Google Pixel 8a"]
