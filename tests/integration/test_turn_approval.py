@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import aclosing
+from typing import NamedTuple
 
 import pytest
 
@@ -10,13 +11,13 @@ from tests.unit.turn.processes import PATIENCE, Processes, contents, ended, entr
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnChange, TurnState
-from threadkeep.conversation_handle import ConversationHandle
+from threadkeep.conversation_handle import ConversationHandle, TurnHandle
 from threadkeep.conversations import Conversations
 from threadkeep.errors import KeyReused, TurnNotFound
 from threadkeep.runtime import open_conversations
 from threadkeep.store.values import Append, Appended
 from threadkeep.testing.providers import check_everywhere
-from threadkeep.testing.scripted_model import ScriptedModel, says, wants
+from threadkeep.testing.scripted_model import ScriptedModel, Step, says, wants
 from threadkeep.tools.base import ToolContext
 from threadkeep.tools.decorator import FunctionTool, tool
 from threadkeep.tools.registry import Registry
@@ -57,17 +58,34 @@ async def until_waiting(chat: ConversationHandle) -> None:
 
 
 PAYS = wants(("call_1", "pay", {"amount": 5}))
+PAYS_TWICE = wants(("call_1", "pay", {"amount": 1}), ("call_2", "pay", {"amount": 2}))
+LOOKS_AND_PAYS = wants(("call_1", "look", {}), ("call_2", "pay", {"amount": 7}))
+
+
+class Paying(NamedTuple):
+    """A conversation whose turn waits for a person."""
+
+    till: Till
+    model: ScriptedModel
+    conversations: Conversations
+    chat: ConversationHandle
+    turn: TurnHandle
+
+
+async def waiting(processes: Processes, *answers: list[Step]) -> Paying:
+    """Ask for a payment, and return when a person must decide about it."""
+    till, model = Till(), ScriptedModel(*answers)
+    conversations = await processes.open(model, till.pay, look)
+    chat = await new_conversation(conversations)
+    turn = await chat.send("Pay")
+    assert name_of(await ended(turn)) == "turn.waiting"
+    return Paying(till, model, conversations, chat, turn)
 
 
 async def test_a_turn_waits_without_a_lease_and_goes_on_when_a_person_allows_it(processes: Processes) -> None:
-    till = Till()
-    model = ScriptedModel(PAYS, says("Paid."))
-    conversations = await processes.open(model, till.pay)
-    chat = await new_conversation(conversations)
-    turn = await chat.send("Pay five")
-    assert name_of(await ended(turn)) == "turn.waiting"
-    (waiting,) = await conversations._store.turns(chat.scope, chat.id)
-    assert (waiting.state, waiting.owner, waiting.until) == (TurnState.WAITING, None, None)
+    till, model, conversations, chat, turn = await waiting(processes, PAYS, says("Paid."))
+    (paused,) = await conversations._store.turns(chat.scope, chat.id)
+    assert (paused.state, paused.owner, paused.until) == (TurnState.WAITING, None, None)
     processes.clock.advance(7 * 24 * 3600)
     assert await conversations._runner.recover() == 0, "a turn that waits is nobody's to recover"
     assert till.paid == []
@@ -79,12 +97,7 @@ async def test_a_turn_waits_without_a_lease_and_goes_on_when_a_person_allows_it(
 
 
 async def test_a_refusal_and_its_reason_are_told_to_the_model(processes: Processes) -> None:
-    till = Till()
-    model = ScriptedModel(PAYS, says("As you wish."))
-    conversations = await processes.open(model, till.pay)
-    chat = await new_conversation(conversations)
-    turn = await chat.send("Pay five")
-    await ended(turn)
+    till, model, _, chat, turn = await waiting(processes, PAYS, says("As you wish."))
     await chat.approve("call_1", approved=False, reason="too much")
     assert name_of(await ended(turn)) == "turn.completed"
     assert till.paid == []
@@ -96,13 +109,8 @@ async def test_a_refusal_and_its_reason_are_told_to_the_model(processes: Process
 
 
 async def test_of_two_calls_only_one_needs_a_person_and_both_wait(processes: Processes) -> None:
-    till = Till()
-    calls = wants(("call_1", "look", {}), ("call_2", "pay", {"amount": 7}))
-    conversations = await processes.open(ScriptedModel(calls, says("Done.")), till.pay, look)
-    chat = await new_conversation(conversations)
-    turn = await chat.send("Look, then pay")
-    end = await ended(turn)
-    assert (name_of(end), data_of(end)["calls"]) == ("turn.waiting", ["call_2"])
+    till, _, _, chat, turn = await waiting(processes, LOOKS_AND_PAYS, says("Done."))
+    assert data_of(await ended(turn))["calls"] == ["call_2"]
     with pytest.raises(TurnNotFound):
         await chat.approve("call_1")
     await chat.approve("call_2")
@@ -115,12 +123,7 @@ async def test_of_two_calls_only_one_needs_a_person_and_both_wait(processes: Pro
 
 
 async def test_two_calls_that_need_a_person_are_decided_one_by_one(processes: Processes) -> None:
-    till = Till()
-    calls = wants(("call_1", "pay", {"amount": 1}), ("call_2", "pay", {"amount": 2}))
-    conversations = await processes.open(ScriptedModel(calls, says("Done.")), till.pay)
-    chat = await new_conversation(conversations)
-    turn = await chat.send("Pay one and two")
-    await ended(turn)
+    till, _, _, chat, turn = await waiting(processes, PAYS_TWICE, says("Done."))
     await chat.approve("call_2", approved=False)
     assert await chat.waiting_calls()
     await chat.approve("call_1")
@@ -129,23 +132,14 @@ async def test_two_calls_that_need_a_person_are_decided_one_by_one(processes: Pr
 
 
 async def test_two_people_who_decide_two_calls_at_once_both_count(processes: Processes) -> None:
-    till = Till()
-    calls = wants(("call_1", "pay", {"amount": 1}), ("call_2", "pay", {"amount": 2}))
-    conversations = await processes.open(ScriptedModel(calls, says("Done.")), till.pay)
-    chat = await new_conversation(conversations)
-    turn = await chat.send("Pay one and two")
-    await ended(turn)
+    till, _, _, chat, turn = await waiting(processes, PAYS_TWICE, says("Done."))
     await asyncio.gather(chat.approve("call_1"), chat.approve("call_2"))
     assert name_of(await ended(turn)) == "turn.completed"
     assert sorted(till.paid) == [("call_1", 1), ("call_2", 2)]
 
 
 async def test_the_same_answer_given_twice_is_one_answer(processes: Processes) -> None:
-    till = Till()
-    conversations = await processes.open(ScriptedModel(PAYS, says("Paid.")), till.pay)
-    chat = await new_conversation(conversations)
-    turn = await chat.send("Pay five")
-    await ended(turn)
+    till, _, _, chat, turn = await waiting(processes, PAYS, says("Paid."))
     one = await chat.approve("call_1")
     await ended(turn)
     two = await chat.approve("call_1")
@@ -156,12 +150,7 @@ async def test_the_same_answer_given_twice_is_one_answer(processes: Processes) -
 
 
 async def test_a_key_that_answered_one_call_cannot_answer_another(processes: Processes) -> None:
-    till = Till()
-    calls = wants(("call_1", "pay", {"amount": 1}), ("call_2", "pay", {"amount": 2}))
-    conversations = await processes.open(ScriptedModel(calls, says("Done.")), till.pay)
-    chat = await new_conversation(conversations)
-    turn = await chat.send("Pay one and two")
-    await ended(turn)
+    till, _, _, chat, turn = await waiting(processes, PAYS_TWICE, says("Done."))
     await chat.approve("call_1", key="one")
     await chat.approve("call_1", key="one")
     with pytest.raises(KeyReused):
@@ -195,13 +184,7 @@ async def test_nobody_can_decide_about_a_call_that_does_not_wait(processes: Proc
 
 
 async def test_cancelling_a_turn_that_waits_counts_as_a_refusal(processes: Processes) -> None:
-    till = Till()
-    calls = wants(("call_1", "look", {}), ("call_2", "pay", {"amount": 7}))
-    model = ScriptedModel(calls, says("What else?"))
-    conversations = await processes.open(model, till.pay, look)
-    chat = await new_conversation(conversations)
-    turn = await chat.send("Look, then pay")
-    await ended(turn)
+    till, model, _, chat, turn = await waiting(processes, LOOKS_AND_PAYS, says("What else?"))
     await chat.cancel()
     events = await told(turn)
     assert name_of(events[-1]) == "turn.cancelled"
@@ -214,11 +197,7 @@ async def test_cancelling_a_turn_that_waits_counts_as_a_refusal(processes: Proce
 async def test_who_dies_between_the_answer_and_going_on_leaves_a_turn_that_is_recovered(
     processes: Processes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    till = Till()
-    conversations = await processes.open(ScriptedModel(PAYS), till.pay)
-    chat = await new_conversation(conversations)
-    turn = await chat.send("Pay five")
-    await ended(turn)
+    till, _, conversations, chat, turn = await waiting(processes, PAYS)
     append = conversations._store.append
 
     async def append_and_die(scope: Scope, conversation: str, what: Append) -> Appended:
@@ -239,11 +218,7 @@ async def test_who_dies_between_the_answer_and_going_on_leaves_a_turn_that_is_re
 async def test_who_dies_before_the_answer_is_stored_leaves_a_turn_that_waits_again(
     processes: Processes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    till = Till()
-    conversations = await processes.open(ScriptedModel(PAYS), till.pay)
-    chat = await new_conversation(conversations)
-    turn = await chat.send("Pay five")
-    await ended(turn)
+    till, _, conversations, chat, turn = await waiting(processes, PAYS)
 
     async def die(scope: Scope, conversation: str, what: Append) -> Appended:
         raise KeyboardInterrupt
@@ -261,13 +236,8 @@ async def test_who_dies_before_the_answer_is_stored_leaves_a_turn_that_waits_aga
 
 
 async def test_a_turn_may_wait_again_and_its_reader_is_told_up_to_the_last_wait(processes: Processes) -> None:
-    till = Till()
-    conversations = await processes.open(
-        ScriptedModel(PAYS, wants(("call_2", "pay", {"amount": 6})), says("Paid.")), till.pay
-    )
-    chat = await new_conversation(conversations)
-    turn = await chat.send("Pay five, then six")
-    await ended(turn)
+    pays_more = wants(("call_2", "pay", {"amount": 6}))
+    till, _, _, chat, turn = await waiting(processes, PAYS, pays_more, says("Paid."))
     await chat.approve("call_1")
     await seen(chat, "tool.called", lambda event: data_of(event)["id"] == "call_2")
     assert [name_of(event) for event in await told(turn)].count("turn.waiting") == 2
@@ -277,10 +247,7 @@ async def test_a_turn_may_wait_again_and_its_reader_is_told_up_to_the_last_wait(
 
 
 async def test_the_turn_tells_every_change_of_hands_in_its_log(processes: Processes) -> None:
-    conversations = await processes.open(ScriptedModel(PAYS, says("Paid.")), Till().pay)
-    chat = await new_conversation(conversations)
-    turn = await chat.send("Pay five")
-    await ended(turn)
+    _, _, conversations, chat, turn = await waiting(processes, PAYS, says("Paid."))
     await chat.approve("call_1")
     await ended(turn)
     states = [e.body.state for e in await entries_of(chat, conversations._store) if isinstance(e.body, TurnChange)]

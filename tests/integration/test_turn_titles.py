@@ -141,15 +141,6 @@ async def test_a_question_without_words_gets_no_empty_title(processes: Processes
     assert (await chat.read()).title is None
 
 
-@pytest.mark.parametrize(("reason", "told"), [("MAX_TOKENS", "length"), ("content_filter", "filter"), ("stop", None)])
-async def test_why_an_answer_ended_early_is_in_its_trace(processes: Processes, reason: str, told: str | None) -> None:
-    conversations = await processes.open(Real([Text("Half"), Stopped(reason)]))
-    chat = await new_conversation(conversations, title="Mine")
-    await ended(await chat.send(QUESTION))
-    trace = (await chat.messages())[-1].tool_trace
-    assert [item["reason"] for item in trace if item["kind"] == "ending"] == ([told] if told else [])
-
-
 async def test_a_question_of_files_alone_is_titled_by_their_names(processes: Processes) -> None:
     conversations = await processes.open(ScriptedModel(says("A cat.")), attachments=MemoryAttachments())
     chat = await conversations.create()

@@ -32,7 +32,7 @@ async def test_an_answer_that_breaks_off_is_given_back_and_may_go_on() -> None:
     assert (made.message.content, made.is_whole, made.may_go_on) == ("Half a ", False, True)
 
 
-@pytest.mark.parametrize(("word", "reason"), [("max_tokens", "length"), ("content_filter", "filter"), ("stop", None)])
+@pytest.mark.parametrize(("word", "reason"), [("MAX_TOKENS", "length"), ("content_filter", "filter"), ("stop", None)])
 async def test_the_trace_tells_why_an_answer_ended_early(word: str, reason: str | None) -> None:
     _, made = await generated([Text("Well"), Stopped(word)])
     assert made.message is not None
