@@ -31,6 +31,7 @@ MOST_PLACES = 500
 CENTRE, OUTER, INNER = 110, 100, 62
 RING_LEFT, RING_LINE = 250, 26
 LONGEST_NAME = 28
+SHORT_UNIT = 2
 
 
 def chart_svg(kind: str, series: Sequence[Series], unit: str) -> str:
@@ -91,6 +92,10 @@ def _slot(places: int) -> float:
 
 
 def _axis(steps: list[float], unit: str) -> Iterator[str]:
+    # A short unit stands with each number, a longer one once above them: there is no more room.
+    if len(unit) > SHORT_UNIT:
+        yield f'<text x="{LEFT}" y="{TOP - 2}">{safe(unit)}</text>'
+        unit = ""
     for step in steps:
         at = _y(step, steps)
         yield f'<line class="grid" x1="{LEFT}" x2="{RIGHT}" y1="{at}" y2="{at}"/>'

@@ -32,11 +32,12 @@ time, .note { color: #767676; color: light-dark(#595959, #ababab); font-weight: 
 .text :is(p, li, h3, h4, h5, h6, blockquote) { unicode-bidi: plaintext; }
 .text > :first-child { margin-top: 0; } .text > :last-child { margin-bottom: 0; }
 pre, td, th { white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: plaintext; }
+td, th { overflow-wrap: break-word; }
 pre { font-size: .85rem; margin: .5rem 0; }
 .text pre { padding: .5rem .75rem; background: #8882; }
 code { font-size: .9em; }
 h3, h4, h5, h6 { font-size: 1.05rem; margin: 1rem 0 .5rem; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+table { display: block; overflow-x: auto; border-collapse: collapse; font-variant-numeric: tabular-nums; }
 caption, figcaption { font-weight: bold; text-align: start; padding: .25rem 0; }
 td, th { border: 1px solid #8886; padding: .2rem .5rem; text-align: start; vertical-align: top; }
 [align=right] { text-align: right; } [align=center] { text-align: center; }
@@ -165,7 +166,7 @@ def _table(grid: Grid) -> str:
     title = f'<caption dir="auto">{safe(grid.title)}</caption>\n' if grid.title else ""
     head = "".join(f'<th scope="col" dir="auto">{safe(column)}</th>' for column in grid.columns)
     rows = "".join(f"<tr>{_row(row, grid.named)}</tr>\n" for row in grid.rows)
-    return f"<table>\n{title}<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>"
+    return f'<table tabindex="0">\n{title}<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>'
 
 
 def _row(row: tuple[str, ...], named: bool) -> str:

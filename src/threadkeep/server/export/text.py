@@ -16,7 +16,7 @@ _ALLOWED: dict[str, Any] = {
         *("p", "br", "hr", "h3", "h4", "h5", "h6", "blockquote", "ul", "ol", "li", "pre", "code"),
         *("table", "thead", "tbody", "tr", "th", "td", "a", "strong", "em", "s"),
     },
-    "attributes": {"a": {"href", "title"}, "ol": {"start"}, "th": {"align"}, "td": {"align"}},
+    "attributes": {"a": {"href", "title"}, "ol": {"start"}, "table": {"tabindex"}, "th": {"align"}, "td": {"align"}},
     "url_schemes": {"http", "https", "mailto"},
     "url_relative": "deny",
 }
@@ -62,6 +62,8 @@ def _drawn(text: str, breaks: bool) -> str:
         if token.type in ("heading_open", "heading_close"):
             # The title of the file and the heading of the message stand above.
             token.tag = f"h{min(int(token.tag[1]) + 2, 6)}"
+        elif token.type == "table_open":
+            token.attrs = {"tabindex": "0"}  # a wide one scrolls, by keyboard too
         elif "style" in token.attrs:
             # The file's policy allows no style but its own.
             token.attrs = {"align": str(token.attrs["style"]).removeprefix("text-align:")}

@@ -13,7 +13,9 @@ from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, MessageStatus, Role, ToolCall, ToolResult
 from threadkeep.conversation.parts import Attachment
 from threadkeep.conversation.scope import LOCAL
+from threadkeep.server.export.charts import chart_svg
 from threadkeep.server.export.document import POLICY, STYLE, HtmlWriter
+from threadkeep.text.grids import Series
 
 AT = datetime(2025, 1, 2, 3, 4, 5, tzinfo=UTC)
 HOSTILE = [
@@ -38,7 +40,7 @@ TAGS = {"html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "p
 }
 ATTRIBUTES = {"title", "lang", "charset", "http-equiv", "content", "name", "class", "dir", "datetime", "scope"} | {
     *("viewbox", "role", "aria-label", "x", "y", "x1", "x2", "y1", "y2", "width", "height", "points", "text-anchor"),
-    *("d", "fill-rule", "align", "href", "rel", "start"),
+    *("d", "fill-rule", "align", "href", "rel", "start", "tabindex"),
 }
 
 
@@ -246,3 +248,9 @@ def test_what_a_tool_showed_stands_there_and_not_in_the_answer_too() -> None:
     text = _page(asked, result, answer, asked, result, answer)
     assert [text.count(word) for word in ("Sunny.", "Cloudy.")] == [2, 2]
     assert text.index("Sunny.") < text.index("Well:") < text.index("Cloudy.")
+
+
+def test_a_long_unit_stands_once_above_the_numbers_of_a_chart() -> None:
+    revenue = [Series("revenue", {"2024": 10.0, "2025": 30.0})]
+    assert chart_svg("line", revenue, "billion dollars").count("billion dollars") == 1
+    assert chart_svg("line", revenue, "%").count(" %</text>") > 1

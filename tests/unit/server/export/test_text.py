@@ -58,3 +58,7 @@ def test_a_link_leads_to_another_site_or_nowhere(link: str) -> None:
 
 def test_control_characters_are_seen() -> None:
     assert prose("a\x00b\x1bc") == '<div class="text" dir="auto"><p>a\u2400b\u241bc</p>\n</div>'
+
+
+def test_a_table_that_scrolls_can_be_reached_by_keyboard() -> None:
+    assert '<table tabindex="0">' in prose("| a | b |\n|---|---|\n| 1 | 2 |")
