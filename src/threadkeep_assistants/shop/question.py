@@ -36,7 +36,6 @@ _ADDS = "ok|then|with|for|under|from|only|just|same|now"
 _COMPARES = "compar*|versus|vs|than|difference*"
 _SEVERAL = frozenset({"them", "two", "others"})
 _ONE = frozenset({"place", "it", "next", "other"})
-_ONLY_MORE = frozenset({" more ", " show more ", " show me more ", " others "})
 _COUNTING = word_set("find found show shown total fit altogether")
 
 
@@ -193,7 +192,8 @@ class _Reader:
     def _relative(self) -> Meaning | None:
         """Something that is measured by what was shown: a cheaper one. Others that fit as well are not looked for."""
         order, newest = self.own.order, self.shown.newest
-        if (self.text.has(_MORE) and not self.own.unwanted) or self.text.line in _ONLY_MORE:
+        is_more = self.text.line.endswith(" more ") and len(self.text.words) <= _ALONE and not self.text.has("tell")
+        if is_more or (self.text.has(_MORE) and not self.own.unwanted) or self.text.line == " others ":
             return replace(_UNCLEAR, why="I cannot look for more than those that fit best")
         is_new = self.text.has(_SOME) or len(self.text.words) == 1
         is_choice = self.text.has(_WHICH) or bool(self.refers & (_SEVERAL | {"place"}))
@@ -253,6 +253,8 @@ class _Reader:
             return _pointed(self.shown.several)
         if self.text.has("tell me more|more details|more info"):
             return _pointed(self.shown.newest[:1])
+        if self.text.begins("the one|the ones|that one") and not self._adds():
+            return _UNCLEAR
         if not (len(self.text.words) <= _ALONE or self.text.begins(_ASKS)) or self._adds():
             return None
         return _pointed(self.shown.newest) if self._is_readable() else UNREADABLE

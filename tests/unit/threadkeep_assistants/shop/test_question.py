@@ -69,6 +69,8 @@ def test_a_search_is_measured_by_what_was_shown(question: str, wished: str) -> N
         "30% cheaper please",
         "ok, say 550",
         "something cheaper than the ninth one",
+        "the one in the middle",
+        "three more",
     ],
 )
 def test_what_is_not_understood_is_unclear_and_never_a_list(question: str) -> None:
