@@ -163,8 +163,7 @@ async def test_a_key_that_answered_one_call_cannot_answer_another(processes: Pro
 
 async def test_an_id_that_a_provider_uses_again_needs_an_answer_of_its_own(processes: Processes) -> None:
     till = Till()
-    conversations = await processes.open(ScriptedModel(PAYS, says("Paid."), PAYS, says("Paid again.")), till.pay)
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(ScriptedModel(PAYS, says("Paid."), PAYS, says("Paid again.")), till.pay)
     for question in ("Pay five", "Pay five more"):
         turn = await chat.send(question)
         assert name_of(await ended(turn)) == "turn.waiting"
@@ -174,8 +173,7 @@ async def test_an_id_that_a_provider_uses_again_needs_an_answer_of_its_own(proce
 
 
 async def test_nobody_can_decide_about_a_call_that_does_not_wait(processes: Processes) -> None:
-    conversations = await processes.open(ScriptedModel(PAYS), Till().pay)
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(ScriptedModel(PAYS), Till().pay)
     with pytest.raises(TurnNotFound):
         await chat.approve("call_1")
     await ended(await chat.send("Pay five"))

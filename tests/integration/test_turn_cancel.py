@@ -59,8 +59,7 @@ async def test_cancelling_in_the_middle_of_text_keeps_it_marked_and_stops_the_mo
 
 async def test_cancelling_before_the_first_token_leaves_no_empty_answer(processes: Processes) -> None:
     model = ScriptedModel([asyncio.Event()], says("Hello again."))
-    conversations = await processes.open(model)
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(model)
     turn = await chat.send("Hello")
     await called(model)
     await _cancel_at_once(chat)
@@ -93,8 +92,7 @@ async def test_cancelling_in_the_middle_of_a_tool_stops_the_tool(processes: Proc
         return "nothing"
 
     model = ScriptedModel(wants(("call_1", "dig", {"deep": True})), says("I stopped digging."))
-    conversations = await processes.open(model, dig)
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(model, dig)
     turn = await chat.send("Dig")
     await until(started.is_set)
     await _cancel_at_once(chat)
@@ -118,8 +116,7 @@ async def test_a_result_that_was_there_before_the_cancel_is_kept(processes: Proc
         return "never"
 
     model = ScriptedModel(wants(("call_1", "quick", {}), ("call_2", "slow", {})), says("One of two."))
-    conversations = await processes.open(model, quick, slow)
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(model, quick, slow)
     await chat.send("Do both")
     await seen(chat, "tool.result")
     await _cancel_at_once(chat)
@@ -130,8 +127,7 @@ async def test_a_result_that_was_there_before_the_cancel_is_kept(processes: Proc
 
 async def test_cancelling_in_the_pause_before_another_attempt_ends_the_pause(processes: Processes) -> None:
     model = ScriptedModel([ModelUnavailable("down")])
-    conversations = await processes.open(model, pauses=(3600.0,))
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(model, pauses=(3600.0,))
     turn = await chat.send("Hello")
     await hung_up(model)
     await _cancel_at_once(chat)
@@ -140,8 +136,7 @@ async def test_cancelling_in_the_pause_before_another_attempt_ends_the_pause(pro
 
 async def test_cancelling_in_the_pause_after_half_an_answer_keeps_the_half(processes: Processes) -> None:
     model = ScriptedModel([Text("Half "), ModelUnavailable("down")])
-    conversations = await processes.open(model, pauses=(3600.0,))
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(model, pauses=(3600.0,))
     turn = await chat.send("Hello")
     await said_in(chat, "Half ")
     await hung_up(model)
@@ -168,8 +163,7 @@ async def test_a_turn_of_another_process_can_be_cancelled_and_its_model_call_end
 
 
 async def test_there_is_nothing_to_cancel_in_a_conversation_at_rest(processes: Processes) -> None:
-    conversations = await processes.open(ScriptedModel(says("Hello.")))
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(ScriptedModel(says("Hello.")))
     with pytest.raises(TurnNotFound):
         await chat.cancel()
     await ended(await chat.send("Hello"))
@@ -190,8 +184,7 @@ async def test_nobody_else_can_cancel_a_turn(processes: Processes) -> None:
 
 
 async def test_a_turn_cancelled_by_two_people_at_once_is_cancelled(processes: Processes) -> None:
-    conversations = await processes.open(ScriptedModel([Text("So "), asyncio.Event()]))
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(ScriptedModel([Text("So "), asyncio.Event()]))
     turn = await chat.send("Hello")
     await said_in(chat, "So ")
     outcomes = await asyncio.gather(chat.cancel(), chat.cancel(), return_exceptions=True)

@@ -122,8 +122,7 @@ async def test_a_queued_question_a_title_and_an_approval_may_land_in_the_middle_
 
 async def test_every_cursor_of_a_conversation_leads_to_exactly_the_rest_of_it(processes: Processes) -> None:
     calls = [(f"call_{number}", "echo", {"text": str(number)}) for number in range(3)]
-    conversations = await processes.open(ScriptedModel(wants(*calls), says("Done.")), echo)
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(ScriptedModel(wants(*calls), says("Done.")), echo)
     turn = await chat.send("Echo three times")
     await ended(turn)
     whole = await told(turn)
@@ -141,10 +140,7 @@ async def test_every_cursor_of_a_conversation_leads_to_exactly_the_rest_of_it(pr
 
 async def test_a_reader_without_a_cursor_begins_in_the_present(processes: Processes) -> None:
     gate = asyncio.Event()
-    conversations = await processes.open(
-        ScriptedModel(says("Old."), [Text("New "), gate, Text("text."), Stopped("stop")])
-    )
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(ScriptedModel(says("Old."), [Text("New "), gate, Text("text."), Stopped("stop")]))
     await ended(await chat.send("First"))
     turn = await chat.send("Second")
     await said_in(chat, "New ")

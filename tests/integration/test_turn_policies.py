@@ -96,8 +96,7 @@ async def test_interrupt_keeps_what_was_said_marked_and_answers_the_new_message(
 async def test_rollback_leaves_the_branch_and_begins_where_the_first_message_began(processes: Processes) -> None:
     gate = asyncio.Event()
     model = ScriptedModel(says("Hello."), [Text("Let me "), gate], says("Better."))
-    conversations = await processes.open(model)
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(model)
     await ended(await chat.send("Hello"))
     await chat.send("Bad question")
     await said_in(chat, "Let me ")
@@ -140,8 +139,7 @@ async def test_queued_turns_survive_a_cancel_and_a_failure_of_the_running_one(pr
 @pytest.mark.parametrize("policy", ["interrupt", "rollback"])
 async def test_a_turn_that_waits_for_a_person_gives_way_too(processes: Processes, policy: str) -> None:
     model = ScriptedModel(wants(("call_1", "pay", {"amount": 5})), says("Never mind."))
-    conversations = await processes.open(model, pay)
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(model, pay)
     assert name_of(await ended(await chat.send("Pay five"))) == "turn.waiting"
     turn = await chat.send("Forget it", policy=policy)
     assert name_of(await ended(turn)) == "turn.completed"
@@ -153,8 +151,7 @@ async def test_a_turn_that_waits_for_a_person_gives_way_too(processes: Processes
 
 async def test_a_message_waits_behind_a_turn_that_waits(processes: Processes) -> None:
     model = ScriptedModel(wants(("call_1", "pay", {"amount": 5})), says("Not paid."), says("Later."))
-    conversations = await processes.open(model, pay)
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(model, pay)
     await ended(await chat.send("Pay five"))
     later = await chat.send("And what time is it?")
     with pytest.raises(ConversationBusy):
@@ -195,8 +192,7 @@ async def test_an_unknown_policy_is_refused(processes: Processes) -> None:
 
 async def test_the_same_key_attaches_to_the_running_turn_and_later_replays_it(processes: Processes) -> None:
     gate = asyncio.Event()
-    conversations = await processes.open(ScriptedModel([Text("On"), gate, Text("ce."), Stopped("stop")]))
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(ScriptedModel([Text("On"), gate, Text("ce."), Stopped("stop")]))
     one = await chat.send("Only once", key="k")
     await said_in(chat, "On")
     two = await chat.send("Only once", key="k")
@@ -212,8 +208,7 @@ async def test_the_same_key_attaches_to_the_running_turn_and_later_replays_it(pr
 
 
 async def test_the_same_key_with_another_message_is_refused(processes: Processes) -> None:
-    conversations = await processes.open(ScriptedModel(says("Hello.")))
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(ScriptedModel(says("Hello.")))
     await ended(await chat.send("Hello", key="k"))
     with pytest.raises(KeyReused):
         await chat.send("Bye", key="k")
@@ -221,8 +216,7 @@ async def test_the_same_key_with_another_message_is_refused(processes: Processes
 
 @pytest.mark.parametrize("policy", ["queue", "interrupt", "rollback", "reject"])
 async def test_twenty_concurrent_sends_with_one_key_make_one_turn(processes: Processes, policy: str) -> None:
-    conversations = await processes.open(ScriptedModel(says("Once.")))
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(ScriptedModel(says("Once.")))
     turns = await asyncio.gather(*(chat.send("Only once", key="k", policy=policy) for _ in range(20)))
     assert len({turn.number for turn in turns}) == 1
     assert sum(not turn.replayed for turn in turns) == 1
@@ -231,8 +225,7 @@ async def test_twenty_concurrent_sends_with_one_key_make_one_turn(processes: Pro
 
 
 async def test_a_send_that_expects_an_old_head_is_told_the_new_one_and_stores_nothing(processes: Processes) -> None:
-    conversations = await processes.open(ScriptedModel(says("One."), says("Two.")))
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(ScriptedModel(says("One."), says("Two.")))
     await ended(await chat.send("One"))
     old = (await chat.read()).head
     await ended(await chat.send("Two", expected_head=old))
@@ -245,8 +238,7 @@ async def test_a_send_that_expects_an_old_head_is_told_the_new_one_and_stores_no
 
 async def test_editing_a_message_makes_a_branch_beside_it(processes: Processes) -> None:
     model = ScriptedModel(says("Hello."), says("Berlin."), says("Paris."))
-    conversations = await processes.open(model)
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(model)
     await ended(await chat.send("Hello"))
     old = await chat.send("Capital of Germany?", parent=None)
     await ended(old)
@@ -260,8 +252,7 @@ async def test_editing_a_message_makes_a_branch_beside_it(processes: Processes) 
 
 
 async def test_editing_the_first_message_begins_a_branch_at_the_root(processes: Processes) -> None:
-    conversations = await processes.open(ScriptedModel(says("One."), says("Two.")))
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(ScriptedModel(says("One."), says("Two.")))
     await ended(await chat.send("First"))
     await ended(await chat.send("Instead", parent=ROOT))
     assert contents(await chat.messages()) == [("user", "Instead"), ("assistant", "Two.")]
@@ -270,8 +261,7 @@ async def test_editing_the_first_message_begins_a_branch_at_the_root(processes: 
 
 async def test_regenerating_makes_another_answer_beside_the_old_one(processes: Processes) -> None:
     model = ScriptedModel(says("One."), says("Another."), says("Once more."))
-    conversations = await processes.open(model)
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(model)
     await ended(await chat.send("Question"))
     old = (await chat.read()).head
     await ended(await chat.regenerate())
@@ -285,8 +275,7 @@ async def test_regenerating_makes_another_answer_beside_the_old_one(processes: P
 
 
 async def test_regenerating_twice_with_one_key_makes_one_answer(processes: Processes) -> None:
-    conversations = await processes.open(ScriptedModel(says("One."), says("Another.")))
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(ScriptedModel(says("One."), says("Another.")))
     await ended(await chat.send("Question"))
     first = await chat.regenerate(key="again")
     await ended(first)

@@ -120,8 +120,7 @@ async def test_text_that_keeps_coming_is_never_taken_for_silence(processes: Proc
                 yield delta
 
     model = Slow(says(*"slowly"))
-    conversations = await processes.open(model, silence=1.0)
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(model, silence=1.0)
     assert name_of(await ended(await chat.send(QUESTION))) == "turn.completed"
 
 
@@ -216,8 +215,7 @@ async def test_an_answer_that_fills_an_entry_to_the_brim_is_kept(processes: Proc
 async def test_an_answer_whose_last_words_do_not_fit_is_marked(processes: Processes) -> None:
     gate, most = asyncio.Event(), "y" * (1024 * 1024 - 1001) + "!"
     model = ScriptedModel([Text(most), gate, Text("z" * 2000), Stopped("stop")], says("Still here."))
-    conversations = await processes.open(model)
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(model)
     turn = await chat.send(QUESTION)
     await said_in(chat, "!")
     gate.set()
@@ -242,8 +240,7 @@ async def test_a_result_of_ten_megabytes_is_shortened_and_the_turn_goes_on(proce
         return "x" * 10 * 1024 * 1024
 
     model = ScriptedModel(wants(("call_1", "get_budget", {})), says("Long."), says("Still here."))
-    conversations = await processes.open(model, huge)
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(model, huge)
     assert name_of(await ended(await chat.send(QUESTION))) == "turn.completed"
     result = data_of(await seen(chat, "tool.result"))
     assert "too large" in result["error"]
@@ -261,8 +258,7 @@ async def test_endless_tool_calls_end_at_the_limit_and_the_answer_says_so(
 ) -> None:
     model = ScriptedModel(*map(_round, range(3)), last, says("Still here."))
     assistant = Assistant(name="limited", tools=Registry([get_budget]), iterations=3)
-    conversations = await processes.open(model, assistant=assistant)
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(model, assistant=assistant)
     events = await told(await chat.send(QUESTION))
     assert names(events).count("tool.result") == 3
     assert [bool(request.tools) for request in model.requests] == [True, True, True, False]

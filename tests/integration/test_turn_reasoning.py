@@ -89,8 +89,7 @@ async def test_a_reader_who_comes_while_a_model_thinks_gets_all_of_it_once(proce
 
 async def test_an_owner_that_dies_while_its_model_thinks_leaves_what_was_thought(processes: Processes) -> None:
     gate = asyncio.Event()
-    conversations = await processes.open(ScriptedModel([Reasoned(text="Hm, "), Text("It is"), gate, *says(" red.")]))
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(ScriptedModel([Reasoned(text="Hm, "), Text("It is"), gate, *says(" red.")]))
     turn = await chat.send("Which colour?")
     await said_in(chat, "It is")
     model = ScriptedModel(says("It is blue."))

@@ -189,8 +189,7 @@ async def test_a_repeatable_tool_runs_again_with_the_same_call_id_and_any_other_
     runs = Runs()
     tools = [runs.tool("look", repeatable=True, hangs=True), runs.tool("charge", repeatable=False, hangs=True)]
     calls = wants(("call_1", "look", {}), ("call_2", "charge", {}))
-    conversations = await processes.open(ScriptedModel(calls), *tools)
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(ScriptedModel(calls), *tools)
     turn = await chat.send("Look and charge")
     await seen(chat, "tool.called")
     await until(lambda: len(runs.ran) == 2)
@@ -242,8 +241,7 @@ async def test_results_that_are_there_are_not_made_again(processes: Processes) -
     runs = Runs()
     tools = [runs.tool("quick", repeatable=False, hangs=False), runs.tool("slow", repeatable=True, hangs=True)]
     calls = wants(("call_1", "quick", {}), ("call_2", "slow", {}))
-    conversations = await processes.open(ScriptedModel(calls), *tools)
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(ScriptedModel(calls), *tools)
     turn = await chat.send("Both")
     await seen(chat, "tool.result")
     processes.clock.advance(LEASE)
@@ -258,8 +256,7 @@ async def test_results_that_are_there_are_not_made_again(processes: Processes) -
 async def test_a_turn_that_was_settled_but_for_its_end_is_only_ended(processes: Processes) -> None:
     calls = wants(("call_1", "look", {}))
     runs = Runs()
-    conversations = await processes.open(ScriptedModel(calls), runs.tool("look", repeatable=True, hangs=True))
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(ScriptedModel(calls), runs.tool("look", repeatable=True, hangs=True))
     turn = await chat.send("Look")
     await seen(chat, "tool.called")
     processes.clock.advance(LEASE)
@@ -363,8 +360,7 @@ async def test_a_conversation_whose_assistant_is_gone_can_still_be_cancelled(pro
         """Pay."""
         return "paid"
 
-    conversations = await processes.open(ScriptedModel(wants(("call_1", "pay", {}))), pay)
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(ScriptedModel(wants(("call_1", "pay", {}))), pay)
     turn = await chat.send("Pay")
     await ended(turn)
     other = await processes.open(ScriptedModel(), assistant_of=nobody)
@@ -398,8 +394,7 @@ class Faulty(Model):
 async def test_a_fault_in_a_model_ends_the_turn_as_failed_and_is_not_tried_for_ever(
     processes: Processes, fault: Callable[[], BaseException], pieces: tuple[str, ...], caplog: pytest.LogCaptureFixture
 ) -> None:
-    conversations = await processes.open(Faulty(fault, *pieces))
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(Faulty(fault, *pieces))
     turn = await chat.send("Hello")
     assert name_of(await ended(turn)) == "turn.failed"
     assert [message.content for message in await chat.messages()] == ["Hello", *(["Some text"] if pieces else [])]
@@ -412,8 +407,7 @@ async def test_a_fault_in_a_processor_ends_the_turn_as_failed(
     def broken(working: Working) -> Working:
         raise LookupError("a processor's fault with a secret in it")
 
-    conversations = await processes.open(ScriptedModel(), assistant=Assistant(name="broken", processors=(broken,)))
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(ScriptedModel(), assistant=Assistant(name="broken", processors=(broken,)))
     end = await ended(await chat.send("Hello"))
     assert name_of(end) == "turn.failed"
     assert failure_of(end).startswith("internal_error: ")
@@ -428,8 +422,7 @@ async def test_a_fault_in_a_tool_is_told_to_the_model_and_the_turn_goes_on(proce
         raise RuntimeError("the tool's fault")
 
     model = ScriptedModel(wants(("call_1", "broken", {})), says("It failed."))
-    conversations = await processes.open(model, broken)
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(model, broken)
     events = await told(await chat.send("Try"))
     assert names(events)[-1] == "turn.completed"
     assert "the tool's fault" in model.requests[1].messages[-1].content

@@ -107,8 +107,7 @@ async def test_every_step_of_a_turn_with_tools_is_part_of_the_stored_history(pro
 
 async def test_the_model_sees_instructions_history_calls_and_results_and_the_tools(processes: Processes) -> None:
     model = asks_for("CC-1001")
-    conversations = await processes.open(model, get_budget)
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(model, get_budget)
     await ended(await chat.send("What is the budget of CC-1001?"))
     for request in model.requests:
         check_everywhere(request)
@@ -137,8 +136,7 @@ async def test_the_options_of_a_conversation_count_more_than_those_of_the_assist
 
 async def test_the_events_of_a_turn_come_in_order_under_their_permanent_names(processes: Processes) -> None:
     gate = asyncio.Event()
-    conversations = await processes.open(asks_for("A", "B", gate=gate), get_budget)
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(asks_for("A", "B", gate=gate), get_budget)
     events = await told(await chat.send("Compare A and B"), gate.set)
     started = names(events)
     assert started[:5] == ["message.completed", "turn.started", "message.completed", "tool.called", "tool.called"]
@@ -149,8 +147,7 @@ async def test_the_events_of_a_turn_come_in_order_under_their_permanent_names(pr
 
 async def test_the_data_of_the_events_is_what_clients_were_promised(processes: Processes) -> None:
     gate = asyncio.Event()
-    conversations = await processes.open(asks_for("A", gate=gate), get_budget)
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(asks_for("A", gate=gate), get_budget)
     turn = await chat.send("What about A?")
     by_name = {name_of(event): data_of(event) for event in await told(turn, gate.set)}
     called, result = by_name["tool.called"], by_name["tool.result"]
@@ -168,8 +165,7 @@ async def test_the_data_of_the_events_is_what_clients_were_promised(processes: P
 
 async def test_cursors_only_move_forwards_and_name_the_message_while_it_is_written(processes: Processes) -> None:
     gate = asyncio.Event()
-    conversations = await processes.open(ScriptedModel([Text("one "), gate, Text("two"), Stopped("stop")]))
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(ScriptedModel([Text("one "), gate, Text("two"), Stopped("stop")]))
     turn = await chat.send("Count")
     piece = await first(chat.follow(Cursor()), "text.delta")
     assert (piece.cursor.message, piece.cursor.offset) == (data_of(piece)["message"], 4)
@@ -203,8 +199,7 @@ async def test_text_is_on_disk_before_anybody_is_shown_it(processes: Processes) 
 
 async def test_a_turn_goes_on_when_its_reader_leaves(processes: Processes) -> None:
     gate = asyncio.Event()
-    conversations = await processes.open(ScriptedModel([Text("Once upon "), gate, Text("a time."), Stopped("stop")]))
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(ScriptedModel([Text("Once upon "), gate, Text("a time."), Stopped("stop")]))
     turn = await chat.send("Tell me a story")
     await first(turn.events(), "text.delta")
     gate.set()
@@ -215,8 +210,7 @@ async def test_a_turn_goes_on_when_its_reader_leaves(processes: Processes) -> No
 async def test_ten_readers_of_one_turn_cost_one_model_call_and_see_the_same(processes: Processes) -> None:
     gate, readers = asyncio.Event(), 10
     model = ScriptedModel([Text("All "), gate, *says("of ", "you")])
-    conversations = await processes.open(model)
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(model)
     turn = await chat.send("Who is there?")
     texts = iter(range(1, 1000))
 
@@ -261,8 +255,7 @@ async def test_a_follow_up_has_the_whole_conversation_in_front_of_the_model(proc
 
 async def test_the_answer_without_streaming_is_the_drained_stream(processes: Processes) -> None:
     gate = asyncio.Event()
-    conversations = await processes.open(ScriptedModel([Text("a"), gate, *says("b", "c")]))
-    chat = await new_conversation(conversations)
+    chat = await processes.begin(ScriptedModel([Text("a"), gate, *says("b", "c")]))
     turn = await chat.send("Spell")
     events = await told(turn, gate.set)
     answer = await turn.answer()

@@ -87,6 +87,10 @@ class Processes:
         await runner.has_looked.wait()
         return conversations
 
+    async def begin(self, model: Model, *tools: Tool, **parts: Any) -> ConversationHandle:
+        """Open conversations as `open` does, and create one in them."""
+        return await new_conversation(await self.open(model, *tools, **parts))
+
     async def close(self) -> None:
         """Close everything, and fail if a model was asked too often or not often enough."""
         for conversations in self._opened:
