@@ -69,17 +69,22 @@ def ranked(
     return [(entry, score[entry.seq]) for entry in best]
 
 
-def worth_adding(ranked: Sequence[tuple[Entry, float]], room: int, count: Counter) -> tuple[Entry, ...]:
-    """Return what to add, of the entries that are not in view, to a request that goes on as the last one did.
+def worth_adding(ranked: Sequence[tuple[Entry, float]], seen_from: int, room: int, count: Counter) -> tuple[Entry, ...]:
+    """Return what to add, of the entries before `seen_from`, to a request that goes on as the last one did.
 
     The beginning of such a request is in a provider's cache, and what is added is charged in full: so all that is
-    clearly about the question, with what stands beside the best of it, and little else.
+    clearly about the question, with what stands beside the best of it, and little else; least where the best is in
+    view.
     """
-    best, highest = next(((entry.seq, score) for entry, score in ranked), (0, 0.0))
+    unseen = [(entry, score) for entry, score in ranked if entry.seq < seen_from]
+    if not unseen:
+        return ()
+    best, highest = unseen[0][0].seq, unseen[0][1]
     is_clear = highest >= CLEAR
-    left = min(MOST_UNCLEAR, max(LEAST_UNCLEAR, int(UNCLEAR * (room - UNCLEAR_BEYOND))))
+    spared = 0 if ranked[0][0].seq >= seen_from else int(UNCLEAR * (room - UNCLEAR_BEYOND))
+    left = min(MOST_UNCLEAR, max(LEAST_UNCLEAR, spared))
     chosen = []
-    for entry, score in ranked:
+    for entry, score in unseen:
         size = count(entry.body) if isinstance(entry.body, Message) else 0
         is_asked_for = is_clear and (score >= BESIDE_BEST * highest or abs(entry.seq - best) <= BESIDE)
         if is_asked_for or size <= left:

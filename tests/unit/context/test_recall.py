@@ -14,6 +14,7 @@ from threadkeep.conversation.parts import Attachment
 
 LOG = entries(*(user(text) for text in ("Ada: a boat", *["so"] * 9, "Bob: a boat", *["so"] * 9, "a boat")))
 BOATS = LOG[0], LOG[10], LOG[20]
+END = len(LOG) + 1
 
 
 def order(question: str, *closeness: float, log: tuple[Entry, ...] = BOATS) -> list[int]:
@@ -50,19 +51,26 @@ def test_where_the_last_request_goes_on_what_is_clearly_asked_for_is_added_and_l
     scores: tuple[float, ...], room: int, added: list[int]
 ) -> None:
     best = list(zip(BOATS, scores, strict=True))
-    assert [entry.seq for entry in worth_adding(best, room, lambda message: 30)] == added
+    assert [entry.seq for entry in worth_adding(best, END, room, lambda message: 30)] == added
 
 
 def test_what_stands_beside_the_best_is_added_with_it() -> None:
     best = [(LOG[10], 1.2), (LOG[0], 0.3), (LOG[11], 0.2), (LOG[13], 0.2)]
-    assert [entry.seq for entry in worth_adding(best, 1_000, lambda message: 70)] == [11, 12]
-    assert worth_adding(best[1:], 1_000, lambda message: 70) == ()
-    assert worth_adding([], 1_000, lambda message: 7) == ()
+    assert [entry.seq for entry in worth_adding(best, END, 1_000, lambda message: 70)] == [11, 12]
+    assert worth_adding(best[1:], END, 1_000, lambda message: 70) == ()
+    assert worth_adding([], END, 1_000, lambda message: 7) == ()
+
+
+def test_least_is_added_where_the_best_is_in_view_and_nothing_that_is() -> None:
+    best = [(LOG[20], 0.9), (LOG[0], 0.8), (LOG[10], 0.7), (LOG[5], 0.6)]
+    assert [entry.seq for entry in worth_adding(best, END, 10_000, lambda message: 30)] == [21, 1, 11, 6]
+    assert [entry.seq for entry in worth_adding(best, 21, 10_000, lambda message: 30)] == [1, 11]
+    assert worth_adding(best, 1, 10_000, lambda message: 30) == ()
 
 
 def test_what_is_not_clearly_asked_for_never_costs_much() -> None:
     best = [(entry, 0.5) for entry in LOG]
-    assert len(worth_adding(best, 1_000_000, lambda message: 100)) == MOST_UNCLEAR // 100
+    assert len(worth_adding(best, END, 1_000_000, lambda message: 100)) == MOST_UNCLEAR // 100
 
 
 @pytest.mark.parametrize(

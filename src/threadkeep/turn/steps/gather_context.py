@@ -198,5 +198,4 @@ async def _recall(
     best = await related_messages(active, entries, found, room)
     if not goes_on:
         return tuple(entry for entry, _ in best)
-    unseen = [(entry, score) for entry, score in best if entry.seq < max(cut.first, cut.masked)]
-    return worth_adding(unseen, room, active.deps.count)
+    return worth_adding(best, max(cut.first, cut.masked), room, active.deps.count)
