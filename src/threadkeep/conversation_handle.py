@@ -145,6 +145,8 @@ class ConversationHandle:
             raise InvalidValue(f"A policy is one of {', '.join(BusyPolicy)}.") from None
         text, parts = (content, ()) if isinstance(content, str) else split_text(content)
         parts = (*[await attached(self._runner.deps, self.scope, file) for file in attach], *parts)
+        if not text and not parts:
+            raise InvalidValue("A message needs text or parts.")
         said = [part.model_dump(mode="json") for part in parts]
         sending = Sending(
             content=text,

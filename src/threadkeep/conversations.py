@@ -97,6 +97,7 @@ class Conversations:
     ) -> ConversationHandle:
         """Create a conversation; `fields` are those of `NewConversation`: assistant, title, system, model, id..."""
         new = NewConversation(**fields)
+        self.check_assistant(new.assistant)
         ModelOptions.of(new.metadata)
         created = await self._store.create(scope, new, key=key)
         value = created.conversation

@@ -43,7 +43,15 @@ async def test_a_real_model_is_asked_for_a_title_with_the_first_exchange(process
     assert not model.requests[1].tools
 
 
-@pytest.mark.parametrize("answer", [[ModelUnavailable("down")], [Stopped("stop")], [Text("  "), Stopped("stop")]])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        [ModelUnavailable("down")],
+        [Stopped("stop")],
+        [Text("  "), Stopped("stop")],
+        [Text("Ott"), ModelUnavailable("down")],
+    ],
+)
 async def test_a_model_that_gives_no_title_leaves_it_to_the_words(
     processes: Processes, answer: list[Delta | BaseException | asyncio.Event]
 ) -> None:

@@ -53,6 +53,18 @@ async def test_a_key_that_is_only_text_is_refused_by_name_and_makes_no_conversat
     assert (await conversations._store.list(LOCAL)).items == ()
 
 
+async def test_an_assistant_that_is_not_there_and_a_message_of_nothing_are_refused(
+    conversations: Conversations,
+) -> None:
+    with pytest.raises(InvalidValue, match="no assistant named nobody"):
+        await conversations.create(assistant="nobody")
+    chat = await conversations.create()
+    for nothing in ("", []):
+        with pytest.raises(InvalidValue, match="needs text or parts"):
+            await chat.send(nothing)
+    assert (await chat.read()).entries == 0
+
+
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda value: type(value).__name__)
 @pytest.mark.parametrize(
     ("verb", "given", "name"),

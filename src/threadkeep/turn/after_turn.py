@@ -97,6 +97,7 @@ async def _title(active: ActiveTurn, question: str, answer: str) -> str:
         await _ask(active, title_request(question, answer), title)
     except (ModelError, TimeoutError) as error:
         logger.info("the model gave no title: %s", error)
+        return title_from_words(question)
     return clean_title(title.text) or title_from_words(question)
 
 

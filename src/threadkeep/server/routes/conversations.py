@@ -65,7 +65,6 @@ def conversation_routes(conversations: Conversations) -> APIRouter:
     @router.post("", status_code=201, dependencies=[Depends(room_for_conversation)], summary="Create a conversation")
     async def create(who: Who, key: Key, response: Response, body: CreateBody | None = None) -> ShownConversation:
         chosen = body or CreateBody()
-        conversations.check_assistant(chosen.assistant)
         await conversations.check_model(chosen.model)
         named = key("POST /v1/conversations", canonical_body(chosen))
         created = await conversations.create(scope=who.scope, key=named, **chosen.model_dump())
