@@ -59,9 +59,8 @@ async def test_an_assistant_that_is_not_there_and_a_message_of_nothing_are_refus
     with pytest.raises(InvalidValue, match="no assistant named nobody"):
         await conversations.create(assistant="nobody")
     chat = await conversations.create()
-    for nothing in ("", []):
-        with pytest.raises(InvalidValue, match="needs text or parts"):
-            await chat.send(nothing)
+    with pytest.raises(InvalidValue, match="needs text or parts"):
+        await chat.send("")
     assert (await chat.read()).entries == 0
 
 
