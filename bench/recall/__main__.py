@@ -24,6 +24,7 @@ import numpy as np
 from bench.followups import SHARED
 from bench.recall.sets import Case, Set, generated_set, passages_set, personal_set, rewrites_set, stems
 from bench.report import Report
+from bench.store import settle
 from bench.texts import turns
 from threadkeep.context.base import Policy, Window
 from threadkeep.context.tokens import count_tokens
@@ -143,6 +144,8 @@ async def processor_time(data: Set, folder: Path) -> float:
             for _ in range(LONG // BATCH):
                 bodies = tuple(message for _ in range(BATCH // 2) for message in next(source))
                 await store.append(LOCAL, chat.id, Append(bodies=bodies))
+        # The index is made beside; its processor time is not that of recall.
+        await settle(store)
         for case in data.cases[::3]:
             took = {}
             for way, chat in chats.items():
