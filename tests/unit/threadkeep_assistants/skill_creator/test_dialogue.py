@@ -100,7 +100,7 @@ async def test_an_idea_is_understood_however_it_is_put_and_told_back(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    "text", ["", "???", "hi", "asdf", "you decide", "yes", "no", "write it", "go back", "what is a skill?", "🙂"]
+    "text", [" ", "???", "hi", "asdf", "you decide", "yes", "no", "write it", "go back", "what is a skill?", "🙂"]
 )
 async def test_without_an_idea_it_asks_for_one_politely(tmp_path: Path, text: str) -> None:
     async with conversation(tmp_path) as talk:
@@ -289,7 +289,7 @@ async def test_where_to_save_is_understood(tmp_path: Path, text: str, layer: str
 async def test_where_it_is_not_clear_where_to_save_it_is_asked_again(tmp_path: Path) -> None:
     async with conversation(tmp_path) as talk:
         await talk.say(IDEA, "write it")
-        for text in ("on the moon", "", "me and the team", "no", "not for everyone", "who sees it?", "don't save it"):
+        for text in ("on the moon", " ", "me and the team", "no", "not for everyone", "who sees it?", "don't save it"):
             assert "Where shall I save it" in await talk.say(text)
         assert talk.saved() == {}
         assert "Shall I write the skill?" in await talk.say("change the steps to read; sort")
