@@ -62,8 +62,8 @@ async def _rows(arguments: argparse.Namespace) -> list[Row]:
 
 
 async def _usage(store: Store, conversation: Conversation) -> Usage:
-    bodies = [entry.body async for entry in log_of(store, conversation)]
-    return Usage.total([body.usage for body in bodies if isinstance(body, Message) and body.usage])
+    bodies = (entry.body async for entry in log_of(store, conversation))
+    return Usage.total([body.usage async for body in bodies if isinstance(body, Message) and body.usage])
 
 
 def _line(row: Row) -> str:

@@ -155,18 +155,21 @@ def content_words(text: str, limit: int = MAX_QUERY_WORDS) -> list[str]:
 
     It may return none: "what about it?" says nothing that could be looked up.
     """
-    words = dict.fromkeys(query_terms(text[:MAX_QUERY_CHARACTERS]))
-    stop_words = BY_LANGUAGE[language_of(words)]
-    return [word for word in words if word not in stop_words][:limit]
+    return _content(text)[1][:limit]
 
 
 def content_forms(text: str, before: str = "") -> list[tuple[str, ...]]:
     """Return for each content word of a text the forms that it may have in its language, which what was said before
     helps to tell."""
+    language, words = _content(text, before)
+    return [forms(word, language) for word in words[:MAX_QUERY_WORDS]]
+
+
+def _content(text: str, before: str = "") -> tuple[str, list[str]]:
+    """Return the language of a text, and its different words without the stop words."""
     words = dict.fromkeys(query_terms(text[:MAX_QUERY_CHARACTERS]))
     language = language_of(words, words_in_order(before))
-    spoken = (word for word in words if word not in BY_LANGUAGE[language])
-    return [forms(word, language) for word in islice(spoken, MAX_QUERY_WORDS)]
+    return language, [word for word in words if word not in BY_LANGUAGE[language]]
 
 
 def index_terms(texts: Iterable[str]) -> list[str]:

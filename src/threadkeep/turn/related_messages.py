@@ -25,6 +25,8 @@ SAID_BEFORE = 500
 COMPARED = 60
 COMPARED_CHARACTERS = 300
 """How many of the messages, and how much of each, are compared with the question in meaning."""
+SAID = 1000
+"""In how many characters of each of them a word is looked for that may never have been said."""
 LEAST_PART = 4
 """How many letters a part of a compound word has at least."""
 ENOUGH_WORDS = 2
@@ -66,7 +68,7 @@ async def _widened(
     words: Sequence[Sequence[str]], related: Sequence[Related], meaning: WordVectors | None
 ) -> list[Sequence[str]]:
     """Return the words, each that no related message holds with its parts and others that mean nearly the same."""
-    said = {word for each in related[:COMPARED] for word in indexed_words(searchable(each.entry.body))}
+    said = {word for each in related[:COMPARED] for word in indexed_words(searchable(each.entry.body)[:SAID])}
     widened = list[Sequence[str]]()
     for forms in words:
         word = forms[0]

@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 OUTAGES = (StoreUnavailable, StoreFull, StoreReadOnly)
-"""Errors that mean that the database cannot take writes for now."""
+"""Errors that mean that the database is out of reach or takes no writes."""
 AWAY = "The database is away."
 LOOK_EVERY = 0.5
 """Seconds between two looks whether the database is back, or a turn has ended that draining waits for."""
