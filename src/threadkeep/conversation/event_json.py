@@ -1,9 +1,9 @@
 """Events as clients get them: their names, which are permanent, and their JSON."""
 
 from dataclasses import asdict
-from datetime import datetime
 from typing import Any, assert_never
 
+from threadkeep.conversation.clock import moment_text
 from threadkeep.conversation.events import (
     BlockAdded,
     CallDecided,
@@ -41,7 +41,7 @@ def to_json(what: Happening) -> Named:
         case ReasoningDelta():
             return "reasoning.delta", {"message": what.message, "text": what.text}
         case MessageStarted():
-            started = {"message": what.message, "turn": what.turn, "started_at": what.started_at.isoformat()}
+            started = {"message": what.message, "turn": what.turn, "started_at": moment_text(what.started_at)}
             return "message.started", started
         case MessageCompleted():
             return "message.completed", {"message": message_json(what.message), **_position(what)}
@@ -54,7 +54,7 @@ def to_json(what: Happening) -> Named:
             parts = {"parts": shown} if shown else {}
             return "tool.result", {**result, "content": what.content, **parts, **_position(what)}
         case BlockAdded():
-            return "block.added", {"message": what.message, "block": what.block.model_dump()}
+            return "block.added", {"message": what.message, "block": what.block.model_dump(mode="json")}
         case StateChanged():
             changed = {"set": what.change.set, "unset": list(what.change.unset), "whole": what.change.whole}
             return "state.changed", {**changed, "seq": what.seq, "parent": what.parent}
@@ -91,17 +91,17 @@ def _turn(what: TurnQueued | TurnStarted | TurnWaiting | TurnEnded) -> Named:
             return "turn.waiting", {**data, "calls": list(what.calls)}
         case TurnEnded():
             if what.usage is not None:
-                data["usage"] = what.usage.model_dump()
+                data["usage"] = what.usage.model_dump(mode="json")
             if what.failure is not None:
-                data["failure"] = what.failure.model_dump()
+                data["failure"] = what.failure.model_dump(mode="json")
             return f"turn.{what.state}", data
         case _:
             assert_never(what)
 
 
 def _position(what: MessageCompleted | ToolReturned) -> dict[str, Any]:
-    created_at: datetime = what.created_at
-    return {"seq": what.seq, "parent": what.parent, "turn": what.turn, "created_at": created_at.isoformat()}
+    created_at = moment_text(what.created_at)
+    return {"seq": what.seq, "parent": what.parent, "turn": what.turn, "created_at": created_at}
 
 
 def message_json(message: Message) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Literal
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 
+from threadkeep.conversation.clock import moment_text
 from threadkeep.conversations import Conversations
 from threadkeep.errors import Stopping, StoreUnavailable, ThreadkeepError
 from threadkeep.server.problems import problem, problem_of
@@ -67,7 +68,7 @@ def health_routes(conversations: Conversations, *, ready_in_outage: bool = True)
             return problem(503, error.code, str(error))
         outage = conversations.outage
         if outage is not None and outage.is_down and not ready_in_outage:
-            return problem_of(StoreUnavailable(f"The database has been away since {outage.since.isoformat()}."))
+            return problem_of(StoreUnavailable(f"The database has been away since {moment_text(outage.since)}."))
         return _healthy(outage, conversations.unreached)
 
     return router

@@ -11,6 +11,7 @@ from hashlib import sha256
 from html import escape
 
 from threadkeep.conversation.blocks import Block, Chart, Citation, Narrative, RankedList, SplitCompare, Table
+from threadkeep.conversation.clock import moment_text
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, MessageStatus, Role
@@ -140,7 +141,7 @@ def _folded(summary: str, content: str) -> str:
 
 
 def _moment(at: datetime) -> str:
-    return f'<time datetime="{at.isoformat()}">{at:%Y-%m-%d %H:%M} UTC</time>'
+    return f'<time datetime="{moment_text(at)}">{at:%Y-%m-%d %H:%M} UTC</time>'
 
 
 def _block(block: Block) -> str:

@@ -14,6 +14,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from threadkeep.conversation.caller import CALLER, Caller
+from threadkeep.conversation.clock import moment_text
 from threadkeep.conversation.ids import new_id
 from threadkeep.store.values import Outage
 
@@ -95,7 +96,7 @@ class DegradedHeader(HttpMiddleware):
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_with_header(message: Message) -> None:
             if message["type"] == "http.response.start" and (outage := self._outage()) is not None:
-                MutableHeaders(scope=message)[DEGRADED] = f"since={outage.since.isoformat(timespec='seconds')}"
+                MutableHeaders(scope=message)[DEGRADED] = f"since={moment_text(outage.since.replace(microsecond=0))}"
             await send(message)
 
         await self.app(scope, receive, send_with_header)

@@ -1,10 +1,13 @@
 """Messages with parts over HTTP: what may be sent, what comes back, and what is refused with nothing stored."""
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from tests.unit.server.serving import conversation, served
+from threadkeep.llm.prices import Price
+from threadkeep.settings import Settings
 
 SENT: list[dict[str, Any]] = [
     {"type": "text", "text": "What is this?"},
@@ -23,6 +26,17 @@ async def test_a_list_of_parts_is_stored_and_comes_back_beside_its_text() -> Non
         assert "parts" not in answer
         for kind in ("json", "markdown", "html"):
             assert "hologram" in (await client.get(f"{path}/export", params={"format": kind})).text
+
+
+async def test_a_live_answer_that_has_a_price_ends_with_its_cost() -> None:
+    prices = {"demo": Price(input=Decimal("0.0000005"), output=Decimal(3))}
+    async with served(Settings(store="memory:", prices=prices)) as client:
+        path = await conversation(client)
+        live = {"Accept": "text/event-stream"}
+        answer = await client.post(f"{path}/messages", json={"content": "Hello."}, headers=live)
+        last = answer.text.rstrip().split("\n")[-2:]
+        assert last[0] == "event: turn.completed"
+        assert '"currency":"USD"' in last[1]
 
 
 async def test_the_same_key_with_the_same_parts_is_one_message_and_with_others_it_is_refused() -> None:
