@@ -12,12 +12,10 @@ from threadkeep.store.attachments import Attachments
 from threadkeep.store.base import Store
 from threadkeep.store.values import Import
 from threadkeep.transfer.files import PortableFile, take_files, with_files_named
-from threadkeep.transfer.portable import Header, Portable, Problem
+from threadkeep.transfer.portable import MAX_PROBLEMS, Header, Portable, Problem
 
 STEP_ENTRIES = 500
 STEP_CHARACTERS = 1_000_000
-MAX_PROBLEMS = 1000
-"""How many problems are kept for the report; the others are counted."""
 
 
 @dataclass(slots=True)

@@ -118,8 +118,12 @@ class JsonlReader:
         while True:
             try:
                 raw = self._next()
-                if raw is None:
-                    break
+            except InvalidInput as error:
+                yield self._give_up(error)
+                return  # what cannot be read now cannot be read the next time either
+            if raw is None:
+                break
+            try:
                 is_ended = False
                 if self._header is not None and (entry := _entry(self._header.id, raw)) is not None:
                     self._add(entry, raw)
@@ -141,8 +145,6 @@ class JsonlReader:
         raw = self._file.readline(MAX_LINE + 1)
         self._line += 1
         if len(raw) > MAX_LINE:
-            while raw and not raw.endswith(b"\n"):
-                raw = self._file.readline(MAX_LINE)
             raise ImportTooLarge("A line is longer than any that we write.")
         return raw or None
 

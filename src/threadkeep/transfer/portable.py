@@ -22,6 +22,8 @@ from threadkeep.store.record import Tip
 from threadkeep.transfer.files import PortableFile
 
 V = TypeVar("V", bound=BaseModel)
+MAX_PROBLEMS = 1000
+"""How many problems are kept for the report of an import; a file with as many wrong places is not read on."""
 IN_MEMORY = 2_000_000
 """About how many bytes of one conversation are held in memory while it is read."""
 _ENTRY = 1000

@@ -17,7 +17,7 @@ from threadkeep.transfer.builder import Foreign, build
 from threadkeep.transfer.documents import Readable, elements
 from threadkeep.transfer.files import Opened
 from threadkeep.transfer.foreign import foreign
-from threadkeep.transfer.portable import Header, LogCheck, Portable, Problem, to_entry, validated
+from threadkeep.transfer.portable import MAX_PROBLEMS, Header, LogCheck, Portable, Problem, to_entry, validated
 
 Found = Portable | Problem
 _SQLITE, _ZIP = b"SQLite format 3\0", b"PK"
@@ -79,7 +79,17 @@ async def read_file(file: IO[bytes], name: str) -> AsyncGenerator[Found, None]:
 
 
 def read_items(file: IO[bytes], name: str) -> Iterator[Found]:
-    """Yield the conversations in a file of lines, JSON or an archive of them."""
+    """Yield the conversations in a file of lines, JSON or an archive of them, as long as not everything is wrong."""
+    problems = 0
+    for item in _items(file, name):
+        problems += isinstance(item, Problem)
+        if problems == MAX_PROBLEMS:
+            yield Problem.of(name, ImportDamaged("Too much is wrong with it; the rest was not read."))
+            return
+        yield item
+
+
+def _items(file: IO[bytes], name: str) -> Iterator[Found]:
     try:
         beginning = file.read(_PEEKED)
         file.seek(0)

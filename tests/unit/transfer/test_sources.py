@@ -5,6 +5,7 @@ import io
 import json
 import random
 import zipfile
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -26,8 +27,13 @@ from tests.unit.transfer.kinds import (
 from threadkeep.conversation.message import Message, Role
 from threadkeep.runtime import open_store
 from threadkeep.store.base import Store
+from threadkeep.testing.samples import new
 from threadkeep.testing.stores import everything, whole_log
+from threadkeep.transfer.exporter import Selection
 from threadkeep.transfer.importer import Importer, Report
+from threadkeep.transfer.jsonl import BEGINNING
+from threadkeep.transfer.moving import export_archive
+from threadkeep.transfer.portable import MAX_PROBLEMS
 from threadkeep.transfer.sources import read_items, read_source
 
 FLIPS = CUTS = 200
@@ -228,6 +234,25 @@ async def test_an_id_of_somebody_else_is_refused(tmp_path: Path) -> None:
         await Importer(store, HERE.model_copy(update={"user": "other"})).add(item)
         await importer.add(item)
     assert [problem.code for problem in importer.report.problems] == ["conversation_not_found"]
+
+
+@pytest.mark.asyncio
+async def test_an_archive_with_any_byte_changed_is_read_to_an_end(tmp_path: Path) -> None:
+    store, chance = await open_store("memory:"), random.Random(7)
+    await new(store, HERE, *(chance.randbytes(40).hex() for _ in range(20)), name="one")
+    archive = b"".join([data async for data in export_archive(store, Selection(), lambda done: None)])
+    for place in range(0, len(archive), 3):
+        damaged = bytearray(archive)
+        damaged[place] ^= 0xFF
+        items = list(islice(read_items(io.BytesIO(damaged), "file"), 100))
+        assert 0 < len(items) < 100, place
+
+
+def test_a_file_in_which_nothing_is_right_is_not_read_to_its_end() -> None:
+    file = io.BytesIO(BEGINNING.encode() + b"x\n" * 100_000)
+    items = list(read_items(file, "file"))
+    assert (len(items), items[-1].place) == (MAX_PROBLEMS, "file")
+    assert file.tell() < 100_000
 
 
 async def _kinds(tmp_path: Path) -> dict[str, bytes]:
