@@ -77,6 +77,16 @@ async def test_ten_messages_are_the_default_of_the_setting_and_of_the_newest_tha
     assert len(model.requests[-1].messages) == 10 + 1
 
 
+async def test_the_demo_remembers_a_name_that_fell_out_of_its_window() -> None:
+    assistant = Assistant(name="a", policy=Policy(window=Window.NEWEST, size=10))
+    async with threadkeep.open("memory:", [assistant], model="demo") as conversations:
+        chat = await conversations.create()
+        await (await chat.send("My name is Alice.")).answer()
+        for number in range(8):
+            await (await chat.send(f"What is {number} plus 2?")).answer()
+        assert "Alice" in (await (await chat.send("What is my name?")).answer()).content
+
+
 async def test_what_other_branches_say_does_not_keep_a_message_from_being_recalled() -> None:
     model = ScriptedModel(says("Yes."))
     policy = Policy(window=Window.NEWEST, size=3)

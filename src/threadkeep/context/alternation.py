@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from threadkeep.context.base import Working
-from threadkeep.context.marks import note, own
+from threadkeep.context.marks import own
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.parts import Reasoning
+from threadkeep.text.notes import note
 
 OPENING = note("the conversation goes on from here")
 UNANSWERED = note("no answer was given")

@@ -9,10 +9,11 @@ from dataclasses import replace
 from itertools import pairwise, takewhile
 
 from threadkeep.context.base import Line, Working
-from threadkeep.context.marks import note, with_text
+from threadkeep.context.marks import with_text
 from threadkeep.context.parts import for_model
 from threadkeep.conversation.entry import Entry, Summary
 from threadkeep.conversation.message import Message, Role
+from threadkeep.text.notes import note
 
 Turn = tuple[Line, ...]
 

@@ -1,20 +1,16 @@
 """What Threadkeep itself says in a context: notes, marks on answers that were cut off, messages that fill a gap.
 
-Everything of ours is in square brackets and named, so that a model does not take it for a person's or a tool's word.
-The messages that we add have ids that follow from their place, so that the same log gives the same context.
+Notes are marked as ours (`text/notes.py`). The messages that we add have ids that follow from their place, so that the
+same log gives the same context.
 """
 
 from dataclasses import replace
 
 from threadkeep.context.base import Working
 from threadkeep.conversation.message import Message, MessageStatus, Role
+from threadkeep.text.notes import note
 
 NO_CONTENT = "[No content]"
-
-
-def note(text: str) -> str:
-    """Return a text that is marked as ours."""
-    return f"[Threadkeep: {text}]"
 
 
 def own(place: str, text: str, role: Role = Role.USER) -> Message:

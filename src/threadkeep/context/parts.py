@@ -7,9 +7,10 @@ theirs. What was thought for an answer that was cut off was never finished, so n
 import json
 from collections.abc import Collection
 
-from threadkeep.context.marks import note, with_text
+from threadkeep.context.marks import with_text
 from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.conversation.parts import Attachment, Data, Part, Reasoning
+from threadkeep.text.notes import note
 
 TAKEN = {
     "image": (("image/png", "image/jpeg", "image/gif", "image/webp"), 50_000_000),

@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from threadkeep.context.base import Line, Working
 from threadkeep.context.history import in_turns
-from threadkeep.context.marks import note, own, with_text
+from threadkeep.context.marks import own, with_text
 from threadkeep.conversation.message import Message, Role
 from threadkeep.text.excerpt import ends
+from threadkeep.text.notes import note
 
 
 def passages(working: Working) -> Working:

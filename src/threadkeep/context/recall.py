@@ -7,12 +7,11 @@ marked as earlier and dated. They stand with the question, so that the beginning
 from collections.abc import Sequence, Set
 from dataclasses import replace
 from fnmatch import fnmatch
-from itertools import groupby
 
 from threadkeep.context.base import Counter, Line, Working
 from threadkeep.context.blocks import text_of_blocks
 from threadkeep.context.history import in_turns, lines_of
-from threadkeep.context.marks import note, own
+from threadkeep.context.marks import own
 from threadkeep.context.parts import for_model
 from threadkeep.context.shortening import masked
 from threadkeep.context.window import room_for_said, room_left_for_recall
@@ -20,6 +19,7 @@ from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
 from threadkeep.text.dates import named_dates
 from threadkeep.text.excerpt import around, ends
+from threadkeep.text.notes import earlier_note, spoken_line
 from threadkeep.text.search import NEIGHBOURS
 from threadkeep.text.words import content_words, words_in_order
 
@@ -121,10 +121,8 @@ def recall(working: Working) -> Working:
     chosen = sorted((*picked, *added), key=lambda found: found[0].seq)
     if not chosen:
         return working
-    days = groupby(chosen, key=lambda found: _day(found[0]))
-    texts = "\n".join(f"{day}\n" + "\n".join(text for _, text in found) for day, found in days)
     item = {"kind": "recall", "entries": [line.seq for line, _ in chosen]}
-    text = note(f"from earlier in this conversation, because it may matter now:\n{texts}")
+    text = earlier_note((_day(line), text) for line, text in chosen)
     return replace(working, beside=(text, *working.beside), trace=(*working.trace, item))
 
 
@@ -173,7 +171,7 @@ def _empty(count: Counter) -> int:
 
 
 def _told(line: Line, text: str) -> str:
-    return f"({'tool result' if line.message.role is Role.TOOL else line.message.role}) {text}"
+    return spoken_line("tool result" if line.message.role is Role.TOOL else line.message.role, text)
 
 
 def _day(line: Line) -> str:

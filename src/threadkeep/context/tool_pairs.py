@@ -13,9 +13,9 @@ from hashlib import blake2s
 from typing import Any
 
 from threadkeep.context.base import Counter, Working
-from threadkeep.context.marks import note
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.conversation.parts import Part, Reasoning
+from threadkeep.text.notes import note
 
 UNKNOWN = "outcome unknown: no result of this call was recorded; it may or may not have taken effect"
 MAX_CALLS = 128

@@ -14,14 +14,10 @@ from typing import Any
 
 from threadkeep.conversation.message import Message, Role, ToolCall
 from threadkeep.llm.base import Request
+from threadkeep.text.notes import said_earlier, split_notes
 
 MAX_LENGTH = 4_000
 """Characters of a message that rules look at."""
-
-# The notes that `context/` adds to the words of people and tools, and its form of recalled messages.
-_NOTE = "[Threadkeep: "
-_NOTE_END = re.compile(r"\](?=\n\n|\Z)\s*")
-_RECALLED = re.compile(r"^\(\d{4}-\d\d-\d\d \d\d:\d\d, (?P<role>[a-z ]+)\) ", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +75,13 @@ class Scene:
     def notes(self) -> tuple[str, ...]:
         """What Threadkeep added to the question: passages that were found, recalled messages."""
         text = self.request.messages[self._last].content if self._last >= 0 else ""
-        return tuple(_split_notes(text)[1])
+        return tuple(split_notes(text)[1])
 
     @cached_property
     def said(self) -> tuple[str, ...]:
         """What the user said before the question and is in the context or was recalled, oldest first."""
         shown = [_without_notes(message.content) for message in self._before if message.role is Role.USER]
-        return tuple(text[:MAX_LENGTH] for text in [*_recalled_questions(self.notes), *shown] if text)
+        return tuple(text[:MAX_LENGTH] for text in [*said_earlier(self.notes, Role.USER), *shown] if text)
 
     @cached_property
     def is_first(self) -> bool:
@@ -143,25 +139,7 @@ class Scene:
 
 
 def _without_notes(text: str) -> str:
-    return _split_notes(text)[0].strip()
-
-
-def _split_notes(text: str) -> tuple[str, list[str]]:
-    """Return the words of a message and the notes in it, in one pass: messages may have any length."""
-    words, notes, at = "", list[str](), 0
-    while (start := text.find(_NOTE, at)) >= 0 and (end := _NOTE_END.search(text, start)):
-        words += text[at:start]
-        notes.append(text[start + len(_NOTE) : end.start()])
-        at = end.end()
-    return words + text[at:], notes
-
-
-def _recalled_questions(notes: tuple[str, ...]) -> list[str]:
-    """Return what the user said in messages that were recalled."""
-    pieces = [_RECALLED.split(note)[1:] for note in notes]
-    return [
-        text.strip() for piece in pieces for role, text in zip(piece[::2], piece[1::2], strict=True) if role == "user"
-    ]
+    return split_notes(text)[0].strip()
 
 
 Rule = Callable[[Scene], Reply | None]

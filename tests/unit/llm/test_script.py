@@ -1,14 +1,13 @@
 """Scripts: rules look at a scene and give a reply or pass."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from threadkeep.context.marks import note
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult
 from threadkeep.llm.base import Request, ToolSpec
 from threadkeep.llm.script import Call, Reply, Scene, Script, after, asked, calls
+from threadkeep.text.notes import earlier_note, note, spoken_line
 
 BUDGET = ToolSpec(name="get_budget", description="The budget of a cost centre.", parameters={"type": "object"})
 
@@ -98,13 +97,11 @@ def test_our_notes_are_not_taken_for_the_users_words() -> None:
 
 
 def test_what_the_user_said_is_remembered_also_when_it_was_recalled() -> None:
-    moment = datetime(2026, 1, 1, 10, tzinfo=UTC)
-    recalled = note(
-        "from earlier in this conversation, because it may matter now:\n"
-        f"({moment:%Y-%m-%d %H:%M}, user) My name is Alice\n({moment:%Y-%m-%d %H:%M}, assistant) My name is Demo"
-    )
+    lines = [("2026-01-01", "user", "My name is\nAlice"), ("2026-01-01", "assistant", "My name is Demo")]
+    lines += [("2026-01-02", "user", "I live in Rome"), ("2026-01-02", "tool result", "Rome")]
+    recalled = earlier_note((day, spoken_line(speaker, text)) for day, speaker, text in lines)
     at = scene(user("Hello"), assistant("Hello"), user(f"{recalled}\n\nWhat's my name?"))
-    assert at.said == ("My name is Alice", "Hello")
+    assert at.said == ("My name is\nAlice", "I live in Rome", "Hello")
 
 
 def test_a_request_without_a_user_has_no_question() -> None:

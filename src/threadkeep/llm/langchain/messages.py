@@ -20,6 +20,7 @@ from threadkeep.errors import InvalidId, UnknownRole
 from threadkeep.llm.base import Delta, Stopped
 from threadkeep.llm.langchain.wire import DeltaBuffer
 from threadkeep.llm.pieces import pieces_of
+from threadkeep.text.notes import note
 
 GEMINI_SIGNATURES = "__gemini_function_call_thought_signatures__"
 """Where LangChain's class for Gemini looks for the signatures of calls, by their ids."""
@@ -107,7 +108,7 @@ def _reasoning_block(part: Reasoning) -> dict[str, Any] | None:
 
 def _attachment_block(part: Attachment, data: bytes | None) -> dict[str, Any]:
     if data is None:
-        told = f"[Threadkeep: attached {part.label}, which cannot be shown now]"
+        told = note(f"attached {part.label}, which cannot be shown now")
         return {"type": "text", "text": f"{told}\n{part.extract}" if part.extract else told}
     # LangChain derives the file extension that OpenAI wants for recordings from the type.
     kind = {"audio/mpeg": "audio/mp3", "audio/x-wav": "audio/wav"}.get(part.media_type, part.media_type)
