@@ -19,8 +19,11 @@ def utc_now() -> datetime:
 
 
 def in_utc(moment: datetime) -> datetime:
-    """Return the moment in UTC; a naive one is taken as UTC."""
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    """Return the moment in UTC; a naive one is taken as UTC. `InvalidValue` if that is in no year."""
+    try:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except OverflowError:
+        raise InvalidValue("A moment lies in the years 1 to 9999 of UTC.") from None
 
 
 def moment_text(moment: datetime) -> str:
@@ -53,5 +56,5 @@ def moment_of(text: str, now: datetime) -> datetime:
         return now + period(text.removeprefix("+"))
     try:
         return in_utc(datetime.fromisoformat(text))
-    except (ValueError, OverflowError):
+    except ValueError:
         raise InvalidValue("A moment is a date such as 2026-12-31, or a period from now on such as +120d.") from None

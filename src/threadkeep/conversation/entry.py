@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from threadkeep.conversation.ids import Id
-from threadkeep.conversation.message import Message
+from threadkeep.conversation.message import MAX_TOKENS, Message
 from threadkeep.conversation.share import MOST_SHARES, Share
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import TurnChange
@@ -30,7 +30,7 @@ class Summary(Value):
 
     kind: Literal["summary"] = "summary"
     content: Text
-    tokens: int | None = Field(default=None, ge=0)
+    tokens: int | None = Field(default=None, ge=0, le=MAX_TOKENS)
 
 
 class Approval(Value):

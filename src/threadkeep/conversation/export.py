@@ -28,9 +28,9 @@ class ExportedConversation(Value):
 
     id: Id
     assistant: Id | None
-    title: Text | None
+    title: Annotated[Text | None, Field(max_length=500)]
     system: Text | None
-    model: Text | None
+    model: Annotated[Text | None, Field(max_length=200)]
     metadata: JsonObject
     status: Status
     archived: bool

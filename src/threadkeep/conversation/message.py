@@ -13,6 +13,9 @@ from threadkeep.conversation.parts import Parts, Reasoning
 from threadkeep.conversation.value import JsonObject, Moment, Text, Value
 from threadkeep.errors import InvalidPart, InvalidValue, UnknownRole
 
+MAX_TOKENS = 2**31 - 1
+"""What every store can keep as a number of tokens."""
+
 
 class Role(StrEnum):
     """Who speaks."""
@@ -98,7 +101,7 @@ class Message(Value):
     tool_result: ToolResult | None = None
     tool_trace: tuple[JsonObject, ...] = ()
     usage: Usage | None = None
-    tokens: int | None = Field(default=None, ge=0)
+    tokens: int | None = Field(default=None, ge=0, le=MAX_TOKENS)
     status: MessageStatus = MessageStatus.COMPLETE
     model: Text | None = None
     started_at: Moment | None = None

@@ -109,7 +109,7 @@ class Reasoning(Part):
 
     type: Literal["reasoning"] = "reasoning"
     text: Text = Field(default="", exclude_if=_is_missing)
-    duration: float | None = Field(default=None, ge=0, exclude_if=_is_missing)
+    duration: float | None = Field(default=None, ge=0, allow_inf_nan=False, exclude_if=_is_missing)
     model: Text | None = Field(default=None, exclude_if=_is_missing)
     payload: JsonObject | None = Field(default=None, exclude_if=_is_missing)
     call: Text | None = Field(default=None, exclude_if=_is_missing)

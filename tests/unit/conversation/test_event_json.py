@@ -29,7 +29,7 @@ from threadkeep.conversation.turn import Failure, TurnState
 from threadkeep.server.sse import encode_event
 
 CONVERSATION = "c-1"
-TEXT, COUNT, IDS = st.text(max_size=8), st.integers(0, 2**53), st.from_regex(r"[a-z0-9]{1,8}", fullmatch=True)
+TEXT, COUNT, IDS = st.text(max_size=8), st.integers(0, 2**31 - 1), st.from_regex(r"[a-z0-9]{1,8}", fullmatch=True)
 NAME = st.text(min_size=1, max_size=8)
 MOMENT = st.datetimes(timezones=st.just(UTC))
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT
