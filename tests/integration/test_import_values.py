@@ -183,6 +183,7 @@ async def test_any_value_of_any_field_is_imported_or_told(
     report = await _imported(store, fits)
     assert (report.conversations > 100, report.conversations + report.failed) == (True, len(fits))
     lines = [line async for line in export_lines(store, Selection(), lambda done: None)]
-    again = [item for item in read_items(io.BytesIO("".join(lines).encode()), "again") if isinstance(item, Portable)]
-    assert len(again) == report.conversations, "what was taken in can be exported and imported"
+    again = list(read_items(io.BytesIO("".join(lines).encode()), "again"))
+    assert len(again) == report.conversations
+    assert all(isinstance(item, Portable) for item in again), "what was taken in can be exported and imported"
     await store.close()

@@ -6,7 +6,7 @@ entry yet and is not in it. Storing an export is not done here.
 
 import json
 from collections.abc import AsyncIterator
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
@@ -21,6 +21,8 @@ FORMAT: Literal["threadkeep.conversation"] = "threadkeep.conversation"
 VERSION: Literal[1] = 1
 
 Seq = Annotated[int, Field(ge=1)]
+Stored = Annotated[Moment, Field(lt=datetime(9999, 1, 1, tzinfo=UTC))]
+"""A moment with one after it: lists go on behind the last one that they showed."""
 
 
 class ExportedConversation(Value):
@@ -37,8 +39,8 @@ class ExportedConversation(Value):
     version: Seq
     head: Seq | None
     entries: Annotated[int, Field(ge=0)]
-    created_at: Moment
-    updated_at: Moment
+    created_at: Stored
+    updated_at: Stored
 
     @classmethod
     def of(cls, conversation: Conversation) -> Self:
@@ -52,7 +54,7 @@ class ExportedEntry(Value):
     seq: Seq
     parent: Seq | None
     turn: Seq | None
-    created_at: Moment
+    created_at: Stored
     body: Body
 
     @property
