@@ -18,7 +18,7 @@ from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversations import Conversations
 from threadkeep.llm.base import Model
-from threadkeep.runtime import Hosting, file_limits, open_conversations, spool_settings
+from threadkeep.runtime import Hosting, caps_of, file_limits, open_conversations, spool_settings
 from threadkeep.server.app import create_app
 from threadkeep.server.connection import Connection
 from threadkeep.settings import Settings
@@ -90,6 +90,7 @@ async def serving(
     """Serve a store on a free port for a while."""
     chosen = Settings(store=store, **settings)
     hosting = Hosting(
+        caps=caps_of(chosen),
         models=chosen.models,
         prices=chosen.prices,
         spool=spool_settings(chosen),

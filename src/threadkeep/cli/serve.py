@@ -36,7 +36,7 @@ from threadkeep.cli.watchdog import watchdog
 from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue, ModelError, UnknownModel
 from threadkeep.llm.providers import all_with_keys
-from threadkeep.runtime import Hosting, file_limits, open_conversations, spool_settings
+from threadkeep.runtime import Hosting, caps_of, file_limits, open_conversations, spool_settings
 from threadkeep.server.app import create_app
 from threadkeep.server.connection import Connection, ConnectionLimits, connections_within, tune_garbage_collector
 from threadkeep.server.logs import TurnLog, logging_to
@@ -122,6 +122,7 @@ async def _serve(settings: Settings, listener: socket.socket, most_connections: 
     metrics, telemetry = ServerMetrics(), _telemetry(os.environ)
     hosting = Hosting(
         max_bytes=settings.max_message_bytes,
+        caps=caps_of(settings),
         max_history_length=settings.max_history_length,
         count=load_counter(settings.token_counter),
         prices=settings.prices,
