@@ -30,7 +30,6 @@ from threadkeep.retrieval.word_vectors import WordVectors
 from threadkeep.settings import Settings
 from threadkeep.store.attachments import Attachments, FileLimits
 from threadkeep.store.base import MAX_BYTES, Store
-from threadkeep.store.caps import Caps, Load
 from threadkeep.store.chunks import open_chunks
 from threadkeep.store.spool.copies import Copy
 from threadkeep.store.spool.kept import SpoolLimits, copies_in
@@ -84,30 +83,8 @@ def file_limits(settings: Settings) -> FileLimits:
     )
 
 
-def caps_of(settings: Settings) -> Caps:
-    """Return how much may be kept."""
-    return Caps(
-        Load(settings.user_conversations, settings.user_storage_bytes),
-        Load(settings.tenant_conversations, settings.tenant_storage_bytes),
-        settings.queued_turns,
-    )
-
-
-async def open_store(
-    url: str,
-    *,
-    clock: Clock = utc_now,
-    ids: IdSource = new_id,
-    max_bytes: int = MAX_BYTES,
-    caps: Caps | None = None,
-) -> Store:
+async def open_store(url: str, *, clock: Clock = utc_now, ids: IdSource = new_id, max_bytes: int = MAX_BYTES) -> Store:
     """Open the store behind a URL. An embedded one is created and migrated as needed; PostgreSQL must be migrated."""
-    store = await _open_store(url, clock, ids, max_bytes)
-    store.caps = caps or Caps()
-    return store
-
-
-async def _open_store(url: str, clock: Clock, ids: IdSource, max_bytes: int) -> Store:
     match _scheme(url):
         case "memory":
             from threadkeep.store.memory import MemoryStore
@@ -135,13 +112,7 @@ async def _open_store(url: str, clock: Clock, ids: IdSource, max_bytes: int) -> 
 
 
 async def open_spooling_store(
-    url: str,
-    spool: SpoolSettings,
-    *,
-    clock: Clock = utc_now,
-    ids: IdSource = new_id,
-    max_bytes: int = MAX_BYTES,
-    caps: Caps | None = None,
+    url: str, spool: SpoolSettings, *, clock: Clock = utc_now, ids: IdSource = new_id, max_bytes: int = MAX_BYTES
 ) -> SpoolingStore:
     """Open a database with a spool for outages. The database may be away if this spool was used with it before."""
     if _scheme(url) != "postgresql":
@@ -160,7 +131,6 @@ async def open_spooling_store(
             database, away = PostgresStore.unopened(url, clock, ids, max_bytes, kept.database_secret(error)), error
         else:
             await kept.belong_to(await database.keyring.secret())
-        database.caps = caps or Caps()
         return await SpoolingStore.open(database, kept, clock, ids, spool, away)
     except BaseException:
         for each in opened:
@@ -202,7 +172,6 @@ class Hosting:
     """
 
     max_bytes: int = MAX_BYTES
-    caps: Caps = field(default_factory=Caps)
     max_history_length: int = 10
     count: Counter = count_tokens
     prices: Mapping[str, Price] = field(default_factory=dict)
@@ -218,6 +187,34 @@ class Hosting:
     session_timeout: float = SESSION_TIMEOUT
     file_limits: FileLimits | None = None
     files: str | None = None
+
+
+def hosting_of(
+    settings: Settings,
+    *,
+    count: Counter = count_tokens,
+    observers: tuple[Observer, ...] = (),
+    models: tuple[str, ...] | None = None,
+) -> Hosting:
+    """Return what a server's settings say about conversations; `models` stands in where the settings name none."""
+    return Hosting(
+        max_bytes=settings.max_message_bytes,
+        max_history_length=settings.max_history_length,
+        count=count,
+        prices=settings.prices,
+        tool_timeout=settings.tool_timeout,
+        lease_seconds=settings.lease_seconds,
+        image_side=settings.image_side,
+        admission=Admission(user_turns=settings.user_turns, tenant_turns=settings.tenant_turns),
+        observers=observers,
+        models=settings.models or models or (),
+        spool=spool_settings(settings),
+        retention=settings.retention,
+        audit_days=settings.audit_days,
+        session_timeout=settings.session_timeout,
+        file_limits=file_limits(settings),
+        files=settings.files,
+    )
 
 
 async def open_conversations(
@@ -248,9 +245,9 @@ async def open_conversations(
     default = choice.name if isinstance(model, str | None) else model
     is_embedded = isinstance(store, str) and store_path(store) is not None
     if isinstance(store, str) and hosting.spool is not None:
-        store = await open_spooling_store(store, hosting.spool, max_bytes=hosting.max_bytes, caps=hosting.caps)
+        store = await open_spooling_store(store, hosting.spool, max_bytes=hosting.max_bytes)
     elif isinstance(store, str):
-        store = await open_store(store, max_bytes=hosting.max_bytes, caps=hosting.caps)
+        store = await open_store(store, max_bytes=hosting.max_bytes)
     published = PublishingStore(store)
     if isinstance(store, SpoolingStore):
         store.kept.drained = published.publish

@@ -36,7 +36,7 @@ from threadkeep.cli.watchdog import watchdog
 from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue, ModelError, UnknownModel
 from threadkeep.llm.providers import all_with_keys
-from threadkeep.runtime import Hosting, caps_of, file_limits, open_conversations, spool_settings
+from threadkeep.runtime import hosting_of, open_conversations
 from threadkeep.server.app import create_app
 from threadkeep.server.connection import Connection, ConnectionLimits, connections_within, tune_garbage_collector
 from threadkeep.server.logs import TurnLog, logging_to
@@ -44,7 +44,6 @@ from threadkeep.server.metrics import ServerMetrics
 from threadkeep.server.middleware.origins import is_loopback
 from threadkeep.server.settings_record import record_settings
 from threadkeep.settings import Settings
-from threadkeep.turn.admission import Admission
 
 if TYPE_CHECKING:
     from threadkeep.server.telemetry import Telemetry
@@ -120,24 +119,11 @@ def _listen(settings: Settings) -> socket.socket:
 
 async def _serve(settings: Settings, listener: socket.socket, most_connections: int) -> None:
     metrics, telemetry = ServerMetrics(), _telemetry(os.environ)
-    hosting = Hosting(
-        max_bytes=settings.max_message_bytes,
-        caps=caps_of(settings),
-        max_history_length=settings.max_history_length,
+    hosting = hosting_of(
+        settings,
         count=load_counter(settings.token_counter),
-        prices=settings.prices,
-        tool_timeout=settings.tool_timeout,
-        lease_seconds=settings.lease_seconds,
-        image_side=settings.image_side,
-        audit_days=settings.audit_days,
-        session_timeout=settings.session_timeout,
-        admission=Admission(user_turns=settings.user_turns, tenant_turns=settings.tenant_turns),
         observers=(metrics, TurnLog(content=settings.log_content), *telemetry),
-        models=settings.models or (all_with_keys(os.environ) if settings.auth == "none" else ()),
-        spool=spool_settings(settings),
-        retention=settings.retention,
-        file_limits=file_limits(settings),
-        files=settings.files,
+        models=all_with_keys(os.environ) if settings.auth == "none" else None,
     )
     assistants = tuple(found_assistants(settings).values())
     conversations = await open_conversations(

@@ -7,14 +7,11 @@ from contextlib import asynccontextmanager
 import httpx
 from fastapi import FastAPI
 
-from threadkeep.conversations import Conversations
 from threadkeep.llm.base import Model
-from threadkeep.runtime import Hosting, caps_of, open_conversations
+from threadkeep.runtime import hosting_of, open_conversations
 from threadkeep.server.app import create_app
 from threadkeep.server.metrics import ServerMetrics
 from threadkeep.settings import Settings
-from threadkeep.store.base import Store
-from threadkeep.turn.admission import Admission
 
 URL = "http://127.0.0.1:8000"
 
@@ -23,20 +20,10 @@ URL = "http://127.0.0.1:8000"
 async def served(settings: Settings | None = None, model: Model | str = "demo") -> AsyncIterator[httpx.AsyncClient]:
     """A client of an application of its own."""
     settings, metrics = settings or Settings(store="memory:"), ServerMetrics()
-    admission = Admission(user_turns=settings.user_turns, tenant_turns=settings.tenant_turns)
-    hosting = Hosting(
-        max_bytes=settings.max_message_bytes,
-        caps=caps_of(settings),
-        prices=settings.prices,
-        admission=admission,
-        observers=(metrics,),
-        models=settings.models,
-    )
+    hosting = hosting_of(settings, observers=(metrics,))
     conversations = await open_conversations("memory:", model=model, pace=0, hosting=hosting)
     try:
-        app = create_app(conversations, settings, metrics)
-        app.state.tested = conversations
-        async with client_of(app) as client:
+        async with client_of(create_app(conversations, settings, metrics)) as client:
             yield client
     finally:
         await conversations.finish_turns(0)
@@ -53,12 +40,6 @@ def app_behind(client: httpx.AsyncClient) -> FastAPI:
     """The application that a client calls."""
     app: FastAPI = vars(client._transport)["app"]
     return app
-
-
-def store_behind(client: httpx.AsyncClient) -> Store:
-    """The store of the application that a client calls."""
-    tested: Conversations = app_behind(client).state.tested
-    return tested._store
 
 
 async def conversation(client: httpx.AsyncClient) -> str:
