@@ -20,6 +20,7 @@ from typing import Any, TextIO
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.turn import Lease, TurnChange
+from threadkeep.errors import Stopping
 from threadkeep.server.middleware.headers import current_request_id
 from threadkeep.server.middleware.tracking import RequestRecord
 from threadkeep.turn.observer import Observer
@@ -210,9 +211,14 @@ QUIET = ("/health/live", "/health/ready", "/metrics")
 """Requests of probes, which are logged only at the level `debug`."""
 
 
+def has_failed(record: RequestRecord) -> bool:
+    """Whether the server failed to answer; one that stops, or says that it is not ready, does what it should."""
+    return record.status >= 500 and record.problem != Stopping.code and record.route not in QUIET
+
+
 def log_request(record: RequestRecord) -> None:
-    """Log a request: no query, no headers, no content."""
-    level = logging.DEBUG if record.route in QUIET else logging.INFO
+    """Log a request, as a warning if the server failed: no query, no headers, no content."""
+    level = logging.DEBUG if record.route in QUIET else logging.WARNING if has_failed(record) else logging.INFO
     if not logger.isEnabledFor(level):
         return
     asker = record.asker
