@@ -5,6 +5,7 @@ ARGS ?=
 COUNT ?= 20
 MESSAGES ?= 10000
 WORKERS ?= 3
+RUNS ?= 5
 SEED ?= 1
 
 # A provider whose key is in the environment answers at once: `make run` installs its package.
@@ -16,7 +17,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run test check bench torture lock programs
+.PHONY: help setup run test flaky check bench torture lock programs
 
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s  %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +29,9 @@ run: .venv/.run-stamp $(MODELS) ## serve on http://127.0.0.1:8000 (ARGS="--port 
 
 test: .venv/.test-stamp programs ## run all tests (ARGS="-k name")
 	@$(BIN)/pytest -n $(WORKERS) --dist loadfile $(ARGS)
+
+flaky: .venv/.test-stamp programs ## run all tests RUNS times while every core is kept busy (RUNS=5 ARGS="-k name")
+	@tests/flaky $(RUNS) $(BIN)/pytest -q -n $(WORKERS) --dist loadfile $(ARGS)
 
 check: .venv/.dev-stamp .venv/.npm-stamp ## format, lint, types and layers
 	$(BIN)/ruff format --check

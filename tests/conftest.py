@@ -17,7 +17,7 @@ __all__ = ["clock", "store"]
 # No test may reach a real provider, whatever keys this machine has.
 os.environ["THREADKEEP_NO_REAL_MODELS"] = "1"
 
-pytest_plugins = ["tests.postgres_server"]
+pytest_plugins = ["tests.postgres_server", "tests.watching"]
 
 settings.register_profile("threadkeep", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("threadkeep")

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import httpx
 
+from tests.watching import note_log
+
 ROOT = Path(__file__).parents[2]
 PATIENCE = 60
 
@@ -34,4 +36,4 @@ async def server_process(
     finally:
         if process.returncode is None:
             process.kill()
-        await process.communicate()
+        note_log((await process.communicate())[1].decode(errors="replace"))

@@ -18,6 +18,9 @@ from tests.browser.chromium import ARGUMENTS, chromium
 from tests.browser.person import Api, Person, calling
 from tests.browser.server import PATIENCE, Server
 from tests.browser.stage import SETTINGS
+from tests.collector import collecting
+from tests.everything import everything, settings_file
+from tests.watching import note_log
 
 HERE = Path(__file__).parent
 
@@ -101,6 +104,7 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
     yield start_one
     for server in started:
         server.kill()
+        note_log(server.log)
 
 
 @pytest.fixture
@@ -109,15 +113,26 @@ def server(serve: Serve) -> Server:
     return serve()
 
 
+@pytest.fixture(scope="session")
+def collector() -> Iterator[str]:
+    """Where telemetry goes."""
+    with collecting() as (url, _):
+        yield url
+
+
 @pytest.fixture(scope="module")
 def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server that all tests of a module share, with the assistant of `stage.py`; a module may set its own `PACE`."""
+    """A server that all tests of a module share, with every option on and the assistant of `stage.py`; a module may set
+    its own `PACE`."""
     folder = tmp_path_factory.mktemp("stage")
-    (folder / "threadkeep.toml").write_text(SETTINGS, encoding="utf-8")
-    server = Server(folder, pace=getattr(request.module, "PACE", 0))
+    settings = settings_file(everything(folder, "sqlite")) + SETTINGS
+    (folder / "threadkeep.toml").write_text(settings, encoding="utf-8")
+    variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": request.getfixturevalue("collector")}
+    server = Server(folder, pace=getattr(request.module, "PACE", 0), variables=variables)
     server.start()
     yield server
     server.kill()
+    note_log(server.log)
 
 
 @pytest_asyncio.fixture(loop_scope="session")

@@ -145,7 +145,7 @@ async def test_the_shop_cites_and_tells_what_it_looked_for(person: Person, api: 
 async def test_usage_tells_of_tokens_and_how_full_the_context_is(person: Person, api: Api) -> None:
     await person.open(await api.begin("Say hello."))
     usage = person.answers.locator(".tk-usage")
-    await expect(usage.locator("summary")).to_have_text(re.compile(r"[\d,]+ tokens\s*·\s*context"))
+    await expect(usage.locator("summary")).to_have_text(re.compile(r"[\d,]+ tokens\s*·\s*\$[\d.]+\s*·\s*context"))
     await usage.locator("summary").click()
     for name in ("Read", "Written", "Context"):
         await expect(usage.get_by_text(name, exact=True)).to_be_visible()

@@ -6,15 +6,30 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tests.backends import opener
+from tests.backends import opener, url_of
+from tests.everything import everything
+from tests.integration.serving import Lane
 from tests.unit.turn.processes import Processes
 from threadkeep.store.base import Store
 from threadkeep.testing.clock import FakeClock
 from threadkeep.testing.stores import OpenAnother
 from threadkeep.turn import follow
 
+LANES = ("sqlite", "everything-sqlite", "everything-postgresql")
 TURNS_RUN_ON = ("memory", "sqlite", "postgresql")
 """Files are left out: they are the ledgers of memory, kept on a disk."""
+
+
+@pytest.fixture(params=LANES)
+def lane(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of an empty store of each kind that servers use: of one as it comes, and of both with every option on."""
+    name, _, backend = str(request.param).rpartition("-")
+    url = url_of(backend, tmp_path, request)
+    if not name:
+        return url
+    lane = Lane(url)
+    lane.settings = everything(tmp_path, url)
+    return lane
 
 
 @pytest.fixture(params=TURNS_RUN_ON)

@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, cast
@@ -18,11 +18,12 @@ from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversations import Conversations
 from threadkeep.llm.base import Model
-from threadkeep.runtime import Hosting, caps_of, file_limits, open_conversations, spool_settings
+from threadkeep.runtime import hosting_of, open_conversations
 from threadkeep.server.app import create_app
 from threadkeep.server.connection import Connection
+from threadkeep.server.metrics import ServerMetrics
+from threadkeep.server.telemetry import Telemetry
 from threadkeep.settings import Settings
-from threadkeep.tools.mcp import McpServer
 from threadkeep.turn.assistant import Assistant
 
 PATIENCE = 30.0
@@ -78,28 +79,32 @@ class Server:
         return await self.client.post(f"{path}/messages", json={"content": content}, headers=headers)
 
 
+class Lane(str):
+    """The URL of a store whose servers have these settings, unless a test sets others."""
+
+    settings: dict[str, Any]
+
+
 @asynccontextmanager
 async def serving(
     store: str = "memory:",
     model: str | Model = "demo",
     assistants: Sequence[Assistant] = (),
-    mcp: Mapping[str, McpServer] | None = None,
     connection: Callable[..., Connection] = Connection,
+    telemetry: Sequence[Telemetry] = (),
     **settings: Any,
 ) -> AsyncIterator[Server]:
     """Serve a store on a free port for a while."""
-    chosen = Settings(store=store, **settings)
-    hosting = Hosting(
-        caps=caps_of(chosen),
-        models=chosen.models,
-        prices=chosen.prices,
-        spool=spool_settings(chosen),
-        file_limits=file_limits(chosen),
-        files=chosen.files,
+    chosen = Settings(store=store, **(store.settings if isinstance(store, Lane) else {}) | settings)
+    metrics = ServerMetrics()
+    hosting = hosting_of(chosen, observers=(metrics, *telemetry))
+    conversations = await open_conversations(
+        store, assistants, model=model, pace=0, mcp=chosen.mcp.servers, hosting=hosting
     )
-    conversations = await open_conversations(store, assistants, model=model, pace=0, mcp=mcp, hosting=hosting)
     listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
-    app = create_app(conversations, chosen)
+    app = create_app(conversations, chosen, metrics)
+    for each in telemetry:
+        each.surround(app)
     http = cast(type[Connection], connection)
     server = uvicorn.Server(uvicorn.Config(app, http=http, ws="none", log_level="warning", timeout_graceful_shutdown=1))
     running = asyncio.create_task(server.serve(sockets=[listener]))

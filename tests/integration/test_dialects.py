@@ -5,14 +5,12 @@ import json
 import socket
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 import uvicorn
 
-from tests.backends import url_of
 from threadkeep.conversation.export import parse_export
 from threadkeep.llm.base import Model, Text
 from threadkeep.runtime import open_conversations
@@ -23,10 +21,10 @@ from threadkeep.testing.scripted_model import ScriptedModel, says
 Told = tuple[str, dict[str, Any], str]
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+@pytest.fixture
+def store(lane: str) -> str:
     """The URL of an empty store of each kind that servers use."""
-    return url_of(str(request.param), tmp_path, request)
+    return lane
 
 
 @asynccontextmanager

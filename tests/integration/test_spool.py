@@ -498,6 +498,7 @@ def own_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[PostgresServer]:
         yield server
 
 
+@pytest.mark.server_may_fail
 async def test_a_message_sent_while_postgresql_is_stopped_is_answered_and_written_when_it_is_back(
     own_server: PostgresServer, tmp_path: Path
 ) -> None:

@@ -2,10 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from queue import Queue
-from threading import Thread
 
 import httpx
 import pytest
@@ -15,6 +12,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from tests.browser.server import PATIENCE, Server
 from tests.browser.stage import SETTINGS
+from tests.collector import Sent, collecting
 from threadkeep.llm.loading import NO_REAL_MODELS
 from threadkeep.testing.openai_answers import says
 from threadkeep.testing.openai_server import openai_server
@@ -23,28 +21,13 @@ TRACE, PARENT = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 
 
 @pytest.fixture
-def collector() -> Iterator[tuple[str, "Queue[tuple[str, bytes]]"]]:
+def collector() -> Iterator[tuple[str, Sent]]:
     """An endpoint, and what it was sent."""
-    sent: Queue[tuple[str, bytes]] = Queue()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            sent.put((self.path, self.rfile.read(int(self.headers["Content-Length"]))))
-            self.send_response(200)
-            self.end_headers()
-
-        def log_request(self, *_: object) -> None:
-            """Say nothing on standard error."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}", sent
-        server.shutdown()
-        thread.join()
+    with collecting() as collector:
+        yield collector
 
 
-def told(sent: "Queue[tuple[str, bytes]]") -> tuple[list[Span], set[str], str]:
+def told(sent: Sent) -> tuple[list[Span], set[str], str]:
     """Return all spans, the names of metrics, and everything as text."""
     spans, metrics, text = [], set(), ""
     while not sent.empty():
@@ -61,9 +44,7 @@ def told(sent: "Queue[tuple[str, bytes]]") -> tuple[list[Span], set[str], str]:
     return spans, metrics, text
 
 
-def test_a_turn_is_a_trace_of_the_agent_its_models_and_tools(
-    collector: tuple[str, "Queue[tuple[str, bytes]]"], tmp_path: Path
-) -> None:
+def test_a_turn_is_a_trace_of_the_agent_its_models_and_tools(collector: tuple[str, Sent], tmp_path: Path) -> None:
     url, sent = collector
     server = Server(tmp_path, variables={"OTEL_EXPORTER_OTLP_ENDPOINT": url})
     server.start()
@@ -91,9 +72,7 @@ def test_a_turn_is_a_trace_of_the_agent_its_models_and_tools(
         assert turn.start_time_unix_nano <= span.start_time_unix_nano <= span.end_time_unix_nano
 
 
-async def test_a_provider_is_told_of_the_trace(
-    collector: tuple[str, "Queue[tuple[str, bytes]]"], tmp_path: Path
-) -> None:
+async def test_a_provider_is_told_of_the_trace(collector: tuple[str, Sent], tmp_path: Path) -> None:
     async with openai_server(says("Hello."), says("A title")) as provider:
         variables = {"OPENAI_API_KEY": "played", "OPENAI_BASE_URL": provider.url, NO_REAL_MODELS: ""}
         served = Server(
@@ -110,9 +89,7 @@ async def test_a_provider_is_told_of_the_trace(
     assert "traceparent" not in provider.headers[-1]
 
 
-def test_a_turn_that_fails_says_by_which_code(
-    collector: tuple[str, "Queue[tuple[str, bytes]]"], tmp_path: Path
-) -> None:
+def test_a_turn_that_fails_says_by_which_code(collector: tuple[str, Sent], tmp_path: Path) -> None:
     url, sent = collector
     (tmp_path / "threadkeep.toml").write_text(SETTINGS, encoding="utf-8")
     server = Server(tmp_path, variables={"OTEL_EXPORTER_OTLP_ENDPOINT": url})

@@ -5,6 +5,8 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
+import pytest
+
 from tests.told import data_of, failure_of, name_of
 from tests.unit.turn.processes import (
     Processes,
@@ -294,6 +296,7 @@ async def test_an_agent_that_fails_is_asked_again_and_what_it_changed_before_cou
     assert await state_of(conversations, chat) == {"state": "travelling", "bag": "socks", "since": "bag of socks"}
 
 
+@pytest.mark.server_may_fail
 async def test_a_fault_in_an_agent_ends_the_turn_and_leaves_the_state_as_it_was(processes: Processes) -> None:
     conversations = await opened(
         processes, Playing([Changed(set={"bag": "x"}), Text("Hm"), ValueError("oops")], saying("Fine."))

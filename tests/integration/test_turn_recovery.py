@@ -298,12 +298,14 @@ async def _stranded(
     return conversations, chat, second
 
 
+@pytest.mark.server_may_fail
 async def test_a_queue_that_nobody_started_is_started_by_recovery(processes: Processes) -> None:
     _, _, second = await _stranded(processes)
     await processes.open(ScriptedModel(says("Second answer.")))
     assert name_of(await ended(second)) == "turn.completed"
 
 
+@pytest.mark.server_may_fail
 async def test_a_queue_that_nobody_started_is_started_by_the_next_message(processes: Processes) -> None:
     _, chat, second = await _stranded(processes, says("Second answer."), says("Third answer."))
     third = await chat.send("Third")
@@ -333,6 +335,7 @@ async def test_a_turn_whose_assistant_is_gone_fails_cleanly(
     assert [message.content for message in await chat.messages()] == ["Hello", *([text] if text else [])]
 
 
+@pytest.mark.server_may_fail
 @pytest.mark.parametrize(
     ("fault", "code"),
     [(UnknownModel("There is no model gone:1."), "unknown_model"), (ImportError("no such package"), "internal_error")],
@@ -389,6 +392,7 @@ class Faulty(Model):
         raise self._fault()
 
 
+@pytest.mark.server_may_fail
 @pytest.mark.parametrize("pieces", [(), ("Some ", "text")])
 @pytest.mark.parametrize("fault", [lambda: ZeroDivisionError("oops"), lambda: InvalidValue("oops \ud800")])
 async def test_a_fault_in_a_model_ends_the_turn_as_failed_and_is_not_tried_for_ever(
@@ -401,6 +405,7 @@ async def test_a_fault_in_a_model_ends_the_turn_as_failed_and_is_not_tried_for_e
     assert name_of(await ended(await chat.send("Hello again"))) == "turn.completed"
 
 
+@pytest.mark.server_may_fail
 async def test_a_fault_in_a_processor_ends_the_turn_as_failed(
     processes: Processes, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -130,6 +130,7 @@ class Broken(Model):
         yield Stopped("stop")
 
 
+@pytest.mark.server_may_fail
 async def test_a_fault_while_a_title_is_made_is_logged_and_does_no_harm(
     processes: Processes, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -91,6 +91,7 @@ def failing(work: Callable[[], Awaitable[None]], failures: list[BaseException]) 
     return run
 
 
+@pytest.mark.server_may_fail
 async def test_work_is_run_again_after_every_kind_of_failure_and_each_is_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -192,6 +193,7 @@ class FailingChannel(NotifyChannel):
         return
 
 
+@pytest.mark.server_may_fail
 async def test_every_background_task_outlives_errors_that_nobody_foresaw(
     clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -208,6 +210,7 @@ async def test_every_background_task_outlives_errors_that_nobody_foresaw(
     await conversations.close()
 
 
+@pytest.mark.server_may_fail
 async def test_the_owner_of_an_mcp_connection_outlives_an_error_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     asked, failures = asyncio.Event(), list[BaseException]([RuntimeError("a bug")])
 

@@ -110,6 +110,7 @@ async def test_nothing_is_purged_before_the_process_has_run_long_enough(clock: F
         await store.restore(ADA, name)
 
 
+@pytest.mark.server_may_fail
 async def test_a_failure_is_reported_and_the_next_round_goes_on(
     clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -38,6 +38,7 @@ async def test_a_good_query_of_the_model_is_taken() -> None:
     assert "User: Tell me about the Fairphone 5\nAssistant: A phone" in asked
 
 
+@pytest.mark.server_may_fail
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [

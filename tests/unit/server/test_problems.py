@@ -79,6 +79,7 @@ async def test_a_search_in_what_can_be_no_conversation_finds_none() -> None:
         _assert_says(answer, 404, "conversation_not_found", "no such")
 
 
+@pytest.mark.server_may_fail
 async def test_a_body_that_there_is_no_memory_for_is_not_the_clients_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(text: bytes) -> None:
         raise MemoryError

@@ -33,6 +33,7 @@ async def test_an_empty_answer_ends_the_turn_and_is_told() -> None:
     assert ends(active) == ("completed", None, "The model gave an empty answer.")
 
 
+@pytest.mark.server_may_fail
 @pytest.mark.parametrize(
     ("error", "code"), [(ModelRefused("no"), "model_refused"), (ValueError("a bug"), "internal_error")]
 )

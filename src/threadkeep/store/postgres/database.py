@@ -19,7 +19,6 @@ from threadkeep.errors import (
     ConversationNotFound,
     EntryNotFound,
     InvalidCursor,
-    StorageFull,
     StoreError,
 )
 from threadkeep.store.codec import STATE, Packer, Row, decode, decode_id, decode_shares, decode_text, encode_id
@@ -31,8 +30,7 @@ T = TypeVar("T")
 
 REMEMBERED = 10_000
 REFUSALS = {
-    kind.code: kind
-    for kind in (AlreadyExists, ConversationBusy, ConversationNotFound, EntryNotFound, InvalidCursor, StorageFull)
+    kind.code: kind for kind in (AlreadyExists, ConversationBusy, ConversationNotFound, EntryNotFound, InvalidCursor)
 }
 """What a function may answer instead of a row."""
 

@@ -132,6 +132,7 @@ async def test_a_reader_who_leaves_ends_the_turn_and_its_model_call() -> None:
         assert served.model.closed == [True]
 
 
+@pytest.mark.server_may_fail
 async def test_an_end_that_fails_is_logged(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     async def fail(*given: object) -> None:
         raise RuntimeError("a bug")
