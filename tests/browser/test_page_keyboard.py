@@ -1,8 +1,10 @@
-"""Everything without a mouse: a whole conversation, every key of the list on `?`, focus that is seen and comes back."""
+"""Everything without a mouse: a whole conversation, every key of the list, focus that is seen and comes back."""
 
 import re
+from collections.abc import Awaitable, Callable
 from typing import Any
 
+import pytest
 from playwright.async_api import BrowserContext, Locator, Page, expect
 
 from tests.browser.person import Api, Person
@@ -51,9 +53,9 @@ async def stops(page: Page) -> list[dict[str, Any]]:
 
 
 async def leave_field(page: Page) -> None:
-    """Leave the field that is written in, so that single keys work."""
+    """Leave the field that is written in and choose a message, so that single keys work."""
     await page.keyboard.press("Escape")
-    await expect(page.locator("textarea:focus, input:focus")).to_have_count(0)
+    await expect(page.locator("[data-testid=messages] [data-seq]:focus-visible")).to_have_count(1)
 
 
 async def test_a_whole_conversation_is_held_without_a_mouse(person: Person, api: Api) -> None:
@@ -80,6 +82,8 @@ async def test_a_whole_conversation_is_held_without_a_mouse(person: Person, api:
     await keys.press("r")
     await expect(person.answers.last.get_by_test_id("siblings")).to_have_text("2/2")
     await person.is_answered()
+    await expect(person.field).to_be_focused()
+    await leave_field(page)
     await keys.press("[")
     await expect(person.answers.last.get_by_test_id("siblings")).to_have_text("1/2")
     await keys.press("]")
@@ -91,6 +95,8 @@ async def test_a_whole_conversation_is_held_without_a_mouse(person: Person, api:
     await keys.press("Enter")
     await expect(person.answers.last).to_contain_text("three.")
     await person.is_answered()
+    await expect(person.field).to_be_focused()
+    await leave_field(page)
     await keys.press("t")
     tree = page.get_by_test_id("tree")
     leaf = tree.get_by_role("navigation").get_by_role("button").first
@@ -122,10 +128,10 @@ async def test_every_key_of_the_list_does_what_it_says(person: Person, api: Api,
     await keys.press("?")
     listed = page.get_by_test_id("shortcuts")
     told = {text for row in await listed.locator("dt").all() for text in await row.locator("kbd").all_inner_texts()}
-    assert told == set("?n/ijkercxtm[]") | {"Enter", "Shift", "Esc", "Alt", "↑ ↓"}
+    assert told == set("?n/ijkercxtm[]") | {"Enter", "Shift", "Esc", "Alt", "↑ ↓", "Ctrl", "K", "O"}
     await keys.press("Escape")
     await expect(listed).to_have_count(0)
-    for key, place in (("k", 3), ("k", 2), ("j", 3)):
+    for key, place in (("k", 2), ("k", 1), ("j", 2), ("j", 3)):
         await keys.press(key)
         await expect(page.locator("[data-testid=messages] [data-seq]").nth(place)).to_be_focused()
     await keys.press("k")
@@ -150,14 +156,124 @@ async def test_every_key_of_the_list_does_what_it_says(person: Person, api: Api,
         await keys.press(search)
         await expect(page.get_by_test_id("search")).to_be_focused()
         await leave_field(page)
+    await keys.press("Control+/")
+    await expect(listed).to_be_visible()
+    await keys.press("Escape")
+    await expect(listed).to_have_count(0)
     await keys.press("Alt+ArrowDown")
     await expect(page).to_have_url(re.compile(f"/c/{below}$"))
     await keys.press("Alt+ArrowUp")
     await expect(page).to_have_url(re.compile(f"/c/{id}$"))
+    await expect(person.answers).to_have_count(2)
     await leave_field(page)
     await keys.press("n")
     await expect(page).to_have_url(f"{person.url}/")
     await expect(person.field).to_be_focused()
+    await person.open(id)
+    await keys.press("Control+Shift+O")
+    await expect(page).to_have_url(f"{person.url}/")
+
+
+async def to_background(person: Person) -> None:
+    """Click beside everything that was said."""
+    await person.page.get_by_test_id("messages").click(position={"x": 5, "y": 5})
+
+
+async def to_an_answer(person: Person) -> None:
+    """Click on the words of an answer."""
+    await person.answers.last.get_by_test_id("answer-text").click()
+
+
+async def regenerate(person: Person) -> None:
+    """Ask for another answer."""
+    await person.answers.last.get_by_role("button", name="Regenerate").click()
+    await expect(person.answers.last.get_by_test_id("siblings")).to_have_text("2/2")
+    await person.is_answered()
+
+
+async def regenerate_by_key(person: Person) -> None:
+    """Ask for another answer, without a mouse."""
+    await leave_field(person.page)
+    await person.page.keyboard.press("r")
+    await expect(person.answers.last.get_by_test_id("siblings")).to_have_text("2/2")
+    await person.is_answered()
+
+
+async def edit(person: Person) -> None:
+    """Say something else in place of what was said."""
+    await person.said.last.hover()
+    await person.said.last.get_by_role("button", name="Edit").click()
+    await person.page.get_by_role("textbox", name="Edit your message").fill("Say two.")
+    await person.page.keyboard.press("Enter")
+    await expect(person.answers.last).to_contain_text("two.")
+    await person.is_answered()
+
+
+async def look_at_another_version(person: Person) -> None:
+    """Ask for another answer and go back to the first one."""
+    await regenerate(person)
+    await person.answers.last.get_by_role("button", name="Previous version").click()
+    await expect(person.answers.last.get_by_test_id("siblings")).to_have_text("1/2")
+
+
+async def copy(person: Person) -> None:
+    """Press a button that stays."""
+    await person.answers.last.get_by_role("button", name="Copy as Markdown").click()
+
+
+@pytest.mark.parametrize(
+    "did", [to_background, to_an_answer, regenerate, regenerate_by_key, edit, look_at_another_version, copy]
+)
+async def test_what_is_typed_goes_to_the_field_whatever_was_done_before(
+    did: Callable[[Person], Awaitable[None]], person: Person, api: Api
+) -> None:
+    id = await api.begin("Say one.")
+    await person.open(id)
+    await did(person)
+    await person.page.keyboard.type("nothing else, thanks? [no] /me")
+    await expect(person.field).to_have_value("nothing else, thanks? [no] /me")
+    await expect(person.page).to_have_url(f"{person.url}/c/{id}")
+
+
+async def test_what_is_pasted_on_the_background_goes_to_the_field(
+    person: Person, api: Api, context: BrowserContext
+) -> None:
+    await context.grant_permissions(["clipboard-read", "clipboard-write"])
+    await person.open(await api.begin("Say one."))
+    await person.page.evaluate("navigator.clipboard.writeText('from elsewhere')")
+    await to_background(person)
+    await person.page.keyboard.press("Control+v")
+    await expect(person.field).to_have_value("from elsewhere")
+
+
+async def test_what_is_typed_beside_an_edited_message_goes_into_it(person: Person, api: Api) -> None:
+    await person.open(await api.begin("Say one."))
+    await leave_field(person.page)
+    await person.page.keyboard.press("e")
+    edited = person.page.get_by_role("textbox", name="Edit your message")
+    await expect(edited).to_be_focused()
+    await to_background(person)
+    await person.page.keyboard.type("now")
+    await expect(edited).to_have_value("Say one.now")
+
+
+async def test_on_the_first_screen_every_letter_is_text(person: Person) -> None:
+    await person.open()
+    await person.page.get_by_role("heading", level=1).click()
+    await expect(person.field).not_to_be_focused()
+    await person.page.keyboard.type("n/m?")
+    await expect(person.field).to_have_value("n/m?")
+
+
+async def test_a_chosen_message_is_still_chosen_after_its_version_was_changed(person: Person, api: Api) -> None:
+    await person.open(await api.begin("Say one."))
+    await regenerate_by_key(person)
+    await leave_field(person.page)
+    siblings = person.answers.get_by_test_id("siblings")
+    for key, version in (("[", "1/2"), ("]", "2/2"), ("[", "1/2")):
+        await person.page.keyboard.press(key)
+        await expect(siblings).to_have_text(version)
+        await expect(person.page.locator(".answer:focus-visible")).to_have_count(1)
 
 
 async def test_keys_work_whatever_the_words_on_the_buttons_are(person: Person, api: Api) -> None:
@@ -167,6 +283,9 @@ async def test_keys_work_whatever_the_words_on_the_buttons_are(person: Person, a
         await person.page.evaluate(TRANSLATED)
         await person.page.keyboard.press(key)
         await expect(person.answers.get_by_test_id("siblings")).to_contain_text(version)
+        await person.is_answered()
+        if key == "r":
+            await leave_field(person.page)
     await person.page.evaluate(TRANSLATED)
     await person.page.keyboard.press("x")
     await expect(person.page.get_by_role("menuitem").first).to_be_focused()
@@ -177,7 +296,7 @@ async def test_single_keys_can_be_switched_off(person: Person, api: Api) -> None
     keys = person.page.keyboard
     await leave_field(person.page)
     await keys.press("?")
-    switch = person.page.get_by_role("checkbox", name="Single keys work outside of fields")
+    switch = person.page.get_by_role("checkbox", name="Single keys work while a message is chosen")
     await switch.focus()
     await keys.press("Space")
     await keys.press("Escape")
@@ -186,9 +305,10 @@ async def test_single_keys_can_be_switched_off(person: Person, api: Api) -> None
     await expect(person.answers).to_have_count(1)
     await leave_field(person.page)
     await keys.press("t")
+    await expect(person.field).to_have_value("t")
+    await expect(person.page.get_by_test_id("tree")).to_have_count(0)
     await keys.press("Control+k")
     await expect(person.page.get_by_test_id("search")).to_be_focused()
-    await expect(person.page.get_by_test_id("tree")).to_have_count(0)
 
 
 async def test_the_focus_is_seen_and_goes_through_the_page_in_order(person: Person, api: Api) -> None:
@@ -200,7 +320,7 @@ async def test_the_focus_is_seen_and_goes_through_the_page_in_order(person: Pers
         assert [stop for stop in walked if not (stop["isSeen"] and stop["isInView"])] == []
         assert names[0] == "Skip to the message field"
         assert "composer" in names[-3:] or id is None
-        expected = {"New conversation", "search", "Keyboard shortcuts (?)"}
+        expected = {"New conversation", "search", "Keyboard shortcuts (Ctrl+/)"}
         expected |= {"Try it"} if id is None else {"Messages", "Copy", "Rank", "Branches", "More", "Ticker"}
         assert expected <= set(names), names
 
@@ -231,7 +351,7 @@ async def test_dialogs_keep_the_focus_and_give_it_back(person: Person, api: Api)
     await person.open(await api.begin("Say one."))
     page = person.page
     openers = {
-        "shortcuts": page.get_by_role("button", name="Keyboard shortcuts (?)"),
+        "shortcuts": page.get_by_role("button", name="Keyboard shortcuts (Ctrl+/)"),
         "tree": page.get_by_test_id("branches"),
         "settings": page.get_by_test_id("model"),
     }

@@ -76,7 +76,7 @@ async def test_the_focus_stays_near_after_stop_allow_regenerate_and_an_edit(pers
     await person.answers.last.get_by_role("button", name="Regenerate").focus()
     await page.keyboard.press("Enter")
     await expect(page.get_by_test_id("approval")).to_be_visible()
-    await expect(page.get_by_test_id("messages")).to_be_focused()
+    await expect(person.field).to_be_focused()
     await page.get_by_test_id("stop").click()
     await person.is_answered()
     await expect(person.answers.last.locator("summary").first).to_contain_text("stopped by you")
@@ -86,7 +86,7 @@ async def test_the_focus_stays_near_after_stop_allow_regenerate_and_an_edit(pers
     await page.keyboard.press("Enter")
     await expect(person.said).to_have_count(1)
     await person.is_answered()
-    await expect(page.get_by_test_id("messages")).to_be_focused()
+    await expect(person.field).to_be_focused()
 
 
 async def test_who_hears_the_page_is_told_of_the_connection_and_of_what_waits(person: Person, api: Api) -> None:

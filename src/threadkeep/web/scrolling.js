@@ -1,6 +1,8 @@
 // Where the reader is in a long conversation: stays at the end while the end grows, holds the place while messages are
 // loaded above, and asks for more before an edge is reached.
 
+import { lead } from "./focus.js";
+
 const NEAR_END = 60;
 const NEAR_EDGE = 1200;
 
@@ -59,7 +61,7 @@ export class Scrolling {
     this.isAtEnd = false;
     this.anchor = null;
     found.scrollIntoView({ block: isMarked ? "center" : "nearest" });
-    found.focus({ preventScroll: true });
+    lead(found);
     if (isMarked) found.classList.add("found");
     setTimeout(() => found.classList.remove("found"), 2500);
     return true;

@@ -16,7 +16,7 @@ const MODULES = readdirSync(WEB, { recursive: true }).filter((name) => name.ends
 const source = (name) => readFileSync(new URL(name, WEB), "utf8");
 
 const READ = /\s(?:aria-label|aria-description|title|placeholder|label|alt|note|empty|spoken)="([^"]*)"/g;
-const NAMES = /^(?:Threadkeep|English|Deutsch|Notification|Files|tk_…|Enter|Esc|Escape|Tab|Shift|Alt)$/;
+const NAMES = /^(?:Threadkeep|English|Deutsch|Notification|Files|tk_…|Enter|Esc|Escape|Tab|Shift|Alt|Ctrl)$/;
 // Words that programs tell each other, and what is sent to a server or copied for a program.
 const INTERNAL = new Set([
   "caught up",

@@ -2,6 +2,7 @@
 
 import { html } from "../preact.js";
 import { copyText } from "../copying.js";
+import { toField } from "../focus.js";
 import { Icon, IconButton } from "./icon.js";
 import { t } from "../language.js";
 
@@ -30,4 +31,10 @@ export function Copy({ text, label = t("copyMarkdown") }) {
 
 export function Button({ icon, label, ...rest }) {
   return html`<button type="button" class="button" ...${rest}>${icon && html`<${Icon} name=${icon} />`}${label}</button>`;
+}
+
+/** Asks for another answer in place of one. */
+export function answerAgain(conversation, message) {
+  conversation.regenerate(message);
+  toField();
 }

@@ -11,7 +11,7 @@ import { Usage, usageOf } from "../render/usage.js";
 import { isRecord, textOf } from "../render/value.js";
 import { assistantNamed, assistants, nameOf } from "../session.js";
 import { canRead, readAloud, reading, wanted } from "../speech.js";
-import { Button, Copy, Siblings } from "./actions.js";
+import { Button, Copy, Siblings, answerAgain } from "./actions.js";
 import { Approval } from "./approval.js";
 import { Files } from "./attached.js";
 import { IconButton } from "./icon.js";
@@ -183,7 +183,7 @@ function Footer({ conversation, messages, last }) {
     <${Siblings} conversation=${conversation} message=${messages[0]} />
     <${Copy} text=${text.filter(Boolean).join("\n\n")} />
     <${IconButton} name="again" label=${t("regenerateHint")} data-action="again"
-      onClick=${() => conversation.regenerate(last)} />
+      onClick=${() => answerAgain(conversation, last)} />
     <${Rating} conversation=${conversation} entry=${last.seq} />
     ${canRead && wanted.value.reads && html`<${Aloud} entry=${last.seq} />`}
     <span class="by">${by(conversation, last)}</span>

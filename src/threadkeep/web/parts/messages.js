@@ -5,7 +5,7 @@ import { grouped, upTo } from "../branch.js";
 import { html, useComputed, useEffect, useLayoutEffect, useRef, useState } from "../preact.js";
 import { go, route } from "../router.js";
 import { Scrolling } from "../scrolling.js";
-import { Button } from "./actions.js";
+import { Button, answerAgain } from "./actions.js";
 import { Answer } from "./answer.js";
 import { showDrawn } from "./attached.js";
 import { Icon } from "./icon.js";
@@ -87,7 +87,7 @@ function Ending({ conversation, messages, hasPending }) {
   const failure = conversation.failure.value;
   const last = messages.at(-1);
   if (conversation.isBusy.value || hasPending || conversation.after.value !== null || !last) return null;
-  const again = html`<${Button} icon="again" label=${t("regenerate")} onClick=${() => conversation.regenerate(last)} />`;
+  const again = html`<${Button} icon="again" label=${t("regenerate")} onClick=${() => answerAgain(conversation, last)} />`;
   if (failure) {
     return html`<div class="failure" role="group" aria-label=${t("answerFailed")} data-testid="failure">
       <p><${Icon} name="warn" /> <strong>${t("answerFailedNow")}</strong> ${problemText(failure)}</p>${again}

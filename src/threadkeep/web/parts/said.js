@@ -3,6 +3,7 @@
 import { html, useLayoutEffect, useRef, useState } from "../preact.js";
 import { Markdown } from "../render/markdown.js";
 import { attachedFrom } from "../files.js";
+import { choose, messages, toField } from "../focus.js";
 import { editing } from "../views.js";
 import { Button, Copy, Siblings } from "./actions.js";
 import { Attached, Files } from "./attached.js";
@@ -45,20 +46,25 @@ function Edit({ conversation, message }) {
     field.current.focus();
     field.current.setSelectionRange(message.content.length, message.content.length);
   }, []);
-  const leave = () => {
+  const leave = (event) => {
     editing.value = null;
-    const said = () => /** @type {HTMLElement | null} */ (document.querySelector(`[data-seq="${message.seq}"]`));
-    requestAnimationFrame(() => said()?.focus());
+    // Who leaves by a key has chosen the message; who clicks goes on writing.
+    if (event.type === "click") return toField();
+    return requestAnimationFrame(() => {
+      const said = messages().find((one) => one.dataset.seq === String(message.seq));
+      if (said) choose(said);
+    });
   };
   const save = () => {
     const text = field.current.value.trim();
     editing.value = null;
     if (text || attached.length) conversation.edit(message, text, attached);
+    toField();
   };
   const onKeyDown = (event) => {
     if (event.key === "Escape") {
       event.stopPropagation();
-      leave();
+      leave(event);
     } else if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
       event.preventDefault();
       save();
