@@ -54,6 +54,7 @@ from threadkeep.transfer.moving import export_archive, export_lines, finetune_li
 from threadkeep.turn.assistant import Assistant
 from threadkeep.turn.attached import Attachable, attached
 from threadkeep.turn.local_bus import list_topic
+from threadkeep.turn.models import Models
 from threadkeep.turn.notify_bridge import NotifyBridge
 from threadkeep.turn.publishing import PublishingStore
 from threadkeep.turn.runner import TurnRunner
@@ -255,6 +256,12 @@ class Conversations:
         """Return the model that answers for an assistant (none: the first) if a conversation has chosen this name. It
         may have to be loaded, which takes a while; ModelError if that fails."""
         return self._deps.models(name, assistant or next(iter(self.assistants.values())))
+
+    @property
+    def detours(self) -> Mapping[str, float]:
+        """How many of the loaded models are asked in a slower way than they could be, by the reason."""
+        models = self._deps.models
+        return models.detours() if isinstance(models, Models) else {}
 
     async def check_model(self, name: str | None) -> None:
         """Raise InvalidValue for a model that cannot be loaded, before a message is sent to it."""

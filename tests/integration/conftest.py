@@ -1,5 +1,6 @@
 """Fixtures of the integration tests: conversations whose turns run on stores of several kinds."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -18,6 +19,17 @@ from threadkeep.turn import follow
 LANES = ("sqlite", "everything-sqlite", "everything-postgresql")
 TURNS_RUN_ON = ("memory", "sqlite", "postgresql")
 """Files are left out: they are the ledgers of memory, kept on a disk."""
+
+TALK_TO_PROVIDERS = ("test_llm_openai", "test_llm_vendors", "test_turn_providers")
+
+
+def pytest_asyncio_loop_factories(item: pytest.Item) -> object:
+    """Run what talks to providers under both event loops."""
+    if item.path.stem not in TALK_TO_PROVIDERS:
+        return {"asyncio": asyncio.new_event_loop}
+    from tests.loops import BOTH  # noqa: PLC0415 - the other suites do without uvloop
+
+    return BOTH
 
 
 @pytest.fixture(params=LANES)

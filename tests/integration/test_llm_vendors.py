@@ -17,7 +17,7 @@ from threadkeep.errors import ContextTooLong, ModelError, ModelRateLimited, Mode
 from threadkeep.llm.answer import Answer
 from threadkeep.llm.base import Model, ModelOptions, Reasoned, Request, Text, ToolSpec
 from threadkeep.llm.langchain import LangChainModel
-from threadkeep.llm.langchain.direct import DirectChat, posted
+from threadkeep.llm.langchain.direct import DirectChat, Vendor, posted
 from threadkeep.llm.langchain.wire import read_gemini
 from threadkeep.testing.openai_server import CUT, OpenAiServer, Played, openai_server
 from threadkeep.testing.providers import anthropic
@@ -100,10 +100,10 @@ def gemini(server: OpenAiServer) -> Model:
     sent = SimpleNamespace(url=f"{server.url}/models/m:streamGenerateContent", headers={}, data={}, timeout=None)
 
     async def prepare(direct: DirectChat, *_: Any) -> Any:
-        return posted(direct.lean(httpx.AsyncClient()), sent), read_gemini
+        return posted(direct.lean(), sent), read_gemini
 
     model = LangChainModel(chat, "google_genai:played")
-    model._direct = DirectChat(chat, prepare)
+    model._direct = DirectChat(chat, Vendor(prepare, lambda _: (httpx.AsyncClient(), server.url)))
     return model
 
 

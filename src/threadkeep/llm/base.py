@@ -179,6 +179,11 @@ class Model(ABC):
     is_scripted: bool = False
     """Whether the answers come from a script, which people are then told."""
 
+    @property
+    def detour(self) -> str:
+        """Why its answers take a slower way than they could; empty if they do not."""
+        return ""
+
     @abstractmethod
     def stream(self, request: Request) -> AsyncIterator[Delta]:
         """Answer a request. Closing the iterator stops the call at once and frees what it holds.

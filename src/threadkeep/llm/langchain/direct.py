@@ -2,13 +2,13 @@
 
 LangChain and the vendors build several objects for each token, which costs more than all that Threadkeep does with it.
 Some of what is used of LangChain here is not public: where that is missing, or a feature is set up that only LangChain
-has, the answer is streamed through LangChain as with any other provider.
+has, the answer is streamed through LangChain as with any other provider. Why is logged once, and told as `detour`.
 """
 
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any
-from urllib.request import getproxies
+from typing import Any, NamedTuple
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
@@ -31,44 +31,86 @@ from threadkeep.llm.langchain.wire import (
 Call = tuple[AbstractAsyncContextManager[Any], Reader]
 """A request that is ready to be sent: opening it gives the HTTP response, and the reader reads its events."""
 Arguments = dict[str, Any]
+_ONLY_LANGCHAIN = ("callbacks", "rate_limiter", "cache", "disable_streaming")
+_OWN_CLIENT = ("http_async_client", "http_socket_options", "openai_proxy", "anthropic_proxy", "client_args")
+_log = logging.getLogger(__name__)
 
 
 class DirectChat:
     """A chat model of LangChain whose provider is asked without it."""
 
-    def __init__(self, chat: BaseChatModel, prepare: "Prepare") -> None:
+    def __init__(self, chat: BaseChatModel, vendor: "Vendor") -> None:
         self._chat = chat
-        self._prepare = prepare
+        self._vendor = vendor
         self._http: Any = None
+        self._failure = ""
+        self._told = set[str]()
+
+    @property
+    def detour(self) -> str:
+        """Why answers take a slower way, as far as it is known before one is asked for; empty if they do not."""
+        try:
+            return self._only_langchain or self._failure or self._own_client
+        except Exception as error:
+            return f"the vendor's client has changed ({type(error).__name__})"
+
+    @property
+    def _only_langchain(self) -> str:
+        if tracing_is_enabled():
+            return "LangSmith traces the calls"
+        return next((f"only LangChain knows {name}" for name in _ONLY_LANGCHAIN if getattr(self._chat, name, None)), "")
+
+    @property
+    def _own_client(self) -> str:
+        """Why the vendor's own HTTP client is used."""
+        if name := next((name for name in _OWN_CLIENT if getattr(self._chat, name, None)), None):
+            return f"{name} is set"
+        http, address = self._vendor.client(self._chat)
+        url = http.build_request("POST", address).url
+        # The client itself knows for which addresses it uses a proxy of the environment, and for which it does not.
+        return "" if http._transport_for_url(url) is http._transport else f"a proxy is set for {url.host}"
 
     async def prepared(self, chat: BaseChatModel, messages: list[BaseMessage], options: Arguments) -> Call | None:
         """Return a request that is ready, None if LangChain has to send it; `chat` is ours, or a copy with options."""
-        if tracing_is_enabled():
-            return None
-        try:
-            return await self._prepare(self, chat, messages, options)
-        except Exception:
-            # LangChain takes the same steps, and raises the error if it fails there, too.
-            return None
+        call = None
+        if not (reason := self._only_langchain):
+            try:
+                call = await self._vendor.prepare(self, chat, messages, options)
+                self._failure = "" if call else "only LangChain can send such a request"
+            except Exception as error:
+                # LangChain takes the same steps, and raises the error if it fails there, too.
+                self._failure = f"the request could not be prepared ({type(error).__name__})"
+            reason = self._failure
+        if reason:
+            self._tell(reason)
+        return call
 
-    def lean(self, http: Any) -> Any:
+    def lean(self) -> Any:
         """Return an HTTP client over our transport, or the vendor's own if a proxy or another option of it was set."""
         if self._http is None:
-            own = ("http_async_client", "http_socket_options", "openai_proxy", "anthropic_proxy", "client_args")
-            is_own = any(getattr(self._chat, name, None) for name in own) or getproxies()
-            self._http = http if is_own else lean_client(http)
+            http, _ = self._vendor.client(self._chat)
+            if reason := self._own_client:
+                self._tell(reason)
+            self._http = http if reason else lean_client(http)
         return self._http
 
+    def _tell(self, reason: str) -> None:
+        if reason not in self._told:
+            self._told.add(reason)
+            _log.warning("%s is streamed in a slower way: %s", type(self._chat).__name__, reason)
 
-Prepare = Callable[[DirectChat, Any, list[BaseMessage], Arguments], Awaitable[Call | None]]
+
+class Vendor(NamedTuple):
+    """How a class of LangChain prepares a request, and its HTTP client with the address that it asks."""
+
+    prepare: Callable[[DirectChat, Any, list[BaseMessage], Arguments], Awaitable[Call | None]]
+    client: Callable[[Any], tuple[Any, Any]]
 
 
 def direct(chat: BaseChatModel) -> DirectChat | None:
-    """Return what streams past LangChain; None for other classes, and if a feature is set that only LangChain has."""
-    prepare = _PREPARE.get(f"{type(chat).__module__.partition('.')[0]}.{type(chat).__name__}")
-    if prepare is None or chat.callbacks or chat.rate_limiter or chat.cache or chat.disable_streaming:
-        return None
-    return DirectChat(chat, prepare)
+    """Return what streams past LangChain; None for classes of which nothing is known."""
+    vendor = _VENDORS.get(f"{type(chat).__module__.partition('.')[0]}.{type(chat).__name__}")
+    return vendor and DirectChat(chat, vendor)
 
 
 async def deltas(call: Call, name: str) -> AsyncGenerator[Delta, None]:
@@ -101,7 +143,7 @@ async def _openai(direct: DirectChat, chat: Any, messages: list[BaseMessage], op
     payload = chat._get_request_payload(messages, stream=True, **options)
     if "response_format" in payload:
         return None
-    http = direct.lean(chat.root_async_client._client)
+    http = direct.lean()
     client = chat.root_async_client.with_options(http_client=http)
     if chat.stream_chunk_timeout:
         limits = http.timeout
@@ -114,7 +156,7 @@ async def _openai(direct: DirectChat, chat: Any, messages: list[BaseMessage], op
 
 async def _anthropic(direct: DirectChat, chat: Any, messages: list[BaseMessage], options: Arguments) -> Call | None:
     payload = chat._get_request_payload(messages, stream=True, **options)
-    client = chat._async_client.with_options(http_client=direct.lean(chat._async_client._client))
+    client = chat._async_client.with_options(http_client=direct.lean())
     api = client.beta.messages if "betas" in payload else client.messages
     return _raw(api.with_streaming_response.create(**_past_checks(payload))), AnthropicReader()
 
@@ -146,7 +188,7 @@ async def _gemini(direct: DirectChat, chat: Any, messages: list[BaseMessage], op
     )
     async for _ in stream:
         pass
-    return posted(direct.lean(api._async_httpx_client), taken.request), read_gemini
+    return posted(direct.lean(), taken.request), read_gemini
 
 
 class _RequestRecorder:
@@ -181,11 +223,19 @@ async def posted(http: Any, request: Any) -> AsyncIterator[Any]:
         yield response
 
 
-_PREPARE: dict[str, Prepare] = {
-    "langchain_openai.ChatOpenAI": _openai,
-    "langchain_openai.AzureChatOpenAI": _openai,
-    "langchain_deepseek.ChatDeepSeek": _openai,
-    "langchain_xai.ChatXAI": _openai,
-    "langchain_anthropic.ChatAnthropic": _anthropic,
-    "langchain_google_genai.ChatGoogleGenerativeAI": _gemini,
+def _gemini_client(chat: Any) -> tuple[Any, Any]:
+    api = chat.client._api_client
+    return api._async_httpx_client, api._http_options.base_url
+
+
+_OPENAI = Vendor(_openai, lambda chat: (chat.root_async_client._client, chat.root_async_client.base_url))
+_VENDORS = {
+    "langchain_openai.ChatOpenAI": _OPENAI,
+    "langchain_openai.AzureChatOpenAI": _OPENAI,
+    "langchain_deepseek.ChatDeepSeek": _OPENAI,
+    "langchain_xai.ChatXAI": _OPENAI,
+    "langchain_anthropic.ChatAnthropic": Vendor(
+        _anthropic, lambda chat: (chat._async_client._client, chat._async_client.base_url)
+    ),
+    "langchain_google_genai.ChatGoogleGenerativeAI": Vendor(_gemini, _gemini_client),
 }

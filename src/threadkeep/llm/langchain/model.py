@@ -140,6 +140,10 @@ class LangChainModel(Model):
         """Return the model of a name, with what Ollama says about it. It may take seconds."""
         return cls.named(name, **_profile_at_ollama(name))
 
+    @property
+    def detour(self) -> str:
+        return self._direct.detour if self._direct else ""
+
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         try:
             opened = await self._open_stream(request)

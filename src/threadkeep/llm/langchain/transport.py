@@ -242,7 +242,10 @@ class Transport:
         tls = self._tls if scheme == "https" else None
         async with asyncio.timeout(patience):
             loop = asyncio.get_running_loop()
-            _, connection = await loop.create_connection(Connection, host, port, ssl=tls, happy_eyeballs_delay=0.25)
+            # uvloop, which tries one address after the other, does not know of trying several at once.
+            eyeballs: Any = {"happy_eyeballs_delay": 0.25} if isinstance(loop, asyncio.BaseEventLoop) else {}
+            connection: Connection
+            _, connection = await loop.create_connection(Connection, host, port, ssl=tls, **eyeballs)
         return connection
 
 

@@ -11,7 +11,8 @@ from langchain_openai import ChatOpenAI
 from threadkeep.conversation.message import Message, Role
 from threadkeep.llm.base import Request, Text
 from threadkeep.llm.langchain import LangChainModel
-from threadkeep.llm.langchain.direct import DirectChat, direct
+from threadkeep.llm.langchain.direct import DirectChat, Vendor, direct
+from threadkeep.llm.langchain.transport import Transport
 from threadkeep.testing import openai_answers as answers
 from threadkeep.testing.openai_server import OpenAiServer, Played, openai_server
 
@@ -53,12 +54,22 @@ async def test_what_langchain_does_not_offer_any_more_is_left_to_it() -> None:
         raise AttributeError("_get_request_payload")
 
     chat = chat_at()
-    assert await DirectChat(chat, changed).prepared(chat, [], {}) is None
+    asked = DirectChat(chat, Vendor(changed, lambda chat: (None, None)))
+    assert await asked.prepared(chat, [], {}) is None
+    assert asked.detour == "the request could not be prepared (AttributeError)"
 
 
 @pytest.mark.parametrize("options", [{"callbacks": [BaseCallbackHandler()]}, {"disable_streaming": True}])
-def test_what_only_langchain_does_is_left_to_it(options: dict[str, Any]) -> None:
-    assert direct(chat_at(**options)) is None
+async def test_what_only_langchain_does_is_left_to_it(
+    options: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    chat = chat_at(**options)
+    found = direct(chat)
+    assert found
+    for _ in range(2):
+        assert await found.prepared(chat, [], {}) is None
+    assert found.detour == f"only LangChain knows {next(iter(options))}"
+    assert caplog.messages == [f"ChatOpenAI is streamed in a slower way: {found.detour}"]
 
 
 def test_other_providers_are_left_to_langchain() -> None:
@@ -68,8 +79,36 @@ def test_other_providers_are_left_to_langchain() -> None:
 async def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     async with openai_server(TOGETHER) as proxy:
         monkeypatch.setenv("http_proxy", proxy.url.removesuffix("/v1"))
-        assert await texts(LangChainModel(chat_at())) == [Text("Hello")]
-        assert proxy.paths == ["http://far.invalid/v1/chat/completions"]
+        # LangChain keeps one client for all models with one address.
+        host = f"far-{proxy.url.split(':')[2].removesuffix('/v1')}.invalid"
+        model = LangChainModel(chat_at(base_url=f"http://{host}/v1"))
+        assert model.detour == f"a proxy is set for {host}"
+        assert await texts(model) == [Text("Hello")]
+        assert proxy.paths == [f"http://{host}/v1/chat/completions"]
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {},
+        {"NO_PROXY": "localhost"},
+        {"no_proxy": "127.0.0.1"},
+        {"http_proxy": "http://127.0.0.1:1", "no_proxy": "127.0.0.1,example.com"},
+        {"all_proxy": "http://127.0.0.1:1", "NO_PROXY": "*"},
+        {"https_proxy": "http://127.0.0.1:1"},
+    ],
+)
+async def test_a_proxy_that_is_not_for_this_address_does_not_make_it_slower(
+    variables: dict[str, str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    async with openai_server(TOGETHER) as server:
+        model = LangChainModel(chat_at(server))
+        assert await texts(model) == [Text("Hello")]
+        assert model._direct
+        assert isinstance(model._direct.lean()._transport, Transport)
+        assert (model.detour, [record for record in caplog.records if "slower" in record.message]) == ("", [])
 
 
 async def test_an_answer_that_is_compressed_is_read_as_well() -> None:
