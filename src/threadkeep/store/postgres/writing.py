@@ -164,9 +164,7 @@ class Log:
                             raise
                         cut = decision, commit
                         continue
-                    if len(self._ends) >= REMEMBERED:
-                        self._ends.clear()
-                    self._ends[where] = commit.end.remembered()
+                    self._remember(where, end, commit.end)
                     return decision.answer(commit.entries_made), len(commit.entries_made)
                 if known is None:
                     return decision.answer(await self._between(where, end, decision.again)), 0
@@ -181,6 +179,19 @@ class Log:
                 if known is None:
                     raise
         raise StoreBusy
+
+    def _remember(self, where: Place, before: PostgresEnd, end: PostgresEnd) -> None:
+        """Remember the end after a commit, unless that took a turn from an owner who may have written text since the
+        end was read: text is no entry, so the commit does not notice it."""
+        if len(self._ends) >= REMEMBERED:
+            self._ends.clear()
+        fences = (
+            (before.open_turns[turn.number].fence, turn.fence)
+            for turn in end.open_turns.values()
+            if turn.number in before.open_turns
+        )
+        if not any(0 < fence < taken for fence, taken in fences):
+            self._ends[where] = end.remembered()
 
     async def _is_stored(self, where: Place, end: PostgresEnd, commit: Commit) -> bool:
         """Whether a commit took place whose answer was cut off: what it stores is stored by nobody else."""

@@ -123,6 +123,25 @@ class TestLeases:
         await _cannot_write(store, lease)
         await other.close()
 
+    async def test_text_written_while_another_process_knew_the_log_without_it_is_finished_once(
+        self, store: Store, clock: FakeClock, open_another: OpenAnother
+    ) -> None:
+        name = await new(store)
+        former = await running(store, name)
+        other = await open_another()
+        await run(other, name, "queued before the first text")
+        await store.write(former, "m1", 0, "half")
+        clock.advance(61)
+        seen = next(turn for turn in await other.expired(MINUTE) if turn.number == former.turn)
+        lease = await other.take(seen, "two", MINUTE)
+        half = answered("half").model_copy(update={"id": "m1"})
+        await other.append(ADA, name, Append(bodies=(half,), lease=lease))
+        assert (await whole_log(store, ADA, name))[1] is None
+        await other.write(lease, "m2", 0, "whole")
+        await settle(other, lease, answered("whole").model_copy(update={"id": "m2"}))
+        assert (await other.start(ADA, name, "two", MINUTE)) is not None
+        await other.close()
+
     async def test_taking_up_a_turn_is_an_entry_and_is_counted(self, store: Store, clock: FakeClock) -> None:
         name = await new(store)
         await running(store, name)
