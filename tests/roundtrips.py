@@ -23,14 +23,18 @@ async def exported(store: Store, selection: Selection = EVERYTHING) -> bytes:
     return "".join([*lines, writer.total()]).encode()
 
 
-async def imported(store: Store, items: Iterator[Portable | Problem], scope: Scope = LOCAL) -> Report:
-    """Import everything, whoever it belongs to."""
+async def imported(
+    store: Store, items: Iterator[Portable | Problem], scope: Scope = LOCAL, *, finish: bool = False
+) -> Report:
+    """Import everything, whoever it belongs to; the logs are as they were until the import is finished."""
     importer = Importer(store, scope, keep_users=True, keep_tenants=True)
     for item in items:
         await importer.add(item)
+    if finish:
+        await importer.finish()
     return importer.report
 
 
-async def import_lines(store: Store, data: bytes, scope: Scope = LOCAL) -> Report:
+async def import_lines(store: Store, data: bytes, scope: Scope = LOCAL, *, finish: bool = False) -> Report:
     """Import an export of ours."""
-    return await imported(store, JsonlReader(io.BytesIO(data), "file").read(), scope)
+    return await imported(store, JsonlReader(io.BytesIO(data), "file").read(), scope, finish=finish)

@@ -1,7 +1,11 @@
-"""Conversations on their way into a store: each by itself, again and again without harm, and all of it is counted."""
+"""Conversations on their way into a store: each by itself, again and again without harm, and all of it is counted.
+
+What comes in is history: a turn that was open where it comes from is ended here, and never starts by itself.
+"""
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
 from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.entry import Entry
@@ -16,6 +20,9 @@ from threadkeep.transfer.portable import MAX_PROBLEMS, Header, Portable, Problem
 
 STEP_ENTRIES = 500
 STEP_CHARACTERS = 1_000_000
+MOST_OPEN = 1000
+"""How many conversations with open turns wait for the end of an import, because a longer version of them may follow."""
+WAS_OPEN = "It was not over when the conversation was imported."
 
 
 @dataclass(slots=True)
@@ -45,7 +52,7 @@ class Report:
 
 class Importer:
     """Fills a store. Everything goes to `scope`, unless a header says whose it is and that is to be kept; files go to
-    `attachments`."""
+    `attachments`. A move `keep_open`s turns: they go on in the new store."""
 
     def __init__(
         self,
@@ -56,8 +63,11 @@ class Importer:
         keep_tenants: bool = False,
         assistant: str | None = None,
         attachments: Attachments | None = None,
+        keep_open: bool = False,
     ) -> None:
         self.report = Report()
+        self._keep_open = keep_open
+        self._open: dict[tuple[Scope, str], Import] = {}
         self._attachments = attachments
         self._store = store
         self._scope = scope
@@ -100,19 +110,45 @@ class Importer:
         scope = self.scope_of(header)
         if files:
             entries = with_files_named(entries, await take_files(self._attachments, scope, files))
+        whole = Import(new=new, created_at=header.created_at)
         async for step in _steps(entries):
-            is_last = not step or step[-1].seq == header.entries
-            added += await self._store.import_entries(
-                scope,
-                Import(
-                    new=new,
-                    created_at=header.created_at,
-                    entries=step,
-                    version=header.version if is_last else None,
-                    open_turns=open_turns if is_last else {},
-                ),
-            )
+            if not step or step[-1].seq == header.entries:
+                whole = replace(whole, version=header.version, open_turns=open_turns if self._keep_open else {})
+            added += await self._store.import_entries(scope, replace(whole, entries=step))
+        if not self._keep_open:
+            self._open.pop((scope, header.id), None)
+        if open_turns and not self._keep_open:
+            self._open[scope, header.id] = replace(whole, entries=_endings(header, open_turns))
+            if len(self._open) > MOST_OPEN:
+                await self._end(*next(iter(self._open)))
         return added
+
+    async def finish(self) -> None:
+        """End the turns that were open. This comes last, because an export may hold a conversation twice: as it was
+        first, and longer."""
+        while self._open:
+            await self._end(*next(iter(self._open)))
+
+    async def _end(self, scope: Scope, conversation: str) -> None:
+        """End the turns of a conversation, unless they go on here, or it went on by itself."""
+        ending = self._open.pop((scope, conversation))
+        with suppress(NotFound, Conflict):
+            if not await self._store.turns(scope, conversation):
+                await self._store.import_entries(scope, ending)
+
+
+def _endings(header: Header, open_turns: Mapping[int, TurnState]) -> tuple[Entry, ...]:
+    """Return the entries that end open turns, the same ones every time."""
+    changes = {
+        turn: TurnChange(
+            state=TurnState.CANCELLED if state is TurnState.QUEUED else TurnState.INTERRUPTED, detail=WAS_OPEN
+        )
+        for turn, state in open_turns.items()
+    }
+    return tuple(
+        Entry(conversation=header.id, seq=seq, parent=header.head, turn=turn, created_at=header.updated_at, body=change)
+        for seq, (turn, change) in enumerate(sorted(changes.items()), header.entries + 1)
+    )
 
 
 def _clear(error: ThreadkeepError) -> ThreadkeepError:

@@ -182,13 +182,16 @@ async def copy(
     selection: Selection,
     progress: Progress,
     files: tuple[Attachments | None, Attachments | None] = (None, None),
+    *,
+    keep_open: bool = True,
 ) -> Report:
     """Copy a selection from store to store, read each conversation back and compare it, with those of `files` that it
-    uses (of the source, of the target); of whole tenants the API keys and the audit log, too.
+    uses (of the source, of the target); of whole tenants the API keys and the audit log, too. Open turns go on there
+    if they are to be kept open.
 
     What is there already is compared instead, so a copy that was cut off goes on where it was.
     """
-    importer, done = Importer(target, LOCAL, keep_users=True, keep_tenants=True), 0
+    importer, done = Importer(target, LOCAL, keep_users=True, keep_tenants=True, keep_open=keep_open), 0
     everyone = Selection(conversation=selection.conversation)
     if selection.conversation is None and selection.user is None:
         for tenant in await source.tenants() if selection.tenant is None else (selection.tenant,):
@@ -199,7 +202,7 @@ async def copy(
             added = await importer.put(header, _checked(source, conversation, check, used), check.open_turns)
             if files[0] is not None and files[1] is not None:
                 await copy_files(files[0], files[1], conversation.scope, used)
-            again = await importer.put(header, log_of(source, conversation), {}) if added else 0
+            again = await importer.put(header, log_of(source, conversation), check.open_turns) if added else 0
         except (InvalidInput, Conflict, NotFound) as error:
             importer.report.fail(Problem.of(f"conversation {conversation.id}", error))
             continue
@@ -208,6 +211,7 @@ async def copy(
         importer.report.count(added)
         done += conversation.entries
         progress(done)
+    await importer.finish()
     return importer.report
 
 

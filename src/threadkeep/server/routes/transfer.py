@@ -178,6 +178,7 @@ class _Import:
                     await self._importer.add(item)
                     if number % TOLD_EVERY == 0:
                         yield self._importer.report
+        await self._importer.finish()
 
     async def _has_room(self, item: Portable | Problem) -> bool:
         try:
