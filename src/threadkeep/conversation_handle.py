@@ -96,7 +96,7 @@ class ConversationHandle:
 
     async def restore(self) -> Conversation:
         """Bring the conversation back as it was when it was deleted."""
-        return await self._store.restore(self.scope, self.id)
+        return await self._store.restore(self.scope, self.id, within_caps=True)
 
     @checked
     async def choose_head(self, head: int, *, expected_version: int | None = None) -> Conversation:

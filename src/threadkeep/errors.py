@@ -20,7 +20,7 @@ own exceptions never leave `store/`.
     ├── NotAuthenticated         who is asking is not known
     ├── NotAllowed               known, but it may not do this
     ├── LimitReached             right in itself, but too much for now; each says when to try again
-    │   └── RateLimited, TooManyTurns, TooManyStreams, TooManyConversations, StorageFull
+    │   └── RateLimited, TooManyTurns, TooManyStreams, TooManyConversations, StorageFull, QueueFull
     ├── Stopping                 this server stops, another one or a later one will do it
     ├── ModelError               the language model, not us
     │   └── ModelUnavailable, ModelRateLimited, ModelTimeout (each may be tried again), ModelRefused,
@@ -294,6 +294,12 @@ class StorageFull(LimitReached, code="storage_full"):
     """Too much is stored; delete some conversations."""
 
     retry_after = 60
+
+
+class QueueFull(LimitReached, code="queue_full"):
+    """Too many messages wait in this conversation; wait for their answers."""
+
+    retry_after = 5
 
 
 class Stopping(ThreadkeepError, code="stopping"):

@@ -30,6 +30,7 @@ from threadkeep.retrieval.word_vectors import WordVectors
 from threadkeep.settings import Settings
 from threadkeep.store.attachments import Attachments, FileLimits
 from threadkeep.store.base import MAX_BYTES, Store
+from threadkeep.store.caps import Caps, Load
 from threadkeep.store.chunks import open_chunks
 from threadkeep.store.spool.copies import Copy
 from threadkeep.store.spool.kept import SpoolLimits, copies_in
@@ -83,8 +84,30 @@ def file_limits(settings: Settings) -> FileLimits:
     )
 
 
-async def open_store(url: str, *, clock: Clock = utc_now, ids: IdSource = new_id, max_bytes: int = MAX_BYTES) -> Store:
+def caps_of(settings: Settings) -> Caps:
+    """Return how much may be kept."""
+    return Caps(
+        Load(settings.user_conversations, settings.user_storage_bytes),
+        Load(settings.tenant_conversations, settings.tenant_storage_bytes),
+        settings.queued_turns,
+    )
+
+
+async def open_store(
+    url: str,
+    *,
+    clock: Clock = utc_now,
+    ids: IdSource = new_id,
+    max_bytes: int = MAX_BYTES,
+    caps: Caps | None = None,
+) -> Store:
     """Open the store behind a URL. An embedded one is created and migrated as needed; PostgreSQL must be migrated."""
+    store = await _open_store(url, clock, ids, max_bytes)
+    store.caps = caps or Caps()
+    return store
+
+
+async def _open_store(url: str, clock: Clock, ids: IdSource, max_bytes: int) -> Store:
     match _scheme(url):
         case "memory":
             from threadkeep.store.memory import MemoryStore
@@ -112,7 +135,13 @@ async def open_store(url: str, *, clock: Clock = utc_now, ids: IdSource = new_id
 
 
 async def open_spooling_store(
-    url: str, spool: SpoolSettings, *, clock: Clock = utc_now, ids: IdSource = new_id, max_bytes: int = MAX_BYTES
+    url: str,
+    spool: SpoolSettings,
+    *,
+    clock: Clock = utc_now,
+    ids: IdSource = new_id,
+    max_bytes: int = MAX_BYTES,
+    caps: Caps | None = None,
 ) -> SpoolingStore:
     """Open a database with a spool for outages. The database may be away if this spool was used with it before."""
     if _scheme(url) != "postgresql":
@@ -131,6 +160,7 @@ async def open_spooling_store(
             database, away = PostgresStore.unopened(url, clock, ids, max_bytes, kept.database_secret(error)), error
         else:
             await kept.belong_to(await database.keyring.secret())
+        database.caps = caps or Caps()
         return await SpoolingStore.open(database, kept, clock, ids, spool, away)
     except BaseException:
         for each in opened:
@@ -172,6 +202,7 @@ class Hosting:
     """
 
     max_bytes: int = MAX_BYTES
+    caps: Caps = field(default_factory=Caps)
     max_history_length: int = 10
     count: Counter = count_tokens
     prices: Mapping[str, Price] = field(default_factory=dict)
@@ -198,6 +229,7 @@ def hosting_of(
 ) -> Hosting:
     """Return what a server's settings say about conversations; `models` stands in where the settings name none."""
     return Hosting(
+        caps=caps_of(settings),
         max_bytes=settings.max_message_bytes,
         max_history_length=settings.max_history_length,
         count=count,
@@ -245,9 +277,9 @@ async def open_conversations(
     default = choice.name if isinstance(model, str | None) else model
     is_embedded = isinstance(store, str) and store_path(store) is not None
     if isinstance(store, str) and hosting.spool is not None:
-        store = await open_spooling_store(store, hosting.spool, max_bytes=hosting.max_bytes)
+        store = await open_spooling_store(store, hosting.spool, max_bytes=hosting.max_bytes, caps=hosting.caps)
     elif isinstance(store, str):
-        store = await open_store(store, max_bytes=hosting.max_bytes)
+        store = await open_store(store, max_bytes=hosting.max_bytes, caps=hosting.caps)
     published = PublishingStore(store)
     if isinstance(store, SpoolingStore):
         store.kept.drained = published.publish

@@ -14,6 +14,7 @@ from threadkeep.llm.base import DEFAULTS, ModelOptions
 from threadkeep.llm.prices import Price
 from threadkeep.retention.rules import Retention
 from threadkeep.store.base import MAX_BYTES
+from threadkeep.store.caps import QUEUED_TURNS
 from threadkeep.tools.base import DEFAULT_TIMEOUT
 from threadkeep.tools.mcp import McpServer, McpServerName
 
@@ -212,6 +213,7 @@ class Settings(BaseModel):
     tenant_file_bytes: int = _limit(0, "files that one tenant may keep; the same content counts once")
     user_requests_per_second: float = _limit(200, "requests of one user, on average over ten seconds")
     user_turns: int = _limit(200, "turns of one user that run at a time")
+    queued_turns: int = _limit(QUEUED_TURNS, "messages that may wait in one conversation")
     user_streams: int = _limit(2000, "event streams of one user that are open at a time")
     user_conversations: int = _limit(1_000_000, "conversations that one user may keep")
     user_storage_bytes: int = _limit(100 * GIGABYTE, "text that one user may keep, before compression")

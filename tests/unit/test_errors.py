@@ -64,6 +64,7 @@ CODES = {
     "too_many_streams": "TooManyStreams",
     "too_many_conversations": "TooManyConversations",
     "storage_full": "StorageFull",
+    "queue_full": "QueueFull",
     "stopping": "Stopping",
     "model_error": "ModelError",
     "model_unavailable": "ModelUnavailable",

@@ -99,7 +99,7 @@ def create_app(conversations: Conversations, settings: Settings, metrics: Server
         redirect_slashes=False,
     )
     app.state.guard = guard
-    app.state.limits = Limits(conversations, settings)
+    app.state.limits = Limits(settings)
     app.state.open_requests = open_requests
     metrics.watch(
         "threadkeep_running_turns", "Conversations in which a turn runs.", lambda: conversations.running_turns

@@ -1,7 +1,7 @@
-"""How much one user, and one tenant, may ask for: requests, event streams, conversations, storage. 0 is no limit.
+"""How much one user, and one tenant, may ask for: requests and event streams. 0 is no limit.
 
-Turns are limited where they begin (`turn/admission.py`), bodies where they arrive (`body_size`), messages in the store.
-Each process counts for itself, except for storage. The counts of idle users are forgotten.
+Turns are limited where they begin (`turn/admission.py`), bodies where they arrive (`body_size`), what is kept in the
+store (`store/caps.py`). Each process counts for itself. The counts of idle users are forgotten.
 """
 
 import math
@@ -10,25 +10,19 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple, Protocol
+from typing import Annotated, NamedTuple
 
 from fastapi import Depends
 from starlette.requests import HTTPConnection
 
 from threadkeep.conversation.scope import Scope
-from threadkeep.errors import RateLimited, StorageFull, TooManyConversations, TooManyStreams
+from threadkeep.errors import RateLimited, TooManyStreams
 from threadkeep.server.identity.guards import Who
 from threadkeep.server.negotiation import refuse_head, wants_stream
 from threadkeep.settings import Settings
-from threadkeep.store.values import Statistics
 
 BURST_SECONDS = 10
 """A limit of requests per second is an average over so long."""
-FRESH_SECONDS = 60.0
-"""How old a count of what is stored may be to let a request pass. To refuse one, the store is always asked again."""
-
-FAR_BYTES = 1024**3
-"""How far below a limit of storage a cached count must be to be trusted: nobody stores so much meanwhile."""
 
 Holder = tuple[str, str | None]
 """A user of a tenant, or the tenant."""
@@ -39,8 +33,6 @@ class Quota(NamedTuple):
 
     requests_per_second: float
     streams: int
-    conversations: int
-    storage_bytes: int
 
 
 def _most(rate: float) -> float:
@@ -64,38 +56,15 @@ class Bucket:
         return 0.0
 
 
-@dataclass(slots=True)
-class Usage:
-    """What a holder had stored at a moment, and how many conversations were created since."""
-
-    stored: Statistics
-    at: float
-    asked: int = 0
-
-    @property
-    def conversations(self) -> int:
-        """How many there are at most."""
-        return self.stored.conversations + self.asked
-
-
-class Counted(Protocol):
-    """Where to ask how much is stored."""
-
-    async def statistics(self, tenant: str, *, user: str | None = None) -> Statistics:
-        """Return how much a tenant, or one user of it, has stored."""
-
-
 class Limits:
     """Refuses what exceeds the limits in the settings. One for a server."""
 
-    def __init__(self, counted: Counted, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
-        self._counted = counted
+    def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._idle = settings.session_timeout
         self._user = _quota(settings, "user")
         self._tenant = _quota(settings, "tenant")
         self._buckets: dict[Holder, Bucket] = {}
-        self._usages: dict[Holder, Usage] = {}
         self._streams: Counter[Holder] = Counter()
         self._swept = clock()
 
@@ -119,7 +88,6 @@ class Limits:
             return
         self._swept = now
         self._buckets = {holder: bucket for holder, bucket in self._buckets.items() if now - bucket.at < self._idle}
-        self._usages = {holder: usage for holder, usage in self._usages.items() if now - usage.at < self._idle}
 
     @contextmanager
     def stream(self, scope: Scope) -> Iterator[None]:
@@ -137,40 +105,6 @@ class Limits:
                 if not self._streams[holder]:
                     del self._streams[holder]
 
-    async def check_storage(self, scope: Scope) -> None:
-        """Raise `StorageFull` if too much is stored."""
-        for holder, quota in self._holders(scope):
-            if most := quota.storage_bytes:
-                usage = await self._usage(holder, _bytes, most)
-                if usage.stored.bytes >= most:
-                    raise StorageFull(f"At most {most} bytes may be stored; delete some conversations.")
-
-    async def check_conversations(self, scope: Scope) -> None:
-        """Raise `TooManyConversations` if no other conversation may be created."""
-        for holder, quota in self._holders(scope):
-            if most := quota.conversations:
-                usage = await self._usage(holder, _conversations, most)
-                if usage.conversations >= most:
-                    raise TooManyConversations(f"At most {most} conversations may be kept; delete some.")
-                usage.asked += 1
-
-    async def _usage(self, holder: Holder, counted: Callable[[Usage], int], most: int) -> Usage:
-        """Return what a holder has stored; a cached count is used only if it is below the limit."""
-        known = self._usages.get(holder)
-        if known is not None and self._clock() - known.at < FRESH_SECONDS and counted(known) < most:
-            return known
-        tenant, user = holder
-        self._usages[holder] = usage = Usage(await self._counted.statistics(tenant, user=user), self._clock())
-        return usage
-
-
-def _bytes(usage: Usage) -> int:
-    return usage.stored.bytes + FAR_BYTES
-
-
-def _conversations(usage: Usage) -> int:
-    return usage.conversations
-
 
 def _quota(settings: Settings, who: str) -> Quota:
     return Quota(*(getattr(settings, f"{who}_{name}") for name in Quota._fields))
@@ -187,17 +121,6 @@ Limited = Annotated[Limits, Depends(_limits)]
 async def within_rate(who: Who, limits: Limited) -> None:
     """For every route: count the request."""
     limits.take_request(who.scope)
-
-
-async def room_to_write(who: Who, limits: Limited) -> None:
-    """For routes that store content in a conversation."""
-    await limits.check_storage(who.scope)
-
-
-async def room_for_conversation(who: Who, limits: Limited) -> None:
-    """For routes that create a conversation."""
-    await limits.check_storage(who.scope)
-    await limits.check_conversations(who.scope)
 
 
 async def room_for_export(who: Who, limits: Limited) -> AsyncIterator[None]:

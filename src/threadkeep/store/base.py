@@ -24,6 +24,7 @@ from threadkeep.conversation.state import State
 from threadkeep.conversation.tree import Tree
 from threadkeep.conversation.turn import Lease, Turn
 from threadkeep.store.audit import AuditLog
+from threadkeep.store.caps import Caps
 from threadkeep.store.file_tables import FileTables
 from threadkeep.store.keyring import KeyRing
 from threadkeep.store.notify_channel import NotifyChannel
@@ -69,6 +70,9 @@ class Store(ABC):
     """The tables of attachments; none where a store keeps no files."""
     unreached: Unreached
     """Runs background work tenant by tenant, and knows the tenants for whom it fails."""
+    caps: Caps
+    """How much may be kept: whoever opens the store says so. `StorageFull` or `TooManyConversations` refuses what
+    people bring beyond it: `create`, `begin`, `import_entries`, an `append` without a lease, titles and metadata."""
 
     @abstractmethod
     async def close(self) -> None:
@@ -143,9 +147,9 @@ class Store(ABC):
         """
 
     @abstractmethod
-    async def restore(self, scope: Scope, conversation: str) -> Conversation:
+    async def restore(self, scope: Scope, conversation: str, *, within_caps: bool = False) -> Conversation:
         """Bring back the user's conversation that was deleted last under this id, as it was: entries, tree, search,
-        keys, and open turns with their leases, whose time has gone on.
+        keys, and open turns with their leases, whose time has gone on. Where it need not come back, `within_caps` only.
 
         `ConversationNotFound` if none is kept aside, `AlreadyExists` if the tenant uses the id again. A key that was
         used again meanwhile stays with what it made then.
@@ -268,8 +272,8 @@ class Store(ABC):
         """Begin a turn: its message and an entry that it runs, with a lease, in one step.
 
         While another turn is open the turn is queued instead (its message is kept in the entry that says so) or, by
-        `when_busy`, refused with `ConversationBusy`. Key, parent and expected head are as for `append`, for a queued
-        turn too.
+        `when_busy`, refused with `ConversationBusy`; `QueueFull` if as many turns wait already as may. Key, parent and
+        expected head are as for `append`, for a queued turn too.
         """
 
     @abstractmethod

@@ -49,6 +49,12 @@ def check_new(new: NewConversation) -> None:
         raise SystemTooLarge
 
 
+def size_of(new: NewConversation) -> int:
+    """Return the bytes of text that a new conversation begins with."""
+    metadata = json.dumps(new.metadata, ensure_ascii=False) if new.metadata else ""
+    return len("".join((new.title or "", new.system or "", metadata)).encode())
+
+
 def check_update(change: Update) -> None:
     """Refuse a change to something large."""
     if change.metadata is not None:

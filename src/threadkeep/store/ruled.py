@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import Cursor
-from threadkeep.conversation.entry import Entry, Update
+from threadkeep.conversation.entry import Entry, Summary, Update
 from threadkeep.conversation.ids import IdSource, check_id
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
@@ -25,6 +25,7 @@ from threadkeep.errors import AlreadyExists, ConversationNotFound, ImportConflic
 from threadkeep.store import import_rules
 from threadkeep.store.audit import Row, act_now
 from threadkeep.store.base import ROOT, WALKED, Store
+from threadkeep.store.caps import Caps
 from threadkeep.store.checks import check_adopt, check_import
 from threadkeep.store.paging import Listing, ListQuery, Search, activity_after, check_limit, list_page, search_after
 from threadkeep.store.rules import EndMovedError, Rules, Verb
@@ -58,6 +59,7 @@ class RuledStore(Store):
         self._clock = clock
         self._ids = ids
         self._rules = Rules(clock, max_bytes)
+        self.caps = Caps()
         self.unreached = Unreached(self.ping, clock)
 
     @abstractmethod
@@ -84,7 +86,11 @@ class RuledStore(Store):
         act = None if change.status is None else self._act(scope, conversation, "status", status=change.status)
         if change.shares is not None:
             act = self._act(scope, conversation, "shares", links=[share.id for share in change.shares])
-        verb = Verb(lambda end: self._rules.update(end, change, expected_version, expected_entries, at), act=act)
+        verb = Verb(
+            lambda end: self._rules.update(end, change, expected_version, expected_entries, at),
+            brought=change.title is not None or change.metadata is not None,
+            act=act,
+        )
         await self._write(scope, conversation, verb)
         return await self.get(scope, conversation)
 
@@ -97,7 +103,13 @@ class RuledStore(Store):
 
     async def append(self, scope: Scope, conversation: str, append: Append) -> Appended:
         act = None if append.act is None else self.audit.row(scope.tenant, append.act)
-        verb = Verb(lambda end: self._rules.append(end, append), append.key, append.parent, act=act)
+        verb = Verb(
+            lambda end: self._rules.append(end, append),
+            append.key,
+            append.parent,
+            brought=append.lease is None and any(not isinstance(body, Summary) for body in append.bodies),
+            act=act,
+        )
         return await self._write(scope, conversation, verb)
 
     def _act(self, scope: Scope, conversation: str, verb: str, **details: Any) -> Row:
@@ -118,8 +130,8 @@ class RuledStore(Store):
             # An import in many parts is recorded once, with its last part.
             act = self._act(scope, name, "imported", entries=added[-1].seq) if imported.version is not None else None
             with suppress(EndMovedError):
-                verb = Verb(partial(import_rules.import_entries, self._rules, imported, rows, besides), act=act)
-                return await self._write(scope, name, verb)
+                decide = partial(import_rules.import_entries, self._rules, imported, rows, besides)
+                return await self._write(scope, name, Verb(decide, brought=True, act=act))
         raise StoreBusy
 
     async def adopt(self, scope: Scope, conversation: str, adopt: Adopt) -> Appended:
@@ -182,7 +194,8 @@ class RuledStore(Store):
         return 0
 
     async def begin(self, scope: Scope, conversation: str, begin: Begin) -> Begun:
-        verb = Verb(lambda end: self._rules.begin(end, begin), begin.key, begin.parent)
+        most = self.caps.queued_turns
+        verb = Verb(lambda end: self._rules.begin(end, begin, most), begin.key, begin.parent, brought=True)
         return await self._write(scope, conversation, verb)
 
     async def start(self, scope: Scope, conversation: str, owner: str, lease_for: timedelta) -> Begun | None:

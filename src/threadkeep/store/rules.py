@@ -26,6 +26,7 @@ from threadkeep.errors import (
     InvalidParent,
     KeyReused,
     LeaseLost,
+    QueueFull,
     StaleHead,
     StaleVersion,
     TurnNotFound,
@@ -61,13 +62,14 @@ class Verb(NamedTuple, Generic[T_co]):
     """A request to write: how to decide about it, and what it needs of the end of the log.
 
     `parent` is an entry that the decision asks about. A patient one would rather share a commit than have its own at
-    once. `act` goes into the audit log with the record.
+    once. What is `brought` by people is held against the caps. `act` goes into the audit log with the record.
     """
 
     decide: Callable[[End], Decision[T_co]]
     key: IdempotencyKey | None = None
     parent: int | None = None
     patient: bool = False
+    brought: bool = False
     act: AuditRow | None = None
 
 
@@ -146,7 +148,7 @@ class Rules:
 
     # Turns
 
-    def begin(self, end: End, begin: Begin) -> Decision[Begun]:
+    def begin(self, end: End, begin: Begin, most_queued: int = 0) -> Decision[Begun]:
         check_begin(begin, self.max_bytes)
         key = key_use(end.scope, begin.key)
         if (found := replayed(end, key)) is not None:
@@ -157,6 +159,9 @@ class Rules:
             return self._run(end, turn, parent, begin.message, key)
         if begin.when_busy == "reject":
             raise ConversationBusy
+        waiting = sum(turn.state is TurnState.QUEUED for turn in end.open_turns.values())
+        if 0 < most_queued <= waiting:
+            raise QueueFull(f"{waiting} messages wait in this conversation already; wait for their answers.")
         return self._queue(end, parent, begin, key)
 
     def _queue(self, end: End, parent: int, begin: Begin, key: KeyUse | None) -> Decision[Begun]:

@@ -51,8 +51,9 @@ class Report:
 
 
 class Importer:
-    """Fills a store. Everything goes to `scope`, unless a header says whose it is and that is to be kept; files go to
-    `attachments`. A move `keep_open`s turns: they go on in the new store."""
+    """Fills a store, until it `is_full`: somebody may keep no more. Everything goes to `scope`, unless a header says
+    whose it is and that is to be kept; files go to `attachments`. A move `keep_open`s turns: they go on in the new
+    store."""
 
     def __init__(
         self,
@@ -68,6 +69,7 @@ class Importer:
         self.report = Report()
         self._keep_open = keep_open
         self._open: dict[tuple[Scope, str], Import] = {}
+        self.is_full = False
         self._attachments = attachments
         self._store = store
         self._scope = scope
@@ -83,6 +85,7 @@ class Importer:
         try:
             added = await self.put(item.header, _unhurried(item.entries()), item.open_turns, item.files)
         except (InvalidInput, Conflict, NotFound, LimitReached) as error:
+            self.is_full = self.is_full or isinstance(error, LimitReached)
             self.report.fail(Problem.of(item.place or item.header.id, _clear(error)))
             return
         self.report.count(added)

@@ -7,11 +7,13 @@ from contextlib import asynccontextmanager
 import httpx
 from fastapi import FastAPI
 
+from threadkeep.conversations import Conversations
 from threadkeep.llm.base import Model
 from threadkeep.runtime import hosting_of, open_conversations
 from threadkeep.server.app import create_app
 from threadkeep.server.metrics import ServerMetrics
 from threadkeep.settings import Settings
+from threadkeep.store.base import Store
 
 URL = "http://127.0.0.1:8000"
 
@@ -23,7 +25,9 @@ async def served(settings: Settings | None = None, model: Model | str = "demo") 
     hosting = hosting_of(settings, observers=(metrics,))
     conversations = await open_conversations("memory:", model=model, pace=0, hosting=hosting)
     try:
-        async with client_of(create_app(conversations, settings, metrics)) as client:
+        app = create_app(conversations, settings, metrics)
+        app.state.tested = conversations
+        async with client_of(app) as client:
             yield client
     finally:
         await conversations.finish_turns(0)
@@ -40,6 +44,12 @@ def app_behind(client: httpx.AsyncClient) -> FastAPI:
     """The application that a client calls."""
     app: FastAPI = vars(client._transport)["app"]
     return app
+
+
+def store_behind(client: httpx.AsyncClient) -> Store:
+    """The store of the application that a client calls."""
+    tested: Conversations = app_behind(client).state.tested
+    return tested._store
 
 
 async def conversation(client: httpx.AsyncClient) -> str:

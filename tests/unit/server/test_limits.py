@@ -1,22 +1,16 @@
 """Limits: each one refuses with its own code, says when to come again, and lets go in time."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import httpx
 import pytest
 
 from tests.unit.server.serving import app_behind, conversation, served, until
-from threadkeep.conversation.conversation import NewConversation
-from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import LOCAL, Scope
-from threadkeep.errors import RateLimited, StorageFull, TooManyConversations, TooManyStreams
+from threadkeep.errors import RateLimited, TooManyStreams
 from threadkeep.llm.base import Stopped, Text
-from threadkeep.runtime import open_store
-from threadkeep.server.limits import FAR_BYTES, FRESH_SECONDS, Limits
+from threadkeep.server.limits import Limits
 from threadkeep.settings import Settings
-from threadkeep.store.base import Store
-from threadkeep.store.values import Append, Statistics
 from threadkeep.testing.scripted_model import ScriptedModel, Step, says
 
 OTHER = Scope(tenant="local", user="other")
@@ -38,15 +32,8 @@ def seconds() -> Clock:
     return Clock()
 
 
-@pytest.fixture
-async def memory() -> AsyncIterator[Store]:
-    store = await open_store("memory:")
-    yield store
-    await store.close()
-
-
-def limits_of(store: Store, seconds: Clock, **given: float) -> Limits:
-    return Limits(store, Settings.model_validate(given), seconds)
+def limits_of(seconds: Clock, **given: float) -> Limits:
+    return Limits(Settings.model_validate(given), seconds)
 
 
 def limits_behind(client: httpx.AsyncClient) -> Limits:
@@ -60,8 +47,8 @@ def assert_refused(answer: httpx.Response, code: str) -> None:
     assert int(answer.headers["retry-after"]) >= 1
 
 
-def test_requests_are_an_average_over_ten_seconds(memory: Store, seconds: Clock) -> None:
-    limits = limits_of(memory, seconds, user_requests_per_second=2)
+def test_requests_are_an_average_over_ten_seconds(seconds: Clock) -> None:
+    limits = limits_of(seconds, user_requests_per_second=2)
     for _ in range(20):
         limits.take_request(LOCAL)
     with pytest.raises(RateLimited) as refused:
@@ -74,8 +61,8 @@ def test_requests_are_an_average_over_ten_seconds(memory: Store, seconds: Clock)
         limits.take_request(LOCAL)
 
 
-def test_a_slow_rate_says_how_long_to_wait(memory: Store, seconds: Clock) -> None:
-    limits = limits_of(memory, seconds, user_requests_per_second=0.05)
+def test_a_slow_rate_says_how_long_to_wait(seconds: Clock) -> None:
+    limits = limits_of(seconds, user_requests_per_second=0.05)
     limits.take_request(LOCAL)
     with pytest.raises(RateLimited) as refused:
         limits.take_request(LOCAL)
@@ -84,8 +71,8 @@ def test_a_slow_rate_says_how_long_to_wait(memory: Store, seconds: Clock) -> Non
     limits.take_request(LOCAL)
 
 
-def test_a_tenant_has_a_limit_of_its_own(memory: Store, seconds: Clock) -> None:
-    limits = limits_of(memory, seconds, tenant_requests_per_second=0.2)
+def test_a_tenant_has_a_limit_of_its_own(seconds: Clock) -> None:
+    limits = limits_of(seconds, tenant_requests_per_second=0.2)
     limits.take_request(LOCAL)
     limits.take_request(OTHER)
     with pytest.raises(RateLimited):
@@ -93,8 +80,8 @@ def test_a_tenant_has_a_limit_of_its_own(memory: Store, seconds: Clock) -> None:
     limits.take_request(FOREIGN)
 
 
-def test_nothing_is_remembered_of_who_was_idle_for_the_session_timeout(memory: Store, seconds: Clock) -> None:
-    limits = limits_of(memory, seconds, session_timeout=60)
+def test_nothing_is_remembered_of_who_was_idle_for_the_session_timeout(seconds: Clock) -> None:
+    limits = limits_of(seconds, session_timeout=60)
     for number in range(100):
         limits.take_request(Scope(tenant="local", user=f"u{number}"))
     seconds.now += 61
@@ -102,8 +89,8 @@ def test_nothing_is_remembered_of_who_was_idle_for_the_session_timeout(memory: S
     assert list(limits._buckets) == [("local", "local")]
 
 
-def test_streams_are_counted_while_they_are_open(memory: Store, seconds: Clock) -> None:
-    limits = limits_of(memory, seconds, user_streams=1, tenant_streams=2)
+def test_streams_are_counted_while_they_are_open(seconds: Clock) -> None:
+    limits = limits_of(seconds, user_streams=1, tenant_streams=2)
     with limits.stream(LOCAL):
         with pytest.raises(TooManyStreams), limits.stream(LOCAL):
             pass
@@ -114,55 +101,6 @@ def test_streams_are_counted_while_they_are_open(memory: Store, seconds: Clock) 
     with limits.stream(LOCAL):
         pass
     assert not limits._streams
-
-
-async def test_conversations_are_counted_also_between_two_looks_at_the_store(memory: Store, seconds: Clock) -> None:
-    limits = limits_of(memory, seconds, user_conversations=2)
-    for _ in range(2):
-        await limits.check_conversations(LOCAL)
-        await memory.create(LOCAL, NewConversation())
-    with pytest.raises(TooManyConversations):
-        await limits.check_conversations(LOCAL)
-    await limits.check_conversations(OTHER)
-
-
-async def test_who_deletes_has_room_again_at_once(memory: Store, seconds: Clock) -> None:
-    limits = limits_of(memory, seconds, user_conversations=1)
-    made = await memory.create(LOCAL, NewConversation())
-    with pytest.raises(TooManyConversations):
-        await limits.check_conversations(LOCAL)
-    await memory.delete(LOCAL, made.conversation.id)
-    await limits.check_conversations(LOCAL)
-
-
-async def test_a_cap_on_storage_holds_at_once(memory: Store, seconds: Clock) -> None:
-    limits = limits_of(memory, seconds, user_storage_bytes=10)
-    await limits.check_storage(LOCAL)
-    made = await memory.create(LOCAL, NewConversation())
-    said = Message(role=Role.USER, content="a text of more than ten bytes")
-    await memory.append(LOCAL, made.conversation.id, Append(bodies=(said,)))
-    with pytest.raises(StorageFull):
-        await limits.check_storage(LOCAL)
-    await memory.delete(LOCAL, made.conversation.id)
-    await limits.check_storage(LOCAL)
-
-
-async def test_who_is_far_below_a_cap_is_counted_again_after_a_while_only(memory: Store, seconds: Clock) -> None:
-    limits = limits_of(memory, seconds, user_storage_bytes=10 * FAR_BYTES)
-    counted = []
-    real = memory.statistics
-
-    async def count(tenant: str, *, user: str | None = None, conversation: str | None = None) -> Statistics:
-        counted.append(user)
-        return await real(tenant, user=user)
-
-    memory.statistics = count  # type: ignore[method-assign]
-    for _ in range(5):
-        await limits.check_storage(LOCAL)
-    assert len(counted) == 1
-    seconds.now += FRESH_SECONDS
-    await limits.check_storage(LOCAL)
-    assert len(counted) == 2
 
 
 async def test_too_many_requests_are_refused() -> None:
@@ -179,16 +117,45 @@ async def test_too_many_conversations_are_refused() -> None:
         assert_refused(await client.post("/v1/conversations"), "too_many_conversations")
 
 
-async def test_who_has_stored_too_much_can_read_and_delete_but_not_write() -> None:
-    said = {"content": "more than five bytes"}
-    async with served(Settings(user_storage_bytes=5)) as client:
+async def test_of_many_conversations_at_once_no_more_are_created_than_may_be_kept() -> None:
+    async with served(Settings(user_conversations=5)) as client:
+        answers = await asyncio.gather(*(client.post("/v1/conversations") for _ in range(30)))
+        listed = (await client.get("/v1/conversations")).json()["data"]
+    assert sorted(answer.status_code for answer in answers) == [201] * 5 + [429] * 25
+    assert len(listed) == 5
+
+
+async def test_who_would_store_too_much_can_read_and_delete_but_not_write() -> None:
+    said = {"content": "x" * 60}
+    async with served(Settings(user_storage_bytes=70)) as client:
         path = await conversation(client)
-        assert (await client.post(f"{path}/messages", json=said)).status_code == 200
+        assert_refused(await client.post(f"{path}/messages", json={"content": "x" * 500_000}), "storage_full")
+        assert (await client.get(path)).json()["messages"] == []
+        assert (await client.post(f"{path}/messages", json={"content": "x" * 40})).status_code == 200
         assert_refused(await client.post(f"{path}/messages", json=said), "storage_full")
         assert_refused(await client.post(f"{path}/regenerate"), "storage_full")
         assert_refused(await client.post("/v1/conversations"), "storage_full")
+        assert_refused(await client.patch(path, json={"metadata": {"much": "x" * 50_000}}), "storage_full")
+        assert_refused(await client.post("/api/chat", json={"message": "hello"}), "storage_full")
         assert (await client.get(path)).status_code == 200
         assert (await client.delete(path)).status_code == 204
+
+
+async def test_a_message_too_many_in_the_queue_of_a_conversation_is_refused() -> None:
+    go_on = asyncio.Event()
+    model = ScriptedModel([Text("Well"), go_on, Stopped("stop")], *[says("Yes.")] * 2)
+    async with served(Settings(queued_turns=2), model=model) as client:
+        path = await conversation(client)
+        sent = [
+            client.post(f"{path}/messages", json={"content": "x"}, headers={"Prefer": "respond-async"})
+            for _ in range(9)
+        ]
+        answers = await asyncio.gather(*sent)
+        go_on.set()
+    assert sorted(answer.status_code for answer in answers) == [202] * 3 + [429] * 6
+    for answer in answers:
+        if answer.status_code == 429:
+            assert_refused(answer, "queue_full")
 
 
 async def test_too_many_turns_are_refused_but_a_busy_conversation_queues() -> None:

@@ -26,7 +26,6 @@ from threadkeep.conversations import Conversations
 from threadkeep.errors import ConversationNotFound, InvalidId, InvalidInput, KeyReused, LimitReached, Stopping
 from threadkeep.server.idempotency_header import Key, replay_headers
 from threadkeep.server.identity.guards import Who
-from threadkeep.server.limits import Limited, Limits
 from threadkeep.server.middleware.tracking import unless_gone
 from threadkeep.server.problems import problem_of_turn
 from threadkeep.server.requests import canonical_body
@@ -96,12 +95,11 @@ class Caller:
 
     scope: Scope
     key: Key
-    limits: Limits
     receive: Receive
 
 
-async def _caller(request: Request, who: Who, key: Key, limits: Limited) -> Caller:
-    return Caller(who.scope, key, limits, request.receive)
+async def _caller(request: Request, who: Who, key: Key) -> Caller:
+    return Caller(who.scope, key, request.receive)
 
 
 Calling = Annotated[Caller, Depends(_caller)]
@@ -147,7 +145,6 @@ class Exchange:
         if not asking.session:
             return await self._begin(asking)
         found = await find(self.conversations, asking.caller.scope, asking.session)
-        await asking.caller.limits.check_storage(asking.caller.scope)
         await self._let_answer(asking.body.assistant, found)
         return await self._send(found, asking)
 
@@ -159,7 +156,6 @@ class Exchange:
 
     async def _begin(self, asking: Asking) -> Sent:
         caller, assistant = asking.caller, self.assistant_for(asking.body)
-        await check_room(caller)
         key = caller.key(f"{asking.route} (conversation)", canonical_body(asking.body))
         created = await self.conversations.create(scope=caller.scope, key=key, assistant=assistant)
         async with undone_if_refused(created):
@@ -174,12 +170,6 @@ class Exchange:
         sent = await self.send(asking)
         outcome = await unless_gone(asking.caller.receive, sent.turn.outcome())
         return reply_to(outcome, sent.conversation, replayed=sent.turn.replayed)
-
-
-async def check_room(caller: Caller) -> None:
-    """Raise an error if the caller may not begin one more conversation."""
-    await caller.limits.check_storage(caller.scope)
-    await caller.limits.check_conversations(caller.scope)
 
 
 @asynccontextmanager

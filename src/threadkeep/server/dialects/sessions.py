@@ -21,7 +21,6 @@ from threadkeep.server.dialects.exchange import (
     Exchange,
     Reply,
     UsedTool,
-    check_room,
     find,
 )
 from threadkeep.server.idempotency_header import replay_headers
@@ -159,7 +158,6 @@ def session_routes(conversations: Conversations, assistant: str) -> APIRouter:
     async def create(caller: Calling, response: Response, body: NewSession | None = None) -> ShownSession:
         chosen = body or NewSession()
         answering = exchange.assistant_for(chosen)
-        await check_room(caller)
         key = caller.key("POST /api/v1/sessions", canonical_body(chosen))
         created = await conversations.create(
             scope=caller.scope, key=key, assistant=answering, title=chosen.title, system=chosen.system

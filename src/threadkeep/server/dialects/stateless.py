@@ -25,7 +25,7 @@ from threadkeep.conversation_handle import ConversationHandle, TurnHandle
 from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue, TurnNotFound
 from threadkeep.runtime import open_store
-from threadkeep.server.dialects.exchange import Caller, Calling, DialectBody, Exchange, check_room, undone_if_refused
+from threadkeep.server.dialects.exchange import Caller, Calling, DialectBody, Exchange, undone_if_refused
 from threadkeep.server.idempotency_header import replay_headers
 from threadkeep.server.identity.guards import Actor
 from threadkeep.server.limits import Limited
@@ -116,7 +116,6 @@ def stateless_routes(conversations: Conversations, settings: Settings) -> APIRou
     async def ask(caller: Caller, body: StatelessBody) -> Response:
         assistant, history = exchange.assistant_for(body), trimmed(body.history, settings.max_history_length)
         if body.store:
-            await check_room(caller)
             conversation, turn = await _begin(conversations, caller, assistant, history, body)
             headers = {"Location": f"/v1/conversations/{conversation.id}", **replay_headers(turn.replayed)}
             return stream(turn.events(), conversation.id, headers=headers)

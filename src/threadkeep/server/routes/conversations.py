@@ -14,7 +14,6 @@ from threadkeep.conversations import Conversations
 from threadkeep.errors import InvalidValue
 from threadkeep.server.idempotency_header import Key, replay_headers
 from threadkeep.server.identity.guards import Who
-from threadkeep.server.limits import room_for_conversation
 from threadkeep.server.list_cursors import ListCursors
 from threadkeep.server.requests import ConversationId, CreateBody, HeadBody, PatchBody, canonical_body
 from threadkeep.server.responses import (
@@ -62,7 +61,7 @@ def conversation_routes(conversations: Conversations) -> APIRouter:
     router = APIRouter(prefix="/v1/conversations", tags=["conversations"])
     cursors = ListCursors(conversations.keyring)
 
-    @router.post("", status_code=201, dependencies=[Depends(room_for_conversation)], summary="Create a conversation")
+    @router.post("", status_code=201, summary="Create a conversation")
     async def create(who: Who, key: Key, response: Response, body: CreateBody | None = None) -> ShownConversation:
         chosen = body or CreateBody()
         await conversations.check_model(chosen.model)

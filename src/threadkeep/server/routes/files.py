@@ -17,7 +17,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversations import Conversations
 from threadkeep.errors import ContentTooLarge, InvalidValue, StorageFull, ThreadkeepError, UploadMismatch
 from threadkeep.server.identity.guards import Who
-from threadkeep.server.limits import room_for_export, room_to_write
+from threadkeep.server.limits import room_for_export
 from threadkeep.server.middleware.body_size import CLOSE
 from threadkeep.server.negotiation import IS_HEAD
 from threadkeep.server.problems import problem, problem_of
@@ -79,7 +79,6 @@ def file_routes(conversations: Conversations) -> APIRouter:
 
     @router.post(
         "/files",
-        dependencies=[Depends(room_to_write)],
         openapi_extra=_BODY,
         responses=_MADE,
         status_code=201,

@@ -11,7 +11,7 @@ from threadkeep.conversation_handle import ConversationHandle, TurnHandle, TurnO
 from threadkeep.conversations import Conversations
 from threadkeep.server.idempotency_header import Key, replay_headers
 from threadkeep.server.identity.guards import Who
-from threadkeep.server.limits import room_for_stream, room_to_write
+from threadkeep.server.limits import room_for_stream
 from threadkeep.server.middleware.tracking import unless_gone
 from threadkeep.server.negotiation import wants_no_wait, wants_stream
 from threadkeep.server.problems import is_conflict, problem_of_turn
@@ -29,7 +29,7 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
 }
 
 
-_ROOM = [Depends(room_to_write), Depends(room_for_stream)]
+_ROOM = [Depends(room_for_stream)]
 
 
 def message_routes(conversations: Conversations) -> APIRouter:

@@ -11,17 +11,15 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from threadkeep.conversation.api_key import KeyRole
-from threadkeep.conversation.scope import Scope
 from threadkeep.conversations import Conversations
-from threadkeep.errors import InvalidImport, LimitReached, NotAllowed
+from threadkeep.errors import InvalidImport, NotAllowed
 from threadkeep.server.identity.guards import Identity, Who
-from threadkeep.server.limits import Limited, Limits, room_for_export, room_for_stream, room_to_write
+from threadkeep.server.limits import room_for_export, room_for_stream
 from threadkeep.server.negotiation import wants_stream
 from threadkeep.server.responses import Shown
 from threadkeep.server.sse import STREAM_HEADERS, encode
 from threadkeep.transfer.exporter import EXPORTED, Selection
 from threadkeep.transfer.importer import Importer, Report
-from threadkeep.transfer.portable import Portable, Problem
 from threadkeep.transfer.sources import read_file
 
 IN_MEMORY = 1024 * 1024
@@ -113,16 +111,16 @@ def transfer_routes(conversations: Conversations) -> APIRouter:
 
     @router.post(
         "/import",
-        dependencies=[Depends(room_to_write), Depends(room_for_stream)],
+        dependencies=[Depends(room_for_stream)],
         openapi_extra=_BODY,
         response_model=ShownReport,
         summary="Import conversations from a file",
     )
-    async def import_file(request: Request, who: Who, limits: Limited, of: Of = Whose.ME) -> Any:
+    async def import_file(request: Request, who: Who, of: Of = Whose.ME) -> Any:
         _check_role(who, of)
         file = await _received(request)
         importer = conversations.importer(who.scope, keep_users=of is Whose.TENANT)
-        work = _Import(importer, file, who.scope, limits)
+        work = _Import(importer, file)
         if wants_stream(request.headers.get("accept", "")):
             return StreamingResponse(work.events(jobs), media_type="text/event-stream", headers=STREAM_HEADERS)
         async for _ in work.steps():
@@ -158,13 +156,11 @@ def _refuse_what_is_none(report: Report) -> None:
 
 
 class _Import:
-    """One import, conversation by conversation, within the limits of the caller."""
+    """One import, conversation by conversation, until the caller may keep no more."""
 
-    def __init__(self, importer: Importer, file: IO[bytes], scope: Scope, limits: Limits) -> None:
+    def __init__(self, importer: Importer, file: IO[bytes]) -> None:
         self._importer = importer
         self._file = file
-        self._scope = scope
-        self._limits = limits
 
     async def steps(self) -> AsyncIterator[Report]:
         """Import the file; yield the report now and then."""
@@ -173,20 +169,12 @@ class _Import:
             async with aclosing(read_file(self._file, "file")) as items:
                 async for item in items:
                     number += 1
-                    if not await self._has_room(item):
-                        return
                     await self._importer.add(item)
+                    if self._importer.is_full:
+                        return
                     if number % TOLD_EVERY == 0:
                         yield self._importer.report
         await self._importer.finish()
-
-    async def _has_room(self, item: Portable | Problem) -> bool:
-        try:
-            await self._limits.check_storage(self._scope)
-        except LimitReached as error:
-            await self._importer.add(Problem.of(item.place, error))
-            return False
-        return True
 
     async def events(self, jobs: set[asyncio.Task[None]]) -> AsyncIterator[bytes]:
         """Yield progress as events, and in the end the report. The work is one of the `jobs`, and goes on when the

@@ -19,7 +19,8 @@ from threadkeep.conversation.tree import Run
 from threadkeep.conversation.turn import Turn
 from threadkeep.errors import ConversationNotFound, EntryNotFound, StoreCorrupt
 from threadkeep.store.audit import Recorded
-from threadkeep.store.checks import check_new
+from threadkeep.store.caps import Caps, Load
+from threadkeep.store.checks import check_new, size_of
 from threadkeep.store.embedded import EmbeddedStore
 from threadkeep.store.ledger.audit import LedgerAudit
 from threadkeep.store.ledger.catalog import Catalog
@@ -95,6 +96,25 @@ class TenantLedgers(ABC):
         """Bring the catalog up to date with what others stored."""
 
 
+class _UncountedError(Exception):
+    """What somebody keeps must be counted, because there may be no room for more."""
+
+
+class _Room:
+    """Room under the caps for what a user brings, as far as it is known or (in a catalog) counted."""
+
+    def __init__(self, caps: Caps, scope: Scope, catalog: Catalog | None = None) -> None:
+        self._caps = caps
+        self._scope = scope
+        self._catalog = catalog
+
+    def check(self, brought: Load) -> None:
+        for holder in self._caps.to_count(self._scope, brought):
+            if self._catalog is None:
+                raise _UncountedError
+            self._caps.check(holder, self._catalog.statistics(holder.user), brought)
+
+
 class LedgerStore(EmbeddedStore):
     """Conversations as ledgers."""
 
@@ -144,18 +164,30 @@ class LedgerStore(EmbeddedStore):
     async def _write(self, scope: Scope, conversation: str, verb: Verb[T]) -> T:
         check_id(conversation)
 
-        def work() -> T:
+        def work(room: _Room | None = None) -> T:
             with self._ledgers_of(scope.tenant).writing(scope, conversation) as locked:
                 decision, first = verb.decide(locked.ledger), locked.ledger.tip.last + 1
                 if decision.record is not None:
                     size = sum(row.size for row in decision.rows)
+                    if verb.brought:
+                        (room or _Room(self.caps, scope)).check(Load(bytes=size))
                     locked.commit(decision.record.model_copy(update={"bytes": size}))
                     if verb.act is not None:
                         self.audit.add(scope.tenant, verb.act)
                     return decision.answer(locked.ledger.between(first, locked.ledger.tip.last))
                 return decision.answer(locked.ledger.between(*decision.again) if decision.again else ())
 
-        return await self._run(work)
+        return await self._run(lambda: self._within_caps(scope, work))
+
+    def _within_caps(self, scope: Scope, work: Callable[[_Room | None], T]) -> T:
+        """Do the work; if it brings what may be too much, count what is kept and do it while nobody brings anything."""
+        try:
+            return work(None)
+        except _UncountedError:
+            ledgers = self._ledgers_of(scope.tenant)
+            with ledgers.lock():
+                ledgers.refresh()
+                return work(_Room(self.caps, scope, ledgers.catalog))
 
     async def _read_catalog(self, tenant: str, look: Callable[[TenantLedgers], T]) -> T:
         """Look into the catalog after bringing it up to date."""
@@ -174,16 +206,17 @@ class LedgerStore(EmbeddedStore):
     ) -> Created:
         check_new(new)
 
-        def work() -> Created:
-            ledgers = self._ledgers_of(scope.tenant)
-            with ledgers.lock() if key else nullcontext():
+        def work(room: _Room | None) -> Created:
+            ledgers, size = self._ledgers_of(scope.tenant), size_of(new)
+            with ledgers.lock() if key and not room else nullcontext():
                 if key and (found := self._created(ledgers, scope, key)):
                     return found
+                (room or _Room(self.caps, scope)).check(Load(1, size))
                 opening = self._rules.open(scope, new.id or self._ids(), new, self._ids(), key)
-                ledger = ledgers.create(opening if at is None else opening.model_copy(update={"at": at}))
+                ledger = ledgers.create(opening.model_copy(update={"at": at or opening.at, "bytes": size}))
                 return Created(conversation=ledger.conversation)
 
-        return await self._run(work)
+        return await self._run(lambda: self._within_caps(scope, work))
 
     def _created(self, ledgers: TenantLedgers, scope: Scope, key: IdempotencyKey) -> Created | None:
         use = key_use(scope, key)
@@ -215,12 +248,14 @@ class LedgerStore(EmbeddedStore):
 
         await self.files.note_deletion(await self._run(work))
 
-    async def restore(self, scope: Scope, conversation: str) -> Conversation:
+    async def restore(self, scope: Scope, conversation: str, *, within_caps: bool = False) -> Conversation:
         check_id(conversation)
         act = self._act(scope, conversation, "restored")
 
         def work() -> tuple[Conversation, set[str]]:
             ledgers = self._ledgers_of(scope.tenant)
+            if within_caps:
+                _Room(self.caps, scope, ledgers.catalog).check(Load(1))
             ledgers.restore(scope, conversation)
             self.audit.add(scope.tenant, act)
             with ledgers.reading(scope, conversation) as ledger:

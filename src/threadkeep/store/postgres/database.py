@@ -19,6 +19,7 @@ from threadkeep.errors import (
     ConversationNotFound,
     EntryNotFound,
     InvalidCursor,
+    StorageFull,
     StoreError,
 )
 from threadkeep.store.codec import STATE, Packer, Row, decode, decode_id, decode_shares, decode_text, encode_id
@@ -30,7 +31,8 @@ T = TypeVar("T")
 
 REMEMBERED = 10_000
 REFUSALS = {
-    kind.code: kind for kind in (AlreadyExists, ConversationBusy, ConversationNotFound, EntryNotFound, InvalidCursor)
+    kind.code: kind
+    for kind in (AlreadyExists, ConversationBusy, ConversationNotFound, EntryNotFound, InvalidCursor, StorageFull)
 }
 """What a function may answer instead of a row."""
 

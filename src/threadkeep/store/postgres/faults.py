@@ -43,8 +43,9 @@ _STATES: dict[str, type[StoreError]] = {
     "XX001": StoreCorrupt,
     "XX002": StoreCorrupt,
 }
-# Two transactions met: the same call, made again, finds the world in order. `40001` is also what our functions raise.
-_TRANSIENT = {"23505", "40001", "40P01", "55P03"}
+# Two transactions met: the same call, made again, finds the world in order. `40001` is also what our functions raise,
+# and `TK001` where others have filled the room that was left under a cap.
+_TRANSIENT = {"23505", "40001", "40P01", "55P03", "TK001"}
 # The server stops, was told to end the connection, or may only be read by now: perhaps another one is the first.
 _ENDED = {"57P01", "57P02", "57P03", "57P05", "25006"}
 # The schema was migrated while the connection was open; a fresh one knows the new one.

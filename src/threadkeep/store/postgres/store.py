@@ -18,6 +18,7 @@ from threadkeep.conversation.state import State, StateChange, fold
 from threadkeep.conversation.tree import Run, Tree
 from threadkeep.conversation.turn import Turn
 from threadkeep.errors import ConversationNotFound, StoreBusy, StoreUnavailable
+from threadkeep.store.caps import Load
 from threadkeep.store.checks import check_new
 from threadkeep.store.codec import decode_id, encode_id, microseconds
 from threadkeep.store.paging import LOOKED_AT, Listing, ListQuery, Search, check_limit, hit_page
@@ -101,7 +102,7 @@ class PostgresStore(RuledStore):
         return PostgresNotifyChannel(self._pool.address.direct())
 
     async def _write(self, scope: Scope, conversation: str, verb: Verb[T]) -> T:
-        answer, entries = await self._log.write(scope, conversation, verb)
+        answer, entries = await self._log.write(scope, conversation, verb, self.caps)
         if entries:
             self._index.note(entries)
         return answer
@@ -112,7 +113,7 @@ class PostgresStore(RuledStore):
         self, scope: Scope, new: NewConversation, *, key: IdempotencyKey | None = None, at: datetime | None = None
     ) -> Created:
         check_new(new)
-        return await self._log.create(scope, new, key, at or self._clock())
+        return await self._log.create(scope, new, key, at or self._clock(), self.caps)
 
     async def get(self, scope: Scope, conversation: str) -> Conversation:
         return await self._db.conversation(scope, conversation)
@@ -138,11 +139,12 @@ class PostgresStore(RuledStore):
         act = self._act(scope, conversation, "deleted").columns
         await self._db.ask("hide", *place, expected_entries, act)
 
-    async def restore(self, scope: Scope, conversation: str) -> Conversation:
+    async def restore(self, scope: Scope, conversation: str, *, within_caps: bool = False) -> Conversation:
         place = await self._db.place(scope, conversation)
         self._log.forget(place)
         act = self._act(scope, conversation, "restored").columns
-        return to_conversation(scope, (await self._db.ask("restore", *place, act))["now"])
+        rooms = await self._log.rooms(scope, place[:2], self.caps, Load(1)) if within_caps else None
+        return to_conversation(scope, (await self._db.ask("restore", *place, act, rooms or None))["now"])
 
     async def purge(self, kept_for: timedelta, *, owner: Scope | None = None) -> int:
         if owner is None:

@@ -16,6 +16,8 @@ from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import IdSource
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import AlreadyExists, StoreBusy, StoreError, StoreUnavailable, ThreadkeepError
+from threadkeep.store.caps import Caps, Load
+from threadkeep.store.checks import size_of
 from threadkeep.store.codec import decode_id, encode_id
 from threadkeep.store.postgres.database import REMEMBERED, Database, Place
 from threadkeep.store.postgres.ends import Asked, Commit, MissingError, PostgresEnd, escaped, read_end, to_commit
@@ -24,7 +26,7 @@ from threadkeep.store.postgres.jsonb import dump
 from threadkeep.store.postgres.pool import ATTEMPTS, Pool
 from threadkeep.store.record import Replay
 from threadkeep.store.rules import Decision, Verb, entries_of, key_use
-from threadkeep.store.values import Created
+from threadkeep.store.values import Created, Statistics
 from threadkeep.text.words import words
 
 T = TypeVar("T")
@@ -50,6 +52,7 @@ _TABLES = (
     "drafts",
     "acts",
     "uses",
+    "rooms",
 )
 
 
@@ -79,9 +82,11 @@ class Log:
         """Remember nothing of a conversation that is deleted or comes back."""
         self._ends.pop(where, None)
 
-    async def create(self, scope: Scope, new: NewConversation, key: IdempotencyKey | None, at: datetime) -> Created:
+    async def create(
+        self, scope: Scope, new: NewConversation, key: IdempotencyKey | None, at: datetime, caps: Caps
+    ) -> Created:
         """Create a conversation, or find it by its key."""
-        use, name = key_use(scope, key), new.id or self._ids()
+        use, name, size = key_use(scope, key), new.id or self._ids(), size_of(new)
         tenant, owner = await self._db.enter(scope)
         named = (bytes.fromhex(use.name), bytes.fromhex(use.digest)) if use else (None, None)
         was_cut = False
@@ -90,6 +95,7 @@ class Log:
                 entries_of(Replay(rows[0]["digest"].hex(), rows[0]["first"], rows[0]["last"]), use)
                 found = await self._db.conversation(scope, decode_id(rows[0]["id"]))
                 return Created(conversation=found, replayed=True)
+            rooms = await self.rooms(scope, (tenant, owner), caps, Load(1, size))
             try:
                 await self._db.pool.write(
                     "create_conversation",
@@ -105,6 +111,8 @@ class Log:
                     escaped(new.model),
                     dump(new.metadata) if new.metadata else None,
                     escaped(new.system),
+                    size,
+                    rooms or None,
                 )
             except StoreUnavailable as error:
                 if not is_cut(error.__cause__) or (new.id and not use):
@@ -119,14 +127,26 @@ class Log:
                 return Created(conversation=_new_conversation(scope, name, new, at))
         raise StoreBusy
 
-    async def write(self, scope: Scope, conversation: str, verb: Verb[T]) -> tuple[T, int]:
+    async def rooms(self, scope: Scope, keys: tuple[int, int], caps: Caps, brought: Load) -> list[list[int]]:
+        """Refuse what is brought beyond the caps; return which ones must be looked at in the commit, because others may
+        bring something meanwhile."""
+        rooms = []
+        for holder in caps.to_count(scope, brought):
+            owner = None if holder.user is None else keys[1]
+            row = await self._db.pool.one("statistics", keys[0], owner, None)
+            kept = Statistics(conversations=row["conversations"], entries=row["entries"], bytes=row["bytes"])
+            if not caps.check(holder, kept, brought):
+                rooms.append([owner or 0, holder.cap.conversations if brought.conversations else 0, holder.cap.bytes])
+        return rooms
+
+    async def write(self, scope: Scope, conversation: str, verb: Verb[T], caps: Caps) -> tuple[T, int]:
         """Commit what is decided about the end of a log; return the answer, and how many entries were made."""
         self._writers += 1
         self._idle.clear()
         try:
             where = await self._db.place(scope, conversation)
             async with self._lock(where):
-                return await self._write(scope, conversation, where, verb)
+                return await self._write(where, (scope, conversation, verb), caps)
         finally:
             self._writers -= 1
             if not self._writers:
@@ -141,7 +161,8 @@ class Log:
             lock = self._locks[where] = asyncio.Lock()
         return lock
 
-    async def _write(self, scope: Scope, conversation: str, where: Place, verb: Verb[T]) -> tuple[T, int]:
+    async def _write(self, where: Place, asked_for: tuple[Scope, str, Verb[T]], caps: Caps) -> tuple[T, int]:
+        scope, conversation, verb = asked_for
         use = key_use(scope, verb.key)
         asked = Asked(key=use.name if use else None)
         cut: tuple[Decision[T], Commit] | None = None
@@ -157,6 +178,9 @@ class Log:
                     commit = to_commit(where, end, decision.record, decision.rows, self._db.translator)
                     if verb.act is not None:
                         commit.add("acts", verb.act.columns)
+                    if verb.brought:
+                        brought = Load(bytes=sum(row.size for row in decision.rows))
+                        commit.rows["rooms"] = await self.rooms(scope, where[:2], caps, brought)
                     try:
                         await self._committer.add(where.tenant, commit)
                     except StoreUnavailable as error:
@@ -296,8 +320,9 @@ class Committer:
         for commit in commits:
             for table, rows in commit.rows.items():
                 tables.setdefault(table, []).extend(rows)
+        tables["rooms"] = [list(room) for room in sorted(set(map(tuple, tables.get("rooms", ()))))]
         try:
-            await self._pool.write("commit", tenant, *map(tables.get, _TABLES))
+            await self._pool.write("commit", tenant, *(tables.get(table) or None for table in _TABLES))
         except (MovedError, ThreadkeepError) as error:
             return error
         except Exception as error:

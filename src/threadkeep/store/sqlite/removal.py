@@ -12,6 +12,7 @@ from threadkeep.conversation.ids import check_id
 from threadkeep.conversation.scope import Scope
 from threadkeep.errors import AlreadyExists, ConversationNotFound
 from threadkeep.store.audit import Row as AuditRow
+from threadkeep.store.caps import Caps, Load
 from threadkeep.store.codec import encode_id, microseconds
 from threadkeep.store.rules import check_entries
 from threadkeep.store.sqlite import index
@@ -53,12 +54,12 @@ class Remover:
         add_act(self._db, scope.tenant, act)
         self._log.forget()
 
-    def restore(self, scope: Scope, conversation: str, act: AuditRow) -> Conversation:
-        """Give the id back."""
+    def restore(self, scope: Scope, conversation: str, act: AuditRow, caps: Caps | None) -> Conversation:
+        """Give the id back, within caps if there are any."""
         check_id(conversation)
         keys, id = self._reader.scope(scope) or (0, 0), encode_id(conversation)
         found = self._db.row(
-            "SELECT key, version FROM conversation WHERE tenant = ? AND deleted_id = ? AND user = ? "
+            "SELECT key, version, bytes FROM conversation WHERE tenant = ? AND deleted_id = ? AND user = ? "
             "ORDER BY key DESC LIMIT 1",
             (keys[0], id, keys[1]),
         )
@@ -66,6 +67,8 @@ class Remover:
             raise ConversationNotFound
         if self._db.value("SELECT 1 FROM conversation WHERE tenant = ? AND id = ?", (keys[0], id)):
             raise AlreadyExists
+        if caps is not None:
+            self._log.check_room(scope, caps, Load(1, found[2]))
         self._db.execute(
             "UPDATE conversation SET id = deleted_id, deleted_id = NULL, deleted_at = NULL WHERE key = ?", found[:1]
         )

@@ -104,7 +104,7 @@ class SqliteStore(EmbeddedStore):
         self, scope: Scope, new: NewConversation, *, key: IdempotencyKey | None = None, at: datetime | None = None
     ) -> Created:
         check_new(new)
-        return await self._run(lambda: self._log.create(scope, new.id or self._ids(), new, key, at))
+        return await self._run(lambda: self._log.create(scope, new.id or self._ids(), new, key, at, self.caps))
 
     async def _list(self, asked: ListQuery) -> Listing:
         with self._snapshot():
@@ -114,9 +114,9 @@ class SqliteStore(EmbeddedStore):
         act = self._act(scope, conversation, "deleted")
         await self._run(lambda: self._remover.hide(scope, conversation, expected_entries, act))
 
-    async def restore(self, scope: Scope, conversation: str) -> Conversation:
-        act = self._act(scope, conversation, "restored")
-        return await self._run(lambda: self._remover.restore(scope, conversation, act))
+    async def restore(self, scope: Scope, conversation: str, *, within_caps: bool = False) -> Conversation:
+        act, caps = self._act(scope, conversation, "restored"), self.caps if within_caps else None
+        return await self._run(lambda: self._remover.restore(scope, conversation, act, caps))
 
     async def purge(self, kept_for: timedelta, *, owner: Scope | None = None) -> int:
         moment = self._clock() - kept_for
@@ -192,7 +192,9 @@ class SqliteStore(EmbeddedStore):
             yield
 
     async def _write(self, scope: Scope, conversation: str, verb: Verb[T]) -> T:
-        answer = await self.writer.run(lambda: self._log.write(scope, conversation, verb), patient=verb.patient)
+        answer = await self.writer.run(
+            lambda: self._log.write(scope, conversation, verb, self.caps), patient=verb.patient
+        )
         self.maintenance.note_write()
         return answer
 

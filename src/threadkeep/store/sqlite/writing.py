@@ -16,10 +16,13 @@ from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import TurnChange
 from threadkeep.errors import AlreadyExists
+from threadkeep.store.caps import Caps, Load
+from threadkeep.store.checks import size_of
 from threadkeep.store.codec import STATE, Row, encode_id, encode_shares, microseconds
 from threadkeep.store.file_tables import attached_files
 from threadkeep.store.record import Chunk, DraftEnd, EntryPlace, KeyUse, OpenTurn, Record, Replay, Tip, place_entries
 from threadkeep.store.rules import Verb, entries_of, finishes, key_use, version_after
+from threadkeep.store.sqlite import index
 from threadkeep.store.sqlite.audit import add_act
 from threadkeep.store.sqlite.checksums import CONVERSATION, ENTRY, SETTINGS, checksum, entry_checksum
 from threadkeep.store.sqlite.log import ConversationKey, SqliteLog
@@ -91,7 +94,7 @@ class LogWriter:
     # Conversations
 
     def create(
-        self, scope: Scope, id: str, new: NewConversation, key: IdempotencyKey | None, at: datetime | None
+        self, scope: Scope, id: str, new: NewConversation, key: IdempotencyKey | None, at: datetime | None, caps: Caps
     ) -> Created:
         tenant, user = self._scope(scope)
         use = key_use(scope, key)
@@ -101,16 +104,19 @@ class LogWriter:
             return Created(conversation=self.reader.log_at(scope, found[0]).conversation, replayed=True)
         if self.db.value("SELECT 1 FROM conversation WHERE tenant = ? AND id = ?", (tenant, encode_id(id))):
             raise AlreadyExists
+        size = size_of(new)
+        self.check_room(scope, caps, Load(1, size))
         now = microseconds(at or self.clock())
         self.db.execute(
             "INSERT INTO conversation (tenant, user, id, version, created_at, updated_at, bytes, status, archived, "
-            "assistant, title, model, metadata, system) VALUES (?, ?, ?, 1, ?, ?, 0, 'active', 0, ?, ?, ?, ?, ?)",
+            "assistant, title, model, metadata, system) VALUES (?, ?, ?, 1, ?, ?, ?, 'active', 0, ?, ?, ?, ?, ?)",
             (
                 tenant,
                 user,
                 encode_id(id),
                 now,
                 now,
+                size,
                 new.assistant,
                 new.title,
                 new.model,
@@ -141,13 +147,20 @@ class LogWriter:
         # Not through the reader, which remembers what it finds: this transaction may still be undone.
         return tenant, self.db.last_insert_rowid()
 
+    def check_room(self, scope: Scope, caps: Caps, brought: Load) -> None:
+        """Refuse what is brought beyond the caps: nobody else writes until it is committed."""
+        for holder in caps.to_count(scope, brought):
+            caps.check(holder, index.statistics(self.reader, holder.tenant, holder.user, None), brought)
+
     # The log
 
-    def write(self, scope: Scope, conversation: str, verb: Verb[T]) -> T:
+    def write(self, scope: Scope, conversation: str, verb: Verb[T], caps: Caps) -> T:
         """Commit what is decided about the end of a log, and answer."""
         end = self._end(scope, conversation)
         decision = verb.decide(end)
         if decision.record is not None:
+            if verb.brought:
+                self.check_room(scope, caps, Load(bytes=sum(row.size for row in decision.rows)))
             if verb.act is not None:
                 add_act(self.db, scope.tenant, verb.act)
             return decision.answer(self._commit(end, decision.record, decision.rows))

@@ -539,6 +539,7 @@ export default {
   problem_too_many_streams: "هذا الخادم مفتوح في أماكن كثيرة.",
   problem_too_many_conversations: "لديك أقصى عدد مسموح من المحادثات.",
   problem_storage_full: "بلغت أقصى ما يُسمح لك بحفظه.",
+  problem_queue_full: "رسائل كثيرة تنتظر في هذه المحادثة؛ انتظر الردود عليها.",
   problem_stopping: "يُعاد تشغيل الخادم.",
   problem_model_error: "فشل النموذج.",
   problem_model_unavailable: "تعذّر الوصول إلى مزوّد النموذج.",

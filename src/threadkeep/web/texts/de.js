@@ -487,6 +487,7 @@ export default {
   problem_too_many_streams: "Dieser Server ist an zu vielen Orten geöffnet.",
   problem_too_many_conversations: "Sie haben so viele Unterhaltungen, wie Sie haben dürfen.",
   problem_storage_full: "Sie haben so viel gespeichert, wie Sie speichern dürfen.",
+  problem_queue_full: "In dieser Unterhaltung warten zu viele Nachrichten; warten Sie auf ihre Antworten.",
   problem_stopping: "Der Server wird neu gestartet.",
   problem_model_error: "Das Modell ist fehlgeschlagen.",
   problem_model_unavailable: "Der Anbieter des Modells ist nicht erreichbar.",

@@ -553,6 +553,7 @@ export default {
   problem_too_many_streams: "This server is open in too many places.",
   problem_too_many_conversations: "You have as many conversations as you may have.",
   problem_storage_full: "You have stored as much as you may store.",
+  problem_queue_full: "Too many messages wait in this conversation; wait for their answers.",
   problem_stopping: "The server is being restarted.",
   problem_model_error: "The model failed.",
   problem_model_unavailable: "The model's provider cannot be reached.",

@@ -484,6 +484,7 @@ export default {
   problem_too_many_streams: "Este servidor está abierto en demasiados lugares.",
   problem_too_many_conversations: "Tiene todas las conversaciones que puede tener.",
   problem_storage_full: "Ha guardado todo lo que puede guardar.",
+  problem_queue_full: "Hay demasiados mensajes en espera en esta conversación; espere sus respuestas.",
   problem_stopping: "El servidor se está reiniciando.",
   problem_model_error: "El modelo falló.",
   problem_model_unavailable: "No se puede contactar con el proveedor del modelo.",

@@ -484,6 +484,7 @@ export default {
   problem_too_many_streams: "Ce serveur est ouvert à trop d'endroits.",
   problem_too_many_conversations: "Vous avez atteint votre nombre maximal de conversations.",
   problem_storage_full: "Vous avez atteint votre limite de stockage.",
+  problem_queue_full: "Trop de messages sont en attente dans cette conversation ; attendez leurs réponses.",
   problem_stopping: "Le serveur redémarre.",
   problem_model_error: "Le modèle a échoué.",
   problem_model_unavailable: "Le fournisseur du modèle est injoignable.",

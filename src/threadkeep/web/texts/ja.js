@@ -481,6 +481,7 @@ export default {
   problem_too_many_streams: "このサーバーを開いている場所が多すぎます。",
   problem_too_many_conversations: "会話の数が上限に達しています。",
   problem_storage_full: "保存量が上限に達しています。",
+  problem_queue_full: "この会話で待っているメッセージが多すぎます。回答をお待ちください。",
   problem_stopping: "サーバーが再起動しています。",
   problem_model_error: "モデルが失敗しました。",
   problem_model_unavailable: "モデルの提供元に接続できません。",

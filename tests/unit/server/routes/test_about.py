@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.server.serving import app_behind, conversation, served
+from tests.unit.server.serving import conversation, served, store_behind
 from threadkeep.conversation.entry import Update
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.settings import Settings
@@ -33,7 +33,7 @@ async def test_what_is_listed_can_be_chosen_and_settings_add_to_it() -> None:
 async def test_a_choice_that_the_store_brings_along_is_not_loaded_either() -> None:
     async with served() as client:
         path = await conversation(client)
-        store = app_behind(client).state.limits._counted._store
+        store = store_behind(client)
         await store.update(LOCAL, path.rpartition("/")[2], Update(model="local:/dev/ptmx"))
         answer = await client.post(f"{path}/messages", json={"content": "hello"})
     assert "not offered" in answer.text

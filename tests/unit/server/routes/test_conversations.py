@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.server.serving import app_behind, conversation, served
+from tests.unit.server.serving import conversation, served, store_behind
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import LOCAL
 from threadkeep.conversation.state import StateChange
@@ -43,7 +43,7 @@ async def test_a_page_ends_early_where_there_is_much_in_it_and_nothing_is_missed
 async def test_a_page_has_as_many_messages_as_asked_for_also_where_the_state_changes_often() -> None:
     async with served() as client:
         path = await conversation(client)
-        store, id = app_behind(client).state.limits._counted._store, path.rpartition("/")[2]
+        store, id = store_behind(client), path.rpartition("/")[2]
         for number in range(4):
             message, change = Message(role=Role.USER, content=str(number)), StateChange(set={"n": 1}, whole=True)
             await store.append(LOCAL, id, Append(bodies=(message, *[change] * 30)))

@@ -38,9 +38,10 @@ BEGIN
     PERFORM threadkeep.add_act(p_tenant, p_act);
 END $$;
 
--- Bring back the conversation that was hidden last under this id.
+-- Bring back the conversation that was hidden last under this id; `p_rooms` is as `check_rooms` wants it.
 CREATE FUNCTION threadkeep.restore(
-    p_tenant integer, p_owner integer, p_id bytea, p_act text[], OUT refused text, OUT now threadkeep.conversation_now
+    p_tenant integer, p_owner integer, p_id bytea, p_act text[], p_rooms bigint[], OUT refused text,
+    OUT now threadkeep.conversation_now
 ) LANGUAGE plpgsql AS $$
 DECLARE restored bigint; files text[]; moment timestamptz := threadkeep.moment();
 BEGIN
@@ -72,6 +73,10 @@ BEGIN
         INSERT INTO threadkeep.behind (tenant, owner, conversation) VALUES (p_tenant, p_owner, restored);
     END IF;
     PERFORM threadkeep.add_act(p_tenant, p_act);
+    PERFORM threadkeep.check_rooms(p_tenant, p_rooms);
+EXCEPTION WHEN SQLSTATE 'TK001' THEN
+    refused := 'storage_full';
+    now := NULL;
 END $$;
 
 -- Return what of a tenant, or (unless null) of one user, is to be purged next: what was deleted so long ago. Nobody can restore it

@@ -66,12 +66,13 @@ END $$;
 -- distributes tables refuses INSERT … SELECT under row-level security, and a few rows take no longer this way.
 -- `p_places` names the conversations that get entries, `p_leases` the turns that must still be held (those of records
 -- without an entry, which no primary key protects). `p_ended` are turns that are open no more, `p_drafts` the messages that
--- are finished, with the number of their last piece; `p_uses` are the files that entries use. A turn's `until` is the epoch plus the length of the lease.
+-- are finished, with the number of their last piece; `p_uses` are the files that entries use; `p_rooms` is as `check_rooms` wants
+-- it. A turn's `until` is the epoch plus the length of the lease.
 CREATE FUNCTION threadkeep.commit(
     p_tenant integer, p_places threadkeep.behind[], p_leases threadkeep.turn[],
     p_entries threadkeep.entry[], p_jumps threadkeep.jump[], p_keys threadkeep.key[], p_changes threadkeep.change[],
     p_turns threadkeep.turn[], p_ended threadkeep.turn[], p_chunks threadkeep.chunk[], p_drafts threadkeep.chunk[],
-    p_acts text[], p_uses threadkeep.file_use[]
+    p_acts text[], p_uses threadkeep.file_use[], p_rooms bigint[]
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     here text := set_config('threadkeep.tenant', p_tenant::text, true);
@@ -187,6 +188,24 @@ BEGIN
             PERFORM threadkeep.add_act(p_tenant, act);
         END LOOP;
     END IF;
+    PERFORM threadkeep.check_rooms(p_tenant, p_rooms);
+END $$;
+
+-- See whether what was just written leaves some users, and the tenant as a whole (0), within their caps: a row of `p_rooms` is who
+-- it is, and the most conversations and bytes (0: no cap). Who counts, counts alone until its commit, and does so at the end, when it
+-- waits for nothing else; the rows are in one order for everybody.
+CREATE FUNCTION threadkeep.check_rooms(p_tenant integer, p_rooms bigint[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE room bigint[]; kept record;
+BEGIN
+    IF p_rooms IS NOT NULL THEN
+        FOREACH room SLICE 1 IN ARRAY p_rooms LOOP
+            PERFORM pg_advisory_xact_lock(p_tenant, room[1]::integer);
+            SELECT s.conversations, s.bytes INTO kept FROM threadkeep.statistics(p_tenant, nullif(room[1], 0)::integer, NULL) s;
+            IF (room[2] > 0 AND kept.conversations > room[2]) OR (room[3] > 0 AND kept.bytes > room[3]) THEN
+                RAISE SQLSTATE 'TK001' USING MESSAGE = 'there is no room left for this';
+            END IF;
+        END LOOP;
+    END IF;
 END $$;
 
 -- Make the row of a conversation in `behind` and hold it.
@@ -265,7 +284,8 @@ END $$;
 -- Create a conversation. Its id, or its key, may be taken. Nobody forgets the user's name meanwhile.
 CREATE FUNCTION threadkeep.create_conversation(
     p_tenant integer, p_owner integer, p_user text, p_id bytea, p_now timestamptz, p_key bytea, p_digest bytea,
-    p_assistant text, p_title text, p_title_words text[], p_model text, p_metadata jsonb, p_system text
+    p_assistant text, p_title text, p_title_words text[], p_model text, p_metadata jsonb, p_system text, p_bytes integer,
+    p_rooms bigint[]
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE made bigint;
 BEGIN
@@ -275,12 +295,13 @@ BEGIN
         PERFORM threadkeep.enter_person(p_tenant, p_user, p_owner);
     END IF;
     INSERT INTO threadkeep.conversation AS c (
-        tenant, owner, id, created_at, updated_at, assistant, title, model, metadata, system
+        tenant, owner, id, created_at, updated_at, assistant, title, model, metadata, system, bytes
     ) VALUES (
-        p_tenant, p_owner, p_id, p_now, p_now, p_assistant, p_title, p_model, p_metadata, p_system
+        p_tenant, p_owner, p_id, p_now, p_now, p_assistant, p_title, p_model, p_metadata, p_system, p_bytes
     ) RETURNING c.key INTO made;
     PERFORM threadkeep.add_title_words(p_tenant, p_owner, made, p_title_words);
     IF p_key IS NOT NULL THEN
         PERFORM threadkeep.keep_key(p_tenant, ROW(made, p_tenant, 0, 0, p_key, p_digest)::threadkeep.key);
     END IF;
+    PERFORM threadkeep.check_rooms(p_tenant, p_rooms);
 END $$;
