@@ -15,12 +15,13 @@ from typing import Any, Self
 from threadkeep.background import supervised
 from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.idempotency import IdempotencyKey
+from threadkeep.conversation.ids import is_chosen
 from threadkeep.conversation.parts import Attachment
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.share import Share
 from threadkeep.conversation.value import checked
 from threadkeep.conversation_handle import ConversationHandle, log_use
-from threadkeep.errors import InvalidValue, ModelError
+from threadkeep.errors import ConversationNotFound, InvalidId, InvalidValue, ModelError
 from threadkeep.jobs import (
     AUDIT_DAYS,
     RECOVER_EVERY,
@@ -49,7 +50,7 @@ from threadkeep.store.values import ConversationPage, HitPage, ListFilter, Order
 from threadkeep.tools.mcp.servers import McpServers
 from threadkeep.tools.registry import Registry
 from threadkeep.transfer.exporter import Selection
-from threadkeep.transfer.importer import Importer
+from threadkeep.transfer.importer import Importer, OwnImporter
 from threadkeep.transfer.moving import export_archive, export_lines, finetune_lines
 from threadkeep.turn.assistant import Assistant
 from threadkeep.turn.attached import Attachable, attached
@@ -96,8 +97,13 @@ class Conversations:
     async def create(
         self, *, scope: Scope = LOCAL, key: IdempotencyKey | None = None, **fields: Any
     ) -> ConversationHandle:
-        """Create a conversation; `fields` are those of `NewConversation`: assistant, title, system, model, id..."""
+        """Create a conversation; `fields` are those of `NewConversation`: assistant, title, system, model, id... An id
+        that was chosen is a name which the user alone has for it, here and in `get`: see `Scope.id_named`."""
         new = NewConversation(**fields)
+        if new.id is not None and scope.user != LOCAL.user:
+            if not is_chosen(new.id):
+                raise InvalidId("Ids of this form are made here; choose another one, or none.")
+            new = new.model_copy(update={"id": scope.own_id(new.id)})
         self.check_assistant(new.assistant)
         ModelOptions.of(new.metadata)
         created = await self._store.create(scope, new, key=key)
@@ -108,7 +114,10 @@ class Conversations:
     @checked
     async def get(self, conversation: str, *, scope: Scope = LOCAL) -> ConversationHandle:
         """Return a handle on a conversation that exists."""
-        found = await self._store.get(scope, conversation)
+        try:
+            found = await self._store.get(scope, conversation)
+        except ConversationNotFound:
+            found = await self._store.get(scope, scope.id_named(conversation))
         log_use(found.id, "reused")
         return ConversationHandle(self._runner, scope, found.id, found)
 
@@ -170,7 +179,8 @@ class Conversations:
 
     def importer(self, scope: Scope, *, keep_users: bool = False) -> Importer:
         """Return an importer of conversations for a user, or for the users of the tenant that they name."""
-        return Importer(self._store, scope, keep_users=keep_users, attachments=self._deps.attachments)
+        kind = Importer if keep_users else OwnImporter
+        return kind(self._store, scope, keep_users=keep_users, attachments=self._deps.attachments)
 
     @property
     def files(self) -> Attachments:

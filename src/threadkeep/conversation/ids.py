@@ -14,6 +14,7 @@ from threadkeep.errors import InvalidId
 IdSource = Callable[[], str]
 
 _SHAPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,127}")
+_MADE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def check_id(text: object) -> str:
@@ -21,6 +22,11 @@ def check_id(text: object) -> str:
     if not isinstance(text, str) or not _SHAPE.fullmatch(text):
         raise InvalidId
     return text
+
+
+def is_chosen(text: str) -> bool:
+    """Whether this may be an id, and has not the form of those that are made here."""
+    return _SHAPE.fullmatch(text) is not None and _MADE.fullmatch(text) is None
 
 
 Id = Annotated[str, BeforeValidator(check_id)]

@@ -19,6 +19,7 @@ from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.message import Message, Role
 from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.value import checked
+from threadkeep.conversation_handle import ConversationHandle
 from threadkeep.errors import PackageMissing, StoreUnavailable
 from threadkeep.runtime import open_unanswered
 from threadkeep.settings import Settings
@@ -80,6 +81,10 @@ class ConversationStore:
         creating = self._conversations.create(scope=self._scope, id=id, title=title, assistant=assistant)
         return self._run(creating).id
 
+    def _at(self, conversation: str) -> ConversationHandle:
+        """Return a handle on a conversation, by its id or the one that was chosen for it."""
+        return self._conversations.at(self._scope, self._scope.id_named(conversation))
+
     @checked
     def add_message(
         self,
@@ -97,7 +102,7 @@ class ConversationStore:
         result = None if tool_call_id is None else {"tool_call_id": tool_call_id}
         fields = {"role": role, "content": content, "tool_calls": tuple(tool_calls), "tool_result": result}
         message = Message.model_validate(fields)
-        entries = self._run(self._conversations.at(self._scope, conversation).append(message))
+        entries = self._run(self._at(conversation).append(message))
         return _stored(entries[0], message)
 
     @checked
@@ -124,7 +129,7 @@ class ConversationStore:
     @checked
     def delete(self, conversation: str) -> None:
         """Delete a conversation. A server on this store, or `threadkeep.open`, purges it a while later."""
-        self._run(self._conversations.at(self._scope, conversation).delete())
+        self._run(self._at(conversation).delete())
 
     def close(self) -> None:
         """Finish every accepted write and release the store. A second call does nothing."""
@@ -147,7 +152,7 @@ class ConversationStore:
             raise StoreUnavailable("The store is closed, or was opened before this process was forked.") from None
 
     def _newest(self, conversation: str, limit: int | None) -> Sequence[tuple[Entry, Message]]:
-        return self._run(self._conversations.at(self._scope, conversation).message_entries(limit=limit))
+        return self._run(self._at(conversation).message_entries(limit=limit))
 
     async def _list(self, limit: int | None) -> Sequence[Conversation]:
         page = await self._conversations.list(scope=self._scope, limit=_PAGE if limit is None else check_limit(limit))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.entry import Entry
-from threadkeep.conversation.scope import Scope
+from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.errors import Conflict, InvalidInput, LimitReached, NotFound, ThreadkeepError
 from threadkeep.store.attachments import Attachments
@@ -105,12 +105,13 @@ class Importer:
     ) -> int:
         """Put one conversation into the store, after the files that it uses; return how many entries are new.
         `open_turns` are those at its end."""
-        added = 0
+        added, scope = 0, self.scope_of(header)
+        if (id := await self._id(scope, header.id)) != header.id:
+            header, entries = header.model_copy(update={"id": id}), _renamed(entries, id)
         names = ("id", "assistant", "title", "system", "model", "metadata")
         new = NewConversation(**{name: getattr(header, name) for name in names})
         if new.assistant is None and self._assistant is not None:
             new = new.model_copy(update={"assistant": self._assistant})
-        scope = self.scope_of(header)
         if files:
             entries = with_files_named(entries, await take_files(self._attachments, scope, files))
         whole = Import(new=new, created_at=header.created_at)
@@ -126,6 +127,10 @@ class Importer:
                 await self._end(*next(iter(self._open)))
         return added
 
+    async def _id(self, scope: Scope, id: str) -> str:
+        """Return the id that a conversation gets here."""
+        return id
+
     async def finish(self) -> None:
         """End the turns that were open. This comes last, because an export may hold a conversation twice: as it was
         first, and longer."""
@@ -138,6 +143,19 @@ class Importer:
         with suppress(NotFound, Conflict):
             if not await self._store.turns(scope, conversation):
                 await self._store.import_entries(scope, ending)
+
+
+class OwnImporter(Importer):
+    """Takes in what a person brings along, under ids that nobody else can have. So nobody learns which ids others have,
+    or takes one from them; the person's own conversations, exported and brought back, are found again."""
+
+    async def _id(self, scope: Scope, id: str) -> str:
+        if scope.user == LOCAL.user:
+            return id
+        try:
+            return (await self._store.get(scope, id)).id
+        except NotFound:
+            return scope.own_id(id)
 
 
 def _endings(header: Header, open_turns: Mapping[int, TurnState]) -> tuple[Entry, ...]:
@@ -159,6 +177,11 @@ def _clear(error: ThreadkeepError) -> ThreadkeepError:
     if isinstance(error, NotFound):
         return type(error)("The tenant has a conversation with this id already, which is not this user's.")
     return error
+
+
+async def _renamed(entries: AsyncIterator[Entry], conversation: str) -> AsyncIterator[Entry]:
+    async for entry in entries:
+        yield entry.model_copy(update={"conversation": conversation})
 
 
 async def _unhurried(entries: Iterator[Entry]) -> AsyncIterator[Entry]:
