@@ -374,7 +374,7 @@ async def migrate(url: str) -> list[str]:
                 raise StoreUnavailable(NO_POSTGRES) from None
             return await migrate_postgres(url)
         case "sqlite":
-            from threadkeep.store.sqlite.schema import migrate as migrate_sqlite
+            from threadkeep.store.sqlite.opening import migrate as migrate_sqlite
 
             return migrate_sqlite(_path(url))
         case "files" | "memory":
@@ -387,9 +387,18 @@ def pending_migrations(url: str) -> list[str]:
     """Return what opening an embedded store that exists would apply to it. Nothing is changed by looking."""
     if _scheme(url) != "sqlite":
         return []
-    from threadkeep.store.sqlite.schema import pending
+    from threadkeep.store.sqlite.opening import pending_migrations as pending
 
     return pending(_path(url))
+
+
+def set_log_aside(url: str) -> str | None:
+    """Go on with what an SQLite file and its log still hold; return what was done, none if all was well."""
+    if _scheme(url) != "sqlite":
+        return None
+    from threadkeep.store.sqlite.opening import set_log_aside as set_aside
+
+    return set_aside(_path(url))
 
 
 def _scheme(url: str) -> str:

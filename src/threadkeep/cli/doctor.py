@@ -1,7 +1,7 @@
 """`threadkeep doctor`: checks everything that a server needs, and says how to fix problems.
 
-It changes nothing that is there: an SQLite file or folder that does not exist yet is not made. A check takes the
-settings and yields findings; it never raises and never waits for long.
+It changes nothing that is there, unless told to go on without a log: an SQLite file or folder that does not exist yet
+is not made. A check takes the settings and yields findings; it never raises and never waits for long.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from threadkeep.cli.trust import trusted_settings
 from threadkeep.errors import StoreNotMigrated, StoreTooNew, ThreadkeepError
 from threadkeep.llm.choice import choose_model
 from threadkeep.llm.loading import load_model
-from threadkeep.runtime import open_store, pending_migrations, store_path
+from threadkeep.runtime import open_store, pending_migrations, set_log_aside, store_path
 from threadkeep.server.middleware.origins import is_loopback
 from threadkeep.settings import Settings
 from threadkeep.tools.mcp import Connected
@@ -260,11 +260,18 @@ CHECKS: tuple[Callable[[Settings], AsyncIterator[Finding]], ...] = (
 def add_doctor_arguments(parser: argparse.ArgumentParser) -> None:
     add_setting_flags(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--set-log-aside",
+        action="store_true",
+        help="first go on with what an SQLite file and its -wal still hold; a log that does not fit is moved away",
+    )
 
 
 def run_doctor(arguments: argparse.Namespace) -> int:
     """Check, print a line for each finding, and return 1 if something would keep a server from working."""
     settings = trusted_settings(given_flags(arguments))
+    if arguments.set_log_aside and (done := set_log_aside(settings.store)):
+        print(done, file=sys.stderr)
     findings = asyncio.run(_run_checks(settings, as_lines=not arguments.json))
     if arguments.json:
         print(json.dumps([finding._asdict() for finding in findings], indent=2))

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -62,13 +62,22 @@ def translating_sqlite_errors(database: Database | None = None) -> Iterator[None
         raise to_store_error(error, database) from error
 
 
-def connect(path: Path) -> Database:
-    """Open the file, create it if it is missing, and make every commit durable."""
+def connect(path: Path, prepare: Callable[[Database], None] = lambda _: None) -> Database:
+    """Open the file, create it if it is missing, and make every commit durable. `prepare` comes before any writing."""
     _check_access(path)
     with translating_sqlite_errors():
         connection = Database(str(path))
-    with translating_sqlite_errors(connection):
+    try:
         connection.set_busy_timeout(BUSY_MILLISECONDS)
+        prepare(connection)
+        return _make_durable(connection)
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _make_durable(connection: Database) -> Database:
+    with translating_sqlite_errors(connection):
         _switch_to_wal(connection)
         for pragma in (
             "synchronous = full",

@@ -1,5 +1,6 @@
 """`threadkeep doctor`: what is well, what is not, and what to do about it."""
 
+import asyncio
 import json
 import logging
 import os
@@ -12,14 +13,17 @@ from collections import namedtuple
 from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 
 from threadkeep.cli import doctor
 from threadkeep.cli.main import main
+from threadkeep.conversation.scope import LOCAL
 from threadkeep.runtime import open_store
 from threadkeep.settings import Settings
 from threadkeep.store.base import Store
 from threadkeep.store.sqlite import schema
+from threadkeep.testing.samples import new
 
 Space = namedtuple("Space", ["total", "used", "free"])
 
@@ -59,18 +63,38 @@ async def test_a_store_that_is_there_is_opened_and_tried(folder: Path) -> None:
 
 
 def test_a_file_of_an_earlier_release_is_told_and_left_as_it_is(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file, known = folder / "threadkeep.db", schema.migrations()
-    with monkeypatch.context() as earlier:
-        earlier.setattr(schema, "migrations", lambda: known[:1])
-        schema.migrate(file)
+    file = folder / "threadkeep.db"
+    with closing(apsw.Connection(str(file))) as earlier:
+        earlier.execute(schema.migrations()[0][2])
+        earlier.pragma("user_version", 1)
+        earlier.pragma("application_id", schema.APPLICATION)
     before = file.read_bytes()
     status, found = diagnosed(capsys)
     assert (status, found["store"]["grade"]) == (0, "warn")
     assert "0002_api_keys.sql" in found["store"]["said"]
     assert file.read_bytes() == before
     assert list(folder.iterdir()) == [file]
+
+
+def test_a_missing_log_is_a_failure_until_one_goes_on_without_it(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def kill_a_writer() -> None:
+        store = await open_store("sqlite:///threadkeep.db")
+        await new(store, LOCAL, "gone", name="kept")
+        (folder / "killed").mkdir()
+        for end in ("", "-mark"):
+            shutil.copy(folder / f"threadkeep.db{end}", folder / "killed" / f"threadkeep.db{end}")
+        await store.close()
+
+    asyncio.run(kill_a_writer())
+    status, found = diagnosed(capsys, "--store", "sqlite:///killed/threadkeep.db")
+    assert (status, found["store"]["grade"]) == (1, "fail")
+    assert "threadkeep doctor --set-log-aside" in found["store"]["said"]
+    status, found = diagnosed(capsys, "--store", "sqlite:///killed/threadkeep.db", "--set-log-aside")
+    assert (status, found["store"]["grade"]) == (0, "ok")
 
 
 def test_a_file_of_another_program_is_a_failure(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import apsw
 
 from threadkeep.errors import StoreCorrupt
+from threadkeep.store.sqlite.opening import look_at
 from threadkeep.store.sqlite_file import translating_sqlite_errors
 
 PAGES = 1024
@@ -14,11 +15,12 @@ PAGES = 1024
 
 def back_up(source: Path, target: Path, progress: Callable[[float], None]) -> int:
     """Copy a file that others may write to meanwhile; return how many conversations the copy holds."""
-    with translating_sqlite_errors():
-        there = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)
-        here = apsw.Connection(str(target))
-        with closing(there), closing(here):
-            return _copy(there, here, progress)
+    with (
+        translating_sqlite_errors(),
+        closing(look_at(source)) as there,
+        closing(apsw.Connection(str(target))) as here,
+    ):
+        return _copy(there, here, progress)
 
 
 def _copy(there: apsw.Connection, here: apsw.Connection, progress: Callable[[float], None]) -> int:

@@ -2,14 +2,12 @@
 
 import json
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
-
-import apsw
 
 from threadkeep.errors import StoreCorrupt, StoreTooNew
 from threadkeep.store.sqlite.checksums import register
-from threadkeep.store.sqlite_file import Database, connect, translating_sqlite_errors
+from threadkeep.store.sqlite.pair import commit
+from threadkeep.store.sqlite_file import Database, translating_sqlite_errors
 from threadkeep.text.words import words
 
 APPLICATION = 0x7468726B
@@ -23,24 +21,9 @@ def migrations() -> list[tuple[int, str, str]]:
     return [(int(name[:4]), name, sql) for name, sql in named]
 
 
-def migrate(path: Path) -> list[str]:
-    """Bring the file up to date and return the names of the migrations that were applied."""
-    connection = connect(path)
-    try:
-        return apply(connection)
-    finally:
-        connection.close()
-
-
-def pending(path: Path) -> list[str]:
-    """Return the names of the migrations that opening the file would apply. The file is only looked at."""
-    with translating_sqlite_errors():
-        # Not read-only: such a connection leaves files of its own behind.
-        connection = Database(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
-        try:
-            return [name for _, name, _ in _missing(connection, migrations())]
-        finally:
-            connection.close()
+def pending(connection: Database) -> list[str]:
+    """Return the names of the migrations that are missing. The file is only looked at."""
+    return [name for _, name, _ in _missing(connection, migrations())]
 
 
 def apply(connection: Database) -> list[str]:
@@ -54,7 +37,7 @@ def apply(connection: Database) -> list[str]:
         connection.execute("BEGIN IMMEDIATE")
         try:
             applied = _apply(connection, known)
-            connection.execute("COMMIT")
+            commit(connection)
         finally:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")

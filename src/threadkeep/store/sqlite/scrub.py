@@ -15,6 +15,7 @@ from pathlib import Path
 import apsw
 
 from threadkeep.errors import StoreBusy
+from threadkeep.store.sqlite.pair import commit
 from threadkeep.store.sqlite.wal import log_of
 from threadkeep.store.sqlite_file import Database, connect, translating_sqlite_errors
 
@@ -83,7 +84,8 @@ def _alone(path: Path, database: Database) -> Iterator[apsw.VFSFile]:
                     yield file
                 finally:
                     file.xClose()
-                database.execute("UPDATE pulse SET beats = beats + 1")
+                    # Of the page that the commit changes, too, no copy from before may be written.
+                    database.pragma("shrink_memory")
                 return
     raise StoreBusy
 
@@ -94,10 +96,10 @@ def _writing(database: Database) -> Iterator[None]:
     database.execute("BEGIN IMMEDIATE")
     try:
         yield
-        database.execute("COMMIT")
-    except BaseException:
-        database.execute("ROLLBACK")
-        raise
+        commit(database)
+    finally:
+        if database.in_transaction:
+            database.execute("ROLLBACK")
 
 
 def _pages(file: apsw.VFSFile, size: int, first: int) -> None:

@@ -7,12 +7,10 @@ a search, which may read much, is made in a thread.
 import asyncio
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Self, TypeVar
-
-import apsw
 
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import Conversation, NewConversation
@@ -33,11 +31,10 @@ from threadkeep.store.sqlite.audit import SqliteAudit
 from threadkeep.store.sqlite.keyring import SqliteKeyRing
 from threadkeep.store.sqlite.log import SqliteLog
 from threadkeep.store.sqlite.maintenance import HealthCheck, Maintenance
+from threadkeep.store.sqlite.opening import open_file
 from threadkeep.store.sqlite.reader import Reader
 from threadkeep.store.sqlite.removal import LoggedUses, Remover
-from threadkeep.store.sqlite.schema import apply
 from threadkeep.store.sqlite.scrub import scrub
-from threadkeep.store.sqlite.wal import check_end, check_pair, flush
 from threadkeep.store.sqlite.writer import Writer
 from threadkeep.store.sqlite.writing import LogWriter
 from threadkeep.store.sqlite_file import Database, connect, translating_sqlite_errors
@@ -55,7 +52,7 @@ class SqliteStore(EmbeddedStore):
     def __init__(self, path: Path, clock: Clock, ids: IdSource, max_bytes: int) -> None:
         super().__init__(clock, ids, max_bytes)
         self._path = path
-        connection = _open(path)
+        connection, _ = open_file(path)
         self._log = LogWriter(Reader(connection), clock)
         self._remover = Remover(self._log)
         self.writer = Writer(connection, self._log.begin, self._log.forget)
@@ -208,23 +205,3 @@ class SqliteStore(EmbeddedStore):
         result = await self.writer.run(work)
         self.maintenance.note_write()
         return result
-
-
-def _open(path: Path) -> Database:
-    """Open the file to write it, after looking whether SQLite would lose something by that; bring it up to date."""
-    check_pair(path)
-    connection = connect(path)
-    try:
-        # As long as it is not known whether the log is whole, closing must not move it into the file.
-        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        check_end(path, connection)
-        flush(path)
-        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
-        apply(connection)
-        # Another process that is just copying the log into the file does it for us.
-        with translating_sqlite_errors(connection), suppress(apsw.BusyError, apsw.LockedError):
-            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-    except BaseException:
-        connection.close()
-        raise
-    return connection

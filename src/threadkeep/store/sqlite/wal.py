@@ -8,6 +8,7 @@ A log that has grown long, or that nobody writes to, is moved into the file with
 import os
 import struct
 import time
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -23,9 +24,9 @@ _FRAME = struct.Struct(">6I")
 _MAGIC = 0x377F0682
 _MASK = 0xFFFFFFFF
 _LOOKS = 3
-_ADVICE = (
-    "Nothing was changed. Put back copies of both files that belong together; or, to go on without what the log holds, "
-    "move the log away."
+ADVICE = (
+    "Nothing was changed. Put back copies of both files that belong together; or, to go on with what is there, run "
+    "'threadkeep doctor --set-log-aside'."
 )
 
 Sums = tuple[int, int]
@@ -44,14 +45,14 @@ def check_pair(path: Path) -> None:
     """Refuse a log whose file is missing or empty, or whose own beginning is damaged."""
     log = log_of(path)
     # First the log: whoever makes both just now has written the file before.
-    if not _size(log):
+    if not size_of(log):
         return
-    if not _size(path):
-        raise StoreCorrupt(f"{log} holds changes, but {path} is missing or empty. {_ADVICE}")
+    if not size_of(path):
+        raise StoreCorrupt(f"{log} holds changes, but {path} is missing or empty. {ADVICE}")
     with log.open("rb") as file:
         begun = file.read(_HEADER.size)
         if len(begun) == _HEADER.size and _parse(begun) is None and (any(begun) or any(file.read())):
-            raise StoreCorrupt(f"{log} is damaged at its beginning. {_ADVICE}")
+            raise StoreCorrupt(f"{log} is damaged at its beginning. {ADVICE}")
 
 
 def check_end(path: Path, database: Database) -> None:
@@ -60,7 +61,7 @@ def check_end(path: Path, database: Database) -> None:
     while (damaged := _damaged(log_of(path), _frames(database))) is not None:
         looks += 1
         if looks == _LOOKS:
-            raise StoreCorrupt(f"{log_of(path)} is damaged at byte {damaged}. {_ADVICE}")
+            raise StoreCorrupt(f"{log_of(path)} is damaged at byte {damaged}. {ADVICE}")
         # Another process may have been writing while we looked; real damage stays.
         time.sleep(0.005)
 
@@ -80,11 +81,31 @@ def log_of(path: Path) -> Path:
     return path.with_name(f"{path.name}-wal")
 
 
-def _size(path: Path) -> int:
+def size_of(path: Path) -> int:
     try:
         return path.stat().st_size
     except (FileNotFoundError, NotADirectoryError):
         return 0
+
+
+def frames_of(log: Path) -> Iterator[tuple[int, bytes]]:
+    """Return number and content of the pages in a log, up to the last commit. Their checksums are not looked at."""
+    if not size_of(log):
+        return
+    with log.open("rb") as file:
+        begun = file.read(_HEADER.size)
+        parsed = _parse(begun) if len(begun) == _HEADER.size else None
+        if parsed is None:
+            return
+        pending = []
+        while len(frame := file.read(_FRAME.size + parsed.page)) == _FRAME.size + parsed.page:
+            page, commit, *salts = _FRAME.unpack(frame[: _FRAME.size])[:4]
+            if tuple(salts) != parsed.salts:
+                return
+            pending.append((page, frame[_FRAME.size :]))
+            if commit:
+                yield from pending
+                pending.clear()
 
 
 def _frames(database: Database) -> int:
@@ -103,7 +124,7 @@ def _parse(begun: bytes) -> _Log | None:
 
 def _damaged(path: Path, valid: int) -> int | None:
     """Return where damage begins behind the frames that SQLite takes for valid, if it is more than a torn end."""
-    if not _size(path):
+    if not size_of(path):
         return None
     with path.open("rb") as file:
         begun = file.read(_HEADER.size)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 import apsw
 
 from threadkeep.errors import StoreUnavailable
+from threadkeep.store.sqlite.pair import Pair
 from threadkeep.store.sqlite.wal import Checkpoints, start_thread
 from threadkeep.store.sqlite_file import BUSY_MILLISECONDS, Database, to_store_error
 
@@ -84,6 +85,7 @@ class Writer:
         self._patience = -1
         self._seconds = 0.0
         self.checkpoints = Checkpoints(connection)
+        self._pair = Pair(connection)
         self._closed = False
 
     async def run(self, work: Callable[[], T], *, patient: bool = False) -> T:
@@ -110,6 +112,7 @@ class Writer:
             await (asyncio.wait([self._in_thread]) if self._in_thread else asyncio.sleep(0))
         self._thread.shutdown(wait=True)
         self.checkpoints.close()
+        self._pair.close()
         self.connection.close()
 
     def _is_alone(self, patient: bool) -> bool:
@@ -209,8 +212,14 @@ class Writer:
         started = time.perf_counter()
         try:
             self._begun()
+            before = self.connection.total_changes()
             answers = [self._attempt(work) for work in works]
-            self.connection.execute("COMMIT")
+            if self.connection.total_changes() == before:
+                self.connection.execute("COMMIT")
+            else:
+                self._pair.advance()
+                self.connection.execute("COMMIT")
+                self._pair.note()
             self.commits += 1
         except _SpoiledError as spoiled:
             self._undo()

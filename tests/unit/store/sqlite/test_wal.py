@@ -17,6 +17,7 @@ from threadkeep.conversation.scope import LOCAL
 from threadkeep.errors import StoreCorrupt
 from threadkeep.store.base import MAX_BYTES
 from threadkeep.store.sqlite import maintenance, wal
+from threadkeep.store.sqlite.opening import open_file
 from threadkeep.store.sqlite.store import SqliteStore
 from threadkeep.store.sqlite.writer import Writer
 from threadkeep.store.sqlite_file import connect
@@ -210,7 +211,7 @@ async def test_the_log_begins_anew_while_somebody_writes_all_the_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(wal, "LONG_PAGES", 20)
-    connection = connect(tmp_path / "one.db")
+    connection, _ = open_file(tmp_path / "one.db")
     connection.execute("CREATE TABLE said (word TEXT)")
     writer = Writer(connection, lambda: None, lambda: None)
     words, pages, times = 0, 0, 0

@@ -9,13 +9,14 @@ import apsw
 import pytest
 
 from threadkeep.errors import StoreUnavailable
+from threadkeep.store.sqlite.opening import open_file
 from threadkeep.store.sqlite.writer import Writer
 from threadkeep.store.sqlite_file import connect
 
 
 @pytest.fixture
 async def writer(tmp_path: Path) -> AsyncIterator[Writer]:
-    connection = connect(tmp_path / "one.db")
+    connection = open_file(tmp_path / "one.db")[0]
     connection.execute("CREATE TABLE said (word TEXT)")
     writer = Writer(connection, lambda: None, lambda: None)
     yield writer
@@ -60,7 +61,7 @@ async def test_the_patient_get_their_commit_if_nobody_else_comes(writer: Writer)
 
 
 async def test_what_waits_is_committed_before_the_writer_closes(tmp_path: Path) -> None:
-    connection = connect(tmp_path / "two.db")
+    connection, _ = open_file(tmp_path / "two.db")
     connection.execute("CREATE TABLE said (word TEXT)")
     writer = Writer(connection, lambda: None, lambda: None)
     await _say(writer, "first", patient=True)

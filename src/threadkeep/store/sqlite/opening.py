@@ -1,0 +1,94 @@
+"""Opening the file of the SQLite store: nothing is written before file and log are known to be whole and one pair."""
+
+from contextlib import closing, suppress
+from itertools import count
+from pathlib import Path
+
+import apsw
+
+from threadkeep.errors import StoreCorrupt
+from threadkeep.store.sqlite.pair import check_belonging, forget_note
+from threadkeep.store.sqlite.schema import apply, pending
+from threadkeep.store.sqlite.wal import check_end, check_pair, flush, log_of, size_of
+from threadkeep.store.sqlite_file import Database, connect, translating_sqlite_errors
+
+
+def open_file(path: Path) -> tuple[Database, list[str]]:
+    """Open the file to write it, bring it up to date, and return the names of the migrations that were applied."""
+    check_pair(path)
+    applied: list[str] = []
+
+    def prepare(connection: Database) -> None:
+        if size_of(path):
+            _check(path, connection)
+        if not size_of(log_of(path)):
+            # The mark of a new file must be in it before there is a log.
+            applied.extend(apply(connection))
+
+    connection = connect(path, prepare)
+    try:
+        flush(path)
+        applied.extend(apply(connection))
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+        # Another process that is just copying the log into the file does it for us.
+        with translating_sqlite_errors(connection), suppress(apsw.BusyError, apsw.LockedError):
+            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+    except BaseException:
+        connection.close()
+        raise
+    return connection, applied
+
+
+def look_at(path: Path) -> Database:
+    """Open the file to read it, as it is."""
+    check_pair(path)
+    with translating_sqlite_errors():
+        # Not read-only: such a connection leaves files of its own behind.
+        connection = Database(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        _check(path, connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def migrate(path: Path) -> list[str]:
+    """Bring the file up to date and return the names of the migrations that were applied."""
+    connection, applied = open_file(path)
+    connection.close()
+    return applied
+
+
+def pending_migrations(path: Path) -> list[str]:
+    """Return the names of the migrations that opening the file would apply."""
+    with closing(look_at(path)) as connection, translating_sqlite_errors(connection):
+        return pending(connection)
+
+
+def set_log_aside(path: Path) -> str | None:
+    """Go on with what is there: move a log away that cannot be used. Return what was done, none if all was well."""
+    try:
+        look_at(path).close()
+        return None
+    except StoreCorrupt as error:
+        forget_note(path)
+        with suppress(StoreCorrupt):
+            # What is left of a log that was cut is used.
+            look_at(path).close()
+            return f"Going on without what is missing: {error}"
+        log = log_of(path)
+        if not size_of(log):
+            raise
+        names = (path.with_name(f"{path.name}-log-{number}") for number in count(1))
+        aside = next(name for name in names if not name.exists())
+        log.rename(aside)
+        return f"{log} was moved to {aside}."
+
+
+def _check(path: Path, connection: Database) -> None:
+    """Refuse what SQLite would lose or mix up; closing the connection changes nothing."""
+    if size_of(log_of(path)):
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    check_belonging(path, connection)
+    check_end(path, connection)
