@@ -1,12 +1,14 @@
 """Real MCP servers, over stdio and streamable HTTP, that are called, killed and started again."""
 
 import asyncio
+import gzip
 import os
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from threadkeep.conversation.scope import LOCAL
 from threadkeep.tools.base import ToolContext, ToolOutcome
 from threadkeep.tools.mcp import Backoff, Connected, McpServer, McpState
 from threadkeep.tools.mcp import connection as mcp_connection
+from threadkeep.tools.mcp.program import LARGEST_MESSAGE
 from threadkeep.tools.mcp.servers import McpServers
 from threadkeep.tools.registry import Registry, run_call, run_calls
 from threadkeep.turn.assistant import Assistant
@@ -80,6 +83,14 @@ async def servers(config: McpServer) -> AsyncIterator[McpServers]:
     async with McpServers({"double": config}, QUICK) as servers:
         await eventually(lambda: state_of(servers) is Connected.READY)
         yield servers
+
+
+def has_ended(process: int) -> bool:
+    """Whether a process has ended, even if nobody has asked how."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0] == "Z"
+    except FileNotFoundError:
+        return True
 
 
 def state_of(servers: McpServers) -> Connected:
@@ -168,7 +179,7 @@ async def test_a_process_that_is_killed_is_started_again() -> None:
         await eventually(lambda: state_of(servers) is not Connected.READY)
         down = await call(servers, "double__process")
         assert down.error is not None
-        assert down.error.startswith("The tool server double is down (")
+        assert down.error == "The tool server double is down. It is being tried again."
         assert "double__process" in names(servers)
         await eventually(lambda: state_of(servers) is Connected.READY)
         assert int((await call(servers, "double__process")).content) != first
@@ -212,7 +223,7 @@ async def test_an_http_server_that_dies_while_nobody_calls_is_missed_and_found_a
             await eventually(lambda: state_of(servers) is Connected.FAILED)
             down = await call(servers, "double__process")
             assert down.error is not None
-            assert "double is down (" in down.error
+            assert "double is down. " in down.error
             server.start()
             await eventually(lambda: state_of(servers) is Connected.READY)
             assert (await call(servers, "double__process")).content != first
@@ -277,7 +288,83 @@ async def test_closing_ends_the_processes() -> None:
     assert servers.states()[0].reason == "closed"
     closed = await call(servers, "double__process")
     assert closed.error is not None
-    assert "is down (closed)" in closed.error
+    assert "double is down." in closed.error
+
+
+KEEPER = """
+import asyncio, sys
+from threadkeep.tools.mcp import McpServer
+from threadkeep.tools.mcp.servers import McpServers
+
+async def main():
+    script = f"sleep 1000 & echo $! > {sys.argv[1]}.new; mv {sys.argv[1]}.new {sys.argv[1]}; cat"
+    async with McpServers({"wrapped": McpServer(command="/bin/sh", args=("-c", script))}):
+        await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+async def test_after_a_kill_of_ours_nothing_that_a_server_started_is_left(tmp_path: Path) -> None:
+    started = tmp_path / "pid"
+    with subprocess.Popen([sys.executable, "-c", KEEPER, str(started)]) as ours:
+        await eventually(started.exists)
+        grandchild = int(started.read_text())
+        os.kill(grandchild, 0)
+        ours.kill()
+    await eventually(lambda: has_ended(grandchild))
+
+
+async def test_what_a_server_started_ends_with_it(tmp_path: Path) -> None:
+    started = tmp_path / "pid"
+    script = f"sleep 1000 & echo $! > {started}.new; mv {started}.new {started}; cat"
+    async with McpServers({"wrapped": McpServer(command="/bin/sh", args=("-c", script))}, QUICK):
+        await eventually(started.exists)
+        grandchild = int(started.read_text())
+    await eventually(lambda: has_ended(grandchild))
+
+
+async def test_a_dead_servers_words_reach_the_operator_without_secrets_and_nobody_else(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("DEBUG", "threadkeep")
+    said = "import os, sys; sys.exit('no such account: ' + os.environ['TOKEN'] + ' ' + 'x' * 1000)"
+    config = McpServer(command=sys.executable, args=("-c", said), env={"TOKEN": "tok-1234567"})
+    servers = McpServers({"broken": config}, QUICK)
+    async with servers:
+        assert await servers.settled(20)
+        reason = str(servers.states()[0].reason)
+        assert "it wrote: no such account: *** x" in reason
+        assert len(reason) < 700
+        told = await servers._connections["broken"].call("any", {})
+        assert told.error == "The tool server broken is down. It is being tried again."
+    assert "no such account: ***" in caplog.text
+    assert "tok-1234567" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "complaint"),
+    [
+        ("Content-Encoding: gzip", gzip.compress(bytes(100_000)), "is compressed, which was not asked for"),
+        ("X-Plain: yes", b'"' + b"x" * (LARGEST_MESSAGE + 1) + b'"', f"has more than {LARGEST_MESSAGE} bytes"),
+    ],
+    ids=["bomb", "large"],
+)
+async def test_an_http_answer_that_is_no_stream_has_a_limit(head: str, body: bytes, complaint: str) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked = await reader.readuntil(b"\r\n\r\n")
+        assert b"accept-encoding: identity" in asked.lower()
+        kind = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n{head}\r\n\r\n"
+        with suppress(ConnectionError):
+            writer.write(kind.encode() + body)
+            await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as listening:
+        port = listening.sockets[0].getsockname()[1]
+        async with McpServers({"large": McpServer(url=f"http://127.0.0.1:{port}/mcp")}, QUICK) as servers:
+            assert await servers.settled(20)
+            assert complaint in str(servers.states()[0].reason)
 
 
 async def test_closing_does_not_wait_for_a_server_that_never_answers(tmp_path: Path) -> None:

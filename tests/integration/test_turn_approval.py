@@ -233,6 +233,29 @@ async def test_who_dies_before_the_answer_is_stored_leaves_a_turn_that_waits_aga
     assert till.paid == [("call_1", 5)]
 
 
+async def test_a_tool_that_changed_after_the_question_does_not_run_and_is_asked_about_anew(
+    processes: Processes,
+) -> None:
+    till, _, _, chat, _ = await waiting(processes, PAYS)
+
+    @tool(needs_approval=True)
+    async def pay(amount: int, to: str = "somebody else") -> str:
+        """Pay an amount to whom it may concern."""
+        till.paid.append((to, amount))
+        return "paid"
+
+    model = ScriptedModel(wants(("call_2", "pay", {"amount": 5})), says("As you wish."))
+    other = await (await processes.open(model, pay)).get(chat.id)
+    await other.approve("call_1")
+    await until_waiting(other)
+    assert [call.id for call in await other.waiting_calls()] == ["call_2"]
+    assert till.paid == []
+    assert "the tool was changed" in model.requests[0].messages[-1].content
+    await other.approve("call_2")
+    await seen(other, "turn.completed")
+    assert till.paid == [("somebody else", 5)]
+
+
 async def test_a_turn_may_wait_again_and_its_reader_is_told_up_to_the_last_wait(processes: Processes) -> None:
     pays_more = wants(("call_2", "pay", {"amount": 6}))
     till, _, _, chat, turn = await waiting(processes, PAYS, pays_more, says("Paid."))

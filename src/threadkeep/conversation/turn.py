@@ -55,7 +55,7 @@ class BusyPolicy(StrEnum):
 class TurnChange(Value):
     """An entry that records a new state of a turn. While a turn is queued, `message` is its message and `parent` the
     entry to continue, unless that is the head. `calls` are the ids of the tool calls that a person must decide about
-    before a waiting turn goes on."""
+    before a waiting turn goes on, `definitions` the digests of their tools' definitions as they were then."""
 
     kind: Literal["turn"] = "turn"
     state: TurnState
@@ -65,6 +65,7 @@ class TurnChange(Value):
     failure: Failure | None = None
     detail: Text | None = None
     calls: tuple[Text, ...] = ()
+    definitions: tuple[Text, ...] = ()
 
     @model_validator(mode="before")
     @classmethod

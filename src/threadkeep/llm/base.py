@@ -4,11 +4,13 @@ There is one way to call a model: streaming. A model neither retries nor remembe
 `ModelError`, before or in the middle of the stream, whose `can_retry` says whether another attempt makes sense.
 """
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from hashlib import blake2s
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, ValidationError
@@ -85,6 +87,12 @@ class ToolSpec:
     name: str
     description: str
     parameters: dict[str, Any]
+
+    @property
+    def digest(self) -> str:
+        """A digest that changes with any part of this definition."""
+        whole = json.dumps([self.name, self.description, self.parameters], sort_keys=True, default=str)
+        return blake2s(whole.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 FileReader = Callable[[Attachment], Awaitable[bytes]]

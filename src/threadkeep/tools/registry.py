@@ -48,6 +48,11 @@ class Registry:
     def get(self, name: str) -> Tool | None:
         return self._tools.get(name)
 
+    def digest(self, name: str) -> str:
+        """Return the digest of a tool's definition; empty if there is no such tool."""
+        tool = self._tools.get(name)
+        return tool.spec.digest if tool is not None else ""
+
     def specs(self) -> tuple[ToolSpec, ...]:
         return tuple(tool.spec for tool in self)
 

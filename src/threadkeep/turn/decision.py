@@ -18,6 +18,7 @@ taking is an entry, stored before anything is done for the turn, so it counts ev
 MOST_TAKEN = 20
 """How often a turn is taken up in all, with or without progress."""
 LOST = "given up: it was taken up {} times from a process that died or froze while it ran this turn"
+CHANGED = "not run: the tool was changed after a person had been asked about this call. Call it again to ask anew."
 CUT_OFF = "given up: the answer was cut off again and again"
 
 
@@ -32,7 +33,8 @@ class Generate:
 @dataclass(frozen=True, slots=True)
 class RunTools:
     """Run these calls. If `doubtful`, they may have run before a crash; those in `refused` (by id, with the reason)
-    were refused by a person; those in `flaws` (by id, with what is wrong) have unreadable arguments."""
+    were refused by a person; those in `flaws` (by id, with what is wrong) have unreadable arguments, or tools that were
+    changed after a person had been asked."""
 
     calls: tuple[ToolCall, ...]
     doubtful: bool = False
@@ -168,7 +170,14 @@ def _about_calls(
     if undecided:
         return Wait(undecided)
     refused = {id: body.reason or "" for id, body in decisions.items() if not body.approved}
-    return RunTools(calls, _may_have_run(later), refused, flaws)
+    return RunTools(calls, _may_have_run(later), refused, _changed(calls, later, tools) | flaws)
+
+
+def _changed(calls: Sequence[ToolCall], later: Sequence[Body], tools: Registry) -> dict[str, str]:
+    """Return the flaws of calls, by id, whose tools were defined otherwise when a person was asked about them."""
+    pauses = (body for body in later if isinstance(body, TurnChange) and body.state is TurnState.WAITING)
+    shown = {id: digest for pause in pauses for id, digest in zip(pause.calls, pause.definitions, strict=False)}
+    return {call.id: CHANGED for call in calls if shown.get(call.id, now := tools.digest(call.name)) != now}
 
 
 def flaw_item(call: str, flaw: str) -> dict[str, str]:

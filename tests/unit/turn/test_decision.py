@@ -11,6 +11,7 @@ from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.tools.decorator import tool
 from threadkeep.tools.registry import Registry
 from threadkeep.turn.decision import (
+    CHANGED,
     MOST_TAKEN,
     Finish,
     Generate,
@@ -104,6 +105,15 @@ def test_a_refusal_carries_its_reason() -> None:
     asked = calls("pay")
     refused = Approval(tool_call_id="call_1", approved=False, reason="too much")
     assert after(asked, WAITING, refused, RUNNING) == RunTools(asked.tool_calls, refused={"call_1": "too much"})
+
+
+def test_consent_holds_for_the_definition_that_was_shown_only() -> None:
+    asked = calls("pay")
+    waiting = WAITING.model_copy(update={"calls": ("call_1",), "definitions": (TOOLS.digest("pay"),)})
+    assert after(asked, waiting, ALLOWED, RUNNING) == RunTools(asked.tool_calls)
+    other = waiting.model_copy(update={"definitions": (TOOLS.digest("look"),)})
+    assert after(asked, other, ALLOWED, RUNNING) == RunTools(asked.tool_calls, flaws={"call_1": CHANGED})
+    assert after(asked, other, waiting, ALLOWED, RUNNING) == RunTools(asked.tool_calls)
 
 
 def test_a_call_with_arguments_that_nobody_can_read_needs_no_person_and_carries_its_flaw() -> None:

@@ -7,8 +7,7 @@ is closed and opened again, with a new process for a server that we start. Calls
 
 import logging
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
@@ -22,8 +21,9 @@ from mcp.types import Tool as Listed
 
 from threadkeep.tools.base import Tool, ToolOutcome
 from threadkeep.tools.mcp import Backoff, Connected, McpServer, McpState
+from threadkeep.tools.mcp.program import Redaction, Stderr
 from threadkeep.tools.mcp.tool import outcome_from, tools_from
-from threadkeep.tools.mcp.transport import StderrTail, open_transport
+from threadkeep.tools.mcp.transport import open_transport
 from threadkeep.tools.outcome import failure
 
 _CONNECT_SECONDS = 30.0
@@ -46,18 +46,16 @@ class Connection:
         self.tried = anyio.Event()
         self._server = server
         self._config = config
+        self._redacted = Redaction(config)
         self._backoff = backoff
         self._client: Client | None = None
         self._wake = anyio.Event()
         self._scope = anyio.CancelScope()
-        self._is_opening = False
-        self._is_stopping = False
 
     async def run(self) -> None:
         """Own the connection until `stop`: keep it open, and open it again when it is lost."""
         wait: float | None = None
-        with anyio.CancelScope() as self._scope:
-            self._stop_if_possible()
+        with self._scope:
             while True:
                 began = time.monotonic()
                 reason = await self._stay_connected()
@@ -70,18 +68,12 @@ class Connection:
 
     def stop(self) -> None:
         """Have `run` close the connection and return."""
-        self._is_stopping = True
-        self._stop_if_possible()
-
-    def _stop_if_possible(self) -> None:
-        """Stop, but not while a process is being started, which nobody would end then."""
-        if self._is_stopping and not self._is_opening:
-            self._scope.cancel()
+        self._scope.cancel()
 
     async def call(self, tool: str, args: Mapping[str, Any]) -> ToolOutcome:
         """Have the server run a tool, by the name that the server gave it."""
         if self._client is None:
-            return failure(f"The tool server {self._server} is down ({self.state.reason}). It is being tried again.")
+            return failure(f"The tool server {self._server} is down. It is being tried again.")
         try:
             # The tool's own limit ends first; this one makes sure that the session forgets the call.
             limit = self._config.timeout + _GRACE_SECONDS
@@ -96,14 +88,14 @@ class Connection:
                     f"The connection to the tool server {self._server} was lost during the call. "
                     "It may or may not have taken effect."
                 )
-            return failure(f"The tool server {self._server} did not run the call: {error}")
+            return failure(f"The tool server {self._server} did not run the call: {self._redacted(str(error))}")
 
     async def _stay_connected(self) -> str:
         """Connect and serve until the connection is lost; return why."""
-        stderr = StderrTail(self._server)
+        stderr = Stderr(self._server, self._redacted)
         try:
             async with Client(
-                self._open(stderr),
+                open_transport(self._config, stderr, lambda: self._wake.set()),
                 read_timeout_seconds=_CONNECT_SECONDS,
                 message_handler=self._on_message,
                 client_info=Implementation(name="threadkeep", version=version("threadkeep")),
@@ -111,22 +103,8 @@ class Connection:
             ) as client:
                 await self._keep_tools_listed(client)
         except Exception as error:
-            return await _failure_reason(error, stderr)
+            return self._failure_reason(error, stderr)
         return "the connection was closed"
-
-    @asynccontextmanager
-    async def _open(self, stderr: StderrTail) -> AsyncIterator[Any]:
-        self._is_opening = True
-        try:
-            async with open_transport(self._config, stderr, lambda: self._wake.set()) as streams:
-                self._opened()
-                yield streams
-        finally:
-            self._opened()
-
-    def _opened(self) -> None:
-        self._is_opening = False
-        self._stop_if_possible()
 
     async def _keep_tools_listed(self, client: Client) -> None:
         """List the tools, now and whenever something may have changed. Ends with the error of a lost connection."""
@@ -163,6 +141,13 @@ class Connection:
             self._wake.set()
             await anyio.sleep(self._backoff.longest)
 
+    def _failure_reason(self, error: BaseException, stderr: Stderr) -> str:
+        """Return to operators why a connection failed: the first error in its group, and the program's last words."""
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        reason = self._redacted(f"{type(error).__name__}: {error}".removesuffix(": "))
+        return f"{reason}; it wrote: {stderr.last}" if stderr.last else reason
+
     async def _on_message(self, message: IncomingMessage) -> None:
         if isinstance(message, ToolListChangedNotification):
             self._wake.set()
@@ -183,12 +168,3 @@ async def _list_tools(client: Client) -> list[Listed]:
         page = await client.list_tools(cursor=page.next_cursor)
         found.extend(page.tools)
     return found
-
-
-async def _failure_reason(error: BaseException, stderr: StderrTail) -> str:
-    """Return why a connection failed: the first error in its group, and what the process wrote last."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    text = await stderr.text()
-    reason = f"{type(error).__name__}: {error}".removesuffix(": ")
-    return f"{reason}; it wrote: {text}" if text else reason

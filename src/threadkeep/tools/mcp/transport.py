@@ -1,89 +1,69 @@
-"""The transport to an MCP server, by its settings: a process that we start (stdio), or streamable HTTP.
+"""The transport to an MCP server, by its settings: a program that we start (stdio), or streamable HTTP.
 
-A thread reads the standard error of a process, which would otherwise stop at a full pipe; its last lines are shown when
-the process does not start or dies.
+Over HTTP, answers come uncompressed, and one that is no stream of events has a limit, as each event of a stream has.
 """
 
-import asyncio
-import logging
-import os
-import threading
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from types import TracebackType
-from typing import Any, Self, TextIO
+from typing import Any, Self
 
 import httpx2
-from mcp import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from threadkeep.tools.mcp import McpServer
+from threadkeep.tools.mcp.program import LARGEST_MESSAGE, Stderr, program_streams
 
 _CONNECT_SECONDS = 30.0
 _IDLE_SECONDS = 300.0
-_LARGEST_EVENT = 64 * 1024 * 1024
-_KEPT_LINES = 5
-_KEPT_CHARACTERS = 300
-_READING_SECONDS = 1.0
-
-_log = logging.getLogger(__name__)
-
-
-class StderrTail:
-    """The end of what one process wrote to its standard error; empty where there is no process."""
-
-    def __init__(self, server: str) -> None:
-        self._server = server
-        self._lines: deque[str] = deque(maxlen=_KEPT_LINES)
-        self._reader: threading.Thread | None = None
-
-    @contextmanager
-    def file(self) -> Iterator[TextIO]:
-        """Open the file to hand to the process as its standard error."""
-        reading, writing = os.pipe()
-        self._reader = threading.Thread(target=self._read, args=(reading,), name="mcp-stderr", daemon=True)
-        self._reader.start()
-        with os.fdopen(writing, "w") as file:
-            yield file
-
-    async def text(self) -> str:
-        """Return the last lines. The process has ended by now, so this waits only for the thread to read the rest."""
-        if self._reader is not None:
-            await asyncio.to_thread(self._reader.join, _READING_SECONDS)
-        return "\n".join(self._lines)[-_KEPT_CHARACTERS:]
-
-    def _read(self, descriptor: int) -> None:
-        with os.fdopen(descriptor, "r", encoding="utf-8", errors="replace") as pipe:
-            for line in pipe:
-                _log.debug("%s: %s", self._server, line.rstrip())
-                if line.strip():
-                    self._lines.append(line.strip())
 
 
 @asynccontextmanager
-async def open_transport(config: McpServer, stderr: StderrTail, on_end: Callable[[], None]) -> AsyncIterator[Any]:
+async def open_transport(config: McpServer, stderr: Stderr, on_end: Callable[[], None]) -> AsyncIterator[Any]:
     """Open the streams to and from a server; `on_end` is called when the server's stream has ended."""
     async with _streams(config, stderr) as (reading, writing):
         yield _Watched(reading, on_end), writing
 
 
 @asynccontextmanager
-async def _streams(config: McpServer, stderr: StderrTail) -> AsyncIterator[Any]:
+async def _streams(config: McpServer, stderr: Stderr) -> AsyncIterator[Any]:
     if config.url is None:
-        started = StdioServerParameters(
-            command=config.command or "", args=list(config.args), env=config.env, cwd=config.cwd
-        )
-        with stderr.file() as errors:
-            async with stdio_client(started, errlog=errors) as streams:
-                yield streams
+        async with program_streams(config, stderr) as streams:
+            yield streams
         return
     limits = httpx2.Timeout(_CONNECT_SECONDS, read=max(_IDLE_SECONDS, config.timeout))
+    headers = config.headers | {"Accept-Encoding": "identity"}
     async with (
-        httpx2.AsyncClient(headers=config.headers, timeout=limits) as client,
-        streamable_http_client(config.url, http_client=client, max_sse_event_size=_LARGEST_EVENT) as streams,
+        httpx2.AsyncClient(headers=headers, timeout=limits, event_hooks={"response": [_limit]}) as client,
+        streamable_http_client(config.url, http_client=client, max_sse_event_size=LARGEST_MESSAGE) as streams,
     ):
         yield streams
+
+
+async def _limit(response: httpx2.Response) -> None:
+    """Limit how much of an answer is read. One that is compressed is not read: a few bytes could be any number."""
+    if response.headers.get("content-encoding", "identity").lower() != "identity":
+        response.stream = _Limited(response.stream, 0)
+    elif not response.headers.get("content-type", "").lower().startswith("text/event-stream"):
+        response.stream = _Limited(response.stream, LARGEST_MESSAGE)
+
+
+class _Limited(httpx2.AsyncByteStream):
+    def __init__(self, stream: Any, most: int) -> None:
+        self._stream = stream
+        self._most = most
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = self._most
+        async for chunk in self._stream:
+            left -= len(chunk)
+            if left < 0:
+                what = f"has more than {self._most} bytes" if self._most else "is compressed, which was not asked for"
+                raise httpx2.StreamError(f"the answer {what}")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
 
 
 class _Watched:

@@ -31,8 +31,15 @@ async def settle(
         failure = Failure(code=failure.code, detail=storable(failure.detail[:MOST_SAID]))
     if calls:
         detail = f"A person must allow: {', '.join(call.name for call in calls)}"
-    ids = tuple(call.id for call in calls)
-    await active.append(*bodies, settle=TurnChange(state=state, usage=usage, failure=failure, detail=detail, calls=ids))
+    end = TurnChange(
+        state=state,
+        usage=usage,
+        failure=failure,
+        detail=detail,
+        calls=tuple(call.id for call in calls),
+        definitions=tuple(active.assistant.tools.digest(call.name) for call in calls),
+    )
+    await active.append(*bodies, settle=end)
 
 
 def total_usage(active: ActiveTurn, bodies: tuple[Appendable, ...]) -> Usage | None:
