@@ -46,7 +46,7 @@ async def test_a_file_is_uploaded_sent_and_given_back() -> None:
         sent = await server.client.post(f"{path}/messages", json={"content": parts})
         assert sent.json()["turn"]["state"] == "completed"
         shown = (await server.client.get(path)).json()["messages"][0]["parts"]
-        known = {name: file[name] for name in ("type", "name", "media_type", "size")}
+        known = {name: file[name] for name in ("type", "name", "media_type", "size", "sha256")}
         assert shown == [{"at": 11, "file": file["id"], **known}]
         got = await server.client.get(f"/v1/files/{file['id']}")
         assert (got.status_code, got.content) == (200, PNG)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.backends import EACH_WAY, opener
+from tests.backends import BACKENDS, EACH_WAY, opener
 from threadkeep.cli.main import main
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.message import Message, Role
@@ -21,7 +21,7 @@ from threadkeep.store.base import MAX_BYTES, Store
 from threadkeep.store.memory import MemoryStore
 from threadkeep.store.values import Append
 from threadkeep.testing.clock import FakeClock
-from threadkeep.testing.samples import ADA, EVE, new, say
+from threadkeep.testing.samples import ADA, BOB, EVE, new, say
 from threadkeep.transfer.exporter import Selection
 from threadkeep.transfer.files import UNLIMITED
 from threadkeep.transfer.importer import Importer, Report
@@ -121,15 +121,51 @@ async def test_files_that_go_to_somebody_else_get_other_ids_and_their_messages_n
     assert await read(other, mine, files[0]) == PNG
 
 
-async def test_lines_name_files_and_an_archive_brings_them_later() -> None:
-    store, other = memory(), memory()
+async def lines_of(store: Store) -> bytes:
+    lines = [line async for line in export_lines(store, ALL, lambda done: None, None, files_of(store))]
+    return "".join(lines).encode()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_lines_name_files_also_where_their_bytes_are_missing_and_an_archive_brings_them_later(
+    backend: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    clock = FakeClock()
+    store, other = memory(clock), await opener(backend, tmp_path, request)(clock)
     image, *_ = await fill(store)
-    lines = "".join([line async for line in export_lines(store, ALL, lambda done: None, None, files_of(store))])
-    assert lines.count('{"file":') == 3
-    assert f'"sha256":"{sha256(PNG).hexdigest()}"' in lines
-    assert (await take(other, lines.encode())).problems == []
+    lines = await lines_of(store)
+    assert lines.count(b'{"file":') == 3
+    assert f'"sha256":"{sha256(PNG).hexdigest()}"'.encode() in lines
+    assert (await take(other, lines)).problems == []
+    assert await lines_of(other) == lines
     assert (await take(other, await archived(store))).unchanged == 2
     assert await read(other, ADA, image.file) == PNG
+    assert await archived(other) == await archived(store)
+    await other.close()
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_an_import_that_names_a_file_of_somebody_else_does_not_use_it(
+    is_told: bool, backend: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    store = await opener(backend, tmp_path, request)(FakeClock())
+    hers = await files_of(store).save(ADA, "cat.png", "", PNG)
+    named = hers if is_told else hers.model_copy(update={"sha256": ""})
+    elsewhere = memory()
+    await new(elsewhere, BOB, name="his")
+    message = Message(role=Role.USER, content="Look", parts=(named,))
+    await elsewhere.append(BOB, "his", Append(bodies=(message,)))
+    mine = Selection(BOB.tenant, BOB.user)
+    lines = "".join([line async for line in export_lines(elsewhere, mine, lambda done: None)]).encode()
+    importer = Importer(store, BOB)
+    for item in read_items(io.BytesIO(lines), "file"):
+        await importer.add(item)
+    assert importer.report.added == 1
+    await store.delete(BOB, "his")
+    assert await read(store, ADA, hers.file) == PNG
+    await files_of(store).delete(ADA, hers.file)
+    await store.close()
 
 
 def changed(archive: bytes, change: Callable[[str, bytes], bytes | None]) -> bytes:

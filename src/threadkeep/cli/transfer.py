@@ -300,7 +300,7 @@ async def _restore(arguments: argparse.Namespace) -> int:
             raise ImportDamaged(f"{arguments.file} is damaged, or was cut off; nothing was restored.") from None
         async with opened_store(_url_of(path)) as source, opened_store(arguments.store, is_made=True) as store:
             files = (_files(source), _files(store))
-            return _told(await copy(source, store, Selection(), lambda done: None, files, keep_open=False))
+            return _told(await copy(source, store, Selection(), lambda done: None, files, is_move=False))
 
 
 def _add_store(parser: argparse.ArgumentParser) -> None:

@@ -69,7 +69,8 @@ class Part(Value):
 class Attachment(Part):
     """A stored file, by its id; `image` is one to look at, `audio` one to listen to, `file` any other.
 
-    `extract` is its text, read when its message was accepted, for search and for models that take no files.
+    `sha256` is the digest of its bytes. `extract` is its text, read when its message was accepted, for search and for
+    models that take no files.
     """
 
     type: Literal["image", "audio", "file"]
@@ -79,6 +80,7 @@ class Attachment(Part):
         "application/octet-stream"
     )
     size: int | None = Field(default=None, ge=0, exclude_if=_is_missing)
+    sha256: Text = Field(default="", pattern="^([0-9a-f]{64})?$", exclude_if=_is_missing)
     extract: Text = Field(default="", exclude_if=_is_missing)
 
     @property

@@ -271,7 +271,8 @@ _LAST = datetime.max.replace(tzinfo=utc_now().tzinfo)
 def to_part(file: StoredFile) -> Attachment:
     """Return a file as a part of a message."""
     kind = attachment_kind(file.media_type)
-    return Attachment(type=kind, file=file.id, name=file.name, media_type=file.media_type, size=file.size)
+    fields = {name: getattr(file, name) for name in ("name", "media_type", "size", "sha256")}
+    return Attachment(type=kind, file=file.id, **fields)
 
 
 def file_id(scope: Scope, sha256: str, name: str) -> str:

@@ -147,8 +147,13 @@ class FileTables(Chunks):
         return
 
 
-def attached_files(body: Body) -> Iterator[str]:
-    """Yield the files that an entry uses; a queued message uses its files, too."""
+def attached_parts(body: Body) -> Iterator[Attachment]:
+    """Yield the parts of an entry that are files; a queued message has its files, too."""
     message = body.message if isinstance(body, TurnChange) else body
     if isinstance(message, Message) and message.parts:
-        yield from (part.file for part in message.parts if isinstance(part, Attachment))
+        yield from (part for part in message.parts if isinstance(part, Attachment))
+
+
+def attached_files(body: Body) -> Iterator[str]:
+    """Yield the ids of the files that an entry uses."""
+    return (part.file for part in attached_parts(body))

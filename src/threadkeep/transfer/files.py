@@ -1,7 +1,7 @@
 """Attached files on their way out and in: what a line of an export says of one, its bytes in an archive, and copies.
 
 The id of a file follows from its owner, its content and its name. So a file that goes to somebody else gets another id,
-and the messages that came with it are changed to name that one.
+and the messages that came with it are changed to name that one. No message that comes in names a file of anybody else.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from threadkeep.conversation.turn import TurnChange
 from threadkeep.conversation.value import Text, Value
 from threadkeep.errors import FileNotFound, ImportDamaged
 from threadkeep.store.attachments import Attachments, FileLimits, file_id
-from threadkeep.store.file_tables import StoredFile
+from threadkeep.store.file_tables import StoredFile, attached_parts
 
 SHOWN = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 LARGEST_SHOWN = 2_000_000
@@ -39,6 +39,11 @@ class FileLine(Value):
     media_type: Text = Field(max_length=255)
     size: int = Field(ge=1)
     sha256: Text = Field(pattern="^[0-9a-f]{64}$")
+
+    @classmethod
+    def in_part(cls) -> list[str]:
+        """Return the fields that a part of a message has, too."""
+        return [name for name in cls.model_fields if name != "id"]
 
 
 Opened = Callable[[str], Iterator[bytes] | None]
@@ -68,15 +73,15 @@ class FilesFound:
         self._attachments = attachments
         self.by_digest: dict[str, tuple[Scope, StoredFile]] = {}
 
-    async def lines(self, scope: Scope, ids: Iterable[str]) -> AsyncIterator[str]:
-        """Yield what an export says of files; nothing of those that are gone."""
-        if self._attachments is None:
-            return
-        for id in ids:
-            with suppress(FileNotFound):
-                found = await self._attachments.stored(scope, id)
-                self.by_digest.setdefault(found.sha256, (scope, found))
-                line = FileLine(**{name: getattr(found, name) for name in FileLine.model_fields})
+    async def lines(self, scope: Scope, parts: Iterable[Attachment]) -> AsyncIterator[str]:
+        """Yield what an export says of the files of messages, also of those whose bytes are not here."""
+        for part in parts:
+            if self._attachments is not None:
+                with suppress(FileNotFound):
+                    found = await self._attachments.stored(scope, part.file)
+                    self.by_digest.setdefault(found.sha256, (scope, found))
+            if part.sha256 and part.size:
+                line = FileLine(id=part.file, **{name: getattr(part, name) for name in FileLine.in_part()})
                 yield f'{{"file":{line.model_dump_json()}}}\n'
 
     async def data(self, digest: str) -> AsyncIterator[bytes]:
@@ -141,20 +146,28 @@ async def _read(data: Iterator[bytes]) -> AsyncIterator[bytes]:
         yield piece
 
 
-async def with_files_named(entries: AsyncIterator[Entry], named: Mapping[str, str]) -> AsyncIterator[Entry]:
-    """Yield the entries with the files in them named as they are here."""
+async def with_files_of(scope: Scope, entries: AsyncIterator[Entry], named: Mapping[str, str]) -> AsyncIterator[Entry]:
+    """Yield the entries with the files in them named as this user's; `named` are those that an export tells of."""
     async for entry in entries:
-        body = _named(entry.body, named)
-        yield entry if body is entry.body else entry.model_copy(update={"body": body})
+        is_changed = any(True for _ in attached_parts(entry.body))
+        yield entry.model_copy(update={"body": _with_files_of(scope, entry.body, named)}) if is_changed else entry
 
 
-def _named(body: Body, named: Mapping[str, str]) -> Body:
+def _with_files_of(scope: Scope, body: Body, named: Mapping[str, str]) -> Body:
     if isinstance(body, TurnChange) and body.message is not None:
-        return body.model_copy(update={"message": _named(body.message, named)})
-    if not isinstance(body, Message) or not body.parts:
+        return body.model_copy(update={"message": _with_files_of(scope, body.message, named)})
+    if not isinstance(body, Message):
         return body
     parts: list[Part] = [
-        part.model_copy(update={"file": named.get(part.file, part.file)}) if isinstance(part, Attachment) else part
+        part.model_copy(update={"file": _own_id(scope, part, named)}) if isinstance(part, Attachment) else part
         for part in body.parts
     ]
     return body.model_copy(update={"parts": tuple(parts)})
+
+
+def _own_id(scope: Scope, part: Attachment, named: Mapping[str, str]) -> str:
+    """Return the id that a file has if it is this user's. One of which nobody tells the content gets an id that no file
+    has, because what it names may be somebody else's."""
+    if part.sha256:
+        return file_id(scope, part.sha256, part.name)
+    return named.get(part.file) or file_id(scope, "", part.file)

@@ -15,7 +15,7 @@ from threadkeep.errors import Conflict, InvalidInput, LimitReached, NotFound, Th
 from threadkeep.store.attachments import Attachments
 from threadkeep.store.base import Store
 from threadkeep.store.values import Import
-from threadkeep.transfer.files import PortableFile, take_files, with_files_named
+from threadkeep.transfer.files import PortableFile, take_files, with_files_of
 from threadkeep.transfer.portable import MAX_PROBLEMS, Header, Portable, Problem
 
 STEP_ENTRIES = 500
@@ -52,8 +52,8 @@ class Report:
 
 class Importer:
     """Fills a store, until it `is_full`: somebody may keep no more. Everything goes to `scope`, unless a header says
-    whose it is and that is to be kept; files go to `attachments`. A move `keep_open`s turns: they go on in the new
-    store."""
+    whose it is and that is to be kept; files go to `attachments`. A move trusts the store that it comes from: turns
+    stay open, and files have the ids that they had."""
 
     def __init__(
         self,
@@ -64,10 +64,10 @@ class Importer:
         keep_tenants: bool = False,
         assistant: str | None = None,
         attachments: Attachments | None = None,
-        keep_open: bool = False,
+        is_move: bool = False,
     ) -> None:
         self.report = Report()
-        self._keep_open = keep_open
+        self._is_move = is_move
         self._open: dict[tuple[Scope, str], Import] = {}
         self.is_full = False
         self._attachments = attachments
@@ -112,16 +112,15 @@ class Importer:
         new = NewConversation(**{name: getattr(header, name) for name in names})
         if new.assistant is None and self._assistant is not None:
             new = new.model_copy(update={"assistant": self._assistant})
-        if files:
-            entries = with_files_named(entries, await take_files(self._attachments, scope, files))
+        if not self._is_move:
+            entries = with_files_of(scope, entries, await take_files(self._attachments, scope, files))
         whole = Import(new=new, created_at=header.created_at)
         async for step in _steps(entries):
             if not step or step[-1].seq == header.entries:
-                whole = replace(whole, version=header.version, open_turns=open_turns if self._keep_open else {})
+                whole = replace(whole, version=header.version, open_turns=open_turns if self._is_move else {})
             added += await self._store.import_entries(scope, replace(whole, entries=step))
-        if not self._keep_open:
-            self._open.pop((scope, header.id), None)
-        if open_turns and not self._keep_open:
+        self._open.pop((scope, header.id), None)
+        if open_turns and not self._is_move:
             self._open[scope, header.id] = replace(whole, entries=_endings(header, open_turns))
             if len(self._open) > MOST_OPEN:
                 await self._end(*next(iter(self._open)))

@@ -13,8 +13,9 @@ from typing import IO, Any, NamedTuple
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.entry import Entry
 from threadkeep.conversation.export import entry_json
+from threadkeep.conversation.parts import Attachment
 from threadkeep.errors import ImportDamaged, ImportTooLarge, InvalidInput, TooDeep, UnknownFormat
-from threadkeep.store.file_tables import attached_files
+from threadkeep.store.file_tables import attached_files, attached_parts
 from threadkeep.transfer.documents import Readable
 from threadkeep.transfer.files import FileLine, Opened, PortableFile
 from threadkeep.transfer.portable import Header, LogCheck, Portable, Problem, Spool, to_entry, validated
@@ -25,7 +26,7 @@ MAX_LINE = 64 * 1024 * 1024
 _ENTRY = b'{"entry":'
 
 
-NameFiles = Callable[[Iterable[str]], AsyncIterator[str]]
+NameFiles = Callable[[Iterable[Attachment]], AsyncIterator[str]]
 
 
 class JsonlWriter:
@@ -40,7 +41,7 @@ class JsonlWriter:
     ) -> AsyncIterator[str]:
         """Yield the lines of one conversation, those of a page of its log together. `name_files` yields lines for the
         files that it uses: they are not sealed, because they hold digests themselves."""
-        seal, files = sha256(), dict[str, None]()
+        seal, files = sha256(), dict[str, Attachment]()
         line = f'{{"conversation":{header.to_json()}}}\n'
         seal.update(line.encode())
         yield line
@@ -48,9 +49,11 @@ class JsonlWriter:
             lines = "".join([f'{{"entry":{entry_json(entry)}}}\n' for entry in page])
             seal.update(lines.encode())
             yield lines
-            files |= dict.fromkeys(file for entry in page for file in attached_files(entry.body))
+            files |= {
+                part.file: part for entry in page for part in attached_parts(entry.body) if part.file not in files
+            }
         if name_files is not None:
-            async for line in name_files(files):
+            async for line in name_files(files.values()):
                 yield line
         self.conversations += 1
         self.entries += header.entries

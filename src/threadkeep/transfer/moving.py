@@ -183,15 +183,15 @@ async def copy(
     progress: Progress,
     files: tuple[Attachments | None, Attachments | None] = (None, None),
     *,
-    keep_open: bool = True,
+    is_move: bool = True,
 ) -> Report:
     """Copy a selection from store to store, read each conversation back and compare it, with those of `files` that it
-    uses (of the source, of the target); of whole tenants the API keys and the audit log, too. Open turns go on there
-    if they are to be kept open.
+    uses (of the source, of the target); of whole tenants the API keys and the audit log, too. A move
+    keeps turns open; what a backup holds is history.
 
     What is there already is compared instead, so a copy that was cut off goes on where it was.
     """
-    importer, done = Importer(target, LOCAL, keep_users=True, keep_tenants=True, keep_open=keep_open), 0
+    importer, done = Importer(target, LOCAL, keep_users=True, keep_tenants=True, is_move=is_move), 0
     everyone = Selection(conversation=selection.conversation)
     if selection.conversation is None and selection.user is None:
         for tenant in await source.tenants() if selection.tenant is None else (selection.tenant,):

@@ -67,8 +67,8 @@ async def _pieces(path: Path) -> AsyncIterator[bytes]:
 
 
 async def stored(deps: EngineDeps, scope: Scope, parts: Iterable[Part]) -> tuple[Part, ...]:
-    """Return the parts with the stored name, type and size of their files, whatever the client wrote. `FileNotFound` if
-    one is missing, `AttachmentsTooLarge` if they are too large together."""
+    """Return the parts with what is stored of their files, whatever the client wrote. `FileNotFound`
+    if one is missing, `AttachmentsTooLarge` if they are too large together."""
     known = [await _known(deps, scope, part) if isinstance(part, Attachment) else part for part in parts]
     most = deps.attachments.limits.message if deps.attachments else 0
     if 0 < most < sum(part.size or 0 for part in known if isinstance(part, Attachment)):
@@ -119,7 +119,7 @@ async def _known(deps: EngineDeps, scope: Scope, part: Attachment) -> Attachment
     found = await deps.attachments.find(scope, part.file)
     if found.type != part.type:
         raise InvalidPart(f"The file {part.file} is of the type {found.type}, and not {part.type}.")
-    known = {"name": found.name, "media_type": found.media_type, "size": found.size, "extract": ""}
+    known = {name: getattr(found, name) for name in ("name", "media_type", "size", "sha256", "extract")}
     return part.model_copy(update=known)
 
 
