@@ -4,7 +4,7 @@ import asyncio
 import json
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +56,10 @@ async def test_an_administrator_reads_the_acts_of_the_tenant_in_pages_and_by_wha
         assert [act["action"] for act in (await client.get("/v1/audit", headers=other)).json()["data"]] == [
             "audit.read"
         ]
-        for bad in ({"limit": 0}, {"after": "x"}, {"from": "yesterday"}):
+        for bad in ({"limit": 0}, {"after": "x"}, {"from": "yesterday"}, {"action": "\x00"}):
             assert_problem(await client.get("/v1/audit", params=bad, headers=root), 422, "invalid_request")
+        for bad in ({"to": "0001-01-01T00:00:00+23:59"}, {"from": "9999-12-31T23:59:59-23:59"}):
+            assert_problem(await client.get("/v1/audit", params=bad, headers=root), 400, "invalid_value")
 
 
 async def test_json_lines_are_all_records_oldest_first_and_hold_what_is_needed_to_verify_them() -> None:
@@ -69,6 +71,7 @@ async def test_json_lines_are_all_records_oldest_first_and_hold_what_is_needed_t
         assert answer.headers["content-type"].startswith("application/jsonl")
         lines = [json.loads(line) for line in answer.text.splitlines()]
         assert [line["seq"] for line in lines] == [1, 2, 3, 4]
+        assert {line["tenant"] for line in lines} == {"acme"}
         assert [line["action"] for line in lines] == ["usage.read"] * 3 + ["audit.read"]
         head = await server.conversations.audit.head("acme")
         assert lines[-1]["hash"] == head.hash
@@ -141,7 +144,9 @@ def test_what_is_done_at_the_command_line_is_on_record_and_listed(
     assert main(["export", "--tenant", "acme", "--store", store, str(tmp_path / "out.jsonl")]) == 0
     capsys.readouterr()
     assert _audit(store, "list", "--json") == 0
-    acts = [json.loads(line)["act"] for line in capsys.readouterr().out.splitlines()]
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {line["tenant"] for line in lines} == {"acme"}
+    acts = [line["act"] for line in lines]
     assert [(act["action"], act["object"]) for act in acts] == [
         ("key.created", f"key:{id}"),
         ("key.revoked", f"key:{id}"),
@@ -286,7 +291,7 @@ async def test_a_thousand_random_changes_in_postgresql_are_all_found(
 
 async def test_a_changed_record_is_told_by_its_number(tmp_path: Path, store: str) -> None:
     await _filled(store, FakeClock())
-    with apsw.Connection(str(tmp_path / "threadkeep.db")) as db:
+    with closing(apsw.Connection(str(tmp_path / "threadkeep.db"))) as db:
         db.execute("UPDATE audit SET actor = 'system' WHERE seq = 7")
     opened = await open_store(store)
     (said,) = (await opened.audit.verify("acme")).breaks

@@ -9,7 +9,7 @@ import asyncio
 import hmac
 import json
 import sys
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +43,8 @@ def add_audit_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _moment(text: str) -> datetime:
     try:
-        return datetime.fromisoformat(text).astimezone()
-    except ValueError:
+        return datetime.fromisoformat(text).astimezone(UTC)
+    except (ValueError, OverflowError):
         raise argparse.ArgumentTypeError(f"{text!r} is no time such as 2026-01-31 or 2026-01-31T12:00Z") from None
 
 
@@ -65,8 +65,12 @@ async def _list(arguments: argparse.Namespace) -> int:
     async with opened_store(arguments.store) as store:
         found = await store.audit.read(arguments.tenant, wanted, limit=arguments.limit)
     for record in reversed(found):
-        print(record.model_dump_json() if arguments.json else _line(record))
+        print(_json_line(arguments.tenant, record) if arguments.json else _line(record))
     return 0
+
+
+def _json_line(tenant: str, record: Audited) -> str:
+    return json.dumps({"tenant": tenant, **record.model_dump(mode="json")}, separators=(",", ":"))
 
 
 def _line(record: Audited) -> str:

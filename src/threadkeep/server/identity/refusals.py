@@ -1,5 +1,5 @@
 """Refusals in the audit log. A stranger must not be able to fill it: an address, or a user, is recorded once a minute,
-with the number of refusals since the last record."""
+with the number of refusals since the last record; of many addresses in a minute, the rest together."""
 
 import logging
 import math
@@ -20,8 +20,11 @@ from threadkeep.store.audit import AuditLog, act_now
 
 logger = logging.getLogger(__name__)
 
+_OTHERS = ""
 QUIET_SECONDS = 60.0
 MOST_WATCHED = 10_000
+MOST_RECORDED = 30
+"""How many addresses or users are recorded singly in a minute, of a tenant."""
 
 
 class Refusals:
@@ -33,6 +36,8 @@ class Refusals:
         self._clock = clock
         # When each was recorded last, and how often it was refused since.
         self._recorded: OrderedDict[tuple[str, str, str], tuple[float, int]] = OrderedDict()
+        # Since when newcomers are counted, and how many there were, by tenant and action.
+        self._singly: OrderedDict[tuple[str, str], tuple[float, int]] = OrderedDict()
 
     async def refuse(self, address: str, shown: ApiKey | Login | None) -> None:
         """Record an unknown, revoked or expired secret."""
@@ -46,6 +51,8 @@ class Refusals:
 
     async def _note(self, who: str, tenant: str, action: str, concerned: str) -> None:
         told = (who, tenant, action)
+        if told not in self._recorded and self._is_full(tenant, action):
+            told = (_OTHERS, tenant, action)
         at, count = self._recorded.pop(told, (-math.inf, 0))
         is_due = self._clock() - at >= QUIET_SECONDS
         self._recorded[told] = (self._clock(), 0) if is_due else (at, count + 1)
@@ -53,10 +60,21 @@ class Refusals:
             self._recorded.popitem(last=False)
         if is_due:
             try:
-                await self.audit.append(tenant, act_now(utc_now, action, concerned, times=count + 1))
+                others = {"others": True} if told[0] == _OTHERS else {}
+                await self.audit.append(tenant, act_now(utc_now, action, concerned, times=count + 1, **others))
             except StoreError as error:
                 # The answer is a refusal either way, which needs no store.
                 logger.warning("a refusal could not be put on record: %s", error)
+
+    def _is_full(self, tenant: str, action: str) -> bool:
+        """Whether so many were recorded within a minute that one more newcomer is counted with the others."""
+        since, count = self._singly.pop((tenant, action), (-math.inf, 0))
+        if self._clock() - since >= QUIET_SECONDS:
+            since, count = self._clock(), 0
+        self._singly[tenant, action] = (since, count + 1)
+        if len(self._singly) > MOST_WATCHED:
+            self._singly.popitem(last=False)
+        return count >= MOST_RECORDED
 
 
 def record_denials(app: FastAPI, refusals: Refusals) -> None:

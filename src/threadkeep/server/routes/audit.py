@@ -3,7 +3,6 @@
 import json
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -22,6 +21,7 @@ from threadkeep.store.audit import PAGE, USER, Audited, Wanted
 class ShownAct(Shown):
     """A record. A person is `user:` and a pseudonym; `hash` holds it and the record before it together."""
 
+    tenant: str
     seq: int
     at: Moment
     actor: str
@@ -33,9 +33,9 @@ class ShownAct(Shown):
     hash: str
 
     @classmethod
-    def of(cls, record: Audited) -> "ShownAct":
-        """Return a record as it is shown."""
-        return cls(seq=record.seq, hash=record.hash, **record.act.model_dump())
+    def of(cls, tenant: str, record: Audited) -> "ShownAct":
+        """Return a record of a tenant as it is shown."""
+        return cls(tenant=tenant, seq=record.seq, hash=record.hash, **record.act.model_dump())
 
 
 class AuditPage(Shown):
@@ -47,15 +47,15 @@ class AuditPage(Shown):
     next: int | None
 
 
-Filter = Annotated[str | None, Query(max_length=300)]
+Filter = Annotated[str | None, Query(max_length=300, pattern=r"^[^\x00]*$")]
 
 
 def _filtered(
     actor: Filter = None,
     action: Filter = None,
     object: Filter = None,  # noqa: A002 - what the parameter is called
-    since: Annotated[datetime | None, Query(alias="from")] = None,
-    until: Annotated[datetime | None, Query(alias="to")] = None,
+    since: Annotated[Moment | None, Query(alias="from")] = None,
+    until: Annotated[Moment | None, Query(alias="to")] = None,
 ) -> Wanted:
     return Wanted(actor=actor, actions=(action,) if action else (), object=object, since=since, until=until)
 
@@ -83,7 +83,7 @@ def audit_routes(conversations: Conversations) -> APIRouter:
             return StreamingResponse(_lines(conversations, tenant, replace(filtered, after=after)), media_type=LINES)
         wanted = replace(filtered, after=after, newest_first=True)
         found = await conversations.audit.read(tenant, wanted, limit=limit)
-        data = [ShownAct.of(record) for record in found]
+        data = [ShownAct.of(tenant, record) for record in found]
         return AuditPage(
             data=data,
             names=await _names(conversations, tenant, data),
@@ -96,7 +96,7 @@ def audit_routes(conversations: Conversations) -> APIRouter:
 async def _lines(conversations: Conversations, tenant: str, wanted: Wanted) -> AsyncIterator[str]:
     """Yield all records, the oldest first."""
     async for record in conversations.audit.walk(tenant, wanted):
-        yield json.dumps(ShownAct.of(record).model_dump(mode="json"), ensure_ascii=False) + "\n"
+        yield json.dumps(ShownAct.of(tenant, record).model_dump(mode="json"), ensure_ascii=False) + "\n"
 
 
 async def _names(conversations: Conversations, tenant: str, shown: Sequence[ShownAct]) -> dict[str, str]:

@@ -5,7 +5,7 @@ from threadkeep.conversation.api_key import ApiKey, KeyRole, digest_of, new_secr
 from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.scope import Scope
 from threadkeep.runtime import open_store
-from threadkeep.server.identity.refusals import QUIET_SECONDS, Refusals
+from threadkeep.server.identity.refusals import MOST_RECORDED, QUIET_SECONDS, Refusals
 
 
 async def test_an_address_is_recorded_once_a_minute_with_how_often_it_was_refused() -> None:
@@ -22,6 +22,20 @@ async def test_an_address_is_recorded_once_a_minute_with_how_often_it_was_refuse
         ("access.refused", "key:unknown", {"times": 1}),
         ("access.refused", "key:unknown", {"times": 50}),
     ]
+
+
+async def test_a_flood_from_many_addresses_leaves_few_records() -> None:
+    store, now = await open_store("memory:"), 0.0
+    refusals = Refusals(store.audit, "operators", lambda: now)
+    for number in range(5_000):
+        await refusals.refuse(f"192.0.2.{number}", None)
+    now += QUIET_SECONDS
+    for number in range(5_000, 10_000):
+        await refusals.refuse(f"192.0.2.{number}", None)
+    details = [record.act.details for record in await store.audit.read("operators", limit=1000)]
+    assert len(details) == 2 * (MOST_RECORDED + 1)
+    together = [each["times"] for each in details if each.get("others")]
+    assert together == [1, 5_000 - MOST_RECORDED]
 
 
 async def test_the_tenant_of_a_key_that_was_good_hears_of_it() -> None:
