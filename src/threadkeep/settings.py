@@ -15,6 +15,7 @@ from threadkeep.llm.prices import Price
 from threadkeep.retention.rules import Retention
 from threadkeep.store.base import MAX_BYTES
 from threadkeep.store.caps import QUEUED_TURNS
+from threadkeep.text.secrets import named_secrets, url_secrets, value_secrets
 from threadkeep.tools.base import DEFAULT_TIMEOUT
 from threadkeep.tools.mcp import McpServer, McpServerName
 
@@ -295,6 +296,16 @@ class Settings(BaseModel):
     def may_share(self) -> bool:
         """Whether there are share links."""
         return self.auth == "none" if self.share is None else self.share
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """The values that no log line may tell: keys, headers of tool servers, credentials in addresses."""
+        found = [*url_secrets(self.store), *url_secrets(self.files or "")]
+        found += [self.audit_key.get_secret_value()] if self.audit_key else []
+        for server in self.mcp.servers.values():
+            found += [*named_secrets(server.env), *url_secrets(server.url or "")]
+            found += [secret for value in server.headers.values() for secret in value_secrets(value)]
+        return frozenset(found)
 
     @property
     def store_without_secrets(self) -> str:

@@ -45,9 +45,10 @@ COMPUTED = {
     "threadkeep.store.filesystem:set_aside_files",
     "threadkeep.llm.script:asked",
     "threadkeep.text.search:_pattern",
+    "threadkeep.text.secrets:hiding",
 }
-"""Functions that make a pattern: of a file's name, of a rule when it is declared, which is found where it is, and of
-the words of a search, which is pumped below."""
+"""Functions that make a pattern: of a file's name, of a rule when it is declared, which is found where it is, of the
+words of a search, which is pumped below, and of secrets, which are plain words."""
 CALCULATOR = ToolSpec(
     name="calculate", description="Works out.", parameters={"properties": {"expression": {"type": "string"}}}
 )

@@ -79,7 +79,8 @@ def _listen_and_serve(settings: Settings) -> int:
     except OSError as error:
         return _refuse(f"cannot listen on {settings.host}:{settings.port}: {_listen_error(error)}", 1)
     most = connections_within(_raised_file_limit())
-    with listener, logging_to(sys.stderr, level=settings.log_level, content=settings.log_content):
+    level, content = settings.log_level, settings.log_content
+    with listener, logging_to(sys.stderr, level=level, content=content, secrets=settings.secrets):
         asyncio.run(_serve(_with_fitting_streams(settings, most), listener, most))
     return 0
 

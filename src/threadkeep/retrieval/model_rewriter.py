@@ -7,7 +7,7 @@ a model of 135 million parameters rewrites worse than no rewriting at all.
 import asyncio
 import logging
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from threadkeep.conversation.message import Message, Role
@@ -16,6 +16,7 @@ from threadkeep.llm.answer import Answer
 from threadkeep.llm.base import Model, Request
 from threadkeep.retrieval.base import Rewrite, Rewriter
 from threadkeep.retrieval.expansion import content_stems
+from threadkeep.text.stop_words import BY_LANGUAGE, language_of
 from threadkeep.text.words import searchable
 
 logger = logging.getLogger(__name__)
@@ -34,18 +35,41 @@ PATIENCE = 10.0
 LONGEST_QUERY = 300
 _LABEL = re.compile(r"^[-*>\s]*+(?:rewritten|standalone|search|reformulated)?\s*+(?:query|question)\**+\s*+:\s*+", re.I)
 _REFUSAL = re.compile(
-    r"\b(?:i(?:'m| am) (?:sorry|unable)|i can(?:no|')t|as an ai|i do(?:n't| not) (?:have|know)|sure[,!]|here is )",
+    r"\b(?:i(?:'m| am) (?:sorry|unable)|i can(?:no|')t|as an ai|i do(?:n't| not) (?:have|know)|sure[,!]|here is )"
+    r"|^(?:yes|no)\b[,.!]",
     re.IGNORECASE,
 )
-_MAKING_SENTENCES = """compare compared comparison difference different between detail information list example
-describe explain available type kind feature option product item question regarding relate related specific mention
-mentioned previous recommend recommendation conversation context beside besides except instead versus within without"""
-_NEUTRAL = frozenset(_MAKING_SENTENCES.split())
+_MARKUP = re.compile(r"</?[a-z]++[\s/>]|```|\]\(|[{}]", re.IGNORECASE)
+_WORD = re.compile(r"[^\W_]+(?:['\u2019.&-][^\W_]+)*")
+_ENDS = ".?!:;"
+_DIGITS = re.compile(r"\d+")
+_GROUPED = re.compile(r"(?<=\d)[,.\u00a0' ](?=\d{3}(?!\d))")
+_IN_WORDS = [
+    "no",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+    "twenty",
+]
+_ORDERED = ["-", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
+_SCALES = ("hundred", "thousand", "grand", "million", "dozen")
 _SAME_START = 5
-_RECENT = 8
-"""In how many of the newest texts other forms of a word are looked for; in older ones it must stand as it is."""
-_SHARE = 3
-"""One word of so many may be new, and one in any case, as long as another is not."""
 
 
 def can_rewrite(model: Model) -> bool:
@@ -111,8 +135,8 @@ def cleaned(text: str) -> str:
 def flaw(query: str, question: str, said: Sequence[str]) -> str | None:
     """Return what is wrong with a query that a model made of a question and all that was said; None if nothing.
 
-    Words that are neither in the question nor in the conversation are suspect. Some are let through: a synonym is not
-    nonsense, and a model makes a sentence of what it was given. Too many of them belong to another conversation.
+    A model that understands a question says it in words of its own. Names and numbers are another matter: one that
+    nobody said is made up, or belongs to another conversation.
     """
     if not query:
         return "it was empty"
@@ -121,24 +145,45 @@ def flaw(query: str, question: str, said: Sequence[str]) -> str | None:
     # A person who does not know something says so too: "I don't know, but which one is cheaper?"
     if _is_refusal(query) and not _is_refusal(question):
         return "it was no query"
+    if _MARKUP.search(query) and not _MARKUP.search(question):
+        return "it was no plain text"
     words = content_stems(query)
     if not words:
         return "it named nothing"
-    known = content_stems(question).union(*map(content_stems, said[-_RECENT:])) | _NEUTRAL
-    new = sorted(word for word in words - known if not _is_form_of(word, known) and not _stands_in(word, said))
-    is_nonsense = len(new) > max(1, len(words) // _SHARE) or len(new) == len(words)
-    return f"it had words that nobody said: {', '.join(new[:5])}" if is_nonsense else None
+    known = "\n".join((question, *said)).lower()
+    if made_up := [*_new_names(query, known), *_new_numbers(query, known)]:
+        return f"it named what nobody said: {', '.join(made_up[:5])}"
+    if not any(word[:_SAME_START] in known for word in words):
+        return "it had nothing to do with what was said"
+    return None
 
 
 def _is_refusal(text: str) -> bool:
     return _REFUSAL.search(text.replace("\u2019", "'")) is not None
 
 
-def _stands_in(word: str, said: Iterable[str]) -> bool:
-    return any(word in text.lower() for text in said)
+def _new_names(query: str, known: str) -> list[str]:
+    """Return the names in a query that are not known. A name has a capital where other words have none: in the middle
+    of a sentence, unless the language or the style gives one to many words."""
+    found = [(match[0], query[: match.start()].rstrip()[-1:]) for match in _WORD.finditer(query)]
+    within = [word for word, before in found if before and before not in _ENDS and word[:1].isupper()]
+    listed = BY_LANGUAGE[language := language_of([word.lower() for word, _ in found])]
+    if language == "german" or any(word.lower() in listed for word in within if len(word) > 1):
+        return []
+    return [word for word in within if len(word) > 1 and not all(part in known for part in _parts(word))]
 
 
-def _is_form_of(word: str, known: Iterable[str]) -> bool:
-    """Whether a word looks like another form of a known one: "waterproofing" of "waterproof"."""
-    start = word[:_SAME_START]
-    return len(start) == _SAME_START and start.isalpha() and any(other.startswith(start) for other in known)
+def _parts(name: str) -> list[str]:
+    return [part for part in re.split("['\u2019.&-]", name.lower()) if len(part) > 1]
+
+
+def _new_numbers(query: str, known: str) -> list[str]:
+    """Return the numbers in a query that are not known, in digits or in words."""
+    if any(scale in known for scale in _SCALES):
+        return []
+    counted = {str(value) for names in (_IN_WORDS, _ORDERED) for value, name in enumerate(names) if name in known}
+    return [
+        number
+        for number in _DIGITS.findall(_GROUPED.sub("", query))
+        if number not in counted.union(_DIGITS.findall(_GROUPED.sub("", known)))
+    ]

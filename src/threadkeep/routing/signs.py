@@ -23,6 +23,7 @@ from threadkeep.routing.vocabulary import (
     QUESTION_WORDS,
     SINGLE,
     SMALL,
+    UNSAID,
 )
 from threadkeep.text.stems import stem
 from threadkeep.text.stop_words import BY_LANGUAGE, language_of
@@ -89,7 +90,11 @@ class Wording:
     @cached_property
     def specific(self) -> list[int]:
         """Where the words stand that name something by themselves."""
-        return [at for at, word in enumerate(self.words) if not self._is_stop(at) and stem(word) not in GENERAL]
+        return [
+            at
+            for at, word in enumerate(self.words)
+            if not self._is_stop(at) and stem(word) not in GENERAL and word not in GOING_ON
+        ]
 
     @cached_property
     def proper(self) -> list[int]:
@@ -114,7 +119,8 @@ class Wording:
             definite=any(definite for _, definite in phrases),
             definition=bool(size) and _DEFINITION.fullmatch(self.text) is not None,
             bare_which=_BARE_WHICH.match(self.text) is not None,
-            fragment=len(self.words) <= _MAX_FRAGMENT and AUXILIARIES.isdisjoint(self.words),
+            fragment=AUXILIARIES.isdisjoint(self.words)
+            and (len(self.words) <= _MAX_FRAGMENT or self.words[0] in UNSAID),
         )
 
     def _is_stop(self, at: int) -> bool:

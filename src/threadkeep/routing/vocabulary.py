@@ -17,6 +17,9 @@ POINTING = _set(
 )
 """Words that stand for something that was named before."""
 
+UNSAID = _set("any anything something")
+"""Words that leave open of what there shall be one, at the beginning of what is no whole sentence."""
+
 INTRODUCING = _set("a an my our about some many several two three")
 """Words before something that a question brings up itself."""
 
@@ -62,7 +65,7 @@ AUXILIARIES = _set(
 SMALL = _set(
     """what's who's where's how's there's i'm i'd i've we're you're don't doesn't didn't isn't aren't wasn't weren't
     can't couldn't won't ever yes ok okay oh wow thanks thank hi hello sorry mean really well meant one ones us many
-    much"""
+    much something anything everything nothing"""
 )
 """Words that say nothing, beside the stop words."""
 

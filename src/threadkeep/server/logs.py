@@ -1,7 +1,8 @@
 """Log lines: for people where there is a terminal, JSON for programs elsewhere; and where they go.
 
 A thread writes the lines, so that a slow reader never delays an answer; lines that it cannot take are dropped and
-counted. Messages of exceptions may have content: without `content` only their types and places are logged.
+counted. Messages of exceptions may have content: without `content` only their types and places are logged. Secrets of
+the settings and the environment are taken out of every line.
 """
 
 import json
@@ -11,8 +12,9 @@ import queue
 import threading
 import time
 import traceback
+from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, TextIO
@@ -23,6 +25,7 @@ from threadkeep.conversation.turn import Lease, TurnChange
 from threadkeep.errors import Stopping
 from threadkeep.server.middleware.headers import current_request_id
 from threadkeep.server.middleware.tracking import RequestRecord
+from threadkeep.text.secrets import hiding, named_secrets
 from threadkeep.turn.observer import Observer
 
 logger = logging.getLogger(__name__)
@@ -35,11 +38,19 @@ PATIENCE = 1.0
 
 
 class LineFormatter(logging.Formatter):
-    """What both formats share: the exception, and leaving out content."""
+    """What both formats share: the exception, and leaving out content and secrets."""
 
-    def __init__(self, *, content: bool = False) -> None:
+    def __init__(self, *, content: bool = False, secrets: Iterable[str] = ()) -> None:
         super().__init__()
         self._content = content
+        self._hide = hiding(secrets)
+
+    def format(self, record: logging.LogRecord) -> str:
+        return self._hide(self._line(record))
+
+    @abstractmethod
+    def _line(self, record: logging.LogRecord) -> str:
+        """Return the line of a record."""
 
     def _text(self, record: logging.LogRecord) -> str:
         message = record.getMessage()
@@ -70,7 +81,7 @@ def _places(error: BaseException) -> Iterator[str]:
 class JsonLines(LineFormatter):
     """One JSON object for each line."""
 
-    def format(self, record: logging.LogRecord) -> str:
+    def _line(self, record: logging.LogRecord) -> str:
         fields: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -86,7 +97,7 @@ class JsonLines(LineFormatter):
 class HumanLines(LineFormatter):
     """A line to read, in local time; control characters in it are made visible."""
 
-    def format(self, record: logging.LogRecord) -> str:
+    def _line(self, record: logging.LogRecord) -> str:
         at = datetime.fromtimestamp(record.created).astimezone().strftime("%H:%M:%S")
         id = getattr(record, "request_id", None)
         line = f"{at} {record.levelname.lower():<7} {_visible(self._text(record))}" + (f"  [{id}]" if id else "")
@@ -191,9 +202,12 @@ class RepeatFilter(logging.Filter):
 
 
 @contextmanager
-def logging_to(stream: TextIO, *, level: str = "info", content: bool = False) -> Iterator[None]:
+def logging_to(
+    stream: TextIO, *, level: str = "info", content: bool = False, secrets: Iterable[str] = ()
+) -> Iterator[None]:
     """Log to a stream for the length of a block. Other packages' lines are logged only where they warn."""
-    formatter = HumanLines(content=content) if stream.isatty() else JsonLines(content=content)
+    kind = HumanLines if stream.isatty() else JsonLines
+    formatter = kind(content=content, secrets=[*secrets, *named_secrets(os.environ)])
     writer, root, ours = LineWriter(stream, formatter), logging.getLogger(), logging.getLogger("threadkeep")
     writer.addFilter(RepeatFilter())
     root.addHandler(writer)

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from tests.unit.server.serving import conversation, served
 from threadkeep.conversation.message import Usage
@@ -29,6 +30,7 @@ from threadkeep.server.logs import (
     TurnLog,
     logging_to,
 )
+from threadkeep.settings import McpSettings, Settings
 from threadkeep.testing.scripted_model import ScriptedModel, says
 
 logger = logging.getLogger("threadkeep.tests")
@@ -49,6 +51,27 @@ def logged(stream: io.StringIO, **options: Any) -> Iterator[io.StringIO]:
 
 def lines(stream: io.StringIO) -> list[dict[str, Any]]:
     return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+@pytest.mark.parametrize("kind", [io.StringIO, Terminal])
+def test_no_line_tells_a_secret_of_the_settings_or_of_the_environment(
+    kind: type[io.StringIO], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACME_API_KEY", "mango4orchard9")
+    server = {"url": "https://tools.example", "headers": {"X-Own": "header4value9"}}
+    settings = Settings(
+        store="postgresql://me:word4pass9@host/db",
+        audit_key=SecretStr("audit4audit9audit"),
+        mcp=McpSettings.model_validate({"servers": {"far": server}}),
+    )
+    told = "mango4orchard9 header4value9 word4pass9 audit4audit9audit"
+    with logged(kind(), secrets=settings.secrets, content=True) as stream:
+        try:
+            raise ValueError(told)
+        except ValueError:
+            logger.warning("failed: %s", told, exc_info=True, extra={"fields": {"detail": told}})
+    assert "failed: [hidden] [hidden] [hidden] [hidden]" in stream.getvalue()
+    assert not [secret for secret in told.split() if secret in stream.getvalue()]
 
 
 def test_a_program_gets_json_and_a_person_a_line() -> None:

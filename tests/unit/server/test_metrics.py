@@ -126,7 +126,10 @@ async def test_they_are_not_for_other_hosts(host: str) -> None:
 
 
 GUIDE = (Path(__file__).parents[3] / "docs" / "howto" / "operate.md").read_text()
-WATCHED = {f"threadkeep_{name}" for name in ("running_turns", "open_streams", "mcp_ready", "unreached_tenants")}
+WATCHED = {
+    f"threadkeep_{name}"
+    for name in ("running_turns", "open_streams", "mcp_ready", "model_detours", "unreached_tenants")
+}
 SPOOLED = {
     "threadkeep_outage_seconds",
     *(f"threadkeep_spooled_{what}" for what in ("conversations", "entries", "bytes")),

@@ -9,6 +9,7 @@ from langchain_core.language_models import BaseChatModel, GenericFakeChatModel
 from langchain_openai import ChatOpenAI
 
 from threadkeep.conversation.message import Message, Role
+from threadkeep.errors import ModelRefused
 from threadkeep.llm.base import Request, Text
 from threadkeep.llm.langchain import LangChainModel
 from threadkeep.llm.langchain.direct import DirectChat, Vendor, direct
@@ -116,3 +117,20 @@ async def test_an_answer_that_is_compressed_is_read_as_well() -> None:
     assert isinstance(whole, bytes)
     async with openai_server(Played((gzip.compress(whole),), headers={"Content-Encoding": "gzip"})) as server:
         assert await texts(LangChainModel(chat_at(server))) == [Text("Hello")]
+
+
+@pytest.mark.parametrize("place", ["key", "environment", "header", "address"])
+async def test_a_secret_that_the_vendor_repeats_is_not_told(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = "mango4orchard9"
+    async with openai_server(answers.fails(401, f"This is wrong: '{secret}', me:{secret}@host")) as server:
+        options: dict[str, dict[str, Any]] = {
+            "key": {"api_key": secret},
+            "header": {"default_headers": {"X-Own": secret}},
+            "address": {"base_url": server.url.replace("://", f"://me:{secret}@")},
+        }
+        if place == "environment":
+            monkeypatch.setenv("ACME_API_KEY", secret)
+        with pytest.raises(ModelRefused) as failed:
+            await texts(LangChainModel(chat_at(server, **options.get(place, {}))))
+    assert "This is wrong" in str(failed.value)
+    assert secret not in str(failed.value)
