@@ -5,6 +5,7 @@ kept in the spool; a setting makes it fail then.
 """
 
 import asyncio
+import logging
 from datetime import datetime
 from typing import Literal
 
@@ -18,6 +19,8 @@ from threadkeep.server.problems import problem, problem_of
 from threadkeep.server.responses import Shown
 from threadkeep.store.unreached import UnreachedTenants
 from threadkeep.store.values import Outage
+
+logger = logging.getLogger(__name__)
 
 READY_SECONDS = 1.5
 """How long the store gets to answer; probes usually wait for two seconds."""
@@ -65,7 +68,9 @@ def health_routes(conversations: Conversations, *, ready_in_outage: bool = True)
         try:
             await asking.answer()
         except ThreadkeepError as error:
-            return problem(503, error.code, str(error))
+            logger.warning("not ready: %s", error)
+            # Strangers may ask: they are told the kind of error only, not what it says of files and machines.
+            return problem(503, error.code, str(type(error)()))
         outage = conversations.outage
         if outage is not None and outage.is_down and not ready_in_outage:
             return problem_of(StoreUnavailable(f"The database has been away since {moment_text(outage.since)}."))

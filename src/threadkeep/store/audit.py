@@ -28,6 +28,8 @@ USER, ALIAS = "user:", "user:~"
 PRUNED = "audit.pruned"
 FACTS = ("hold.added", "hold.removed", "retention.set", "retention.removed")
 """Acts that stay in force, each for its topic and object, until another one replaces or removes it."""
+MAX_ACTS = 2**31 - 1
+"""How many records a log can have in every store."""
 PAGE = 1000
 
 Code = Annotated[str, StringConstraints(pattern=r"^[ -~]{0,300}$")]

@@ -65,8 +65,10 @@ async def test_a_healthy_server_says_so(client: httpx.AsyncClient) -> None:
 async def test_a_store_that_does_not_answer_makes_the_server_unready_but_alive(
     client: httpx.AsyncClient, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "ping", AsyncMock(side_effect=StoreUnavailable))
-    assert_problem(await client.get("/health/ready"), 503, "store_unavailable")
+    monkeypatch.setattr(store, "ping", AsyncMock(side_effect=StoreUnavailable("/srv/secret.db does not answer.")))
+    answer = await client.get("/health/ready")
+    assert_problem(answer, 503, "store_unavailable")
+    assert "secret" not in answer.text, "strangers may ask, who are told no paths"
     assert (await client.get("/health/live")).status_code == 200
 
 

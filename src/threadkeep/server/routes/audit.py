@@ -8,14 +8,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import StreamingResponse
 
-from threadkeep.conversation.cursor import MAX_SEQ
 from threadkeep.conversation.value import Moment
 from threadkeep.conversations import Conversations
 from threadkeep.server.identity.guards import Admin
 from threadkeep.server.limits import room_for_export
 from threadkeep.server.negotiation import LINES, wants_lines
 from threadkeep.server.responses import Shown
-from threadkeep.store.audit import PAGE, USER, Audited, Wanted
+from threadkeep.store.audit import MAX_ACTS, PAGE, USER, Audited, Wanted
 
 
 class ShownAct(Shown):
@@ -75,7 +74,7 @@ def audit_routes(conversations: Conversations) -> APIRouter:
         who: Admin,
         filtered: Annotated[Wanted, Depends(_filtered)],
         limit: Annotated[int, Query(ge=1, le=PAGE)] = 100,
-        after: Annotated[int | None, Query(ge=1, le=MAX_SEQ)] = None,
+        after: Annotated[int | None, Query(ge=1, le=MAX_ACTS)] = None,
     ) -> Any:
         tenant = who.scope.tenant
         await conversations.record(tenant, "audit.read", f"tenant:{tenant}")
