@@ -4,7 +4,9 @@ import asyncio
 import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from urllib.parse import urlsplit
 
+import asyncpg
 import pytest
 import pytest_asyncio
 
@@ -237,6 +239,43 @@ async def test_a_session_that_turns_read_only_is_dropped(
     with pytest.raises(StoreReadOnly):
         await say(store, name, "lost")
     postgres_server.execute(f"ALTER DATABASE {database} RESET default_transaction_read_only")
+    await say(store, name, "again")
+    assert texts_of(await store.newest(ADA, name)) == ["hello", "again"]
+    await store.close()
+
+
+async def test_a_login_that_is_refused_is_an_outage(postgres_server: PostgresServer, postgres_database: Urls) -> None:
+    role, database = (urlsplit(postgres_database.server).username, urlsplit(postgres_database.server).path[1:])
+    store = await open_store(postgres_database.server)
+    name = await new(store, ADA, "hello")
+    postgres_server.execute(f"ALTER ROLE {role} NOLOGIN")
+    try:
+        postgres_server.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'")
+        for attempt in (store.ping, lambda: say(store, name, "lost")):
+            with pytest.raises(StoreUnavailable):
+                await attempt()
+    finally:
+        postgres_server.execute(f"ALTER ROLE {role} LOGIN")
+    await say(store, name, "again")
+    assert texts_of(await store.newest(ADA, name)) == ["hello", "again"]
+    await store.close()
+
+
+async def test_a_table_that_somebody_locks_is_an_outage(
+    postgres_server: PostgresServer, postgres_database: Urls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(address._SETTINGS, "lock_timeout", "50ms")
+    monkeypatch.setattr(pool, "CALL_SECONDS", 1.0)
+    store = await open_store(postgres_database.server)
+    name = await new(store, ADA, "hello")
+    locking = await asyncpg.connect(postgres_server.as_admin(postgres_database))
+    for lock in ("EXCLUSIVE", "ACCESS EXCLUSIVE"):
+        async with locking.transaction():
+            await locking.execute(f"LOCK TABLE threadkeep.entry, threadkeep.conversation IN {lock} MODE")
+            for attempt in (lambda: say(store, name, "lost"), lambda: new(store, ADA, "lost")):
+                with pytest.raises(StoreUnavailable):
+                    await attempt()
+    await locking.close()
     await say(store, name, "again")
     assert texts_of(await store.newest(ADA, name)) == ["hello", "again"]
     await store.close()

@@ -8,7 +8,6 @@ import asyncio
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from secrets import token_bytes
 from threading import Lock
@@ -18,11 +17,10 @@ from threadkeep.background import supervised
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.ids import IdSource, check_id
 from threadkeep.conversation.scope import LOCAL
-from threadkeep.errors import ConversationNotFound, StoreDenied, StoreReadOnly, StoreUnavailable
+from threadkeep.errors import StoreDenied, StoreReadOnly, StoreUnavailable
 from threadkeep.store import filesystem
 from threadkeep.store.files.audit import AuditFile
 from threadkeep.store.files.config import FolderConfig, Problem, Problems
-from threadkeep.store.files.journal import Journal
 from threadkeep.store.files.keyring import files_keyring
 from threadkeep.store.files.tenant_folder import TenantFolder, is_id
 from threadkeep.store.filesystem import translating_os_errors, warn_if_shared
@@ -51,7 +49,6 @@ class FilesStore(LedgerStore):
         self._audit_files: dict[str, AuditFile] = {}
         self._lock = Lock()
         self._threads = ThreadPoolExecutor(THREADS, "threadkeep-files")
-        self._looked = ""
         self._showing: asyncio.Task[None] | None = None
         self._closed = False
         self._own_file = OwnFile(self._config(LOCAL.tenant).hidden / "files.db")
@@ -115,20 +112,13 @@ class FilesStore(LedgerStore):
             raise StoreUnavailable(f"{self._path} does not answer within {PING_SECONDS:g} seconds.") from None
 
     def _try(self) -> None:
-        """Write something, and read the next journal of the local tenant, so that in time all are looked at."""
+        """Write something. A damaged journal is the problem of its conversation, not of the store."""
         hidden = self._config(LOCAL.tenant).hidden
         trial = hidden / f"ping-{os.getpid()}"
         try:
             filesystem.write_file(trial, b"ping")
         finally:
             trial.unlink(missing_ok=True)
-        names = sorted(name for name in os.listdir(hidden) if name.endswith(".journal"))
-        looked = next((name for name in names if name > self._looked), min(names, default=""))
-        if looked:
-            journal = Journal(hidden / looked)
-            with suppress(ConversationNotFound), journal.locked(os.O_RDONLY):
-                journal.read()
-        self._looked = looked
 
     def _audit_file(self, tenant: str) -> AuditFile:
         with self._lock:

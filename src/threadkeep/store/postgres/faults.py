@@ -36,7 +36,7 @@ _STATES: dict[str, type[StoreError]] = {
     "42P01": StoreNotMigrated,
     "53": StoreUnavailable,
     "53100": StoreFull,
-    "55P03": StoreBusy,
+    "55P03": StoreUnavailable,
     "57": StoreUnavailable,
     "57014": StoreBusy,
     "58": StoreUnavailable,
@@ -55,6 +55,11 @@ _OUTDATED = (asyncpg.InvalidCachedStatementError, asyncpg.OutdatedSchemaCacheErr
 def is_transient(error: BaseException) -> bool:
     """Whether nothing was written and the same call may succeed at once."""
     return isinstance(error, _OUTDATED) or getattr(error, "sqlstate", None) in _TRANSIENT
+
+
+def is_locked(error: BaseException) -> bool:
+    """Whether somebody else holds a lock for longer than a call waits."""
+    return isinstance(error, asyncpg.LockNotAvailableError)
 
 
 def is_undone(error: BaseException) -> bool:

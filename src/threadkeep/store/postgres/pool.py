@@ -16,12 +16,13 @@ from typing import Any
 
 import asyncpg
 
-from threadkeep.errors import StoreBusy, StoreError, StoreUnavailable
+from threadkeep.errors import StoreBusy, StoreDenied, StoreError, StoreUnavailable
 from threadkeep.store.postgres.address import Address
 from threadkeep.store.postgres.faults import (
     FAULTS,
     MovedError,
     is_cut,
+    is_locked,
     is_too_many,
     is_transient,
     is_undone,
@@ -128,23 +129,24 @@ class Pool:
     async def call(self, verb: str, *arguments: Any) -> list[asyncpg.Record]:
         """Call a function and return its rows. When two transactions met, the call is made again; when its connection
         was cut too, unless it might then do something twice."""
-        until = monotonic() + CALL_SECONDS
+        until, failure = monotonic() + CALL_SECONDS, BaseException()
         for _ in range(ATTEMPTS):
             try:
                 return await self._persist(verb, arguments, again=verb not in _ONCE)
             except FAULTS as error:
                 if not is_transient(error):
                     raise translate(error) from error
+                failure = error
                 if monotonic() > until:
                     break
-        raise StoreBusy
+        raise (StoreBusy() if verb == "rewrite" else translate(failure)) from failure
 
     async def write(self, verb: str, *arguments: Any) -> None:
         """Call a function that writes; `MovedError` if somebody else was faster, and nothing was written."""
         try:
             await self._persist(verb, arguments, again=False)
         except FAULTS as error:
-            if is_transient(error):
+            if is_transient(error) and not is_locked(error):
                 raise MovedError from error
             raise translate(error) from error
 
@@ -243,6 +245,9 @@ class Pool:
             if self._open and is_too_many(error.__cause__):
                 return None
             self._fail(str(error))
+            if isinstance(error, StoreDenied):
+                # It let us in when the store was opened: whoever refuses us now may let us in again.
+                raise StoreUnavailable(str(error)) from error.__cause__
             raise
         except BaseException:
             self._open -= 1

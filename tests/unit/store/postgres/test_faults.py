@@ -28,7 +28,7 @@ from threadkeep.store.postgres.faults import FAULTS, is_transient, spoils, trans
         (asyncpg.UndefinedTableError("x"), StoreNotMigrated),
         (asyncpg.SerializationError("x"), StoreBusy),
         (asyncpg.DeadlockDetectedError("x"), StoreBusy),
-        (asyncpg.LockNotAvailableError("x"), StoreBusy),
+        (asyncpg.LockNotAvailableError("x"), StoreUnavailable),
         (asyncpg.TooManyConnectionsError("x"), StoreUnavailable),
         (asyncpg.AdminShutdownError("x"), StoreUnavailable),
         (asyncpg.CannotConnectNowError("x"), StoreUnavailable),
