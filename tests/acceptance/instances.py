@@ -1,9 +1,10 @@
 """Several instances on one PostgreSQL behind a proxy that takes them in turn, killed and frozen while people talk.
 
-`python -m tests.acceptance.instances --seconds 600 --seed 7` runs it for longer. Every message carries an idempotency
-key and is sent until it is acknowledged, sometimes several times at once; connections are cut; every conversation has a
-reader who comes back to its stream. At the end everything that was acknowledged must be there once, in order, answered,
-and told to the reader without gap or repeat.
+`python -m tests.acceptance.instances --faults 200 --instances 2 --seed 7` runs it for longer. Every message carries
+an idempotency key and is sent until it is acknowledged, sometimes several times at once; connections are cut; every
+conversation has a reader who comes back to its stream. Half of the messages are followed by the next one at once, which
+another instance queues before the answer to the first has begun. At the end everything that was acknowledged must be
+there once, in order, answered, and told to the reader without gap or repeat.
 """
 
 import argparse
@@ -25,16 +26,21 @@ from tests.acceptance.torture import place_of
 from tests.browser.server import Server
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import LOCAL
-from threadkeep.conversation.turn import TurnChange
+from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.runtime import open_store
 from threadkeep.store.base import Store
 from threadkeep.testing.stores import whole_log
 
 ANSWERED_WITHIN = 5.0
+PACE, THINKS_FOR = 0.1, "0.5"
+"""Seconds for a word of an answer, and before the first one: then the next message is queued."""
 SILENT_FOR = 20.0
 """A stream says something every 15 seconds; one that does not is left for another instance."""
-LONGEST_FREEZE = 20.0
-"""Longer than a lease of 10 seconds: a turn is taken up while its owner still believes that it is his."""
+AWAY_FOR = (0.2, 2.0)
+"""How long an instance is frozen, or gone before it is started again."""
+LEASE_SECONDS = "3"
+TAKEN_UP_AFTER = 6.0
+"""As long is every third one away: more than a lease and the pause between two checks for those that have run out."""
 CUT = 0.1
 """How many of the requests have some connection cut."""
 AT_ONCE = (1, 1, 1, 2, 5)
@@ -42,7 +48,8 @@ AT_ONCE = (1, 1, 1, 2, 5)
 LATER = (429, 503)
 """What an instance answers that has too much to do, or no database, for now. Never 500."""
 ENDED_WITHIN = 300.0
-QUESTION = "Tell me a story about {}."
+VARIABLES = {"THINKS_FOR": THINKS_FOR, "THREADKEEP_LEASE_SECONDS": LEASE_SECONDS}
+QUESTION = "My name is Alice {}."
 
 
 class RoundRobin(CuttingProxy):
@@ -81,11 +88,15 @@ class Instances:
         self._chance = random.Random(seed)
         # A database allows 100 connections by default, those of killed servers among them for a while.
         url = f"{store}{'&' if '?' in store else '?'}pool_size=10"
-        self.servers = [Server(folder / str(number), "--store", url, pace=0.01) for number in range(count)]
+        self.servers = [
+            Server(folder / str(number), "--store", url, pace=PACE, variables=VARIABLES) for number in range(count)
+        ]
         self.kills = self.freezes = 0
+        self._calm = asyncio.Lock()
 
-    async def run(self, *, conversations: int, seconds: float) -> list[Talk]:
-        """Talk in so many conversations for so long, then let every turn end; return what the clients know."""
+    async def run(self, *, conversations: int, faults: int) -> list[Talk]:
+        """Talk in so many conversations until so many instances were killed or frozen, then let every turn end; return
+        what the clients know."""
         for server in self.servers:
             server.folder.mkdir()
             await asyncio.to_thread(server.start)
@@ -95,20 +106,19 @@ class Instances:
             url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
             async with listening, httpx.AsyncClient(base_url=url, timeout=ANSWERED_WITHIN) as client:
                 try:
-                    return await self._talk(client, conversations, seconds)
+                    return await self._talk(client, conversations, faults)
                 finally:
                     await proxy.close()
         finally:
             for server in self.servers:
                 await asyncio.to_thread(server.kill)
 
-    async def _talk(self, client: httpx.AsyncClient, conversations: int, seconds: float) -> list[Talk]:
+    async def _talk(self, client: httpx.AsyncClient, conversations: int, faults: int) -> list[Talk]:
         is_over = asyncio.Event()
-        asyncio.get_running_loop().call_later(seconds, is_over.set)
         talks = await asyncio.gather(*(self._begun(client, number) for number in range(conversations)))
         async with asyncio.TaskGroup() as tasks:
             for server in self.servers:
-                tasks.create_task(self._disturb(server, is_over))
+                tasks.create_task(self._disturb(server, faults, is_over))
             reading = [tasks.create_task(self._read(client, talk)) for talk in talks]
             sending = [tasks.create_task(self._send(client, talk, is_over)) for talk in talks]
             await asyncio.gather(*sending)
@@ -126,19 +136,20 @@ class Instances:
         return Talk(answer.headers["location"])
 
     async def _send(self, client: httpx.AsyncClient, talk: Talk, is_over: asyncio.Event) -> None:
-        """Send messages, each until it is acknowledged; the next one mostly before the answer has ended, but not
-        before the answer to the one before it."""
+        """Send messages, each until it is acknowledged; the next one mostly before the answer has ended, often before
+        it has begun, but not before the answer to the one before it."""
         while not is_over.is_set():
             content = QUESTION.format(len(talk.acknowledged))
             await self._posted(client, f"{talk.path}/messages", {"content": content}, content)
             talk.acknowledged.append(content)
-            await asyncio.sleep(self._chance.uniform(1, 8))
+            await asyncio.sleep(self._chance.choice((0, self._chance.uniform(1, 8))))
             while talk.reader.ended < len(talk.acknowledged) - 1:  # noqa: ASYNC110 - what is looked at is no event
                 await asyncio.sleep(0.1)
 
     async def _posted(self, client: httpx.AsyncClient, path: str, body: dict[str, str], key: str) -> httpx.Response:
         """Send something, sometimes several times at once and sometimes cut off, until an instance has taken it."""
-        headers = {"Idempotency-Key": key, "Prefer": "respond-async"}
+        # Each request goes to the next instance, as the connection is not kept.
+        headers = {"Idempotency-Key": key, "Prefer": "respond-async", "Connection": "close"}
 
         async def once() -> httpx.Response | None:
             with suppress(httpx.TransportError):
@@ -161,20 +172,27 @@ class Instances:
                     await talk.reader.read(own)
                 await asyncio.sleep(self._chance.uniform(0, 0.5))
 
-    async def _disturb(self, server: Server, is_over: asyncio.Event) -> None:
+    async def _disturb(self, server: Server, faults: int, is_over: asyncio.Event) -> None:
         """Kill or freeze an instance every few seconds, whatever happens to the others."""
-        while not is_over.is_set():
+        while self.kills + self.freezes < faults:
             await asyncio.sleep(self._chance.uniform(0, 6))
-            if self._chance.random() < 0.5:
-                self.kills += 1
-                await asyncio.to_thread(server.kill)
-                await asyncio.sleep(self._chance.uniform(0, 2))
+            is_killed = self._chance.random() < 0.5
+            async with self._calm:
+                if is_killed:
+                    self.kills += 1
+                    await asyncio.to_thread(server.kill)
+                else:
+                    self.freezes += 1
+                    server.freeze()
+                if self._chance.random() < 1 / 3:
+                    # Nothing happens to the others meanwhile: they have time to take up what it left.
+                    await asyncio.sleep(TAKEN_UP_AFTER)
+            await asyncio.sleep(self._chance.choice(AWAY_FOR))
+            if is_killed:
                 await asyncio.to_thread(server.start)
             else:
-                self.freezes += 1
-                server.freeze()
-                await asyncio.sleep(self._chance.choice((0.2, 2, LONGEST_FREEZE)))
                 server.thaw()
+        is_over.set()
 
     async def violations(self, talks: Sequence[Talk]) -> list[str]:
         """Name what was broken of the promises."""
@@ -189,20 +207,25 @@ async def _violations(store: Store, talk: Talk) -> list[str]:
     entries, draft = await whole_log(store, LOCAL, talk.path.rpartition("/")[2])
     messages = [entry.body for entry in entries if isinstance(entry.body, Message)]
     told = [data["message"] for name, data in talk.reader.told() if name == "message.completed"]
+    ids = [message.id for message in messages]
     ended: set[int | None] = set()
-    late = []
+    late, failed = [], []
     for entry in entries:
         if entry.turn in ended:
             late.append(entry.seq)
         if isinstance(entry.body, TurnChange) and not entry.body.state.is_open:
             ended.add(entry.turn)
+            if entry.body.state is TurnState.FAILED:
+                failed.append(entry.seq)
     holds = {
         "the log has a gap": [entry.seq for entry in entries] == list(range(1, len(entries) + 1)),
         "a message is lost, doubled or out of order": [m.content for m in messages if m.role == "user"]
         == talk.acknowledged,
         "a turn has not ended": draft is None and len(ended) == len(talk.acknowledged),
+        "a message is there twice": len(set(ids)) == len(ids),
+        f"turns that failed at {failed}": not failed,
         f"written after the end of their turn: {late}": not late,
-        "the stream is not the log": [message["id"] for message in told] == [message.id for message in messages],
+        "the stream is not the log": [message["id"] for message in told] == ids,
     }
     broken = [what for what, is_so in holds.items() if not is_so]
     try:
@@ -212,28 +235,28 @@ async def _violations(store: Store, talk: Talk) -> list[str]:
     return broken
 
 
-async def _campaign(store: str, folder: Path, conversations: int, seconds: float, seed: int) -> int:
-    instances = Instances(store, folder, count=3, seed=seed)
-    talks = await instances.run(conversations=conversations, seconds=seconds)
+async def _campaign(store: str, folder: Path, chosen: argparse.Namespace) -> int:
+    instances = Instances(store, folder, count=chosen.instances, seed=chosen.seed)
+    talks = await instances.run(conversations=chosen.conversations, faults=chosen.faults)
     violations = await instances.violations(talks)
     for violation in violations:
         print(f"BROKEN: {violation}")
     messages = sum(len(talk.acknowledged) for talk in talks)
     done = f"{instances.kills} killed, {instances.freezes} frozen, {messages} messages acknowledged"
-    print(
-        f"3 instances, seed {seed}: {done}: {'a promise was broken' if violations else 'nothing lost, nothing twice'}"
-    )
+    verdict = "a promise was broken" if violations else "nothing lost, nothing twice"
+    print(f"{chosen.instances} instances, seed {chosen.seed}: {done}: {verdict}")
     return bool(violations)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--conversations", type=int, default=100)
-    parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument("--instances", type=int, default=3)
+    parser.add_argument("--faults", type=int, default=50, help="how often an instance is killed or frozen")
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()
     with place_of("postgresql") as url, tempfile.TemporaryDirectory(prefix="threadkeep-instances-") as folder:
-        return asyncio.run(_campaign(url, Path(folder), chosen.conversations, chosen.seconds, chosen.seed))
+        return asyncio.run(_campaign(url, Path(folder), chosen))
 
 
 if __name__ == "__main__":
