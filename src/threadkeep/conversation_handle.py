@@ -70,6 +70,13 @@ class ConversationHandle:
         """Whether some of it is in this instance's spool and not yet in the database."""
         return self._store.spool_state(self.scope, self.id).is_spooled
 
+    def moved(self, number: int) -> int:
+        """Return the number that an entry of the spool has in the database; `InvalidCursor` if it has no other one."""
+        moved = self._store.spool_state(self.scope, self.id).moved
+        if number not in moved:
+            raise InvalidCursor(MOVED)
+        return moved[number]
+
     async def read(self) -> Conversation:
         """Return the conversation as it is now: title, status, head, version."""
         return await self._store.get(self.scope, self.id)
@@ -340,11 +347,17 @@ class TurnHandle:
         """Yield what happens in the conversation from the turn's beginning (or the cursor) on, until the turn ends or
         waits for a person."""
         start = Cursor(seq=self.number - 1) if after is None else after
-        async with aclosing(self._conversation.follow(start)) as events:
-            async for event in events:
-                yield event
-                if await self.is_over(event):
-                    return
+        while True:
+            try:
+                async with aclosing(self._conversation.follow(start)) as events:
+                    async for event in events:
+                        yield event
+                        if await self.is_over(event):
+                            return
+            except InvalidCursor:
+                # It waited for the end of an outage, and has another number in the database.
+                self.number = self._conversation.moved(self.number)
+                start = Cursor(seq=self.number - 1)
 
     async def is_over(self, event: Event) -> bool:
         """Whether an event is the last of the turn: it ended, or waits for a person and has not gone on since."""

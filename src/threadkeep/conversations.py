@@ -304,6 +304,11 @@ class Conversations:
         return self._store.outage()
 
     @property
+    def damage(self) -> str | None:
+        """What was found to be wrong with the spool."""
+        return self._store.damage()
+
+    @property
     def unreached(self) -> UnreachedTenants | None:
         """The tenants whose background work fails because a part of the database is away; None if there are none."""
         return self._store.unreached.state

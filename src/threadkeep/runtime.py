@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote, urlsplit
 
 from threadkeep.assistants import Agents, assistant_of, chat_assistant, with_window
@@ -32,9 +32,7 @@ from threadkeep.store.attachments import Attachments, FileLimits
 from threadkeep.store.base import MAX_BYTES, Store
 from threadkeep.store.caps import Caps, Load
 from threadkeep.store.chunks import open_chunks
-from threadkeep.store.spool.copies import Copy
-from threadkeep.store.spool.kept import SpoolLimits, copies_in
-from threadkeep.store.spool.spooling import SpoolingStore
+from threadkeep.store.spool.outage import SpoolLimits
 from threadkeep.tools.base import DEFAULT_TIMEOUT
 from threadkeep.tools.mcp import McpServer
 from threadkeep.tools.mcp.servers import McpServers
@@ -46,6 +44,11 @@ from threadkeep.turn.models import Models
 from threadkeep.turn.observer import Observer
 from threadkeep.turn.publishing import PublishingStore
 from threadkeep.turn.runner import TurnRunner, is_gone, new_owner
+
+if TYPE_CHECKING:
+    from threadkeep.store.ruled import RuledStore
+    from threadkeep.store.spool.copies import Copy
+    from threadkeep.store.spool.spooling import SpoolingStore
 
 logger = logging.getLogger(__name__)
 
@@ -142,18 +145,21 @@ async def open_spooling_store(
     ids: IdSource = new_id,
     max_bytes: int = MAX_BYTES,
     caps: Caps | None = None,
-) -> SpoolingStore:
+) -> "SpoolingStore":
     """Open a database with a spool for outages. The database may be away if this spool was used with it before."""
     if _scheme(url) != "postgresql":
         raise InvalidValue("A spool is for outages of PostgreSQL; other stores are on the disk of this machine anyway.")
-    from threadkeep.store.spool.file import SpoolFile
+    from threadkeep.store.spool.spool_file import SpoolFile
+    from threadkeep.store.spool.spooling import SpoolingStore
 
     kept = await SpoolFile.open_in(spool.folder, clock, ids, max_bytes)
     opened: list[Store] = [kept]
     away: StoreUnavailable | None = None
     try:
         try:
-            opened.append(database := await open_store(url, clock=clock, ids=ids, max_bytes=max_bytes))
+            opened.append(
+                database := cast("RuledStore", await open_store(url, clock=clock, ids=ids, max_bytes=max_bytes))
+            )
         except StoreUnavailable as error:
             from threadkeep.store.postgres.store import PostgresStore
 
@@ -168,18 +174,25 @@ async def open_spooling_store(
         raise
 
 
-async def list_spool(folder: Path) -> list[Copy]:
+async def list_spool(folder: Path) -> list["Copy"]:
     """Return the conversations in a spool that are not yet all in the database; also while the spool is used."""
-    from threadkeep.store.spool.file import spool_path
-    from threadkeep.store.sqlite.store import SqliteStore
+    from threadkeep.store.spool.copies import Copy
+    from threadkeep.store.spool.spool_file import SpoolFile, spool_path
 
     if not spool_path(folder).exists():
         raise InvalidValue(f"There is no spool in {folder}.")
-    spool = await SqliteStore.open(spool_path(folder), utc_now, new_id, MAX_BYTES)
+    spool = await SpoolFile.open(spool_path(folder), utc_now, new_id, MAX_BYTES)
     try:
-        return [copy async for copy in copies_in(spool) if copy.is_spooled]
+        return [copy for copy in map(Copy.of, await spool.conversations()) if copy.is_spooled]
     finally:
         await spool.close()
+
+
+def spool_damage(folder: Path) -> str | None:
+    """Return what was found to be wrong with a spool."""
+    from threadkeep.store.spool.spool_file import damage_in
+
+    return damage_in(folder)
 
 
 async def drain_spool(url: str, spool: SpoolSettings) -> int:
@@ -276,13 +289,16 @@ async def open_conversations(
     offered = OfferedModels([choice.name, *own, *(hosting.models or ()), "demo"], environment)
     default = choice.name if isinstance(model, str | None) else model
     is_embedded = isinstance(store, str) and store_path(store) is not None
+    spooling = None
     if isinstance(store, str) and hosting.spool is not None:
-        store = await open_spooling_store(store, hosting.spool, max_bytes=hosting.max_bytes, caps=hosting.caps)
+        store = spooling = await open_spooling_store(
+            store, hosting.spool, max_bytes=hosting.max_bytes, caps=hosting.caps
+        )
     elif isinstance(store, str):
         store = await open_store(store, max_bytes=hosting.max_bytes, caps=hosting.caps)
     published = PublishingStore(store)
-    if isinstance(store, SpoolingStore):
-        store.kept.drained = published.publish
+    if spooling is not None:
+        spooling.kept.drained = published.publish
     servers = McpServers(mcp or {})
     await servers.start()
     deps = EngineDeps(

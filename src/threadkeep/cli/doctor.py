@@ -28,7 +28,7 @@ from threadkeep.cli.trust import trusted_settings
 from threadkeep.errors import StoreNotMigrated, StoreTooNew, ThreadkeepError
 from threadkeep.llm.choice import choose_model
 from threadkeep.llm.loading import load_model
-from threadkeep.runtime import open_store, pending_migrations, set_log_aside, store_path
+from threadkeep.runtime import open_store, pending_migrations, set_log_aside, spool_damage, store_path
 from threadkeep.server.middleware.origins import is_loopback
 from threadkeep.settings import Settings
 from threadkeep.tools.mcp import Connected
@@ -112,6 +112,14 @@ def _store_advice(error: ThreadkeepError) -> str:
     if isinstance(error, StoreNotMigrated):
         return "threadkeep migrate --store URL"
     return "upgrade Threadkeep" if isinstance(error, StoreTooNew) else "check the URL, the rights and the database"
+
+
+async def check_spool(settings: Settings) -> AsyncIterator[Finding]:
+    """Tell what was found to be wrong with the spool."""
+    damage = None if settings.spool_dir is None else spool_damage(Path(settings.spool_dir))
+    if damage is not None:
+        advice = "put back what is missing or kept aside, then remove the file `damage` from the folder of the spool"
+        yield Finding(Grade.FAIL, "spool", damage, advice)
 
 
 async def check_disk(settings: Settings) -> AsyncIterator[Finding]:
@@ -249,6 +257,7 @@ CHECKS: tuple[Callable[[Settings], AsyncIterator[Finding]], ...] = (
     check_clock,
     check_disk,
     check_store,
+    check_spool,
     check_model,
     check_assistants,
     check_mcp,

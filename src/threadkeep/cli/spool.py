@@ -8,7 +8,7 @@ import asyncio
 
 from threadkeep.cli.trust import trusted_settings
 from threadkeep.errors import InvalidValue
-from threadkeep.runtime import SpoolSettings, drain_spool, list_spool, spool_settings
+from threadkeep.runtime import SpoolSettings, drain_spool, list_spool, spool_damage, spool_settings
 
 
 def add_spool_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,6 +32,8 @@ async def _list(spool: SpoolSettings) -> int:
         count = copy.last - copy.base
         what = f"{count} {'entry' if count == 1 else 'entries'}{', begun in the outage' if copy.is_new else ''}"
         print(f"{copy.scope.tenant} {copy.scope.user} {copy.id} {what}")
+    if (damage := spool_damage(spool.folder)) is not None:
+        print(damage)
     if not held:
         print(f"{spool.folder} is empty")
     return 0

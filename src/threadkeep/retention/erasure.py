@@ -15,13 +15,13 @@ from threadkeep.conversation.value import Moment, Value
 from threadkeep.errors import ConversationNotFound, LegalHold, StoreUnavailable
 from threadkeep.retention.holds import check_not_held, delete_unless_held, users_of
 from threadkeep.store.attachments import Attachments
-from threadkeep.store.audit import USER, Wanted, act_now, signature
+from threadkeep.store.audit import ERASURE_BEGUN, USER, Wanted, act_now, signature
 from threadkeep.store.base import Store
 from threadkeep.store.values import Statistics
 
 logger = logging.getLogger(__name__)
 
-BEGUN, COMPLETED = "erasure.begun", "erasure.completed"
+BEGUN, COMPLETED = ERASURE_BEGUN, "erasure.completed"
 LEFT = "copies that are not the store's: backups, exports, and the write-ahead log of a PostgreSQL server"
 Stop = Callable[[Scope, str], Awaitable[None]]
 

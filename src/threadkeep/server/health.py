@@ -45,12 +45,14 @@ class UnreachedPart(Shown):
 
 class Health(Shown):
     """All is well, or the database is away (or not given everything again) since a moment: then what is sent is kept in
-    the spool. Or a part of it is, with some of the tenants. Anything else is a problem."""
+    the spool. Or a part of it is, with some of the tenants. `damage` is what was found to be wrong with the spool.
+    Anything else is a problem."""
 
     status: Literal["ok", "degraded"]
     since: datetime | None = None
     spooled: Spooled | None = None
     unreached: UnreachedPart | None = None
+    damage: str | None = None
 
 
 def health_routes(conversations: Conversations, *, ready_in_outage: bool = True) -> APIRouter:
@@ -74,7 +76,7 @@ def health_routes(conversations: Conversations, *, ready_in_outage: bool = True)
         outage = conversations.outage
         if outage is not None and outage.is_down and not ready_in_outage:
             return problem_of(StoreUnavailable(f"The database has been away since {moment_text(outage.since)}."))
-        return _healthy(outage, conversations.unreached)
+        return _healthy(outage, conversations.unreached, conversations.damage)
 
     return router
 
@@ -98,9 +100,12 @@ class _Asking:
         await self._asked
 
 
-def _healthy(outage: Outage | None = None, unreached: UnreachedTenants | None = None) -> JSONResponse:
+def _healthy(
+    outage: Outage | None = None, unreached: UnreachedTenants | None = None, damage: str | None = None
+) -> JSONResponse:
     health = Health(
-        status="degraded" if outage or unreached else "ok",
+        status="degraded" if outage or unreached or damage else "ok",
+        damage=damage,
         since=min((each.since for each in (outage, unreached) if each), default=None),
         spooled=Spooled.model_validate(outage) if outage else None,
         unreached=UnreachedPart.model_validate(unreached) if unreached else None,

@@ -25,7 +25,7 @@ from threadkeep.errors import InvalidInput, InvalidLimit, StoreCorrupt
 
 USER, ALIAS = "user:", "user:~"
 """The prefixes of a person's name in an act, and of the pseudonym in the log: no id begins with a tilde."""
-PRUNED = "audit.pruned"
+PRUNED, ERASURE_BEGUN = "audit.pruned", "erasure.begun"
 FACTS = ("hold.added", "hold.removed", "retention.set", "retention.removed")
 """Acts that stay in force, each for its topic and object, until another one replaces or removes it."""
 MAX_ACTS = 2**31 - 1

@@ -98,6 +98,14 @@ class Store(ABC):
         """Return whether a conversation is kept on this instance's disk, because of an outage of the database."""
         return SpoolState()
 
+    def damage(self) -> str | None:
+        """Return what was found to be wrong with the spool; None if there is nothing."""
+        return None
+
+    async def reach(self, lease: Lease) -> None:
+        """Return when the database knows of a turn, so that it may act on the world: at once, but for an outage."""
+        return
+
     # Conversations
 
     @abstractmethod
@@ -259,8 +267,8 @@ class Store(ABC):
         follow the end of the log, `ImportConflict` if it has gone on. A repeated key returns the entries of the first
         time, whatever their numbers are now.
 
-        The turns that they tell of are open here if they are open there; a running one is nobody's, and left alone
-        for `ADOPTED_FOR`, within which its other entries follow. `ConversationBusy` if one has ended there whose
+        The turns that they tell of are open here if they are open there; a running one is left alone for
+        `ADOPTED_FOR`, and nobody's unless its lease comes along. `ConversationBusy` if one has ended there whose
         answer is being written here, unless that answer is among them; `InvalidParent` if a parent is no entry of a
         branch.
         """

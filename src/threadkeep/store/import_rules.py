@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 from threadkeep.conversation.entry import Entry
+from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.errors import ConversationBusy, ImportConflict
 from threadkeep.store.base import ROOT
 from threadkeep.store.codec import Row
-from threadkeep.store.record import End, Imported, ImportedPlace, OpenTurn
+from threadkeep.store.record import End, Imported, ImportedPlace, KeyPlace, OpenTurn
 from threadkeep.store.rules import Decision, EndMovedError, Rules, changes_version, holds_message, key_use, replayed
 from threadkeep.store.values import Adopt, Appended, Import
 
@@ -57,7 +58,7 @@ def adopt(rules: Rules, adopt: Adopt, rows: Sequence[Row], besides: Mapping[int,
         return Decision(lambda made: Appended(entries=made, replayed=True), again=found)
     if entries[0].seq != end.tip.last + 1:
         raise ImportConflict("Others have written to this conversation meanwhile.")
-    turns = _adopted_turns(rules, end, entries)
+    turns = _adopted_turns(rules, end, adopt)
     bodies = [entry.body for entry in entries]
     ended = {turn.number for turn in turns if not turn.state.is_open}
     if end.draft is not None and end.draft.turn in ended and not holds_message(bodies, end.draft.message):
@@ -67,16 +68,23 @@ def adopt(rules: Rules, adopt: Adopt, rows: Sequence[Row], besides: Mapping[int,
         bodies,
         rows,
         imported=Imported(
-            places=_places(entries, besides), version=end.version + any(map(changes_version, bodies)), turns=turns
+            places=_places(entries, besides),
+            version=end.version + any(map(changes_version, bodies)),
+            turns=turns,
+            keys=tuple(_key_place(end, *made) for made in adopt.keys),
         ),
         key=use,
     )
 
 
-def _adopted_turns(rules: Rules, end: End, entries: Sequence[Entry]) -> tuple[OpenTurn, ...]:
+def _key_place(end: End, key: IdempotencyKey, first: int, last: int) -> KeyPlace:
+    return KeyPlace(name=key.name(end.scope).hex(), digest=key.digest.hex(), first=first, last=last)
+
+
+def _adopted_turns(rules: Rules, end: End, adopt: Adopt) -> tuple[OpenTurn, ...]:
     """Return the turns that some entries open, change or end here, as they are after them."""
-    until, turns = rules.clock() + ADOPTED_FOR, dict[int, OpenTurn]()
-    for entry in entries:
+    until, turns, lease = rules.clock() + ADOPTED_FOR, dict[int, OpenTurn](), adopt.lease
+    for entry in adopt.entries:
         if isinstance(entry.body, TurnChange) and entry.turn is not None:
             known, state = end.open_turns.get(entry.turn), entry.body.state
             turns[entry.turn] = OpenTurn(
@@ -85,6 +93,9 @@ def _adopted_turns(rules: Rules, end: End, entries: Sequence[Entry]) -> tuple[Op
                 fence=known.fence if known else 0,
                 until=until if state is TurnState.RUNNING else None,
             )
+    if lease is not None and lease.turn in {**end.open_turns, **turns}:
+        held = OpenTurn(number=lease.turn, state=TurnState.RUNNING, owner=lease.owner, fence=lease.fence, until=until)
+        turns[lease.turn] = held
     return tuple(turn for turn in turns.values() if turn.state.is_open or turn.number in end.open_turns)
 
 

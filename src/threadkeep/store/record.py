@@ -69,12 +69,21 @@ class ImportedPlace(Value):
     beside: int = 0
 
 
+class KeyPlace(KeyUse):
+    """A key that came along with entries of an import, and the first and the last of those that it made."""
+
+    first: int
+    last: int
+
+
 class Imported(Value):
-    """The places of the bodies of an import. `version` and `turns`, open ones and ended ones, come with its end."""
+    """The places of the bodies of an import. `version` and `turns`, open ones and ended ones, come with its end, `keys`
+    with what they made."""
 
     places: tuple[ImportedPlace, ...]
     version: int = 0
     turns: tuple[OpenTurn, ...] = ()
+    keys: tuple[KeyPlace, ...] = ()
 
 
 class Record(Value):
@@ -97,6 +106,11 @@ class Record(Value):
     key: KeyUse | None = None
     imported: Imported | None = None
     view: str | None = Field(default=None, max_length=64)
+
+    def keys(self, first: int, last: int) -> tuple[KeyPlace, ...]:
+        """Return the keys that this step protects, given the first and the last of its entries."""
+        own = () if self.key is None else (KeyPlace(**dict(self.key), first=first, last=last),)
+        return own if self.imported is None else (*own, *self.imported.keys)
 
     @property
     def turns(self) -> tuple[OpenTurn, ...]:

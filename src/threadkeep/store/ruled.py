@@ -16,6 +16,7 @@ from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import Conversation
 from threadkeep.conversation.cursor import Cursor
 from threadkeep.conversation.entry import Entry, Summary, Update
+from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import IdSource, check_id
 from threadkeep.conversation.message import Message
 from threadkeep.conversation.scope import Scope
@@ -28,7 +29,8 @@ from threadkeep.store.base import ROOT, WALKED, Store
 from threadkeep.store.caps import Caps
 from threadkeep.store.checks import check_adopt, check_import
 from threadkeep.store.paging import Listing, ListQuery, Search, activity_after, check_limit, list_page, search_after
-from threadkeep.store.rules import EndMovedError, Rules, Verb
+from threadkeep.store.record import End
+from threadkeep.store.rules import Decision, EndMovedError, Rules, Verb, key_use, replayed
 from threadkeep.store.unreached import Unreached
 from threadkeep.store.values import (
     EVERY,
@@ -139,6 +141,16 @@ class RuledStore(Store):
         besides = await self._besides(scope, conversation, adopt.entries[0].seq - 1, adopt.entries)
         verb = Verb(lambda end: import_rules.adopt(self._rules, adopt, rows, besides, end), adopt.key)
         return await self._write(scope, conversation, verb)
+
+    async def made_by(self, scope: Scope, conversation: str, key: IdempotencyKey) -> tuple[int, int] | None:
+        """Return the first and the last entry that a key made in a conversation; `KeyReused` if it came with another
+        body."""
+
+        def find(end: End) -> Decision[tuple[int, int] | None]:
+            found = replayed(end, key_use(scope, key))
+            return Decision(lambda _: found)
+
+        return await self._write(scope, conversation, Verb(find, key))
 
     async def _import_end(self, scope: Scope, imported: Import) -> int:
         """Return how many entries there are of a conversation, which is created if none of it is there."""

@@ -39,6 +39,8 @@ from threadkeep.store.record import Chunk, DraftEnd, End, KeyUse, Opening, OpenT
 from threadkeep.store.values import Append, Appended, Begin, Begun
 
 T_co = TypeVar("T_co", covariant=True)
+WAITS = "waits for the database"
+"""The detail of a queued turn that only the database may start."""
 
 
 class EndMovedError(Exception):
@@ -168,7 +170,7 @@ class Rules:
         number = end.tip.last + 1
         return self.decision(
             lambda entries: Begun(turn=number, entries=entries),
-            [TurnChange(state=TurnState.QUEUED, message=begin.message, parent=begin.parent), *_renewal(end)],
+            [_queued(begin), *_renewal(end)],
             parent=parent,
             turn=number,
             open_turn=OpenTurn(number=number, state=TurnState.QUEUED),
@@ -237,6 +239,11 @@ class Rules:
 
 _VERSIONED = StateChange | Update | HeadChoice
 _UNSET = {name: field.get_default() for name, field in Record.model_fields.items() if not field.is_required()}
+
+
+def _queued(begin: Begin) -> TurnChange:
+    detail = WAITS if begin.waits else None
+    return TurnChange(state=TurnState.QUEUED, message=begin.message, parent=begin.parent, detail=detail)
 
 
 def _nothing(entries: tuple[Entry, ...]) -> None:

@@ -76,10 +76,13 @@ class Import:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adopt:
     """Entries that were acknowledged elsewhere, with their turns and times, as they are to stand behind the end of a
-    log; `key` makes them, as a whole, something that is done only once."""
+    log; `key` makes them, as a whole, something that is done only once. `keys` are those that some of them came with,
+    each with the first and the last of its entries; `lease` is of a turn that goes on running, and holds here."""
 
     entries: tuple[Entry, ...]
     key: IdempotencyKey
+    keys: tuple[tuple[IdempotencyKey, int, int], ...] = ()
+    lease: Lease | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,8 +242,10 @@ class Outage:
 
 class SpoolState(NamedTuple):
     """Whether a conversation has entries that are not in the database yet, how often its newest entries have got other
-    numbers by being written there, and whether the database is away, which may know more of it."""
+    numbers by being written there, whether the database is away, which may know more of it, and which number each of
+    those entries has now that got another one the last time."""
 
     is_spooled: bool = False
     moves: int = 0
     is_partial: bool = False
+    moved: Mapping[int, int] = {}

@@ -103,6 +103,8 @@ class PublishingStore(Store):
     notify_channel = _unchanged(Store.notify_channel)
     outage = _unchanged(Store.outage)
     spool_state = _unchanged(Store.spool_state)
+    damage = _unchanged(Store.damage)
+    reach = _unchanged(Store.reach)
     get = _unchanged(Store.get)
     list = _unchanged(Store.list)
     purge = _unchanged(Store.purge)

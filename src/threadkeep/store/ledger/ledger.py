@@ -102,8 +102,8 @@ class Ledger(ConversationLog):
             self._turn(turn)
         if record.chunk is not None:
             self._write(record.chunk, record.at)
-        if record.key is not None:
-            self.keys[record.key.name] = Replay(record.key.digest, first, self.tip.last)
+        for key in record.keys(first, self.tip.last):
+            self.keys[key.name] = Replay(key.digest, key.first, key.last)
         if record.view is not None:
             self.views.pop(record.view, None)
             self.views[record.view] = None

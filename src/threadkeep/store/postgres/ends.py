@@ -148,9 +148,8 @@ def to_commit(where: Place, end: PostgresEnd, record: Record, rows: Sequence[Row
         commit.add("uses", (*key, file))
     for jump in placed.jumps:
         commit.add("jumps", (*key, jump.first, jump.parent, jump.left, jump.beside))
-    if record.key is not None:
-        made = (end.tip.last + 1, placed.tip.last, bytes.fromhex(record.key.name), bytes.fromhex(record.key.digest))
-        commit.add("keys", (*key, *made))
+    for made in record.keys(end.tip.last + 1, placed.tip.last):
+        commit.add("keys", (*key, made.first, made.last, bytes.fromhex(made.name), bytes.fromhex(made.digest)))
     _add_change(commit, record)
     for turn in record.turns:
         _add_turn(commit, where, turn, record)

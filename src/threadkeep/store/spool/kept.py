@@ -2,24 +2,28 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from threadkeep.conversation.clock import utc_now
 from threadkeep.conversation.conversation import Conversation, NewConversation
 from threadkeep.conversation.cursor import Cursor
+from threadkeep.conversation.entry import Entry, Update
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.message import Message, MessageStatus, Role
 from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.turn import Lease, Turn, TurnState
-from threadkeep.errors import KeyReused, LeaseLost, SpoolFull, StoreError, ThreadkeepError
-from threadkeep.store.base import MAX_LIMIT, Store
-from threadkeep.store.spool.copies import BLIND, Copy, Key
-from threadkeep.store.spool.draining import Draining, Spool
-from threadkeep.store.spool.memory import Memory
-from threadkeep.store.spool.outage import OUTAGES
+from threadkeep.errors import ConversationNotFound, KeyReused, LeaseLost, SpoolFull, StoreError, ThreadkeepError
+from threadkeep.store.ruled import RuledStore
+from threadkeep.store.spool.copies import BLIND, Copy
+from threadkeep.store.spool.draining import Draining
+from threadkeep.store.spool.memory import Memory, holding
+from threadkeep.store.spool.outage import OUTAGES, SpoolLimits
+from threadkeep.store.spool.spool_file import GONE, Holding, Place, SpoolFile, inside
 from threadkeep.store.values import Append, Appended, Begin, Begun, Created
 
 logger = logging.getLogger(__name__)
@@ -27,44 +31,32 @@ logger = logging.getLogger(__name__)
 DRAINED_AT_ONCE = 8
 KEPT_FOR = timedelta(seconds=10)
 """How long a lease is extended in the database for a turn that goes on here, whenever its end is waited for."""
-_NUMBERS = ("head", "after", "at", "before")
-"""Arguments with a name that are numbers of entries."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class SpoolLimits:
-    """After how many seconds a database that does not answer counts as away, how much text the spool may hold, and
-    whether turns are answered during an outage or wait for its end."""
-
-    patience: float = 3.0
-    max_bytes: int = 1024**3
-    answers: bool = True
 
 
 class KeptConversations:
-    """The copies, by their places. `bytes` is about how much text they hold; `moves` counts for each place how often
-    its entries got other numbers by being drained; `drained` is told of conversations that have left."""
+    """The copies, by their places. `bytes` is about how much text those of each user hold; `moved` tells for each place
+    how often its entries got other numbers by being drained, and the last time which turns; `drained` is told of
+    conversations that have left."""
 
-    def __init__(self, database: Store, spool: Spool, limits: SpoolLimits, memory: Memory) -> None:
+    def __init__(self, database: RuledStore, spool: SpoolFile, limits: SpoolLimits, memory: Memory) -> None:
         self._database = database
         self._spool = spool
         self._limits = limits
         self._memory = memory
         self._making = asyncio.Lock()
-        self.copies: dict[Key, Copy] = {}
-        self.moves: dict[Key, int] = {}
-        self.bytes = 0
+        self.copies: dict[Place, Copy] = {}
+        self.moved: dict[Place, tuple[int, dict[int, int]]] = {}
+        self.parked: dict[Place, Lease] = {}
+        self.bytes: Counter[str] = Counter()
         self.drained: Callable[[Scope, str], None] = lambda scope, conversation: None
 
     async def load(self) -> None:
         """Take up what an earlier process has left."""
-        for tenant in await self._spool.tenants():
-            self.bytes += (await self._spool.statistics(tenant)).bytes
-        async for copy in copies_in(self._spool):
-            if copy.last < copy.base:  # the process ended while it was made, before anything was acknowledged
-                await self._spool.delete(copy.scope, copy.id)
-            else:
-                self.copies[copy.place] = copy
+        for kept in await self._spool.conversations():
+            copy = Copy.of(kept)
+            used = await self._spool.statistics(copy.inside.tenant, conversation=copy.id)
+            self._count(copy, used.bytes)
+            self.copies[copy.place] = copy
 
     # Which there are
 
@@ -74,7 +66,7 @@ class KeptConversations:
         return len(spooled), sum(copy.last - copy.base for copy in spooled)
 
     def find(self, scope: Scope, conversation: str) -> Copy | None:
-        return self.copies.get((scope.tenant, scope.user, conversation))
+        return self.copies.get((inside(scope).tenant, conversation)) if self.copies else None
 
     def holder(self, holder: Lease | Turn) -> Copy | None:
         """Return the copy that a turn runs in; none if it runs in the database."""
@@ -84,12 +76,15 @@ class KeptConversations:
 
     def made_by(self, scope: Scope, key: IdempotencyKey) -> Copy | None:
         """Return the conversation that was begun here with this key."""
+        named = (key.name(scope).hex(), key.digest.hex())
         for copy in self.copies.values():
-            if copy.key is not None and copy.scope == scope and copy.key[0] == key.name(scope).hex():
-                if copy.key[1] != key.digest.hex():
+            if copy.key is not None and copy.scope == scope and copy.key[0] == named[0]:
+                if copy.key != named:
                     raise KeyReused
                 return copy
         return None
+
+    # How they get there
 
     async def create(
         self, scope: Scope, new: NewConversation, key: IdempotencyKey | None, at: datetime | None
@@ -97,74 +92,100 @@ class KeptConversations:
         """Begin a conversation here; it has an id."""
         named = (key.name(scope).hex(), key.digest.hex()) if key else None
         copy = Copy(scope=scope, id=new.id or "", answers=self._limits.answers, is_new=True, key=named)
-        self._make_room(len(new.model_dump_json()))
         async with self._making:
-            kept = await self._spool.create(scope, _marked(new, copy), key=key, at=at)
-            if not kept.replayed:
-                self.copies[copy.place] = copy
-        created: Created = copy.out(kept)
-        return created
+            self._make_room(copy, len(new.model_dump_json()))
+            created = await self._spool.create(copy.inside, copy.new(new), at=at)
+            self._spool.acknowledge(copy.inside, copy.id, 0)
+            self.copies[copy.place] = copy
+        made: Created = copy.out(created)
+        return made
 
-    async def copied(self, scope: Scope, conversation: str, outage: StoreError, *, is_sent: bool = False) -> Copy:
+    async def hold(self, scope: Scope, conversation: str, outage: StoreError, *, is_sent: bool = False) -> Copy:
         """Return the copy of a conversation, made from what is known of it. What is sent to one that is not known here
-        is kept all the same."""
+        is kept all the same, unless it is known to be somebody else's."""
         async with self._making:
             if (copy := self.find(scope, conversation)) is not None:
                 return copy
-            if (known := self._memory.copy(scope, conversation)) is not None:
-                copy, imported = known
-                copy.answers = copy.answers and self._limits.answers
-                self._make_room(sum(len(entry.model_dump_json()) for entry in imported.entries))
-                await self._spool.import_entries(scope, replace(imported, new=_marked(imported.new, copy)))
-                message, text = self._memory.draft(scope, conversation)
-                if text and imported.lease is not None:
-                    await self._spool.write(imported.lease, message, 0, text)
-            elif is_sent:
-                copy = Copy(scope=scope, id=conversation, shift=BLIND, base=BLIND, last=BLIND, answers=False)
-                await self._spool.create(scope, _marked(NewConversation(id=conversation), copy))
+            known = self._memory.find(scope, conversation)
+            kept = holding(known) if known is not None else None
+            copy = Copy(scope=scope, id=conversation)
+            if known is not None and kept is not None:
+                copy.base = copy.last = known.tip.last
+                copy.first = kept.entries[0].seq if kept.entries else 1
+                copy.answers = known.is_enough and self._limits.answers
+                copy.is_blind = bool(known.tip.head) and not known.branch()
+                held = kept.lease
+                copy.carried = (held.turn, held.owner, held.fence) if held else None
+                self._make_room(copy, sum(len(entry.model_dump_json()) for entry in kept.entries))
+            elif is_sent and self._memory.owner(scope.tenant, conversation) is None:
+                copy.first = copy.base = copy.last = BLIND
+                copy.answers, copy.is_blind = False, True
+                unknown = Entry(seq=BLIND, parent=None, conversation=conversation, created_at=utc_now(), body=Update())
+                kept = Holding(new=NewConversation(id=conversation), entries=[unknown])
+            elif is_sent and self._memory.owner(scope.tenant, conversation) is not None:
+                raise ConversationNotFound
             else:
                 raise outage
+            lease = copy.into(kept.lease) if kept.lease else None
+            await self._spool.hold(copy.inside, replace(kept, new=copy.new(kept.new), lease=lease))
             self.copies[copy.place] = copy
             return copy
 
-    async def discard(self, scope: Scope, conversation: str) -> None:
-        """Forget a copy that holds nothing of its own: the database has answered after all, and has more."""
-        copy = self.find(scope, conversation)
-        if copy is not None and not copy.is_spooled:
-            async with copy.lock:
-                if self.copies.get(copy.place) is copy and not copy.is_spooled:
-                    await self._spool.delete(scope, conversation)
-                    del self.copies[copy.place]
+    async def discard(self, copy: Copy) -> bool:
+        """Forget a copy that holds nothing of its own, and return whether it did not: the database has answered after
+        all, and has more."""
+        async with copy.lock:
+            if self.copies.get(copy.place) is copy and not copy.is_spooled:
+                await self._remove(copy)
+        return self.copies.get(copy.place) is not copy
 
-    def _make_room(self, size: int) -> None:
-        """Count what is to be kept; `SpoolFull` if that is too much."""
-        if self.bytes + size > self._limits.max_bytes:
+    async def _remove(self, copy: Copy) -> None:
+        # First that it may go: a process that is killed in between must not miss it.
+        self._spool.acknowledge(copy.inside, copy.id, GONE)
+        with suppress(ConversationNotFound):
+            await self._spool.delete(copy.inside, copy.id)
+        del self.copies[copy.place]
+        copy.left.set()
+        self._count(copy, -copy.bytes)
+
+    def _make_room(self, copy: Copy, size: int) -> None:
+        """Count what is to be kept; `SpoolFull` if that is too much: half of what others leave is for each user."""
+        used, own = self.bytes.total(), self.bytes[copy.inside.tenant]
+        if own + size > (self._limits.max_bytes - used + own) // 2:
             raise SpoolFull
-        self.bytes += size
+        self._count(copy, size)
+
+    def _count(self, copy: Copy, size: int) -> None:
+        copy.bytes += size
+        self.bytes[copy.inside.tenant] += size
 
     # What is done with them
 
     async def ask(self, copy: Copy, verb: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Ask the spool, in the numbers that are used outside."""
-        inside = {name: copy.into(value) if name in _NUMBERS else value for name, value in kwargs.items()}
-        return copy.out(await getattr(self._spool, verb)(copy.scope, copy.id, *map(copy.into, args), **inside))
+        """Ask the spool."""
+        return copy.out(await getattr(self._spool, verb)(copy.inside, copy.id, *map(copy.into, args), **kwargs))
 
     async def write(self, copy: Copy, verb: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Write to the spool. A turn that runs may go beyond what it may hold; what is new is refused."""
         for sent in args:
-            size = _size(sent)
-            if isinstance(sent, Append) and sent.lease is not None:
-                self.bytes += size
-            else:
-                self._make_room(size)
+            is_turn = isinstance(sent, Append) and sent.lease is not None
+            (self._count if is_turn else self._make_room)(copy, _size(sent))
         answer = await self.ask(copy, verb, args, kwargs)
-        if isinstance(answer, Appended | Begun):
-            copy.note(answer.entries)
-        elif isinstance(answer, Conversation):
-            copy.last = answer.entries
+        entries = answer.entries if isinstance(answer, Appended | Begun) else ()
+        last = answer.entries if isinstance(answer, Conversation) else max([0, *(entry.seq for entry in entries)])
+        if last > copy.last:
+            copy.last = last
+            self._spool.acknowledge(copy.inside, copy.id, last)
         return answer
 
     # How they leave
+
+    async def erase(self, scope: Scope) -> None:
+        """Throw away what a user has here."""
+        for copy in [copy for copy in self.copies.values() if copy.scope == scope]:
+            async with copy.lock:
+                await self._remove(copy)
+        await self._spool.purge(timedelta(0))
 
     async def drain(self, copy: Copy, *, is_left: bool = False) -> bool:
         """Bring a copy into the database; return whether it is there, or a turn that runs must end before. One that is
@@ -172,30 +193,34 @@ class KeptConversations:
         async with copy.lock:
             if self.copies.get(copy.place) is not copy:
                 return True
-            turns = await self._spool.turns(copy.scope, copy.id)
-            if running := [turn for turn in turns if turn.state is TurnState.RUNNING]:
+            turns = [turn for turn in await self._spool.turns(copy.inside, copy.id) if copy.runs(turn.number)]
+            running = next((turn for turn in turns if turn.state is TurnState.RUNNING), None)
+            lease = self.parked.get(copy.place)
+            if running is not None and lease is None:
                 if not is_left:
                     await self._keep_lease(copy)
                     return False
-                await self._finish_text(running[0])
-            draining = Draining(self._database, self._spool, copy)
+                await self._finish_text(running)
+            draining = Draining(self._database, self._spool, copy, lease)
             await draining.run()
-            await self._spool.delete(copy.scope, copy.id)
-            del self.copies[copy.place]
-            self._memory.learn(copy.scope, copy.id, tuple(draining.written))
-            self._memory.let_go(copy.scope, copy.id)
-            if draining.is_moved:
-                self.moves[copy.place] = self.moves.get(copy.place, 0) + 1
+            await self._remove(copy)
+            moved = {here: there for here, there in draining.places.items() if here != there}
+            if moved:
+                self._memory.forget(copy.scope, copy.id)
+                self.moved[copy.place] = (self.moved.get(copy.place, (0, {}))[0] + 1, moved)
+            else:
+                self._memory.learn(copy.scope, copy.id, tuple(draining.written))
+                self._memory.let_go(copy.scope, copy.id, lease)
         self.drained(copy.scope, copy.id)
         return True
 
     async def _keep_lease(self, copy: Copy) -> None:
         """Let nobody take up a turn that goes on here."""
-        for turn, owner, fence in copy.carried:
-            if owner is not None:
-                lease = Lease(scope=copy.scope, conversation=copy.id, turn=turn, owner=owner, fence=fence)
-                with suppress(LeaseLost):
-                    await self._database.extend(lease, KEPT_FOR)
+        if copy.carried is not None:
+            turn, owner, fence = copy.carried
+            lease = Lease(scope=copy.scope, conversation=copy.id, turn=turn, owner=owner, fence=fence)
+            with suppress(LeaseLost):
+                await self._database.extend(lease, KEPT_FOR)
 
     async def _finish_text(self, turn: Turn) -> None:
         """Keep what was written of an answer as a message that was cut off."""
@@ -225,28 +250,9 @@ class KeptConversations:
             raise outage
         if self.copies:
             return False
-        self.bytes = 0
+        self._spool.settle_acknowledged({})
         await self._spool.purge(timedelta(0))
         return True
-
-
-async def copies_in(spool: Store) -> AsyncIterator[Copy]:
-    """Yield what a spool holds."""
-    for tenant in await spool.tenants():
-        items: list[Conversation] = []
-        after: str | None = None
-        while True:
-            page = await spool.list_tenant(tenant, limit=MAX_LIMIT, after=after)
-            items += page.items
-            if (after := page.next) is None:
-                break
-        for item in items:
-            yield Copy.of(await spool.get(item.scope, item.id))
-
-
-def _marked(new: NewConversation, copy: Copy) -> NewConversation:
-    """Return a conversation as the spool keeps it."""
-    return new.model_copy(update={"metadata": new.metadata | copy.mark})
 
 
 def _size(sent: Any) -> int:

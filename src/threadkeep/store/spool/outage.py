@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextvars import Context
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -26,6 +27,16 @@ TICKS = 8
 """How often within the patience late calls are looked for."""
 LOOKS_UNTOLD = 120
 """After how many checks an outage is logged again."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpoolLimits:
+    """After how many seconds a database that does not answer counts as away, how much text the spool may hold, and
+    whether turns are answered during an outage or wait for its end."""
+
+    patience: float = 3.0
+    max_bytes: int = 1024**3
+    answers: bool = True
 
 
 class OutageWatch:

@@ -8,6 +8,7 @@ drained (`draining`), and from then on its verbs go there again.
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Self, TypeVar, cast
 
@@ -16,24 +17,26 @@ from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.idempotency import IdempotencyKey
 from threadkeep.conversation.ids import IdSource
 from threadkeep.conversation.scope import Scope
-from threadkeep.conversation.turn import Lease, Turn, TurnState
+from threadkeep.conversation.turn import Lease, Turn, TurnChange, TurnState
 from threadkeep.errors import (
     ConversationBusy,
     ConversationNotFound,
+    EntryNotFound,
+    InvalidParent,
     LeaseLost,
     StoreError,
     StoreUnavailable,
-    ThreadkeepError,
 )
 from threadkeep.store.base import Store
 from threadkeep.store.notify_channel import NotifyChannel
-from threadkeep.store.spool.copies import Copy
-from threadkeep.store.spool.draining import Spool
-from threadkeep.store.spool.files import watched_files
-from threadkeep.store.spool.kept import KeptConversations, SpoolLimits
-from threadkeep.store.spool.keyring import RememberingKeyRing
+from threadkeep.store.ruled import RuledStore
+from threadkeep.store.rules import WAITS
+from threadkeep.store.spool.copies import BLIND, Copy
+from threadkeep.store.spool.kept import KeptConversations
 from threadkeep.store.spool.memory import Memory
-from threadkeep.store.spool.outage import OUTAGES, OutageWatch
+from threadkeep.store.spool.outage import OUTAGES, OutageWatch, SpoolLimits
+from threadkeep.store.spool.remembering import remembering_files, remembering_keys
+from threadkeep.store.spool.spool_file import SpoolFile, damage_in, inside
 from threadkeep.store.values import (
     EVERY,
     Append,
@@ -51,6 +54,8 @@ from threadkeep.store.values import (
 
 VerbT = TypeVar("VerbT", bound=Callable[..., Any])
 PING_SECONDS = 1.0
+NOT_HERE = "The database is away, and this part of the conversation is not known here."
+NOT_YET = "What was sent to this conversation is not in the database yet; try again later."
 
 
 def _reads(verb: VerbT) -> VerbT:
@@ -58,21 +63,7 @@ def _reads(verb: VerbT) -> VerbT:
     name = verb.__name__
 
     async def read(self: "SpoolingStore", scope: Scope, conversation: str, *args: Any, **kwargs: Any) -> Any:
-        while True:
-            copy = self.kept.find(scope, conversation) if self.kept.copies else None
-            if copy is None:
-                try:
-                    answer = await self._watch.ask(getattr(self.database, name), scope, conversation, *args, **kwargs)
-                except OUTAGES as error:
-                    copy = await self._copied(scope, conversation, error)
-                else:
-                    self._memory.learn(scope, conversation, answer)
-                    return answer
-            try:
-                return await self.kept.ask(copy, name, args, kwargs)
-            except ConversationNotFound:
-                if self.kept.find(scope, conversation) is copy:
-                    raise
+        return await self._read(name, scope, conversation, *args, **kwargs)
 
     return cast(VerbT, read)
 
@@ -100,30 +91,27 @@ def _asks(verb: VerbT) -> VerbT:
 class SpoolingStore(Store):
     """Passes everything on to the `database`, and in an outage to the `spool`; `kept` are the conversations there."""
 
-    def __init__(self, database: Store, spool: Spool, clock: Clock, ids: IdSource, limits: SpoolLimits) -> None:
+    def __init__(
+        self, database: RuledStore, spool: SpoolFile, clock: Clock, ids: IdSource, limits: SpoolLimits
+    ) -> None:
         self.database = database
         self.spool = spool
         self._ids = ids
         self._memory = Memory()
         self.kept = KeptConversations(database, spool, limits, self._memory)
-        self._watch = OutageWatch(
-            database,
-            limits.patience,
-            clock,
-            self.kept.drain_all,
-            lambda: "{} conversations with {} entries".format(*self.kept.amount()),
-        )
-        self.keyring = RememberingKeyRing(database.keyring, self._watch.ask)
+        held = lambda: "{} conversations with {} entries".format(*self.kept.amount())  # noqa: E731
+        self._watch = OutageWatch(database, limits.patience, clock, self.kept.drain_all, held)
+        self.keyring = remembering_keys(database.keyring, self._watch.ask)
         self.audit = database.audit
-        self.files = database.files and watched_files(database.files, self._watch.ask_patiently)
-        self.unreached = database.unreached
+        self.files = database.files and remembering_files(database.files, self._watch.ask_patiently)
+        self.unreached, self.caps = database.unreached, database.caps
         self._owners: set[str] = set()
 
     @classmethod
     async def open(
         cls,
-        database: Store,
-        spool: Spool,
+        database: RuledStore,
+        spool: SpoolFile,
         clock: Clock,
         ids: IdSource,
         limits: SpoolLimits,
@@ -173,39 +161,91 @@ class SpoolingStore(Store):
             is_down=self._watch.is_down,
             conversations=conversations,
             entries=entries,
-            bytes=self.kept.bytes,
+            bytes=self.kept.bytes.total(),
         )
+
+    def damage(self) -> str | None:
+        return damage_in(self.spool.folder)
 
     def spool_state(self, scope: Scope, conversation: str) -> SpoolState:
         copy = self.kept.find(scope, conversation)
-        moves = self.kept.moves.get((scope.tenant, scope.user, conversation), 0)
-        return SpoolState(copy is not None and copy.is_spooled, moves, copy is not None and self._watch.is_down)
+        moves, moved = (
+            self.kept.moved.get((inside(scope).tenant, conversation), (0, {})) if self.kept.moved else (0, {})
+        )
+        return SpoolState(copy is not None and copy.is_spooled, moves, copy is not None and self._watch.is_down, moved)
 
     # Where a conversation is
 
-    async def _write(self, verb: str, scope: Scope, conversation: str, args: Any, kwargs: Any) -> Any:
+    async def _read(self, verb: str, scope: Scope, conversation: str, *args: Any, **kwargs: Any) -> Any:
         while True:
-            copy = self.kept.find(scope, conversation) if self.kept.copies else None
+            copy = self.kept.find(scope, conversation)
             if copy is None:
                 try:
                     answer = await self._watch.ask(getattr(self.database, verb), scope, conversation, *args, **kwargs)
                 except OUTAGES as error:
-                    copy = await self._copied(scope, conversation, error, is_sent=verb in ("begin", "append"))
+                    copy = await self._hold(scope, conversation, error)
                 else:
                     self._memory.learn(scope, conversation, answer)
-                    if self.kept.copies:
-                        await self.kept.discard(scope, conversation)
                     return answer
+            try:
+                return await self.kept.ask(copy, verb, args, kwargs)
+            except EntryNotFound:
+                if copy.is_new:
+                    raise
+                raise StoreUnavailable(NOT_HERE) from None
+            except ConversationNotFound:
+                if self.kept.find(scope, conversation) is copy:
+                    raise
+
+    async def _write(self, verb: str, scope: Scope, conversation: str, args: Any, kwargs: Any) -> Any:
+        while True:
+            copy = self.kept.find(scope, conversation)
+            if copy is None:
+                try:
+                    answer = await self._watch.ask(getattr(self.database, verb), scope, conversation, *args, **kwargs)
+                except OUTAGES as error:
+                    copy = await self._hold(scope, conversation, error, is_sent=verb in ("begin", "append"))
+                else:
+                    self._note(verb, scope, conversation, args, answer)
+                    copy = self.kept.find(scope, conversation)
+                    if copy is None or await self.kept.discard(copy):
+                        return answer
+                    # It went to the spool meanwhile: that shall have this, too, and the drain finds that it is there.
             elif not self._watch.is_down:
                 # What is there comes first; only a turn that runs, or another outage, leaves this one behind it here.
                 with suppress(ConversationBusy, *OUTAGES):
                     await self._drain(copy)
             async with copy.lock:
                 if self.kept.find(scope, conversation) is copy:
-                    return await self.kept.write(copy, verb, args, kwargs)
+                    return await self._write_here(copy, verb, args, kwargs)
 
-    async def _copied(self, scope: Scope, conversation: str, outage: StoreError, *, is_sent: bool = False) -> Copy:
-        copy = await self.kept.copied(scope, conversation, outage, is_sent=is_sent)
+    async def _write_here(self, copy: Copy, verb: str, args: Any, kwargs: Any) -> Any:
+        if verb == "begin":
+            args = (self._waiting(copy, *args),)
+        try:
+            return await self.kept.write(copy, verb, args, kwargs)
+        except (EntryNotFound, InvalidParent):
+            if copy.is_new:
+                raise
+            raise StoreUnavailable(NOT_HERE) from None
+
+    def _waiting(self, copy: Copy, begin: Begin) -> Begin:
+        """Return how a turn begins in the spool: it waits if too little is known, or if the database may have it."""
+        if copy.base == BLIND and begin.parent is not None:
+            raise StoreUnavailable(NOT_HERE)
+        head = None if copy.is_blind else begin.expected_head
+        may_be_there = self._memory.may_have(copy.scope, copy.id, begin.key, begin.message)
+        return replace(begin, expected_head=head, waits=begin.waits or not copy.answers or may_be_there)
+
+    def _note(self, verb: str, scope: Scope, conversation: str, args: Any, answer: Any) -> None:
+        """Remember what the database made of a write."""
+        if verb in ("begin", "append"):
+            self._memory.note_sent(scope, conversation, answer, args[0].key)
+        else:
+            self._memory.learn(scope, conversation, answer, by_us=True)
+
+    async def _hold(self, scope: Scope, conversation: str, outage: StoreError, *, is_sent: bool = False) -> Copy:
+        copy = await self.kept.hold(scope, conversation, outage, is_sent=is_sent)
         self._watch.look()  # the database may have come back meanwhile
         return copy
 
@@ -217,13 +257,12 @@ class SpoolingStore(Store):
     async def create(
         self, scope: Scope, new: NewConversation, *, key: IdempotencyKey | None = None, at: datetime | None = None
     ) -> Created:
+        # The id must be the same whether or not a write that was cut has arrived.
         named = new if new.id else new.model_copy(update={"id": self._ids()})
         if key is not None and (copy := self.kept.made_by(scope, key)) is not None:
             return Created(conversation=await self.get(scope, copy.id), replayed=True)
-        # Under a key the id must be the same whether or not a write that was cut has arrived.
-        asked = named if key is not None else new
         try:
-            created = await self._watch.ask(self.database.create, scope, asked, key=key, at=at)
+            created = await self._watch.ask(self.database.create, scope, named, key=key, at=at)
         except OUTAGES:
             begun = await self.kept.create(scope, named, key, at)
             self._watch.look()
@@ -237,7 +276,7 @@ class SpoolingStore(Store):
         try:
             return await self._watch.ask(self.database.list, scope, where, limit=limit, after=after)
         except OUTAGES:
-            page = await self.spool.list(scope, where, limit=limit)
+            page = await self.spool.list(inside(scope), where, limit=limit)
         here = {item.id: copy.out(item) for item in page.items if (copy := self.kept.find(scope, item.id))}
         for known in self._memory.conversations(scope):
             if where.accepts(known):
@@ -248,41 +287,49 @@ class SpoolingStore(Store):
     async def delete(self, scope: Scope, conversation: str, **options: Any) -> None:
         copy = self.kept.find(scope, conversation)
         if copy is not None and not (not self._watch.is_down and await self._drain(copy)):
-            raise StoreUnavailable("What was sent to this conversation is not in the database yet; try again later.")
+            raise StoreUnavailable(NOT_YET)
         await self._watch.ask(self.database.delete, scope, conversation, **options)
         self._memory.forget(scope, conversation)
+
+    async def purge(self, kept_for: timedelta, *, owner: Scope | None = None) -> int:
+        removed = await self._watch.ask_patiently(self.database.purge, kept_for, owner=owner)
+        if owner is not None:
+            self._memory.forget(owner)
+            await self.kept.erase(owner)
+        return removed
 
     # Turns
 
     async def append(self, scope: Scope, conversation: str, append: Append) -> Appended:
-        appended: Appended
+        answer: Appended
         if append.lease is None:
-            appended = await self._write("append", scope, conversation, (append,), {})
-            return appended
-        copy = self.kept.holder(append.lease) if self.kept.copies else None
+            answer = await self._write("append", scope, conversation, (append,), {})
+            return answer
+        copy, answer = await self._of_turn(append.lease, self.database.append, scope, conversation, append)
+        if copy is None:
+            self._memory.note_sent(scope, conversation, answer, append.key)
+        else:
+            answer = await self.kept.write(copy, "append", (append,), {})
+        return answer
+
+    async def _of_turn(self, lease: Lease, call: Callable[..., Any], *args: Any) -> tuple[Copy | None, Any]:
+        """Do something for a turn that runs here; return the copy in which it is to be done if the database is away.
+        Raises why if too little is known here for the turn to go on."""
+        copy, answer = self.kept.holder(lease), None
         if copy is None:
             try:
-                appended = await self._watch.ask(self.database.append, scope, conversation, append)
-            except (LeaseLost, *OUTAGES) as error:
-                copy = await self._carried(append.lease, error)
+                answer = await self._watch.ask(call, *args)
+            except LeaseLost:
+                self._memory.let_go(lease.scope, lease.conversation)
+                raise
+            except OUTAGES as error:
+                copy = await self._hold(lease.scope, lease.conversation, error)
+                if not copy.runs(lease.turn):
+                    raise
             else:
-                self._memory.learn(scope, conversation, appended)
-                if self.kept.copies:
-                    await self.kept.discard(scope, conversation)
-                return appended
-        appended = await self.kept.write(copy, "append", (append,), {})
-        return appended
-
-    async def _carried(self, lease: Lease, error: ThreadkeepError) -> Copy:
-        """Return where a turn that runs here goes on now that the database is away. Raises the error if it is not ours
-        any more, or too little is known of its conversation."""
-        if isinstance(error, StoreError):
-            copy = await self._copied(lease.scope, lease.conversation, error)
-            if copy.runs(lease.turn):
-                return copy
-        else:
-            self._memory.let_go(lease.scope, lease.conversation)
-        raise error
+                copy = self.kept.holder(lease)
+                copy = None if copy is None or await self.kept.discard(copy) else copy
+        return copy, answer
 
     async def begin(self, scope: Scope, conversation: str, begin: Begin) -> Begun:
         self._owners.add(begin.owner)
@@ -292,10 +339,18 @@ class SpoolingStore(Store):
     async def start(self, scope: Scope, conversation: str, owner: str, lease_for: timedelta) -> Begun | None:
         self._owners.add(owner)
         copy = self.kept.find(scope, conversation)
-        if copy is not None and not (self._watch.is_down and copy.answers):
+        if copy is not None and not await self._may_start(copy):
             return None  # it is started in the database, when it is there
         begun: Begun | None = await self._write("start", scope, conversation, (owner, lease_for), {})
         return begun
+
+    async def _may_start(self, copy: Copy) -> bool:
+        """Whether the next queued turn of a copy may begin in the spool: not one that the database has, or may have."""
+        turns = await self.spool.turns(copy.inside, copy.id)
+        if not self._watch.is_down or not copy.answers or not turns or turns[0].number <= copy.base:
+            return False
+        body = (await self.spool.entry(copy.inside, copy.id, turns[0].number)).body
+        return not isinstance(body, TurnChange) or body.detail != WAITS
 
     async def take(self, turn: Turn, owner: str, lease_for: timedelta) -> Lease:
         self._owners.add(owner)
@@ -308,30 +363,43 @@ class SpoolingStore(Store):
             return lease
 
     async def extend(self, lease: Lease, lease_for: timedelta) -> None:
-        copy = self.kept.holder(lease) if self.kept.copies else None
-        if copy is None:
-            try:
-                await self._watch.ask(self.database.extend, lease, lease_for)
-            except (LeaseLost, *OUTAGES) as error:
-                copy = await self._carried(lease, error)
-            else:
-                return
-        await self.spool.extend(copy.into(lease), lease_for)
+        copy, _ = await self._of_turn(lease, self.database.extend, lease, lease_for)
+        if copy is not None:
+            await self.spool.extend(copy.into(lease), lease_for)
 
     async def write(self, lease: Lease, message: str, offset: int, text: str) -> None:
-        copy = self.kept.holder(lease) if self.kept.copies else None
+        copy, _ = await self._of_turn(lease, self.database.write, lease, message, offset, text)
         if copy is None:
-            try:
-                await self._watch.ask(self.database.write, lease, message, offset, text)
-            except (LeaseLost, *OUTAGES) as error:
-                copy = await self._carried(lease, error)
-            else:
-                self._memory.note_text(lease, message, text)
-                if self.kept.copies:
-                    await self.kept.discard(lease.scope, lease.conversation)
-                return
-        copy.is_writing = True
-        await self.spool.write(copy.into(lease), message, offset, text)
+            self._memory.note_text(lease, message, text)
+        else:
+            copy.is_writing = True
+            await self.spool.write(copy.into(lease), message, offset, text)
+
+    async def turns(self, scope: Scope, conversation: str) -> tuple[Turn, ...]:
+        turns: tuple[Turn, ...] = await self._read("turns", scope, conversation)
+        if self.kept.find(scope, conversation) is None:
+            self._memory.note_turns(scope, conversation, turns)
+        return turns
+
+    async def withdraw(self, scope: Scope, conversation: str, turn: int) -> None:
+        copy = self.kept.find(scope, conversation)
+        if copy is not None and not copy.runs(turn):
+            raise StoreUnavailable(NOT_HERE)
+        await self._write("withdraw", scope, conversation, (turn,), {})
+        self._memory.let_go(scope, conversation)
+
+    async def reach(self, lease: Lease) -> None:
+        copy = self.kept.holder(lease)
+        if copy is None:
+            return
+        # What acts on the world waits until the database has said that nobody else did: the turn goes there as it is.
+        self.kept.parked[copy.place] = copy.out(lease)
+        try:
+            while self.kept.copies.get(copy.place) is copy:
+                self._watch.look()
+                await copy.left.wait()
+        finally:
+            self.kept.parked.pop(copy.place, None)
 
     async def expired(self, lease_for: timedelta, *, limit: int = 100) -> tuple[Turn, ...]:
         turns: list[Turn] = []
@@ -342,11 +410,12 @@ class SpoolingStore(Store):
         if self.kept.copies:
             left = {(turn.conversation, turn.number) for turn in await self.spool.expired(lease_for, limit=limit)}
             for turn in await self.spool.expired(timedelta(0), limit=limit):
+                copy = self.kept.copies.get((turn.scope.tenant, turn.conversation))
+                if copy is None or not copy.runs(turn.number):
+                    continue
                 # Of the spool only this process has turns; one that another ran is left, whatever its lease says.
                 is_left = (turn.conversation, turn.number) in left or turn.owner not in self._owners
-                copy = self.kept.find(turn.scope, turn.conversation)
-                may_start = copy is not None and self._watch.is_down and copy.answers
-                if copy is not None and (is_left if turn.state is TurnState.RUNNING else may_start):
+                if is_left if turn.state is TurnState.RUNNING else await self._may_start(copy):
                     turns.append(copy.out(turn))
         return tuple(turns[:limit])
 
@@ -356,15 +425,18 @@ class SpoolingStore(Store):
         try:
             return await self._watch.ask_patiently(self.database.search, scope, text, **options)
         except OUTAGES:
-            page = await self.spool.search(scope, text, **{**options, "after": None})
-        found = [(self.kept.find(scope, hit.conversation), hit) for hit in page.items]
-        return HitPage(items=tuple(copy.out(hit) for copy, hit in found if copy is not None))
+            return await self.spool.search(inside(scope), text, **{**options, "after": None})
 
-    async def statistics(self, tenant: str, **options: Any) -> Statistics:
+    async def statistics(self, tenant: str, *, user: str | None = None, conversation: str | None = None) -> Statistics:
+        ask = self.database.statistics
         try:
-            return await self._watch.ask_patiently(self.database.statistics, tenant, **options)
+            return await self._watch.ask_patiently(ask, tenant, user=user, conversation=conversation)
         except OUTAGES:
-            return await self.spool.statistics(tenant, **options)
+            if user is None:
+                raise
+            return await self.spool.statistics(
+                inside(Scope(tenant=tenant, user=user)).tenant, conversation=conversation
+            )
 
     get = _reads(Store.get)
     tree = _reads(Store.tree)
@@ -376,13 +448,10 @@ class SpoolingStore(Store):
     log = _reads(Store.log)
     state = _reads(Store.state)
     summary = _reads(Store.summary)
-    turns = _reads(Store.turns)
     related = _reads(Store.related)
     update = _writes(Store.update)
     choose_head = _writes(Store.choose_head)
-    withdraw = _writes(Store.withdraw)
     restore = _asks(Store.restore)
-    purge = _asks(Store.purge)
     import_entries = _asks(Store.import_entries)
     adopt = _asks(Store.adopt)
     list_tenant = _asks(Store.list_tenant)

@@ -20,7 +20,18 @@ from threadkeep.store.caps import Caps, Load
 from threadkeep.store.checks import size_of
 from threadkeep.store.codec import STATE, Row, encode_id, encode_shares, microseconds
 from threadkeep.store.file_tables import attached_files
-from threadkeep.store.record import Chunk, DraftEnd, EntryPlace, KeyUse, OpenTurn, Record, Replay, Tip, place_entries
+from threadkeep.store.record import (
+    Chunk,
+    DraftEnd,
+    EntryPlace,
+    KeyPlace,
+    KeyUse,
+    OpenTurn,
+    Record,
+    Replay,
+    Tip,
+    place_entries,
+)
 from threadkeep.store.rules import Verb, entries_of, finishes, key_use, version_after
 from threadkeep.store.sqlite import index
 from threadkeep.store.sqlite.audit import add_act
@@ -129,7 +140,7 @@ class LogWriter:
         if new.title:
             self._index_title(made)
         if use:
-            self._keep_key(made, use, 0, 0)
+            self.keep_key(made, KeyPlace(**dict(use), first=0, last=0))
         return Created(conversation=self.reader.log_at(scope, made).conversation)
 
     def _scope(self, scope: Scope) -> tuple[int, int]:
@@ -156,17 +167,17 @@ class LogWriter:
 
     def write(self, scope: Scope, conversation: str, verb: Verb[T], caps: Caps) -> T:
         """Commit what is decided about the end of a log, and answer."""
-        end = self._end(scope, conversation)
+        end = self.end(scope, conversation)
         decision = verb.decide(end)
         if decision.record is not None:
             if verb.brought:
                 self.check_room(scope, caps, Load(bytes=sum(row.size for row in decision.rows)))
             if verb.act is not None:
                 add_act(self.db, scope.tenant, verb.act)
-            return decision.answer(self._commit(end, decision.record, decision.rows))
+            return decision.answer(self.commit(end, decision.record, decision.rows))
         return decision.answer(end.log.between(*decision.again) if decision.again else ())
 
-    def _end(self, scope: Scope, conversation: str) -> SqliteEnd:
+    def end(self, scope: Scope, conversation: str) -> SqliteEnd:
         """Return the end of a log; it is remembered as long as nobody else writes."""
         names = (scope.tenant, scope.user, conversation)
         end = self._ends.get(names)
@@ -186,7 +197,7 @@ class LogWriter:
             self._ends[names] = end
         return end
 
-    def _commit(self, end: SqliteEnd, record: Record, rows: Sequence[Row]) -> tuple[Entry, ...]:
+    def commit(self, end: SqliteEnd, record: Record, rows: Sequence[Row]) -> tuple[Entry, ...]:
         """Store what a record tells and return its entries."""
         last = end.tip.last
         placed = place_entries(end.tip, record, end.id, end.log.follower)
@@ -213,8 +224,8 @@ class LogWriter:
             end.draft = None
             self.db.execute(f"DELETE FROM chunk {HERE}", end.log.key[:2])
             self.db.execute(f"DELETE FROM draft {HERE}", end.log.key[:2])
-        if record.key is not None:
-            self._keep_key(end.log.key, record.key, last + 1, placed.tip.last)
+        for made in record.keys(last + 1, placed.tip.last):
+            self.keep_key(end.log.key, made)
         self.added += len(placed.entries)
         return placed.entries
 
@@ -301,8 +312,10 @@ class LogWriter:
         self.db.execute("INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?, ?)", (*columns, checksum(*columns)))
         end.draft = DraftEnd(chunk.message, chunk.turn, characters, size)
 
-    def _keep_key(self, key: ConversationKey, use: KeyUse, first: int, last: int) -> None:
-        columns = (key.tenant, bytes.fromhex(use.name), bytes.fromhex(use.digest), key.conversation, first, last)
+    def keep_key(self, key: ConversationKey, made: KeyPlace) -> None:
+        """Keep an idempotency key of a conversation."""
+        name, digest = bytes.fromhex(made.name), bytes.fromhex(made.digest)
+        columns = (key.tenant, name, digest, key.conversation, made.first, made.last)
         self.db.execute("INSERT OR REPLACE INTO key VALUES (?, ?, ?, ?, ?, ?, ?)", (*columns, checksum(*columns)))
 
 

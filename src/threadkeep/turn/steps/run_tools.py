@@ -58,6 +58,8 @@ async def _run_and_store(active: ActiveTurn, step: RunTools) -> None:
             to_run.append(call)
         else:
             state = await _store_result(active, call, outcome, state)
+    if not all(_is_repeatable(active, call) for call in to_run):
+        await active.deps.store.reach(lease)
     context = ToolContext(
         scope=lease.scope,
         conversation=lease.conversation,
@@ -78,10 +80,14 @@ def _without_running(active: ActiveTurn, step: RunTools, call: ToolCall) -> Tool
     """Return the outcome of a call that must not run: refused by a person, or perhaps run before a crash."""
     if call.id in step.refused:
         return _refusal(step.refused[call.id])
-    tool = active.assistant.tools.get(call.name)
-    if step.doubtful and call.id not in step.flaws and (tool is None or not tool.repeatable):
+    if step.doubtful and call.id not in step.flaws and not _is_repeatable(active, call):
         return ToolOutcome(content=UNKNOWN, error="outcome unknown")
     return None
+
+
+def _is_repeatable(active: ActiveTurn, call: ToolCall) -> bool:
+    tool = active.assistant.tools.get(call.name)
+    return tool is not None and tool.repeatable
 
 
 def _refusal(reason: str) -> ToolOutcome:
