@@ -1,5 +1,7 @@
 """Runs `program.py`, which opens strangers' files, in separate processes: few at a time, each with a time limit.
 
+A user has one file converted at a time, so users take turns however many files each of them sends.
+
 A process gets no environment variables and no open files but its pipes. One that fails, is too slow or writes too much
 is ended, and its file has no text or smaller image.
 """
@@ -7,13 +9,18 @@ is ended, and its file has no text or smaller image.
 import asyncio
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections import OrderedDict
-from contextlib import suppress
+from collections import Counter, OrderedDict
+from collections.abc import AsyncIterator, Hashable
+from contextlib import asynccontextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 
+from threadkeep.errors import RateLimited
+
 PROGRAM = Path(__file__).with_name("program.py")
 AT_A_TIME = 2
+MOST_WAITING = 20
+"""How many files of one user wait or are converted; one more is refused."""
 SECONDS = 20.0
 LARGEST_FILE = 32 << 20
 """The largest file in bytes that is opened at all."""
@@ -32,28 +39,46 @@ class Converter:
 
     def __init__(self, image_side: int = IMAGE_SIDE) -> None:
         self._slots = asyncio.Semaphore(AT_A_TIME)
+        self._turns: dict[Hashable, asyncio.Lock] = {}
+        self._waiting: Counter[Hashable] = Counter()
         self._image_side = image_side if find_spec("PIL") else 0
         self._made: OrderedDict[str, bytes] = OrderedDict()
 
-    async def text(self, data: bytes) -> str:
-        """Return the text of a file, or its beginning; empty if no text can be read."""
-        written, _ = await self._run(data, "text", MOST_TEXT, 4 * MOST_TEXT + 100)
+    async def text(self, data: bytes, user: Hashable) -> str:
+        """Return the text of a file, or its beginning; empty if no text can be read. `RateLimited` if too many files of
+        this user wait already."""
+        written, _ = await self._run(data, user, "text", MOST_TEXT, 4 * MOST_TEXT + 100)
         return written.decode("utf-8", "ignore").strip()
 
-    async def image(self, id: str, data: bytes) -> bytes:
+    async def image(self, id: str, data: bytes, user: Hashable) -> bytes:
         """Return the image, made smaller if that is wanted and possible. `id` always stands for the same bytes."""
         if id not in self._made and self._image_side:
-            made, is_whole = await self._run(data, "image", self._image_side, LARGEST_FILE)
-            self._made[id] = made if is_whole else b""
+            with suppress(RateLimited):
+                made, is_whole = await self._run(data, user, "image", self._image_side, LARGEST_FILE)
+                self._made[id] = made if is_whole else b""
             while sum(ENTRY + len(image) for image in self._made.values()) > MOST_CACHED:
                 self._made.popitem(last=False)
         return self._made.get(id) or data
 
-    async def _run(self, data: bytes, wish: str, size: int, most: int) -> tuple[bytes, bool]:
+    @asynccontextmanager
+    async def _slot(self, user: Hashable) -> AsyncIterator[None]:
+        """Wait for this user's turn. As each has one file at most in the queue for a slot, the queue is fair."""
+        if self._waiting[user] >= MOST_WAITING:
+            raise RateLimited(f"At most {MOST_WAITING} files of one user are read at a time.")
+        self._waiting[user] += 1
+        try:
+            async with self._turns.setdefault(user, asyncio.Lock()), self._slots:
+                yield
+        finally:
+            self._waiting[user] -= 1
+            if not self._waiting[user]:
+                del self._waiting[user], self._turns[user]
+
+    async def _run(self, data: bytes, user: Hashable, wish: str, size: int, most: int) -> tuple[bytes, bool]:
         """Return what the program writes, at most so many bytes, and whether it ended successfully."""
         if len(data) > LARGEST_FILE:
             return b"", False
-        async with self._slots:
+        async with self._slot(user):
             line = (sys.executable, "-I", "-B", str(PROGRAM), wish, str(size))
             process = await asyncio.create_subprocess_exec(*line, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env={})
             feeding = asyncio.create_task(_feed(process, data))

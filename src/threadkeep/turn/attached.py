@@ -6,6 +6,7 @@ and what search finds follows from the log alone.
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from threadkeep.conversation.parts import MAX_PARTS, Attachment, Part, safe_file_name
@@ -19,6 +20,7 @@ from threadkeep.errors import (
     InvalidPart,
     InvalidValue,
     LimitReached,
+    RateLimited,
     StoreError,
     TooManyParts,
 )
@@ -87,7 +89,9 @@ async def kept(deps: EngineDeps, scope: Scope, files: tuple[ToolFile, ...]) -> t
             parts.append(await deps.attachments.save(scope, name, file.media_type, file.data))
         except (InvalidInput, LimitReached):
             unkept.append(storable(file.line))
-    return await _with_texts(deps, scope, parts), tuple(unkept)
+    with suppress(RateLimited):  # then the model reads the result without what is written in its files
+        parts = list(await _with_texts(deps, scope, parts))
+    return tuple(parts), tuple(unkept)
 
 
 def file_reader(deps: EngineDeps, scope: Scope) -> FileReader | None:
@@ -105,7 +109,7 @@ def file_reader(deps: EngineDeps, scope: Scope) -> FileReader | None:
                 raise
             raise FileNotFound from None  # the turn goes on in the spool, without the file
         if part.type == "image":
-            data = await deps.converter.image(part.file, data)
+            data = await deps.converter.image(part.file, data, scope)
             if len(data) > LARGEST_IMAGE:
                 raise FileNotFound
         return data
@@ -129,7 +133,7 @@ async def _with_texts(deps: EngineDeps, scope: Scope, parts: Iterable[Part]) -> 
     for part in parts:
         if isinstance(part, Attachment) and _is_read(part) and deps.attachments is not None and left > 0:
             data = await deps.attachments.read(scope, part.file)
-            text = (await deps.converter.text(data))[:left]
+            text = (await deps.converter.text(data, scope))[:left]
             left -= len(text)
             part = part.model_copy(update={"extract": text})
         read.append(part)

@@ -1,5 +1,6 @@
 """Opening strangers' files: what is text comes out, what is hostile costs nothing but a short-lived process."""
 
+import asyncio
 import io
 import struct
 import zipfile
@@ -11,6 +12,7 @@ from PIL import Image
 
 from threadkeep.conversion import converter
 from threadkeep.conversion.converter import MOST_TEXT, Converter
+from threadkeep.errors import RateLimited
 
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 
@@ -70,11 +72,11 @@ PARAGRAPHS = "<w:p><w:r><w:t>Dear</w:t><w:tab/><w:t>Anna</w:t></w:r></w:p><w:p><
     ids=["pdf", "docx", "markdown", "csv", "utf-16", "windows"],
 )
 async def test_the_text_of_a_document_comes_out_of_it(data: bytes, text: str) -> None:
-    assert await Converter().text(data) == text
+    assert await Converter().text(data, "ada") == text
 
 
 async def test_of_a_long_text_the_beginning_is_taken_and_marked() -> None:
-    text = await Converter().text(b"word " * MOST_TEXT)
+    text = await Converter().text(b"word " * MOST_TEXT, "ada")
     assert text == ("word " * MOST_TEXT)[:MOST_TEXT].strip() + " \n[…]"
 
 
@@ -96,12 +98,12 @@ ENTITIES = '<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]>'
     ids=["empty", "program", "pdf", "zip", "cut", "entities", "outside", "bomb"],
 )
 async def test_what_is_no_document_or_a_bomb_has_no_text(data: bytes) -> None:
-    assert await Converter().text(data) == ""
+    assert await Converter().text(data, "ada") == ""
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP", "GIF"])
 async def test_a_large_image_becomes_smaller_in_its_own_format(kind: str) -> None:
-    made = await Converter(64).image("f", image(200, 100, kind))
+    made = await Converter(64).image("f", image(200, 100, kind), "ada")
     with Image.open(io.BytesIO(made)) as smaller:
         assert (smaller.size, smaller.format) == ((64, 32), kind)
 
@@ -110,7 +112,7 @@ async def test_an_image_is_turned_upright_and_loses_what_the_camera_noted() -> N
     notes, made = Image.Exif(), io.BytesIO()
     notes[0x0112], notes[0x010F] = 6, "Somebody's camera"
     Image.new("RGB", (200, 100)).save(made, "JPEG", exif=notes)
-    with Image.open(io.BytesIO(await Converter(50).image("f", made.getvalue()))) as upright:
+    with Image.open(io.BytesIO(await Converter(50).image("f", made.getvalue(), "ada"))) as upright:
         assert upright.size == (25, 50)
         assert not upright.getexif()
 
@@ -121,25 +123,25 @@ async def test_an_image_is_turned_upright_and_loses_what_the_camera_noted() -> N
     ids=["small", "other", "none", "bomb", "cut"],
 )
 async def test_an_image_that_is_small_or_cannot_be_opened_stays_as_it_is(data: bytes) -> None:
-    assert await Converter(64).image("f", data) == data
+    assert await Converter(64).image("f", data, "ada") == data
 
 
 async def test_an_image_is_made_smaller_once_and_not_at_all_if_that_is_not_wanted(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     large, making = image(200, 100), Converter(64)
-    made = await making.image("f", large)
+    made = await making.image("f", large, "ada")
     monkeypatch.setattr(converter, "PROGRAM", tmp_path / "missing.py")
-    assert await making.image("f", large) == made
-    assert await making.image("g", large) == large
-    assert await Converter(0).image("f", large) == large
+    assert await making.image("f", large, "ada") == made
+    assert await making.image("g", large, "ada") == large
+    assert await Converter(0).image("f", large, "ada") == large
 
 
 async def test_the_images_that_are_held_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(converter, "MOST_CACHED", 2 * converter.ENTRY)
     making = Converter(64)
     for id in "abc":
-        await making.image(id, image(9, 9))
+        await making.image(id, image(9, 9), "ada")
     assert list(making._made) == ["b", "c"]
 
 
@@ -150,7 +152,7 @@ async def test_a_process_that_does_not_end_is_ended_and_what_it_said_counts(
     endless.write_text("import time\nprint('half', flush=True)\nwhile True: time.sleep(60)")
     monkeypatch.setattr(converter, "PROGRAM", endless)
     monkeypatch.setattr(converter, "SECONDS", 0.5)
-    assert await Converter().text(b"x" * (1 << 20)) == "half"
+    assert await Converter().text(b"x" * (1 << 20), "ada") == "half"
 
 
 async def test_a_process_gets_no_variable_of_ours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -158,8 +160,39 @@ async def test_a_process_gets_no_variable_of_ours(monkeypatch: pytest.MonkeyPatc
     telling.write_text("import os\nprint(dict(os.environ).keys() - {'LC_CTYPE'})")
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     monkeypatch.setattr(converter, "PROGRAM", telling)
-    assert await Converter().text(b"") == "set()"
+    assert await Converter().text(b"", "ada") == "set()"
 
 
 async def test_a_file_beyond_the_limit_is_not_opened() -> None:
-    assert await Converter().text(b"a" * (converter.LARGEST_FILE + 1)) == ""
+    assert await Converter().text(b"a" * (converter.LARGEST_FILE + 1), "ada") == ""
+
+
+async def test_one_users_slow_files_do_not_hold_up_another_user(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    waits, gate = tmp_path / "waits.py", tmp_path / "gate"
+    waits.write_text(
+        "import pathlib, sys, time\nsent = sys.stdin.read()\n"
+        f"while sent == 'slow' and not pathlib.Path({str(gate)!r}).exists(): time.sleep(0.01)\n"
+        "print('read')"
+    )
+    monkeypatch.setattr(converter, "PROGRAM", waits)
+    monkeypatch.setattr(converter, "SECONDS", 600.0)
+    making = Converter()
+    slow = [asyncio.create_task(making.text(b"slow", "ada")) for _ in range(10)]
+    await asyncio.sleep(0)  # each of them has begun
+    assert making._waiting["ada"] == 10
+    assert await making.text(b"quick", "bob") == "read"
+    assert not any(task.done() for task in slow)
+    gate.touch()
+    assert await asyncio.gather(*slow) == ["read"] * 10
+    assert not making._waiting
+    assert not making._turns
+
+
+async def test_a_user_has_so_many_files_waiting_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(converter, "MOST_WAITING", 0)
+    with pytest.raises(RateLimited):
+        await Converter().text(b"x", "ada")
+    large = image(200, 100)
+    assert await Converter(64).image("f", large, "ada") == large
