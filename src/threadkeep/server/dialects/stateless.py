@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError
-from starlette.requests import HTTPConnection
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response, StreamingResponse
 
 from threadkeep.context.blocks import old_text_of
@@ -29,7 +29,9 @@ from threadkeep.server.dialects.exchange import Caller, Calling, DialectBody, Ex
 from threadkeep.server.idempotency_header import replay_headers
 from threadkeep.server.identity.guards import Actor
 from threadkeep.server.limits import Limited
+from threadkeep.server.middleware.origins import is_opened_by_browser
 from threadkeep.server.negotiation import refuse_head
+from threadkeep.server.problems import problem
 from threadkeep.server.requests import SentText, canonical_body
 from threadkeep.server.routes.events import LastEventId
 from threadkeep.server.sse import stream
@@ -131,12 +133,15 @@ def stateless_routes(conversations: Conversations, settings: Settings) -> APIRou
         "/stream", response_class=StreamingResponse, responses=_STREAMED | _ASKED_BEFORE, summary="Ask with a history"
     )
     async def get(
+        request: Request,
         caller: Calling,
         query: Annotated[str, Query(min_length=1)],
         history: Annotated[str, Query(description='A JSON list of {"role", "content"}.')] = "[]",
         assistant: Id | None = None,
         last_event_id: LastEventId = None,
     ) -> Response:
+        if is_opened_by_browser(request):
+            return problem(403, "foreign_origin", "A link or an image asks nothing: send the question by a program.")
         if last_event_id is not None:
             return Response(status_code=204)
         body = StatelessBody(query=query, history=_parsed(history), assistant=assistant)

@@ -2,7 +2,8 @@
 
 A browser sends requests for any page that embeds an address (`<img>`, a form, `fetch`), with the visitor's cookies and
 from inside the visitor's network. One rule for every method: a request with another origin is refused, except for a
-link to our page. A program sends none of these headers and passes; a guard decides whether it may come in.
+link to our page or to a shared conversation. A program sends none of these headers and passes; a guard decides whether
+it may come in.
 
 A site can also let its own name point here (DNS rebinding), so that browsers take this server for that site: without
 authentication, Host must therefore name the loopback.
@@ -51,6 +52,16 @@ def is_our_page(connection: HTTPConnection) -> bool:
     return len(origins) == 1 and origins[0] in _own(headers)
 
 
+def is_opened_by_browser(connection: HTTPConnection) -> bool:
+    """Whether a browser loads this address as a page, frame, image or the like, as anybody's link can make it do; a
+    program, `fetch` and `EventSource` do not."""
+    headers = connection.headers
+    loaded = [dest for dest in headers.getlist("sec-fetch-dest") if dest != "empty"]
+    modes = [mode for mode in headers.getlist("sec-fetch-mode") if mode not in ("cors", "same-origin")]
+    # Browsers of before 2023 send neither header.
+    return bool(loaded or modes) or any(kind in headers.get("accept", "") for kind in ("text/html", "image/"))
+
+
 def is_loopback(name: str) -> bool:
     """Whether a host name or bare address can only mean this machine."""
     if name.lower() == "localhost":
@@ -72,8 +83,8 @@ def _is_foreign(headers: Headers, named: tuple[str, ...]) -> bool:
 
 
 def _opens_page(scope: Scope) -> bool:
-    """Whether it is a link to our page, which any site may have: opening the page has no effects."""
-    return scope["method"] in ("GET", "HEAD") and (scope["path"] == "/" or scope["path"].startswith("/c/"))
+    """Whether it is a link to our page or to a shared conversation, which any site may have: opening has no effects."""
+    return scope["method"] in ("GET", "HEAD") and (scope["path"] == "/" or scope["path"].startswith(("/c/", "/s/")))
 
 
 def _own(headers: Headers) -> tuple[str, ...]:

@@ -42,9 +42,36 @@ async def test_a_page_of_another_site_can_do_nothing(auth: str) -> None:
 
 async def test_our_own_page_named_sites_and_programs_can() -> None:
     async with served(Settings(cors_origins=(NAMED,))) as client:
-        for headers in OURS.values():
-            assert (await client.get(ACTING, headers=headers)).status_code == 200
+        for how, headers in OURS.items():
+            acting = 403 if how == "an address that was typed" else 200
+            assert (await client.get(ACTING, headers=headers)).status_code == acting
             assert (await client.post("/v1/conversations", headers=headers)).status_code == 201
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document", "Accept": "text/html,*/*"},
+        {"Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"},
+        {"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"},
+        {"Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "empty"},
+        {"Accept": "image/avif,image/webp,*/*", "Sec-Fetch-Mode": "cors"},
+    ],
+    ids=["link", "image", "frame", "beacon", "old browser"],
+)
+async def test_what_a_browser_loads_by_itself_runs_no_turn_not_even_on_our_page(headers: dict[str, str]) -> None:
+    async with served() as client:
+        ours = {"Sec-Fetch-Site": "same-origin", **headers}
+        answer = await client.get(ACTING, headers=ours)
+        assert (answer.status_code, answer.json()["code"]) == (403, "foreign_origin")
+        source = {"Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty", "Accept": "text/event-stream"}
+        assert (await client.get(ACTING, headers={"Sec-Fetch-Site": "same-origin", **source})).status_code == 200
+
+
+async def test_a_link_on_another_site_opens_a_shared_conversation() -> None:
+    linked = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Referer": "https://mail.example/"}
+    async with served() as client:
+        assert (await client.get("/s/nonsense", headers=linked)).json()["code"] == "share_not_found"
 
 
 async def test_a_link_on_another_site_opens_the_page() -> None:
