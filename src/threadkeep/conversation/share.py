@@ -15,7 +15,7 @@ from pydantic import Field
 
 from threadkeep.conversation.api_key import Digest, digest_of
 from threadkeep.conversation.ids import Id, check_id
-from threadkeep.conversation.value import Moment, Value
+from threadkeep.conversation.value import Moment, Text, Value
 from threadkeep.errors import InvalidInput, ShareNotFound
 
 MOST_SHARES = 20
@@ -24,11 +24,13 @@ SECRET_BYTES = 24
 
 
 class Share(Value):
-    """A link: what it shows ends with the entry `head`; `expires_at` is when it stops working by itself."""
+    """A link: what it shows ends with the entry `head`, under the title of the moment when it was made; `expires_at` is
+    when it stops working by itself."""
 
     id: Id
     digest: Digest
     head: Annotated[int, Field(ge=1)]
+    title: Text | None = None
     created_at: Moment
     expires_at: Moment | None = None
 

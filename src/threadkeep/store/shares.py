@@ -25,13 +25,16 @@ async def add_share(
 ) -> tuple[str, Share]:
     """Make a link to a branch up to an entry (none: the head), good for so long; return its token and it."""
     scope, conversation = place
-    end = head or (await store.get(*place)).head
+    shared = await store.get(*place)
+    end = head or shared.head
     if end is None:
         raise InvalidValue("There is nothing to share in this conversation yet.")
     await store.newest(*place, limit=1, head=end)  # or it is not found
     token, now = new_token(scope.tenant, conversation), clock()
     expires = None if lasts is None else now + lasts
-    share = Share(id=new_id(), digest=digest_of(token), head=end, created_at=now, expires_at=expires)
+    share = Share(
+        id=new_id(), digest=digest_of(token), head=end, title=shared.title, created_at=now, expires_at=expires
+    )
     await _change(store, clock, place, lambda shares: (*shares, share))
     return token, share
 

@@ -48,7 +48,7 @@ class ShownShare(Shown):
     @classmethod
     def of(cls, share: Share, **more: Any) -> Self:
         """Return a link in this shape."""
-        return cls(**share.model_dump(exclude={"digest"}), **more)
+        return cls(**share.model_dump(exclude={"digest", "title"}), **more)
 
 
 class CreatedShare(ShownShare):
@@ -111,15 +111,15 @@ def _public_route(conversations: Conversations) -> APIRouter:
         summary="Read what a link shows, without signing in",
     )
     async def read(request: Request, token: str) -> Response:
-        wrong.check(request.scope)
         try:
             handle, share = await conversations.shared(token)
         except ShareNotFound:
+            wrong.check(request.scope)
             wrong.note(request.scope)
             if "text/html" not in request.headers.get("accept", ""):
                 raise
             return HTMLResponse(notice("Nothing here", GONE), 404, HEADERS)
-        text = written(HtmlWriter(handle.value), handle, share.head)
+        text = written(HtmlWriter(handle.value.model_copy(update={"title": share.title})), handle, share.head)
         return StreamingResponse(text, media_type="text/html", headers=HEADERS)
 
     return router

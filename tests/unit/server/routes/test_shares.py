@@ -29,11 +29,15 @@ async def test_whoever_has_a_link_reads_what_was_said_up_to_then_and_nothing_els
         made = await client.post(f"{path}/shares", headers=ada)
         assert made.status_code == 201, made.text
         await server.say(path, "the second question", **ada)
+        renamed = await client.patch(path, json={"title": "Secret plans"}, headers={"If-Match": "*", **ada})
+        assert renamed.status_code == 200, renamed.text
         seen = await client.get(made.json()["path"], headers={"Cookie": "threadkeep=nonsense"})
         assert seen.status_code == 200
         assert "the first question" in seen.text
         assert "the second question" not in seen.text
         assert "ada" not in seen.text
+        assert "<title>Trip" in seen.text
+        assert "Secret plans" not in seen.text
         assert seen.headers["content-security-policy"] == POLICY
         assert seen.headers["x-robots-tag"] == "noindex, nofollow"
         assert (seen.headers["referrer-policy"], seen.headers["cache-control"]) == ("no-referrer", "no-store")
@@ -114,7 +118,9 @@ async def test_strangers_cannot_have_the_store_asked_without_end(monkeypatch: py
     monkeypatch.setattr(api_keys, "AT_ONCE", 3)
     monkeypatch.setattr(api_keys, "PER_SECOND", 1e-6)
     async with serving(share=True) as server:
+        made = (await server.client.post(f"{await _talk(server, {}, 'a question')}/shares")).json()
         answers = [await server.client.get(f"/s/{number}") for number in range(4)]
+        assert (await server.client.get(made["path"])).status_code == 200, "a good link always works"
         assert {answer.status_code for answer in answers[:-1]} == {404}
         assert_problem(answers[-1], 429, "rate_limited")
 
