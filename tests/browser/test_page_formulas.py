@@ -1,8 +1,10 @@
 """Mathematics, footnotes and code in many languages: loaded when they are needed, and never damaged by Markdown."""
 
-from playwright.async_api import expect
+from playwright.async_api import Page, expect
 
+from tests.browser.harness import Harness
 from tests.browser.person import Api, Person
+from tests.browser.server import Server
 
 TEX = "a_1 * b_2 * c_3"
 TEXT = rf"""repeat Inline ${TEX}$ and \(x^2_i\), but $5 and $10 are prices.
@@ -33,6 +35,33 @@ async def test_formulas_are_drawn_and_what_is_none_is_left_as_it_was(person: Per
     await expect(answer).to_contain_text("but $5 and $10 are prices.")
     await expect(answer.locator("code[data-math]:not(.tk-math)")).to_have_text(["\\frac{1"])
     await expect(answer.locator(".hljs-keyword")).to_have_text(["def"])
+
+
+def nested(before: str, after: str, times: int = 300) -> str:
+    """Return a formula in which so many are inside of each other."""
+    return f"$${before * times}x{after * times}$$"
+
+
+async def test_a_formula_larger_than_anybody_writes_stays_text_and_the_tab_stays_alive(
+    page: Page, stage: Server
+) -> None:
+    hostile = [
+        nested(r"\frac{", "}{1}"),
+        nested(r"\sqrt{", "}"),
+        nested("x^{", "}"),
+        nested(r"\left(", r"\right)"),
+        nested(r"\begin{matrix}", r"\end{matrix}"),
+        nested(r"\rm ", "", 900),
+        "$$" + r"\def\a{" + "x" * 900 + "}" + r"\a" * 90 + "$$",
+        f"$${'x+' * 3000}x$$",
+    ]
+    modest = nested(r"\frac{", "}{1}", 25)
+    harness = Harness(page, stage.url)
+    await harness.open()
+    await harness.draw("Markdown", text="\n\n".join([*hostile, modest]))
+    await expect(page.locator("code[data-math]")).to_have_count(len(hostile) + 1)
+    await expect(page.locator("code.tk-math .katex-display")).to_have_count(1)
+    await expect(page.locator("code.tk-math")).to_have_count(1)
 
 
 async def test_nothing_of_it_is_loaded_before_there_is_a_formula(person: Person, api: Api) -> None:

@@ -1,5 +1,6 @@
 // Mathematics in Markdown: where TeX begins and ends, so that no mark inside of it means anything else, and its drawing,
-// which is loaded when the first formula asks for it. One that cannot be drawn stays as it was written.
+// which is loaded when the first formula asks for it. One that cannot be drawn, or is larger than anybody writes, stays as it
+// was written.
 
 import { ROOT } from "../router.js";
 
@@ -11,6 +12,11 @@ const INLINE = [
   { pattern: /^\$\$([^$]+?)\$\$/, display: true },
   { pattern: /^\$(?![\s$])((?:\\.|[^$\\\n])+?)(?<!\s)\$(?![\d$])/, display: false },
 ];
+const LONGEST = 4_000;
+const DEEPEST = 30; // boxes in boxes: a browser lays out what is nested deeper until its stack ends, and the tab with it
+const MOST_LEVELS = 500;
+const NESTING = /\\(?:begin|left)(?![a-zA-Z])|\\(?:end|right)(?![a-zA-Z])|\\[\s\S]|[{}]/g;
+const DEFINITION = /\\(?:[egx]?def|(?:re)?newcommand|providecommand)(?![a-zA-Z])/; // makes a book of a line
 const PRICE = /^\d[\d.,]*\s+[\p{L}(]/u; // two prices in one line are no formula
 
 const entity = (mark) => `&#${mark.codePointAt(0)};`;
@@ -46,6 +52,24 @@ export const FORMULAS = [
   },
 ];
 
+/** Whether drawing costs little, whatever the TeX says. */
+function isModest(text) {
+  let depth = 0;
+  for (const [mark] of text.matchAll(NESTING)) {
+    if (/^(?:\{|\\begin|\\left)$/.test(mark)) depth += 1;
+    else if (/^(?:\}|\\end|\\right)$/.test(mark)) depth -= 1;
+    if (depth > DEEPEST) return false;
+  }
+  return text.length <= LONGEST && !DEFINITION.test(text);
+}
+
+// What a browser's own parser lets through; commands without braces nest, too.
+const isDeep = (box) => {
+  const depths = new Map([[box, 0]]);
+  for (const one of box.querySelectorAll("*")) depths.set(one, (depths.get(one.parentNode) ?? 0) + 1);
+  return Math.max(...depths.values()) > MOST_LEVELS;
+};
+
 let loading;
 
 function katex() {
@@ -62,11 +86,12 @@ function katex() {
 /** Draw the TeX in a `code` element, in a moment. */
 export async function drawFormula(code) {
   const text = code.textContent;
+  if (!isModest(text)) return;
   try {
     const { render } = await katex();
     const shown = document.createElement("span");
     render(text, shown, { displayMode: code.dataset.math === "block", maxExpand: 500, maxSize: 20, strict: "ignore" });
-    if (code.textContent !== text) return;
+    if (code.textContent !== text || isDeep(shown)) return;
     shown.dir = "ltr";
     code.replaceChildren(shown);
     code.classList.add("tk-math");
