@@ -3,7 +3,8 @@
 The graph gets the history in `messages` and runs without a checkpointer: its memory is the log. What its nodes say is
 streamed; a tool call that is unanswered at the graph's end is stored and run by Threadkeep, and the graph is run again
 with the result in `messages`. In a node, `Runtime[GraphContext]` gives the model to use, and what is written to
-LangGraph's stream writer goes into the answer: a block is shown, an object with a `kind` goes into its trace. A graph
+LangGraph's stream writer goes into the answer: a block is shown, an object with a `kind` goes into its trace. Keys of
+its state that are named as `shown` are kept in the conversation's state, and given back whenever it runs again. A graph
 that pauses (`interrupt()`) fails its turn: resuming it would need a checkpoint besides the log.
 """
 
@@ -15,6 +16,7 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langgraph.channels import BinaryOperatorAggregate
 from langgraph.errors import GraphRecursionError
 
 from threadkeep.conversation.blocks import Block
@@ -25,7 +27,7 @@ from threadkeep.llm.base import CallPart, Model, Reasoned, Stopped, Text, ToolSp
 from threadkeep.llm.langchain.messages import ChunkReader, to_langchain
 from threadkeep.turn.agent import Agent, Asked, Changed, Noted, Shown, Thought
 
-MODES = ["messages", "updates", "custom"]
+MODES = ["messages", "updates", "values", "custom"]
 PAUSED = "__interrupt__"
 """The update that LangGraph sends for a node that called `interrupt()` or has an `interrupt_before`."""
 MOST_STEPS = 100
@@ -46,7 +48,8 @@ class GraphContext:
 
 class GraphAgent(Agent):
     """A graph as an agent. `speakers` are the nodes whose words are the answer (none: all of them); `shown` are the
-    keys of the graph's state that are copied into the conversation's state, node by node."""
+    keys of the graph's state that are copied into the conversation's state, node by node, and given back to the graph
+    when it runs again: in the same turn and in the next ones. All else of its state ends with a run."""
 
     def __init__(self, graph: Any, *, speakers: Collection[str] | None = None, shown: Collection[str] = ()) -> None:
         if not hasattr(graph, "astream"):
@@ -55,9 +58,14 @@ class GraphAgent(Agent):
             raise InvalidValue(
                 "The graph has a checkpointer of its own: compile it without one, because the log is what it remembers."
             )
+        channels = getattr(graph, "channels", dict.fromkeys(shown))
+        if unknown := sorted({*shown} - channels.keys() | {*shown} & {"messages"}):
+            raise InvalidValue(f"The state of the graph has nothing to show as {', '.join(unknown)}.")
         self._graph = graph
         self._speakers = speakers
-        self._shown = frozenset(shown)
+        # Where a reducer adds up what nodes return, the sum is what is kept, not what one of them returned.
+        self._sums = frozenset(key for key in shown if isinstance(channels[key], BinaryOperatorAggregate))
+        self._shown = frozenset(shown) - self._sums
 
     async def think(self, asked: Asked) -> AsyncIterator[Thought]:
         heard = _Heard()
@@ -81,7 +89,8 @@ class GraphAgent(Agent):
             state=asked.state,
             messages=asked.messages,
         )
-        given = {"messages": to_langchain(asked.request.messages)}
+        kept = {key: asked.state[key] for key in (self._shown | self._sums) & asked.state.keys()}
+        given = {**kept, "messages": to_langchain(asked.request.messages)}
         config = {"recursion_limit": MOST_STEPS}
         return self._graph.astream(given, config, context=context, stream_mode=MODES)
 
@@ -97,6 +106,12 @@ class GraphAgent(Agent):
                 for node, update in part.items():
                     heard.updated(update)
                     yield self._step(node, update)
+            case "values":
+                sums = {key: part[key] for key in self._sums & part.keys()}
+                # The first values are those that the graph begins with.
+                if heard.sums is not None and sums != heard.sums:
+                    yield Changed(set=sums, now=True)
+                heard.sums = sums
             case _:
                 yield from _thoughts_written(part)
 
@@ -115,8 +130,9 @@ def _thoughts_written(part: Any) -> Iterator[Thought]:
 
 @dataclass
 class _Heard:
-    """Collects what the nodes of a graph said: text, tokens and open tool calls."""
+    """Collects what the nodes of a graph said: text, tokens, open tool calls, and what adds up in its state."""
 
+    sums: dict[str, Any] | None = None
     _chunks: ChunkReader = field(default_factory=ChunkReader)
     _speaking: str | None = None
     _calls: dict[str, dict[str, Any]] = field(default_factory=dict)

@@ -198,7 +198,7 @@ def agent() -> GraphAgent:
 
 def _way(state: ShopState) -> str:
     ways: dict[Route, str] = {"tool": "tool", "retrieve": "reformulator", "respond": "generator"}
-    return "generator" if "tool_result" in state else ways[state["route"]]
+    return "generator" if isinstance(state["messages"][-1], ToolMessage) else ways[state["route"]]
 
 
 def _call(asked: Question, tool: str, wanted: list[dict[str, str]]) -> ShopState:

@@ -1,5 +1,6 @@
 """A LangGraph graph as an assistant's mind: its words stream, its nodes are seen, its tools run through ours."""
 
+from operator import add
 from typing import Annotated, Any, TypedDict
 
 import pytest
@@ -31,6 +32,7 @@ class State(TypedDict, total=False):
 
     messages: Annotated[list[AnyMessage], add_messages]
     route: str
+    seen: Annotated[list[str], add]
 
 
 async def speak(state: State, runtime: Runtime[GraphContext]) -> State:
@@ -45,7 +47,7 @@ def graph(**nodes: Any) -> GraphAgent:
         built.add_node(name, node)
     for source, target in zip((START, *nodes), (*nodes, END), strict=True):
         built.add_edge(source, target)
-    return GraphAgent(built.compile(), speakers={"speak"}, shown={"route"})
+    return GraphAgent(built.compile(), speakers={"speak"}, shown={"route", "seen"})
 
 
 async def answer(agent: GraphAgent, model: Model, *tools: FunctionTool) -> tuple[Message, list[Event]]:
@@ -99,6 +101,32 @@ async def test_every_node_is_seen_with_what_it_found() -> None:
     _, events = await answer(graph(decide=decide, speak=speak), ScriptedModel(says("Yes.")))
     changes = [data_of(event)["set"] for event in events if name_of(event) == "state.changed"]
     assert changes == [{"node": "decide", "route": "respond"}, {"node": "speak"}]
+
+
+async def test_the_state_of_the_graph_is_given_back_in_the_next_turn() -> None:
+    given = list[dict[str, object]]()
+
+    def note(state: State) -> State:
+        given.append({key: value for key, value in state.items() if key != "messages"})
+        return {"route": f"after {len(given)}", "seen": [str(len(given))]}
+
+    assistant = Assistant(name="graph", agent=graph(note=note, speak=speak))
+    async with threadkeep.open("memory:", [assistant], model=ScriptedModel(*[says("Yes.")] * 3)) as conversations:
+        chat = await conversations.create(title="Kept")
+        for _ in range(3):
+            await (await chat.send("And now?")).answer()
+        assert (await chat.state()).values == {"node": "speak", "route": "after 3", "seen": ["1", "2", "3"]}
+    assert given == [
+        {"seen": []},
+        {"route": "after 1", "seen": ["1"]},
+        {"route": "after 2", "seen": ["1", "2"]},
+    ]
+
+
+@pytest.mark.parametrize("shown", ["rout", "messages"])
+def test_a_key_that_the_state_does_not_have_cannot_be_shown(shown: str) -> None:
+    with pytest.raises(InvalidValue, match=shown):
+        GraphAgent(one_node().compile(), shown={shown})
 
 
 async def test_blocks_and_notes_of_a_node_are_part_of_the_answer() -> None:
