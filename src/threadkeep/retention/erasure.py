@@ -22,7 +22,10 @@ from threadkeep.store.values import Statistics
 logger = logging.getLogger(__name__)
 
 BEGUN, COMPLETED = ERASURE_BEGUN, "erasure.completed"
-LEFT = "copies that are not the store's: backups, exports, and the write-ahead log of a PostgreSQL server"
+LEFT = (
+    "copies that are not the store's: backups, exports, the write-ahead log of a PostgreSQL server, and what other "
+    "instances keep in their spools, which they throw away instead of storing it"
+)
 Stop = Callable[[Scope, str], Awaitable[None]]
 
 

@@ -23,7 +23,7 @@ from threadkeep.store.spool.copies import BLIND, Copy
 from threadkeep.store.spool.draining import Draining
 from threadkeep.store.spool.memory import Memory, holding
 from threadkeep.store.spool.outage import OUTAGES, SpoolLimits
-from threadkeep.store.spool.spool_file import GONE, Holding, Place, SpoolFile, inside
+from threadkeep.store.spool.spool_file import Holding, Place, SpoolFile, inside
 from threadkeep.store.values import Append, Appended, Begin, Begun, Created
 
 logger = logging.getLogger(__name__)
@@ -95,7 +95,6 @@ class KeptConversations:
         async with self._making:
             self._make_room(copy, len(new.model_dump_json()))
             created = await self._spool.create(copy.inside, copy.new(new), at=at)
-            self._spool.acknowledge(copy.inside, copy.id, 0)
             self.copies[copy.place] = copy
         made: Created = copy.out(created)
         return made
@@ -140,8 +139,6 @@ class KeptConversations:
         return self.copies.get(copy.place) is not copy
 
     async def _remove(self, copy: Copy) -> None:
-        # First that it may go: a process that is killed in between must not miss it.
-        self._spool.acknowledge(copy.inside, copy.id, GONE)
         with suppress(ConversationNotFound):
             await self._spool.delete(copy.inside, copy.id)
         del self.copies[copy.place]
@@ -173,9 +170,7 @@ class KeptConversations:
         answer = await self.ask(copy, verb, args, kwargs)
         entries = answer.entries if isinstance(answer, Appended | Begun) else ()
         last = answer.entries if isinstance(answer, Conversation) else max([0, *(entry.seq for entry in entries)])
-        if last > copy.last:
-            copy.last = last
-            self._spool.acknowledge(copy.inside, copy.id, last)
+        copy.last = max(copy.last, last)
         return answer
 
     # How they leave
@@ -250,7 +245,6 @@ class KeptConversations:
             raise outage
         if self.copies:
             return False
-        self._spool.settle_acknowledged({})
         await self._spool.purge(timedelta(0))
         return True
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from threadkeep.conversation.clock import Clock
 from threadkeep.conversation.conversation import Conversation, NewConversation
@@ -26,23 +26,19 @@ from threadkeep.conversation.turn import Lease
 from threadkeep.errors import InvalidValue, StoreBusy, StoreCorrupt, StoreUnavailable
 from threadkeep.store.base import MAX_LIMIT, ROOT
 from threadkeep.store.checks import encode_within
-from threadkeep.store.filesystem import make_folder, translating_os_errors, unused_name, write_all, write_file
+from threadkeep.store.filesystem import make_folder, translating_os_errors, unused_name, write_file
 from threadkeep.store.import_rules import ADOPTED_FOR
 from threadkeep.store.record import Imported, ImportedPlace, KeyPlace, OpenTurn, Record, Tip
 from threadkeep.store.rules import Verb
+from threadkeep.store.sqlite.opening import set_log_aside
 from threadkeep.store.sqlite.store import SqliteStore
 
 logger = logging.getLogger(__name__)
 
-OF_DATABASE, ACKNOWLEDGED, DAMAGE = "database", "acknowledged", "damage"
-"""Files of a spool: the secret of its database, what must be in it, what was found to be missing."""
+OF_DATABASE, DAMAGE = "database", "damage"
+"""Files of a spool: the secret of its database, and what was found to be wrong with it."""
 IN_USE = "Another process uses this spool, and drains it by itself: every instance needs a folder of its own."
-ASIDE = "{} cannot be read and is kept as {}: {}"
-LOST = (
-    "What was acknowledged in {} conversation(s) is not in the spool any more: its log is missing or cut, or an older "
-    "copy was put back. The first is {}, from entry {} on."
-)
-GONE = -1
+REPAIRS = 2
 Place = tuple[str, str]
 """The tenant of a user in the spool, and a conversation."""
 
@@ -91,11 +87,14 @@ class SpoolFile(SqliteStore):
             locked = os.open(folder / "spool.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(locked, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            try:
-                spool = await cls._checked(folder, clock, ids, max_bytes)
-            except StoreCorrupt as error:
-                _set_aside(folder, clock, error)
-                spool = await cls._checked(folder, clock, ids, max_bytes)
+            for _ in range(REPAIRS):
+                try:
+                    spool = await cls._opened(folder, clock, ids, max_bytes)
+                    break
+                except StoreCorrupt as error:
+                    _repair(folder, clock, error)
+            else:
+                spool = await cls._opened(folder, clock, ids, max_bytes)
         except BlockingIOError:
             os.close(locked)
             raise StoreBusy(IN_USE) from None
@@ -106,19 +105,14 @@ class SpoolFile(SqliteStore):
         return spool
 
     @classmethod
-    async def _checked(cls, folder: Path, clock: Clock, ids: IdSource, max_bytes: int) -> Self:
-        """Open the file and compare it with what was acknowledged."""
+    async def _opened(cls, folder: Path, clock: Clock, ids: IdSource, max_bytes: int) -> Self:
         spool = await cls.open(spool_path(folder), clock, ids, max_bytes)
         spool.folder = folder
         try:
-            held = {(item.scope.tenant, item.id): item.entries for item in await spool.conversations()}
+            await spool.conversations()
         except BaseException:
             await spool.close()
             raise
-        wanted = _acknowledged(folder)
-        if lost := [place for place, count in wanted.items() if held.get(place, GONE) < count]:
-            add_damage(folder, LOST.format(len(lost), lost[0][1], max(held.get(lost[0], 0), 0) + 1))
-        spool.settle_acknowledged(held)
         return spool
 
     async def close(self) -> None:
@@ -192,18 +186,6 @@ class SpoolFile(SqliteStore):
             scope, conversation, lambda log: [KeptKey(*row) for row in self._reader.db.rows(found, log.key[:2])]
         )
 
-    # What must be in it: a file of its own, because a log of SQLite that is cut or missing leaves no trace
-
-    def acknowledge(self, scope: Scope, conversation: str, entries: int) -> None:
-        """Write down how far a conversation goes that is about to be acknowledged; `GONE` if it may go."""
-        with translating_os_errors():
-            _append(self.folder / ACKNOWLEDGED, [(scope.tenant, conversation, entries)], os.O_APPEND)
-
-    def settle_acknowledged(self, held: dict[Place, int]) -> None:
-        """Begin the file anew with what there is."""
-        with translating_os_errors():
-            _append(self.folder / ACKNOWLEDGED, [(*place, entries) for place, entries in held.items()], os.O_TRUNC)
-
 
 def spool_path(folder: Path) -> Path:
     """Return the file of a spool."""
@@ -224,32 +206,14 @@ def add_damage(folder: Path, said: str) -> None:
         write_file(folder / DAMAGE, f"{damage_in(folder) or ''}\n{said}\n".lstrip().encode())
 
 
-def _set_aside(folder: Path, clock: Clock, why: StoreCorrupt) -> None:
+def _repair(folder: Path, clock: Clock, why: StoreCorrupt) -> None:
+    """Go on with what a spool still holds, or without it, and keep aside what cannot be used."""
     path = spool_path(folder)
+    with suppress(StoreCorrupt):
+        if (done := set_log_aside(path)) is not None:
+            return add_damage(folder, done)
     aside = unused_name(path, "damaged", clock())
-    for suffix in ("", "-wal", "-shm"):
-        with suppress(FileNotFoundError):
-            os.replace(f"{path}{suffix}", f"{aside}{suffix}")
-    add_damage(folder, ASIDE.format(path.name, aside.name, why))
-    (folder / ACKNOWLEDGED).unlink(missing_ok=True)
-
-
-def _acknowledged(folder: Path) -> dict[Place, int]:
-    """Return how far each conversation must go; what was written last counts, and a torn line was never answered."""
-    found: dict[Place, int] = {}
-    with suppress(FileNotFoundError), (folder / ACKNOWLEDGED).open() as file:
-        for line in file:
-            with suppress(ValueError):
-                tenant, conversation, entries = json.loads(line)
-                found[tenant, conversation] = (
-                    entries if entries == GONE else max(entries, found.get((tenant, conversation), GONE))
-                )
-    return found
-
-
-def _append(path: Path, lines: Sequence[tuple[Any, ...]], how: int) -> None:
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | how, 0o600)
-    try:
-        write_all(file, "".join(f"{json.dumps(line)}\n" for line in lines).encode(), os.fstat(file).st_size)
-    finally:
-        os.close(file)
+    for file in folder.glob(f"{path.name}*"):
+        if file.name.removeprefix(path.name) in ("", "-wal", "-shm", "-mark"):
+            os.replace(file, f"{aside}{file.name.removeprefix(path.name)}")
+    return add_damage(folder, f"{path.name} cannot be read and is kept as {aside.name}: {why}")
