@@ -72,7 +72,7 @@ async def test_the_tokens_of_a_turn_and_of_a_conversation_are_shown(person: Pers
     await person.more("Settings")
     read, written = (sum(one[name] for one in used) for name in ("input_tokens", "output_tokens"))
     spent = person.page.get_by_test_id("spent")
-    await expect(spent).to_have_text(f"Tokens of this branch: {read:,} read, {written:,} written.")
+    await expect(spent).to_contain_text(f"Tokens of this branch: {read:,} read, {written:,} written.")
 
 
 async def test_where_prices_are_set_answers_and_conversations_tell_what_they_cost(
