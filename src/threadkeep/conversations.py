@@ -87,6 +87,7 @@ class Conversations:
         self.mcp = mcp
         self.holds = Holds(self._store, self._deps.clock, self._deps.ids)
         self.retention = RetentionRunner(self._store, retention or Retention(), self._deps.clock, self._deps.ids)
+        self._store.on_read = self.retention.note_read
         self.erasure = Erasure(self._store, self._deps.attachments, self._deps.clock, runner.stop_here)
         self._jobs: list[asyncio.Task[None]] = []
         self._bridge: asyncio.Task[None] | None = None

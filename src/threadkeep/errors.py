@@ -9,7 +9,7 @@ own exceptions never leave `store/`.
     │   ├── InvalidId, InvalidText, InvalidValue, UnknownRole, TooDeep, InvalidPart, TooManyParts,
     │   │   EmptyFile, ContentTooLarge (MetadataTooLarge, SystemTooLarge, FileTooLarge, AttachmentsTooLarge)
     │   ├── InvalidCursor, InvalidLimit, InvalidSearch, InvalidParent, InvalidStoreUrl, IllegalTransition,
-    │   │   InvalidPeriod, RetentionDeletesActive, HoldOnNobody
+    │   │   InvalidPeriod, HoldOnNobody
     │   └── InvalidImport (UnknownFormat, ImportDamaged, ImportTooLarge, UnsafeArchive)
     ├── NotFound                 missing, or somebody else's: the answer is the same
     │   └── ConversationNotFound, EntryNotFound, TurnNotFound, KeyNotFound, HoldNotFound, FileNotFound,
@@ -129,10 +129,6 @@ class IllegalTransition(InvalidInput, code="illegal_transition"):
 
 class InvalidPeriod(InvalidInput, code="invalid_period"):
     """A period is a number of days, hours or minutes such as 90d, 12h or 30m, more than none and at most 100 years."""
-
-
-class RetentionDeletesActive(InvalidInput, code="retention_deletes_active"):
-    """Active conversations are never deleted: `time_to_live` must be longer than `abandoned_after`."""
 
 
 class HoldOnNobody(InvalidInput, code="hold_on_nobody"):

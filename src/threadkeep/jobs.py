@@ -28,8 +28,8 @@ PURGE_SHARE = 50
 FILES_EVERY = 3600.0
 SESSION_TIMEOUT = 1800.0
 OBEY_EVERY = 600.0
-"""Seconds between checks whether a day has passed for a tenant. The first check also comes after this pause, so that a
-server that was just started, perhaps with wrong settings, deletes nothing."""
+"""Seconds between checks whether a day has passed for a tenant, or a time to live. The first comes at once: a server
+that is restarted often would else never get there."""
 
 
 async def recover_turns(runner: TurnRunner, every: float = RECOVER_EVERY) -> None:
@@ -44,11 +44,14 @@ async def recover_turns(runner: TurnRunner, every: float = RECOVER_EVERY) -> Non
 
 
 async def obey_daily(retention: RetentionRunner, every: float = OBEY_EVERY) -> None:
-    """Mark and delete what the rules of retention say, in each tenant once a day."""
-    while True:
-        await asyncio.sleep(every)
-        if done := await retention.run_all():
-            logger.info("retention: %s", ", ".join(f"{action} {count}" for action, count in done.items()))
+    """Mark and delete what the rules of retention say, in each tenant once a day and when a time to live has ended."""
+    try:
+        while True:
+            if done := await retention.run_all():
+                logger.info("retention: %s", ", ".join(f"{action} {count}" for action, count in done.items()))
+            await asyncio.sleep(every)
+    finally:
+        await retention.record_reads()
 
 
 async def release_idle(store: Store, every: float = SESSION_TIMEOUT) -> None:

@@ -129,7 +129,7 @@ class World:
 
     async def _say(self, thread: Thread) -> None:
         await say(self.store, thread.id, "x" * self.random.randrange(1, 40), scope=thread.scope)
-        thread.status = Status.ACTIVE if thread.status is Status.ABANDONED else thread.status
+        thread.status = Status.ACTIVE
 
     async def _use(self, thread: Thread) -> None:
         if thread.lease is not None:
@@ -139,7 +139,7 @@ class World:
             match self.random.randrange(6):
                 case 0:
                     thread.lease = await running(self.store, thread.id, scope=thread.scope)
-                    thread.status = Status.ACTIVE if thread.status is Status.ABANDONED else thread.status
+                    thread.status = Status.ACTIVE
                 case 1 | 2:
                     await self.store.update(thread.scope, thread.id, Update(status=Status.COMPLETED))
                     thread.status = Status.COMPLETED

@@ -28,7 +28,6 @@ CODES = {
     "invalid_store_url": "InvalidStoreUrl",
     "illegal_transition": "IllegalTransition",
     "invalid_period": "InvalidPeriod",
-    "retention_deletes_active": "RetentionDeletesActive",
     "hold_on_nobody": "HoldOnNobody",
     "invalid_import": "InvalidImport",
     "unknown_format": "UnknownFormat",

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from threadkeep.errors import InvalidPeriod, InvalidValue, RetentionDeletesActive
+from threadkeep.errors import InvalidPeriod, InvalidValue
 from threadkeep.settings import Settings
 
 PREFIX = "THREADKEEP_"
@@ -53,7 +53,7 @@ def load_settings(
     """Read the settings; a flag that is None was not given. Raises InvalidValue naming the setting that is wrong."""
     try:
         return Settings.model_validate({**(file or {}), **_variables(environment), **_given(flags)})
-    except (InvalidPeriod, RetentionDeletesActive) as error:
+    except InvalidPeriod as error:
         origin = origins(environment, flags, file or {})["retention"]
         raise InvalidValue(f"the setting retention is not valid (from {origin}): {error}") from None
     except ValidationError as error:

@@ -1,13 +1,15 @@
 """The rules of retention: they give a verdict on a conversation. Pure: nothing is read or written here.
 
-A conversation that nobody uses goes from active to abandoned (or completed, which people mark) to deleted. No rule of
-time deletes an active one. Caps ignore time: above a cap the oldest conversations are deleted.
+A conversation that nobody uses goes from active to abandoned (or completed, which people mark) to deleted. Only a time
+to live, which nobody has who does not set one, deletes an active one. Caps ignore time: above a cap the oldest
+conversations are deleted.
 """
 
 import json
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
@@ -15,7 +17,6 @@ from threadkeep.conversation.clock import period, period_text
 from threadkeep.conversation.entry import Status
 from threadkeep.conversation.ids import Id
 from threadkeep.conversation.value import Value
-from threadkeep.errors import RetentionDeletesActive
 
 FOREVER = "forever"
 
@@ -40,19 +41,12 @@ class Periods(Value):
     """What happens to a conversation that nobody uses, and when.
 
     An active one is marked abandoned `abandoned_after` its last activity, a completed one is deleted `completed_kept`
-    after it, and any that is not active is deleted `time_to_live` after it.
+    after it, and any is deleted `time_to_live` after somebody last wrote to it or read it.
     """
 
     abandoned_after: Period = timedelta(days=30)
     completed_kept: Period = timedelta(days=90)
     time_to_live: Period = None
-
-    @model_validator(mode="after")
-    def _spares_active(self) -> Self:
-        lives, active = self.time_to_live, self.abandoned_after
-        if lives is not None and (active is None or lives <= active):
-            raise RetentionDeletesActive
-        return self
 
 
 class AssistantPeriods(Value):
@@ -78,12 +72,6 @@ class Retention(Periods):
         """Take JSON, as a variable of the environment holds it."""
         return json.loads(given) if isinstance(given, str) else given
 
-    @model_validator(mode="after")
-    def _fits_together(self) -> Self:
-        for assistant in self.assistants:
-            self.periods(assistant)
-        return self
-
     def periods(self, assistant: str | None) -> Periods:
         """Return the rules for the conversations of an assistant."""
         own = self.assistants.get(assistant or "")
@@ -104,8 +92,13 @@ class Retention(Periods):
     def shortest(self) -> timedelta | None:
         """Return how soon after its last activity a conversation can be due; None if never."""
         every = [self.periods(name) for name in (None, *self.assistants)]
-        waits = (_next_step(periods, status)[2] for periods in every for status in Status)
+        waits = (wait for periods in every for status in Status for _, _, wait in _steps(periods, status))
         return min((wait for wait in waits if wait), default=None)
+
+    def longest_life(self) -> timedelta | None:
+        """Return the longest time to live of all; None if there is none."""
+        lives = (self.periods(name).time_to_live for name in (None, *self.assistants))
+        return max((life for life in lives if life), default=None)
 
 
 def _set_fields(value: Value) -> dict[str, Any]:
@@ -122,13 +115,14 @@ class Action(StrEnum):
 
 class Facts(NamedTuple):
     """What the rules look at: the assistant of a conversation, its status, when its newest entry was stored, whether a
-    turn is open in it, and whether it is held."""
+    turn is open in it, whether it is held, and when it was last read, if that is known."""
 
     assistant: str | None
     status: Status
     last_activity: datetime
     is_running: bool = False
     is_held: bool = False
+    read_at: datetime | None = None
 
 
 class Verdict(NamedTuple):
@@ -145,21 +139,25 @@ def judge(rules: Retention, facts: Facts, now: datetime) -> Verdict:
         return Verdict(Action.KEEP, "held")
     if facts.is_running:
         return Verdict(Action.KEEP, "running")
-    action, reason, wait = _next_step(rules.periods(facts.assistant), facts.status)
-    if wait is None:
-        return Verdict(Action.KEEP, reason)
-    due = facts.last_activity + wait
-    return Verdict(action if due <= now else Action.KEEP, reason, due)
+    accessed = max(facts.last_activity, facts.read_at or facts.last_activity)
+    steps = [
+        Verdict(action, reason, (accessed if reason == "time_to_live" else facts.last_activity) + wait)
+        for action, reason, wait in _steps(rules.periods(facts.assistant), facts.status)
+        if wait is not None
+    ]
+    due = [step for step in steps if step.due is not None and step.due <= now]
+    if due:
+        # What would have been marked before it was deleted is deleted.
+        return min(due, key=lambda step: (step.action is not Action.DELETE, step.due))
+    if not steps:
+        return Verdict(Action.KEEP, "forever")
+    return min(steps, key=lambda step: step.due or now)._replace(action=Action.KEEP)
 
 
-def _next_step(periods: Periods, status: Status) -> tuple[Action, str, timedelta | None]:
-    """Return what comes next, by which rule, and how long after the last activity."""
-    match status:
-        case Status.ACTIVE:
-            return Action.ABANDON, "abandoned_after", periods.abandoned_after
-        case Status.ABANDONED:
-            return Action.DELETE, "time_to_live", periods.time_to_live
-        case Status.COMPLETED:
-            waits = [(periods.completed_kept, "completed_kept"), (periods.time_to_live, "time_to_live")]
-            wait, reason = min(((wait, reason) for wait, reason in waits if wait), default=(None, "completed_kept"))
-            return Action.DELETE, reason, wait
+def _steps(periods: Periods, status: Status) -> Iterator[tuple[Action, str, timedelta | None]]:
+    """Return what may come next, by which rule, and how long after the last activity."""
+    if status is Status.ACTIVE:
+        yield Action.ABANDON, "abandoned_after", periods.abandoned_after
+    elif status is Status.COMPLETED:
+        yield Action.DELETE, "completed_kept", periods.completed_kept
+    yield Action.DELETE, "time_to_live", periods.time_to_live

@@ -2,12 +2,13 @@
 
 Several instances may do this at once: each step names the length of the log that it was decided by, and is refused if a
 message came meanwhile. Claims in the audit log, of which the first counts, only save work: one instance at a time works
-on a tenant, once a day.
+on a tenant, once a day and whenever a time to live has ended. What was read is in the audit log too, a record for some
+minutes: reading costs no write.
 """
 
 import asyncio
 import time
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from datetime import datetime, timedelta
@@ -21,7 +22,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.errors import ConversationBusy, ConversationNotFound, LegalHold
 from threadkeep.retention.holds import Held, delete_unless_held, held_in
 from threadkeep.retention.rules import Action, Facts, Retention, Verdict, judge
-from threadkeep.store.audit import Wanted, act_now
+from threadkeep.store.audit import Wanted, act_now, at_text
 from threadkeep.store.base import Store
 from threadkeep.store.codec import microseconds
 from threadkeep.store.paging import activity_cursor
@@ -31,7 +32,10 @@ PAGE = 50
 EVERY = timedelta(days=1)
 CLAIMED_FOR = timedelta(minutes=15)
 """How long a claim counts unless it is renewed: an instance that died blocks others no longer than this."""
-BEGAN, RAN = "retention.began", "retention.ran"
+BEGAN, RAN, READ = "retention.began", "retention.ran", "retention.read"
+MOST_READ = 20_000
+"""How many conversations that were read are remembered between two records."""
+READ_TOGETHER = 1000
 
 
 class Planned(NamedTuple):
@@ -56,6 +60,38 @@ class RetentionRunner:
         self._base = base
         self._clock = clock
         self._owner = ids()
+        self._read: OrderedDict[tuple[str, str], datetime] = OrderedDict()
+
+    # Reading is access
+
+    def note_read(self, scope: Scope, conversation: str) -> None:
+        """Remember that a conversation was read, until `record_reads`."""
+        self._read.pop((scope.tenant, conversation), None)
+        self._read[scope.tenant, conversation] = self._clock()
+        if len(self._read) > MOST_READ:
+            self._read.popitem(last=False)
+
+    async def record_reads(self) -> None:
+        """Put on record what was read in tenants where conversations have a time to live."""
+        read, self._read = self._read, OrderedDict()
+        for tenant in {tenant for tenant, _ in read}:
+            if (await self.rules(tenant)).longest_life() is not None:
+                times = [(name, at_text(at)) for (whose, name), at in read.items() if whose == tenant]
+                for start in range(0, len(times), READ_TOGETHER):
+                    some = dict(times[start : start + READ_TOGETHER])
+                    act = act_now(self._clock, READ, f"tenant:{tenant}", read=some)
+                    await self._store.audit.append(tenant, act)
+
+    async def _reads(self, tenant: str, rules: Retention, now: datetime) -> dict[str, datetime]:
+        """Return when conversations were last read, as far as it matters."""
+        if (life := rules.longest_life()) is None:
+            return {}
+        times: dict[str, str] = {}
+        since = min(now, self._clock()) - life
+        async for audited in self._store.audit.walk(tenant, Wanted(actions=(READ,), since=since)):
+            times |= audited.act.details["read"]
+        read = {name: datetime.fromisoformat(at) for name, at in times.items()}
+        return read | {name: at for (whose, name), at in self._read.items() if whose == tenant}
 
     async def rules(self, tenant: str) -> Retention:
         """Return the rules of a tenant: its own, completed with `base`."""
@@ -88,9 +124,13 @@ class RetentionRunner:
         shortest = rules.shortest()
         if shortest is None:
             return
-        start = activity_cursor(tenant, microseconds(now - shortest) + 1, 0)
+        start, reads = (
+            activity_cursor(tenant, microseconds(now - shortest) + 1, 0),
+            await self._reads(tenant, rules, now),
+        )
         async for seen in self._list(tenant, start):
-            facts = Facts(seen.assistant, seen.status, seen.updated_at, is_held=held.has(seen.scope, seen.id))
+            is_held = held.has(seen.scope, seen.id)
+            facts = Facts(seen.assistant, seen.status, seen.updated_at, is_held=is_held, read_at=reads.get(seen.id))
             verdict = judge(rules, facts, now)
             if verdict.action is not Action.KEEP and not await self._is_running(seen.scope, seen.id):
                 yield _planned(seen, verdict)
@@ -162,9 +202,10 @@ class RetentionRunner:
     async def run(self, tenant: str, now: datetime | None = None, *, only_if_due: bool = False) -> Counter[str] | None:
         """Do what is due at a moment (none: now), and return how many of each action were done.
 
-        None if another instance does so right now or, `only_if_due`, if it was done within a day.
+        None if another instance does so right now or, `only_if_due`, if it was done within a day and nothing has come
+        to the end of its time to live since.
         """
-        if (until := await self._claim(tenant, only_if_due=only_if_due)) is None:
+        if (only_if_due and not await self._is_due(tenant)) or (until := await self._claim(tenant)) is None:
             return None
         done: Counter[str] = Counter()
         async with aclosing(self.preview(tenant, now)) as due:
@@ -197,16 +238,29 @@ class RetentionRunner:
         return True
 
     async def run_all(self) -> Counter[str]:
-        """Do what is due in every tenant where that was not done within a day."""
+        """Do what is due in every tenant where that was not done within a day, or something has outlived its time."""
+        await self.record_reads()
         each = await self._store.unreached.each(
             "retention", await self._store.tenants(), lambda tenant: self.run(tenant, only_if_due=True)
         )
         return sum((done for done in each if done), Counter[str]())
 
-    async def _claim(self, tenant: str, *, only_if_due: bool = False) -> datetime | None:
+    async def _is_due(self, tenant: str) -> bool:
+        if not (await self._claims(tenant))[0]:
+            return True
+        if (rules := await self.rules(tenant)).longest_life() is None:
+            return False
+        held = await held_in(self._store, tenant)
+        async with aclosing(self._due(tenant, rules, held, self._clock())) as due:
+            async for planned in due:
+                if planned.action is Action.DELETE:
+                    return True
+        return False
+
+    async def _claim(self, tenant: str) -> datetime | None:
         """Return until when this instance may work on a tenant, or None."""
-        is_done, holder = await self._claims(tenant)
-        if (only_if_due and is_done) or holder not in (None, self._owner):
+        _, holder = await self._claims(tenant)
+        if holder not in (None, self._owner):
             return None
         now = self._clock()
         await self._store.audit.append(tenant, act_now(self._clock, BEGAN, f"tenant:{tenant}", owner=self._owner))

@@ -136,7 +136,7 @@ class Rules:
         if append.settle is not None:
             bodies, rows = (*bodies, append.settle), [*rows, encode(append.settle)]
         if any(isinstance(body, Message) for body in bodies):
-            renewal = _renewal(end)
+            renewal = _renewal(end) if append.lease is None or end.status is Status.ABANDONED else ()
             bodies, rows = (*bodies, *renewal), [*rows, *map(encode, renewal)]
         return self.decision(
             lambda entries: Appended(entries=entries),
@@ -297,8 +297,8 @@ def check_entries(tip: Tip, expected: int | None) -> None:
 
 
 def _renewal(end: End) -> tuple[Update, ...]:
-    """Return what goes with a new message: an abandoned conversation is active again."""
-    return (Update(status=Status.ACTIVE),) if end.status is Status.ABANDONED else ()
+    """Return what goes with a new message: a conversation that goes on is active again."""
+    return () if end.status is Status.ACTIVE else (Update(status=Status.ACTIVE),)
 
 
 def _check_version(end: End, expected: int | None) -> None:

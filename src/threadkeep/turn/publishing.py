@@ -40,8 +40,21 @@ def _published(verb: VerbT) -> VerbT:
     return cast(VerbT, write)
 
 
+def _noted(verb: VerbT) -> VerbT:
+    """Return a verb that reads a conversation, and tells who wants to know what is read."""
+    name = verb.__name__
+
+    async def read(self: "PublishingStore", scope: Scope, conversation: str, *args: Any, **kwargs: Any) -> Any:
+        found = await getattr(self.inside, name)(scope, conversation, *args, **kwargs)
+        self.on_read(scope, conversation)
+        return found
+
+    return cast(VerbT, read)
+
+
 class PublishingStore(Store):
-    """Passes everything on to the store `inside`, and publishes on its `bus` what was written."""
+    """Passes everything on to the store `inside`, publishes on its `bus` what was written, and tells `on_read` what was
+    read."""
 
     def __init__(self, inside: Store) -> None:
         self.inside = inside
@@ -50,6 +63,7 @@ class PublishingStore(Store):
         self.files = inside.files
         self.unreached = inside.unreached
         self.bus = LocalBus()
+        self.on_read: Callable[[Scope, str], None] = lambda scope, conversation: None
 
     def publish(self, scope: Scope, conversation: str, *, in_list: bool = True) -> None:
         """Tell the readers of a conversation, and of its user's list, that there is something new."""
@@ -110,12 +124,12 @@ class PublishingStore(Store):
     purge = _unchanged(Store.purge)
     tree = _unchanged(Store.tree)
     entry = _unchanged(Store.entry)
-    newest = _unchanged(Store.newest)
-    before = _unchanged(Store.before)
-    after = _unchanged(Store.after)
+    newest = _noted(Store.newest)
+    before = _noted(Store.before)
+    after = _noted(Store.after)
     count = _unchanged(Store.count)
     walk = _unchanged(Store.walk)
-    log = _unchanged(Store.log)
+    log = _noted(Store.log)
     state = _unchanged(Store.state)
     summary = _unchanged(Store.summary)
     extend = _unchanged(Store.extend)

@@ -91,7 +91,6 @@ def test_the_rules_of_the_settings_are_obeyed(shown: Any, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("rules", "complaint"),
     [
-        ('{"time_to_live": "1d"}', "Active conversations are never deleted"),
         ('{"completed_kept": "-1d"}', "A period is"),
         ('{"completed": "1d"}', "there is no setting retention.completed"),
         ("{", "the setting retention is not valid (from THREADKEEP_RETENTION)"),

@@ -10,10 +10,9 @@ from threadkeep.conversation.conversation import NewConversation
 from threadkeep.conversation.entry import Status, Update
 from threadkeep.conversation.ids import new_id
 from threadkeep.conversation.scope import Scope
-from threadkeep.errors import RetentionDeletesActive
 from threadkeep.retention.holds import Holds
 from threadkeep.retention.rules import Action, Retention
-from threadkeep.retention.run import CLAIMED_FOR, RetentionRunner
+from threadkeep.retention.run import CLAIMED_FOR, READ, RetentionRunner
 from threadkeep.store.attachments import Attachments
 from threadkeep.store.audit import Wanted
 from threadkeep.store.base import Store
@@ -176,13 +175,6 @@ async def test_rules_of_a_tenant_take_the_place_of_the_settings_until_they_are_r
     await other.close()
 
 
-async def test_rules_that_would_delete_active_ones_with_the_settings_are_refused(store: Store, runner: Runner) -> None:
-    one = runner(abandoned_after="60d")
-    with pytest.raises(RetentionDeletesActive):
-        await one.set_rules("acme", Retention.model_validate({"time_to_live": "50d"}))
-    assert (await one.rules("acme")).time_to_live is None
-
-
 async def test_one_instance_at_a_time_works_on_a_tenant_and_once_a_day(
     store: Store, clock: FakeClock, runner: Runner
 ) -> None:
@@ -201,6 +193,48 @@ async def test_one_instance_at_a_time_works_on_a_tenant_and_once_a_day(
     assert await one.run("acme") == {}
     clock.advance(DAY + 1)
     assert await one.run("acme", only_if_due=True) == {}
+
+
+@pytest.mark.parametrize("rules", [{"time_to_live": "24h"}, {"abandoned_after": "12h", "time_to_live": "24h"}])
+async def test_what_outlives_its_time_to_live_goes_in_one_run_also_if_there_was_one_today(
+    store: Store, clock: FakeClock, runner: Runner, rules: dict[str, str]
+) -> None:
+    await new(store, ADA, "hello", name="idle")
+    one = runner(**rules)
+    assert await one.run_all() == {}
+    clock.advance(23 * 3600)
+    await one.run_all()
+    assert set(await _left(store)) == {"idle"}
+    clock.advance(3600)
+    assert await _planned(one) == [("idle", Action.DELETE, "time_to_live")]
+    assert await runner(**rules).run_all() == {"delete": 1}
+    assert await _left(store) == {}
+
+
+async def test_a_preview_of_later_shows_what_will_have_been_deleted(
+    store: Store, clock: FakeClock, runner: Runner
+) -> None:
+    await new(store, ADA, "hello", name="idle")
+    one = runner(abandoned_after="12h", time_to_live="24h")
+    assert await _planned(one, now=clock.now + timedelta(days=9)) == [("idle", Action.DELETE, "time_to_live")]
+
+
+async def test_reading_is_access_also_for_other_processes_and_costs_one_record_of_all(
+    store: Store, clock: FakeClock, runner: Runner
+) -> None:
+    await new(store, ADA, "hello", name="read")
+    await new(store, ADA, "hello", name="forgotten")
+    one = runner(time_to_live="24h")
+    clock.advance(23 * 3600)
+    for _ in range(3):
+        one.note_read(ADA, "read")
+    await one.record_reads()
+    clock.advance(3600)
+    await one.record_reads()
+    assert await _planned(runner(time_to_live="24h")) == [("forgotten", Action.DELETE, "time_to_live")]
+    assert len(await store.audit.read("acme", Wanted(actions=(READ,)))) == 1
+    clock.advance(23 * 3600)
+    assert len(await _planned(runner(time_to_live="24h"))) == 2
 
 
 async def test_of_two_claims_at_once_the_first_is_in_force(

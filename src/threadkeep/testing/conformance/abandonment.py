@@ -1,4 +1,5 @@
-"""Abandoned conversations: still readable, active again with a new message, and never taken from who has come back."""
+"""Abandoned and completed conversations: still readable, active again with a new message, never taken from who has come
+back."""
 
 import asyncio
 
@@ -55,12 +56,22 @@ class TestAbandonment:
         assert begun.lease is None
         assert (await store.get(ADA, name)).status is Status.ACTIVE
 
-    async def test_a_title_leaves_it_abandoned_and_a_message_leaves_others_as_they_are(self, store: Store) -> None:
+    async def test_a_title_leaves_it_abandoned(self, store: Store) -> None:
         name = await _abandoned(store)
         await store.update(ADA, name, Update(title="later"))
         assert (await store.get(ADA, name)).status is Status.ABANDONED
+
+    async def test_a_completed_conversation_that_goes_on_is_active_again_but_not_by_the_turn_that_completes_it(
+        self, store: Store
+    ) -> None:
+        for write in (say, run):
+            name = await new(store, ADA, "hello")
+            await store.update(ADA, name, Update(status=Status.COMPLETED))
+            await write(store, name, "one more")
+            assert (await store.get(ADA, name)).status is Status.ACTIVE
+        lease = (await run(store, name := await new(store, ADA))).lease
         await store.update(ADA, name, Update(status=Status.COMPLETED))
-        await say(store, name, "one more")
+        await store.append(ADA, name, Append(bodies=(asked("the end"),), lease=lease))
         assert (await store.get(ADA, name)).status is Status.COMPLETED
 
     async def test_a_change_can_be_dated_as_of_another_time_and_keeps_the_list_in_order(

@@ -63,8 +63,6 @@ async def test_the_rules_are_read_changed_and_reset(office: Office) -> None:
 @pytest.mark.parametrize(
     ("rule", "status", "code"),
     [
-        ({"time_to_live": "30d"}, 400, "retention_deletes_active"),
-        ({"abandoned_after": "forever", "time_to_live": "1d"}, 400, "retention_deletes_active"),
         ({"completed_kept": "-1d"}, 400, "invalid_period"),
         ({"completed_kept": "0d"}, 400, "invalid_period"),
         ({"completed_kept": "999999999d"}, 400, "invalid_period"),
