@@ -7,7 +7,7 @@ import obstore
 import pytest
 from obstore.store import LocalStore, MemoryStore
 
-from tests.integration.serving import serving
+from tests.integration.serving import assert_problem, serving
 from threadkeep.errors import InvalidValue, StoreDenied, StoreUnavailable
 from threadkeep.store.chunks import FolderChunks, ObjectChunks, open_chunks
 from threadkeep.store.file_tables import CHUNK, Chunks
@@ -57,6 +57,7 @@ async def test_what_the_store_has_from_before_is_read_and_nothing_is_left_of_wha
     assert await files.usage("acme") == (0, 0)
 
 
+@pytest.mark.server_may_fail
 async def test_a_server_keeps_files_where_it_is_told_to(tmp_path: Path) -> None:
     async with serving(files=f"file://{tmp_path}/files") as server:
         made = (await server.client.post("/v1/files?name=a.txt", content=b"hello")).json()
@@ -66,6 +67,7 @@ async def test_a_server_keeps_files_where_it_is_told_to(tmp_path: Path) -> None:
         os.unlink(kept)
         gone = await server.client.head(f"/v1/files/{made['id']}")
         assert gone.status_code == 200
+        assert_problem(await server.client.get(f"/v1/files/{made['id']}"), 503, "store_corrupt")
 
 
 @pytest.mark.parametrize("url", ["file:///", "file://host/folder", "nonsense://x", "s3:", "nothing"])

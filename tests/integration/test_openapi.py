@@ -23,7 +23,7 @@ FREE_FORM = {
 @pytest.fixture
 async def document() -> AsyncIterator[dict[str, Any]]:
     async with serving(auth="keys", share=True) as server:
-        yield (await server.client.get("/openapi.json")).json()
+        yield server.app.openapi()
 
 
 def operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

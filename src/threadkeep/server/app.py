@@ -11,6 +11,7 @@ from typing import Any
 
 from fastapi import Depends, FastAPI
 from starlette.middleware.cors import CORSMiddleware
+from starlette.responses import JSONResponse
 
 from threadkeep import __version__
 from threadkeep.background import supervised
@@ -20,7 +21,7 @@ from threadkeep.conversations import Conversations
 from threadkeep.server.dialects import dialect_routes
 from threadkeep.server.health import health_routes
 from threadkeep.server.identity.api_keys import ApiKeyGuard
-from threadkeep.server.identity.guards import Guard, OpenGuard
+from threadkeep.server.identity.guards import Guard, OpenGuard, identify
 from threadkeep.server.identity.refusals import Refusals, record_denials
 from threadkeep.server.limits import Limits, within_rate
 from threadkeep.server.logs import log_request
@@ -53,6 +54,7 @@ from threadkeep.server.routes.users import user_routes
 from threadkeep.settings import Settings
 from threadkeep.store.values import Outage
 
+_FOR_USERS: dict[str, Any] = {"include_in_schema": False, "dependencies": [Depends(identify)]}
 CROSS_ORIGIN: dict[str, Any] = {
     "allow_methods": ["GET", "POST", "PUT", "PATCH", "DELETE"],
     "allow_headers": [
@@ -96,6 +98,7 @@ def create_app(conversations: Conversations, settings: Settings, metrics: Server
         # The interactive pages load their scripts from another host.
         docs_url=None,
         redoc_url=None,
+        openapi_url=None,
         # A redirect would contain the address that this server sees, which differs behind a proxy.
         redirect_slashes=False,
     )
@@ -143,6 +146,7 @@ def create_app(conversations: Conversations, settings: Settings, metrics: Server
     if settings.may_be_killed:
         app.include_router(trial_routes())
     app.include_router(page_routes(files))
+    app.add_api_route("/openapi.json", lambda: JSONResponse(app.openapi()), **_FOR_USERS)
     app.mount("/static", files, name="static")
     about = "Tenants for whom background work fails, because a part of the database is away."
     metrics.watch("threadkeep_unreached_tenants", about, lambda: getattr(conversations.unreached, "tenants", 0))

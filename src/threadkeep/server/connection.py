@@ -171,6 +171,10 @@ class Connection(HttpToolsProtocol):
             self._set_deadline(self.head_seconds)
         super().on_message_begin()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header; proxies write the scheme in any case, and uvicorn knows it in lower case only."""
+        super().on_header(name, value.lower() if name.lower() == b"x-forwarded-proto" else value)
+
     def on_headers_complete(self) -> None:
         """Begin to wait for the body; a pipelined request waits until the one before it is answered."""
         self._is_head = False

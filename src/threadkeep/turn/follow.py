@@ -38,7 +38,7 @@ from threadkeep.conversation.scope import Scope
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import TurnChange, TurnState
 from threadkeep.errors import InvalidCursor
-from threadkeep.store.base import WALKED, Store
+from threadkeep.store.base import WALKED, Store, characters
 from threadkeep.store.values import Draft, LogPage
 from threadkeep.turn.local_bus import LOOK, UNLOGGED, LocalBus, Nudge, topic_of
 
@@ -47,6 +47,8 @@ LOOK_EVERY = 1.0
 LOOK_EVERY_BRIDGED = 5.0
 """The same where other processes send nudges: then it only makes up for a lost one."""
 PAGE = WALKED
+MOST_HELD = 256 * 1024
+"""How many characters of messages are read ahead for a reader; one who reads slowly has them held."""
 MOVED = "Others went on with this conversation during an outage: read it again."
 
 
@@ -111,19 +113,33 @@ async def _present(store: Store, scope: Scope, conversation: str) -> Cursor:
 
 async def _catch_up(store: Store, scope: Scope, conversation: str, cursor: Cursor) -> AsyncIterator[Event]:
     """Yield what the log holds behind the cursor by now."""
+    limit = PAGE
     while True:
         # A cursor inside an entry: the entry itself is read once more.
         back = 1 if cursor.index else 0
-        page = await store.log(scope, conversation, cursor.model_copy(update={"seq": cursor.seq - back}), limit=PAGE)
+        page = await store.log(scope, conversation, cursor.model_copy(update={"seq": cursor.seq - back}), limit=limit)
+        shorter = _shortened(page)
+        is_last, page = len(shorter.entries) < limit and shorter is page, shorter
+        limit = min(PAGE, 2 * len(page.entries)) or PAGE
         is_spooled = store.spool_state(scope, conversation).is_spooled
         marks = {entry.seq: mark_of(entry.created_at) for entry in page.entries} if is_spooled else {}
         for event in events_of(page, cursor):
             told = _marked(event, cursor, marks) if marks or cursor.mark else event
             cursor = told.cursor
             yield told
-        if len(page.entries) < PAGE:
+        if is_last:
             return
         cursor = cursor.model_copy(update={"seq": page.entries[-1].seq, "index": 0})
+
+
+def _shortened(page: LogPage) -> LogPage:
+    """Return a page without the entries behind `MOST_HELD` characters; the first one is always there."""
+    held = 0
+    for number, entry in enumerate(page.entries):
+        held += characters(entry)
+        if held > MOST_HELD and number:
+            return LogPage(entries=page.entries[:number])
+    return page
 
 
 def _marked(event: Event, before: Cursor, marks: Mapping[int, int] = {}) -> Event:

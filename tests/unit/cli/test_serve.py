@@ -114,8 +114,10 @@ def test_silent_connections_of_one_address_leave_room_for_others_and_fill_no_log
 @pytest.mark.parametrize(("trusted", "client"), [("", "127.0.0.1"), ("127.0.0.1,10.0.0.0/8", "192.0.2.7")])
 def test_the_log_names_the_client_as_a_trusted_proxy_tells_it(tmp_path: Path, trusted: str, client: str) -> None:
     with serving(tmp_path, "--store", "memory:", THREADKEEP_TRUSTED_PROXIES=trusted) as (process, line):
-        forwarded = {"X-Forwarded-For": "198.51.100.1, 192.0.2.7, 10.1.1.1"}
-        assert httpx.get(f"{url_in(line)}/v1/me", headers=forwarded).status_code == 200
+        forwarded = {"X-Forwarded-For": "198.51.100.1, 192.0.2.7, 10.1.1.1", "X-Forwarded-Proto": "HTTPS"}
+        answer = httpx.get(f"{url_in(line)}/v1/me", headers=forwarded)
+        assert answer.status_code == 200
+        assert ("strict-transport-security" in answer.headers) is bool(trusted)
         process.terminate()
         _, lines = process.communicate(timeout=30)
     assert [json.loads(line)["client"] for line in lines.splitlines() if "/v1/me" in line] == [client]

@@ -1,6 +1,7 @@
 """Following: what a page of the log tells a reader who stands at a cursor."""
 
 from datetime import UTC, datetime
+from typing import cast
 
 from tests.told import data_of, failure_of, name_of
 from threadkeep.conversation.cursor import Cursor
@@ -8,10 +9,12 @@ from threadkeep.conversation.draft_text import stream_of
 from threadkeep.conversation.entry import Approval, Body, Entry, HeadChoice, Status, Summary, Update
 from threadkeep.conversation.message import Message, Role, ToolCall, ToolResult, Usage
 from threadkeep.conversation.parts import Reasoning
+from threadkeep.conversation.scope import LOCAL, Scope
 from threadkeep.conversation.state import StateChange
 from threadkeep.conversation.turn import Failure, TurnChange, TurnState
-from threadkeep.store.values import Draft, LogPage
-from threadkeep.turn.follow import events_of
+from threadkeep.store.base import Store
+from threadkeep.store.values import Draft, LogPage, SpoolState
+from threadkeep.turn.follow import MOST_HELD, PAGE, _catch_up, _shortened, events_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ANSWER = Message(id="answer", role=Role.ASSISTANT, content="Once upon a time")
@@ -35,6 +38,37 @@ def draft(text: str, offset: int = 0) -> Draft:
 def told(shown: LogPage, cursor: Cursor) -> list[str]:
     """Return the names of the events behind a cursor."""
     return [name_of(event) for event in events_of(shown, cursor)]
+
+
+class LongStore:
+    """The log of a conversation with messages of a size, and how many characters were read of it at a time."""
+
+    def __init__(self, *sizes: int) -> None:
+        self.whole = page(*(Message(role=Role.USER, content="x" * size) for size in sizes), draft=draft("Once"))
+        self.asked: list[int] = []
+
+    async def log(self, scope: Scope, conversation: str, cursor: Cursor, *, limit: int) -> LogPage:
+        """Return a page, and remember how large it may be."""
+        self.asked.append(limit)
+        rest = self.whole.entries[cursor.seq :]
+        return LogPage(entries=rest[:limit], draft=self.whole.draft if len(rest) < limit else None)
+
+    def spool_state(self, scope: Scope, conversation: str) -> SpoolState:
+        """Nothing is in a spool."""
+        return SpoolState()
+
+
+async def test_little_is_read_ahead_for_a_reader_of_large_messages_and_nothing_is_left_out() -> None:
+    large, small = MOST_HELD // 2, 10
+    store = LongStore(*[large] * 7, MOST_HELD + 1, *[small] * 50)
+    events = [event async for event in _catch_up(cast(Store, store), LOCAL, "c", Cursor())]
+    names = [name_of(event) for event in events]
+    assert names == ["message.completed"] * 58 + ["message.started", "text.delta"]
+    assert [event.cursor.seq for event in events[:58]] == list(range(1, 59))
+    assert store.asked[:4] == [PAGE, 4, 4, 4]
+    assert store.asked[-1] == PAGE
+    assert _shortened(store.whole).entries == store.whole.entries[:2]
+    assert len(_shortened(page(*(entry.body for entry in store.whole.entries[7:]))).entries) == 1
 
 
 def test_every_kind_of_entry_has_its_events() -> None:

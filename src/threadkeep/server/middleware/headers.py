@@ -33,6 +33,8 @@ SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
+ONLY_TLS = "max-age=31536000"
+"""For browsers that came over TLS: to use nothing else for a year. Other names of the domain are not ours to bind."""
 _SANE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.\-]{0,127}")
 _ADDRESS = re.compile(r"[ -~]{1,100}")
 # Never reset: every request runs in a task of its own, and a failed one is answered at the very end of it.
@@ -81,6 +83,8 @@ class AnswerHeaders(HttpMiddleware):
                 for name, value in SECURITY_HEADERS.items():
                     headers.setdefault(name, value)
                 headers.setdefault("Cache-Control", "no-store")
+                if scope["scheme"] == "https":
+                    headers.setdefault("Strict-Transport-Security", ONLY_TLS)
             await send(message)
 
         await self.app(scope, receive, send_with_headers)

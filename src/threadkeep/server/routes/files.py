@@ -5,6 +5,7 @@ on.
 """
 
 import re
+from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -150,13 +151,21 @@ def file_routes(conversations: Conversations) -> APIRouter:
         status = 206 if asked else 200
         if IS_HEAD in request.scope:
             return Response(status_code=status, headers=headers)
-        return StreamingResponse(conversations.files.stream(who.scope, file, start, end), status, headers)
+        pieces = conversations.files.stream(who.scope, file, start, end)
+        first = await anext(pieces, b"")  # or it is missing, which no stream could say
+        return StreamingResponse(_together(first, pieces), status, headers)
 
     @router.delete("/files/{file}", status_code=204, response_class=Response, summary="Delete a file no message uses")
     async def delete(who: Who, file: str) -> None:
         await conversations.files.delete(who.scope, file)
 
     return router
+
+
+async def _together(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
+    async for piece in rest:
+        yield piece
 
 
 def _is_complete(request: Request) -> bool:

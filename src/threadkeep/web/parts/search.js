@@ -1,6 +1,6 @@
 // What was said and matches: each hit with the words around it; it opens its branch at the message.
 
-import { get } from "../api.js";
+import { post } from "../api.js";
 import { fetchSome } from "../conversations.js";
 import { announce } from "../notices.js";
 import { html, useEffect, useState } from "../preact.js";
@@ -40,7 +40,7 @@ async function search(text, signal, setFound) {
   const asked = encodeURIComponent(text);
   try {
     const [page, titles] = await Promise.all([
-      get(`/v1/search?limit=30&q=${asked}`, { signal }),
+      post("/v1/search", { q: text, limit: 30 }, { signal }),
       fetchSome(`/v1/conversations?limit=50&title=${asked}`),
     ]);
     if (signal.aborted) return;

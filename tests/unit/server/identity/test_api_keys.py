@@ -195,8 +195,15 @@ async def test_an_address_that_shows_too_many_wrong_keys_is_held_up_but_not_who_
 
 
 async def test_what_holds_no_content_needs_no_key(server: Server) -> None:
-    for path in ("/health/live", "/health/ready", "/openapi.json", "/"):
+    for path in ("/health/live", "/health/ready", "/"):
         assert (await server.client.get(path)).status_code == 200
+
+
+async def test_what_the_server_can_do_is_described_to_its_users_only(server: Server) -> None:
+    assert_problem(await server.client.get("/openapi.json"), 401, "not_authenticated")
+    _, ada = await server.key("acme", "ada")
+    described = await server.client.get("/openapi.json", headers=ada)
+    assert "/v1/conversations" in described.json()["paths"]
 
 
 async def test_a_revoked_key_stops_working_within_a_second_and_its_streams_end(server: Server) -> None:

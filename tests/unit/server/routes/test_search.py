@@ -21,6 +21,19 @@ async def test_titles_and_messages_are_found_in_one_answer() -> None:
         assert more["data"][0]["title"] == "Number 24"
 
 
+async def test_the_words_can_be_sent_in_a_body() -> None:
+    async with served() as client:
+        for number in range(3):
+            await client.post("/v1/conversations", json={"title": f"Number {number}"})
+        asked = {"q": "number", "order": "newest", "limit": 2}
+        found = (await client.post("/v1/search", json=asked)).json()
+        assert [hit["title"] for hit in found["data"]] == ["Number 2", "Number 1"]
+        more = (await client.post("/v1/search", json=asked | {"after": found["next"]})).json()
+        assert [hit["title"] for hit in more["data"]] == ["Number 0"]
+        assert (await client.post("/v1/search", json={"q": ""})).status_code == 422
+        assert (await client.post("/v1/search", json={"q": "x", "limit": 201})).status_code == 422
+
+
 async def test_what_is_wrong_with_a_search_is_told() -> None:
     async with served() as client:
         answer = await client.get("/v1/search", params={"q": "otter colour:red"})
