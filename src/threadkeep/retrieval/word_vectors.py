@@ -11,9 +11,9 @@ from functools import cached_property, lru_cache
 from itertools import accumulate, chain
 from typing import Any
 
-from threadkeep.retrieval.embeddings import WordLlamaEmbeddings
+from threadkeep.retrieval.embeddings import MAX_CHARACTERS, WordLlamaEmbeddings
 from threadkeep.text.stop_words import STOP_WORDS
-from threadkeep.text.words import fold
+from threadkeep.text.words import MAX_WORD, fold
 
 NEAR = 8
 NEAREST = 0.4
@@ -64,7 +64,8 @@ class WordVectors:
 
     def _closeness(self, texts: list[str]) -> list[float]:
         with self._lock:
-            spoken = [text.split() or ["-"] for text in texts]
+            # Neither a long text nor a long word, such as 900,000 letters without a space, takes memory as it likes.
+            spoken = [[word[:MAX_WORD] for word in text[:MAX_CHARACTERS].split()] or ["-"] for text in texts]
             self._keep(dict.fromkeys(chain.from_iterable(spoken)))
             places = [self._places[word] for word in chain.from_iterable(spoken)]
             starts = [0, *accumulate(map(len, spoken[:-1]))]

@@ -11,7 +11,7 @@ from threadkeep.conversation.message import Message, Role
 from threadkeep.retrieval.expansion import candidates, choose
 from threadkeep.retrieval.word_vectors import WordVectors
 from threadkeep.store.values import Related
-from threadkeep.text.words import content_forms, content_words, searchable
+from threadkeep.text.words import MAX_QUERY_CHARACTERS, content_forms, content_words, searchable
 from threadkeep.text.words import words as indexed_words
 from threadkeep.turn.active_turn import ActiveTurn
 from threadkeep.turn.lookup import Found
@@ -48,7 +48,8 @@ async def related_messages(
         return []
     deps, lease = active.deps, active.lease
     history = [message for _, message in messages[:asked]]
-    text = _looked_for(messages[asked][1].content, history, found)
+    question = messages[asked][1].content[:MAX_QUERY_CHARACTERS]
+    text = _looked_for(question, history, found)[:MAX_QUERY_CHARACTERS]
     before = " ".join(message.content[:SAID_BEFORE] for message in history[-2:])
     words = sorted(content_forms(text, before), key=lambda forms: -len(forms[0]))[:MOST_WORDS]
     sizes = [deps.count(message) for _, message in messages]

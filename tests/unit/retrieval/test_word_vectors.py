@@ -1,5 +1,7 @@
 """What word vectors tell: words that are near others, and how near texts are to a question."""
 
+import tracemalloc
+
 import pytest
 
 from threadkeep.retrieval import word_vectors as module
@@ -24,6 +26,20 @@ async def test_closeness_stays_the_same_when_words_are_forgotten(monkeypatch: py
     monkeypatch.setattr(module, "MOST_WORDS", 3)
     await vectors.closeness("other words", ["than these"])
     assert await vectors.closeness("a boat", TEXTS) == pytest.approx(before, abs=1e-6)
+
+
+async def test_letters_without_a_space_take_no_more_memory_than_a_page_of_words() -> None:
+    vectors = WordVectors(WordLlamaEmbeddings())
+    await vectors.closeness("a boat", TEXTS)
+    tracemalloc.start()
+    try:
+        for start in "xyz":
+            await vectors.closeness(start + "qjzk" * 225_000, [*TEXTS, "qjzk" * 225_000])
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 50_000_000
+    assert sum(map(len, vectors._places)) < 1_000
 
 
 async def test_words_that_mean_nearly_the_same_are_near() -> None:
